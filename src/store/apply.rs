@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::RunId;
 use super::memories::insert::Fresh;
-use super::memories::{evidence, relations, row, tombstones};
+use super::memories::{evidence, relations, review, row};
 use super::writer::{Mark, Stale};
 use super::{Store, StoreError, Writer};
 use crate::changeset::{Action, Changeset, Row, RowChange, RowKey, evidence_key, relation_key};
@@ -202,8 +202,8 @@ impl Writer<'_> {
             }
             Row::Tombstone { before, after } => {
                 self.read(|conn| {
-                    before.iter().try_for_each(|note| tombstones::delete_row(conn, &note.memory))?;
-                    after.iter().try_for_each(|note| tombstones::insert_row(conn, note).map(drop))
+                    before.iter().try_for_each(|note| review::delete_tombstone(conn, &note.memory))?;
+                    after.iter().try_for_each(|note| review::insert_tombstone(conn, note).map(drop))
                 })?;
                 self.bump(id)?;
             }
@@ -269,13 +269,11 @@ impl Writer<'_> {
         let (before, after) = sides(&change.row)?;
         let run = self.run.filter(|_| mark == Mark::Done);
         let changeset = self.changeset()?;
-        self.read(|conn| {
-            conn.prepare_cached(
-                "INSERT INTO history (run_id, memory_id, other_id, at, action, entity, before, after, reason, undone,
+        self.execute(
+            "INSERT INTO history (run_id, memory_id, other_id, at, action, entity, before, after, reason, undone,
                     changeset)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-            )?
-            .execute(params![
+            params![
                 run.map(RunId::as_str),
                 memory.as_str(),
                 other.map(MemoryId::as_str),
@@ -287,9 +285,9 @@ impl Writer<'_> {
                 change.reason,
                 mark == Mark::Undone,
                 changeset,
-            ])?;
-            Ok(())
-        })
+            ],
+        )
+        .map(drop)
     }
 }
 

@@ -184,6 +184,16 @@ impl Database {
         self.read(|conn| Ok(conn.prepare_cached(sql)?.query_row(values, from_row).optional()?))
     }
 
+    /// Returns the only row that `sql` finds.
+    fn query_only<T>(
+        &self,
+        sql: &str,
+        values: impl Params,
+        from_row: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        self.read(|conn| Ok(conn.prepare_cached(sql)?.query_row(values, from_row)?))
+    }
+
     /// Whether the file has this table, which may be newer than the file.
     fn has_table(&self, name: &str) -> Result<bool, StoreError> {
         self.read(|conn| Ok(conn.table_exists(None, name)?))

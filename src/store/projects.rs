@@ -221,35 +221,29 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn path_history(&self, path: &str) -> Result<Vec<(Timestamp, Namespace)>, StoreError> {
-        let rows: Vec<(Timestamp, Namespace)> = self.read(|conn| {
-            let mut statement = conn.prepare_cached(
-                "SELECT f.seen_at, p.namespace FROM project_paths f JOIN projects p ON p.id = f.project
+        let rows: Vec<(Timestamp, Namespace)> = self.query_all(
+            "SELECT f.seen_at, p.namespace FROM project_paths f JOIN projects p ON p.id = f.project
                  WHERE f.path = ?1 AND f.seen_at > 0 ORDER BY f.seen_at, p.id",
-            )?;
-            let found = statement.query_map([path], |row| Ok((time(row, 0)?, spelled(row, 1)?)))?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })?;
+            [path],
+            |row| Ok((time(row, 0)?, spelled(row, 1)?)),
+        )?;
         rows.into_iter().map(|(at, namespace)| Ok((at, self.merged_into(&namespace)?))).collect()
     }
 
     fn bound_to(&self, namespace: &Namespace) -> Result<Vec<String>, StoreError> {
-        self.read(|conn| {
-            let mut statement = conn.prepare_cached("SELECT id FROM projects WHERE namespace = ?1 ORDER BY id")?;
-            let found = statement.query_map([namespace.to_string()], |row| row.get(0))?;
-            Ok(found.collect::<Result<_, _>>()?)
+        self.query_all("SELECT id FROM projects WHERE namespace = ?1 ORDER BY id", [namespace.to_string()], |row| {
+            row.get(0)
         })
     }
 
     /// Whether anything was learnt or rejected there.
     fn is_used(&self, namespace: &Namespace) -> Result<bool, StoreError> {
-        self.read(|conn| {
-            Ok(conn
-                .prepare_cached(
-                    "SELECT EXISTS (SELECT 1 FROM memories WHERE namespace = ?1)
+        self.query_only(
+            "SELECT EXISTS (SELECT 1 FROM memories WHERE namespace = ?1)
                      OR EXISTS (SELECT 1 FROM tombstones WHERE namespace = ?1)",
-                )?
-                .query_row([namespace.to_string()], |row| row.get(0))?)
-        })
+            [namespace.to_string()],
+            |row| row.get(0),
+        )
     }
 }
 
@@ -332,12 +326,11 @@ impl Database {
     pub fn merged_into(&self, namespace: &Namespace) -> Result<Namespace, StoreError> {
         let mut namespace = namespace.clone();
         for _ in 0..MAX_MERGES {
-            let next = self.read(|conn| {
-                Ok(conn
-                    .prepare_cached("SELECT into_namespace FROM project_merges WHERE namespace = ?1")?
-                    .query_row([namespace.to_string()], |row| spelled(row, 0))
-                    .optional()?)
-            })?;
+            let next = self.query_one(
+                "SELECT into_namespace FROM project_merges WHERE namespace = ?1",
+                [namespace.to_string()],
+                |row| spelled(row, 0),
+            )?;
             match next {
                 Some(next) => namespace = next,
                 None => break,
@@ -351,23 +344,18 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn alias_named(&self, name: &str) -> Result<Option<Namespace>, StoreError> {
-        self.read(|conn| {
-            Ok(conn
-                .prepare_cached("SELECT namespace FROM project_aliases WHERE kind = 'name' AND value = ?1")?
-                .query_row([name], |row| spelled(row, 0))
-                .optional()?)
+        self.query_one("SELECT namespace FROM project_aliases WHERE kind = 'name' AND value = ?1", [name], |row| {
+            spelled(row, 0)
         })
     }
 
     /// Returns the project to which a person gave the folder or the nearest one above it.
     pub(in crate::store) fn alias_of(&self, path: &str) -> Result<Option<Namespace>, StoreError> {
-        let given: Vec<(String, Namespace)> = self.read(|conn| {
-            let mut statement = conn.prepare_cached(
-                "SELECT value, namespace FROM project_aliases WHERE kind = 'path' ORDER BY length(value) DESC, value",
-            )?;
-            let found = statement.query_map((), |row| Ok((row.get(0)?, spelled(row, 1)?)))?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })?;
+        let given: Vec<(String, Namespace)> = self.query_all(
+            "SELECT value, namespace FROM project_aliases WHERE kind = 'path' ORDER BY length(value) DESC, value",
+            (),
+            |row| Ok((row.get(0)?, spelled(row, 1)?)),
+        )?;
         let holds = |folder: &str| {
             path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '\\']))
         };
@@ -382,14 +370,12 @@ impl Writer<'_> {
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn set_alias(&self, alias: Alias<'_>, namespace: &Namespace) -> Result<(), StoreError> {
         let (kind, value) = alias.row();
-        self.read(|conn| {
-            conn.prepare_cached(
-                "INSERT INTO project_aliases (kind, value, namespace) VALUES (?1, ?2, ?3)
+        self.execute(
+            "INSERT INTO project_aliases (kind, value, namespace) VALUES (?1, ?2, ?3)
                  ON CONFLICT (kind, value) DO UPDATE SET namespace = ?3",
-            )?
-            .execute(params![kind, value, namespace.to_string()])?;
-            Ok(())
-        })
+            params![kind, value, namespace.to_string()],
+        )
+        .map(drop)
     }
 
     /// Sends what belongs to `from` to `into` from now on, until the run of this write is undone.
@@ -397,22 +383,17 @@ impl Writer<'_> {
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn note_merge(&self, from: &Namespace, into: &Namespace) -> Result<(), StoreError> {
-        self.read(|conn| {
-            conn.prepare_cached(
-                "INSERT INTO project_merges (namespace, into_namespace, run_id) VALUES (?1, ?2, ?3)
+        self.execute(
+            "INSERT INTO project_merges (namespace, into_namespace, run_id) VALUES (?1, ?2, ?3)
                  ON CONFLICT (namespace) DO UPDATE SET into_namespace = ?2, run_id = ?3",
-            )?
-            .execute(params![from.to_string(), into.to_string(), self.run.map_or("", RunId::as_str)])?;
-            Ok(())
-        })
+            params![from.to_string(), into.to_string(), self.run.map_or("", RunId::as_str)],
+        )
+        .map(drop)
     }
 
     /// Takes back what `note_merge` noted for a run.
     pub(in crate::store) fn forget_merges(&self, run: &RunId) -> Result<(), StoreError> {
-        self.read(|conn| {
-            conn.prepare_cached("DELETE FROM project_merges WHERE run_id = ?1")?.execute([run.as_str()])?;
-            Ok(())
-        })
+        self.execute("DELETE FROM project_merges WHERE run_id = ?1", [run.as_str()]).map(drop)
     }
 }
 

@@ -157,8 +157,6 @@ fn servers_reach_memories_through_the_api_alone() {
 const CIRCLES: &[(&str, &str)] = &[
     ("crates/eval/src/case.rs", "crates/eval/src/patterns.rs"),
     ("src/cli/eval/job.rs", "src/cli/eval/suites.rs"),
-    ("src/consolidate/ask/mod.rs", "src/consolidate/ask/sheet.rs"),
-    ("src/consolidate/plan/mod.rs", "src/consolidate/plan/working.rs"),
     ("src/extract/rules/build.rs", "src/extract/rules/project.rs"),
     ("src/extract/rules/build.rs", "src/extract/rules/read.rs"),
     ("src/extract/rules/build.rs", "src/extract/rules/standing.rs"),
@@ -168,8 +166,6 @@ const CIRCLES: &[(&str, &str)] = &[
     ("src/extract/rules/note.rs", "src/extract/rules/read.rs"),
     ("src/extract/rules/statement/mod.rs", "src/extract/rules/statement/passage.rs"),
     ("src/store/error.rs", "src/store/file/keys.rs"),
-    ("src/store/index/concepts.rs", "src/store/near_words.rs"),
-    ("src/store/index/nearest.rs", "src/store/index/vectors.rs"),
 ];
 
 /// The path of a module, its crate first.

@@ -352,15 +352,13 @@ impl Writer<'_> {
 
     /// Returns the lines of history in which a memory came to rest on these conversations, the first one first.
     fn evidence_entries(&self, id: &MemoryId, keys: &str) -> Result<Vec<i64>, StoreError> {
-        self.read(|conn| {
-            let mut statement = conn.prepare_cached(
-                "SELECT id FROM history WHERE memory_id = ?1 AND entity = 'evidence'
+        self.query_all(
+            "SELECT id FROM history WHERE memory_id = ?1 AND entity = 'evidence'
                  AND coalesce(after ->> '$.transcript', before ->> '$.transcript') IN (SELECT value FROM json_each(?2))
                  ORDER BY id",
-            )?;
-            let found = statement.query_map(params![id.as_str(), keys], |row| row.get(0))?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })
+            params![id.as_str(), keys],
+            |row| row.get(0),
+        )
     }
 
     /// Names another source of a memory whose own is gone.
@@ -382,14 +380,12 @@ impl Writer<'_> {
     /// as the word that it was changed, stays.
     fn scrub(&self, id: &MemoryId, entries: &[HistoryEntry], lost: &[i64]) -> Result<(), StoreError> {
         let Some(from) = first_write(entries, lost) else { return Ok(()) };
-        self.read(|conn| {
-            conn.prepare_cached(
-                "UPDATE history SET before = NULL, after = NULL, reason = NULL
+        self.execute(
+            "UPDATE history SET before = NULL, after = NULL, reason = NULL
                  WHERE (memory_id = ?1 AND entity = 'memory' AND id >= ?2) OR (other_id = ?1 AND id >= ?2)",
-            )?
-            .execute(params![id.as_str(), from])?;
-            Ok(())
-        })
+            params![id.as_str(), from],
+        )
+        .map(drop)
     }
 }
 

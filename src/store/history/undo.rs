@@ -242,10 +242,7 @@ impl Writer<'_> {
             let reason = entry.run.as_ref().map(|run| format!("undo of run {run}"));
             let inverse = RowChange { reason, ..entry.change()?.inverse() };
             self.write_row(&inverse, Mark::Undone, &mut stale)?;
-            self.read(|conn| {
-                conn.prepare_cached("UPDATE history SET undone = 1 WHERE id = ?1")?.execute([entry.id])?;
-                Ok(())
-            })?;
+            self.execute("UPDATE history SET undone = 1 WHERE id = ?1", [entry.id])?;
             touched.extend(std::iter::once(&entry.memory).chain(&entry.other).cloned());
         }
         self.index_stale(&stale)?;

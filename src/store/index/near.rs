@@ -397,13 +397,11 @@ impl Writer<'_> {
     /// Files a memory under what it says, as it is given.
     pub(in crate::store) fn index_near(&self, memory: &Memory) -> Result<(), StoreError> {
         self.file_waiting()?;
-        self.read(|conn| {
-            conn.prepare_cached(
-                "INSERT OR REPLACE INTO memory_near (rowid, words) VALUES ((SELECT seq FROM memories WHERE id = ?1), ?2)",
-            )?
-            .execute([memory.id.as_str(), &filed(&memory.namespace, &memory.claim)])?;
-            Ok(())
-        })
+        self.execute(
+            "INSERT OR REPLACE INTO memory_near (rowid, words) VALUES ((SELECT seq FROM memories WHERE id = ?1), ?2)",
+            [memory.id.as_str(), &filed(&memory.namespace, &memory.claim)],
+        )
+        .map(drop)
     }
 }
 

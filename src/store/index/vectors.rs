@@ -87,10 +87,8 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn has_vectors(&self) -> Result<bool, StoreError> {
-        self.read(|conn| {
-            let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'vector_models')";
-            Ok(conn.prepare_cached(sql)?.query_row((), |row| row.get(0))?)
-        })
+        let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'vector_models')";
+        self.query_only(sql, (), |row| row.get(0))
     }
 }
 
@@ -117,8 +115,8 @@ impl Writer<'_> {
             let mut kept = 0;
             for NewVector { of, vector } in vectors {
                 assert_eq!(vector.len(), model.dimension, "a vector of {} has another dimension", model.name);
-                let Some(unit) = nearest::unit(vector) else { continue };
-                let (code, bytes) = (nearest::code(&unit), nearest::to_bytes(&unit));
+                let Some(unit) = unit(vector) else { continue };
+                let (code, bytes) = (code(&unit), to_bytes(&unit));
                 kept += put.execute(params![of.id.as_str(), of.title, of.content, model_id, code, bytes])?;
                 done.execute([of.id.as_str()])?;
             }
@@ -187,10 +185,7 @@ impl Writer<'_> {
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub fn release_vectors(&self, owner: &str) -> Result<(), StoreError> {
-        self.read(|conn| {
-            conn.execute("DELETE FROM vector_lease WHERE owner = ?1", [owner])?;
-            Ok(())
-        })
+        self.execute("DELETE FROM vector_lease WHERE owner = ?1", [owner]).map(drop)
     }
 
     /// Notes what a call for vectors took.
@@ -198,11 +193,11 @@ impl Writer<'_> {
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub fn note_embedding(&self, model: CleanText<'_>, tokens: u64) -> Result<(), StoreError> {
-        self.read(|conn| {
-            conn.prepare_cached("INSERT INTO vector_spending (at, model, tokens) VALUES (?1, ?2, ?3)")?
-                .execute(params![self.now().as_millisecond(), &*model, i64::try_from(tokens).unwrap_or(i64::MAX)])?;
-            Ok(())
-        })
+        self.execute(
+            "INSERT INTO vector_spending (at, model, tokens) VALUES (?1, ?2, ?3)",
+            params![self.now().as_millisecond(), &*model, i64::try_from(tokens).unwrap_or(i64::MAX)],
+        )
+        .map(drop)
     }
 }
 
@@ -253,18 +248,14 @@ impl Database {
         limit: usize,
     ) -> Result<Vec<Unembedded>, StoreError> {
         let model_id = self.model_id(model)?.unwrap_or_default();
-        self.read(|conn| {
-            let sql = format!(
-                "SELECT m.id, m.title, m.content, m.seq FROM memories m
+        let sql = format!(
+            "SELECT m.id, m.title, m.content, m.seq FROM memories m
                  WHERE m.seq < ?3 AND {WAITING} AND NOT {GIVEN_UP} ORDER BY m.seq DESC LIMIT ?4"
-            );
-            let before = last.map_or(i64::MAX, |one| one.seq);
-            let mut statement = conn.prepare_cached(&sql)?;
-            let found = statement.query_map(params![model_id, MAX_ATTEMPTS, before, rows(limit)], |row| {
-                let id = MemoryId::from_stored(row.get::<_, String>(0)?);
-                Ok(Unembedded { id, title: row.get(1)?, content: row.get(2)?, seq: row.get(3)? })
-            })?;
-            Ok(found.collect::<Result<_, _>>()?)
+        );
+        let before = last.map_or(i64::MAX, |one| one.seq);
+        self.query_all(&sql, params![model_id, MAX_ATTEMPTS, before, rows(limit)], |row| {
+            let id = MemoryId::from_stored(row.get::<_, String>(0)?);
+            Ok(Unembedded { id, title: row.get(1)?, content: row.get(2)?, seq: row.get(3)? })
         })
     }
 
@@ -422,13 +413,8 @@ impl Database {
         let mut rows: Vec<i64> = promising.iter().map(|(_, seq)| *seq).collect();
         rows.sort_unstable();
         let listed = Value::from(json_of(rows.into_iter()));
-        self.read(|conn| {
-            let mut statement = conn.prepare_cached(&sql)?;
-            let found = statement
-                .query_map(rusqlite::params_from_iter(std::iter::once(listed).chain(clauses.values)), |row| {
-                    Ok((row.get(0)?, product(query, row, 1)?, MemoryId::from_stored(row.get::<_, String>(2)?)))
-                })?;
-            Ok(found.collect::<Result<_, _>>()?)
+        self.query_all(&sql, rusqlite::params_from_iter(std::iter::once(listed).chain(clauses.values)), |row| {
+            Ok((row.get(0)?, product(query, row, 1)?, MemoryId::from_stored(row.get::<_, String>(2)?)))
         })
     }
 }

@@ -9,7 +9,7 @@ pub(super) mod review;
 pub(super) mod row;
 pub(super) mod upkeep;
 
-use rusqlite::{OptionalExtension, params, params_from_iter};
+use rusqlite::{params, params_from_iter};
 
 use crate::changeset::{Action, Row, memory_as_stored, share_as_stored};
 use crate::guard::{CleanText, Redacted};
@@ -38,10 +38,8 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn find(&self, id: &MemoryId) -> Result<Option<Memory>, StoreError> {
-        self.read(|conn| {
-            let sql = format!("SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.id = ?1");
-            Ok(conn.prepare_cached(&sql)?.query_row([id.as_str()], memory_from_row).optional()?)
-        })
+        let sql = format!("SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.id = ?1");
+        self.query_one(&sql, [id.as_str()], memory_from_row)
     }
 
     /// Returns the one memory whose id begins or ends with `part`, of at least four letters and digits.
@@ -106,9 +104,7 @@ impl Database {
     pub fn count(&self, filter: &Filter) -> Result<usize, StoreError> {
         let clauses = Clauses::of(filter);
         let sql = format!("SELECT count(*) FROM {MEMORY_TABLES} WHERE {}", clauses.sql());
-        self.read(|conn| {
-            Ok(conn.prepare_cached(&sql)?.query_row(params_from_iter(clauses.values), |row| row.get(0))?)
-        })
+        self.query_only(&sql, params_from_iter(clauses.values), |row| row.get(0))
     }
 
     /// Returns the active and pending memories about one attribute, newest first.
@@ -116,25 +112,17 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn by_key(&self, namespace: &Namespace, key: &str) -> Result<Vec<Memory>, StoreError> {
-        self.read(|conn| {
-            let sql = format!(
-                "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE {} AND m.key = ?1 AND m.namespace = ?2
+        let sql = format!(
+            "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE {} AND m.key = ?1 AND m.namespace = ?2
                  AND +m.status IN ('active', 'pending') ORDER BY m.updated_at DESC, m.id DESC",
-                of_key("?1"),
-            );
-            let mut statement = conn.prepare_cached(&sql)?;
-            let found = statement.query_map([key, &namespace.to_string()], memory_from_row)?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })
+            of_key("?1"),
+        );
+        self.query_all(&sql, [key, &namespace.to_string()], memory_from_row)
     }
 
     /// Returns what a statement over the memory columns yields.
     pub(in crate::store) fn memories(&self, sql: &str, clauses: Clauses) -> Result<Vec<Memory>, StoreError> {
-        self.read(|conn| {
-            let mut statement = conn.prepare_cached(sql)?;
-            let found = statement.query_map(params_from_iter(clauses.values), memory_from_row)?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })
+        self.query_all(sql, params_from_iter(clauses.values), memory_from_row)
     }
 }
 

@@ -13,14 +13,12 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn relations(&self, id: &MemoryId) -> Result<Vec<Relation>, StoreError> {
-        self.read(|conn| {
-            let mut statement = conn.prepare_cached(
-                "SELECT from_id, to_id, type, reason, created_at FROM relations WHERE from_id = ?1 OR to_id = ?1
+        self.query_all(
+            "SELECT from_id, to_id, type, reason, created_at FROM relations WHERE from_id = ?1 OR to_id = ?1
                  ORDER BY from_id <> ?1, created_at, from_id, to_id, type",
-            )?;
-            let found = statement.query_map([id.as_str()], relation_from_row)?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })
+            [id.as_str()],
+            relation_from_row,
+        )
     }
 }
 

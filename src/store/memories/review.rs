@@ -1,7 +1,7 @@
 //! The decisions of a person: forgetting, restoring, the inbox, and tombstones of rejected values.
 
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Row as SqlRow, params};
+use rusqlite::{Connection, Row as SqlRow, params};
 use serde::Serialize;
 
 use crate::changeset::{Action, Row, Tombstone};
@@ -155,31 +155,23 @@ impl Database {
         attribute: Option<(&str, &str)>,
     ) -> Result<Option<Tombstone>, StoreError> {
         let (key, value) = attribute.unzip();
-        self.read(|conn| {
-            let sql = format!(
-                "SELECT {COLUMNS} FROM tombstones WHERE namespace = ?1
+        let sql = format!(
+            "SELECT {COLUMNS} FROM tombstones WHERE namespace = ?1
                  AND (content_hash = ?2 OR (key = ?3 AND value_hash = ?4)) ORDER BY at DESC, memory_id LIMIT 1"
-            );
-            let values = params![namespace.to_string(), normalised_hash(content), key, value.map(normalised_hash)];
-            Ok(conn.prepare_cached(&sql)?.query_row(values, tombstone_from_row).optional()?)
-        })
+        );
+        let values = params![namespace.to_string(), normalised_hash(content), key, value.map(normalised_hash)];
+        self.query_one(&sql, values, tombstone_from_row)
     }
 
     pub(in crate::store) fn tombstone_of(&self, id: &MemoryId) -> Result<Option<Tombstone>, StoreError> {
-        self.read(|conn| {
-            let sql = format!("SELECT {COLUMNS} FROM tombstones WHERE memory_id = ?1");
-            Ok(conn.prepare_cached(&sql)?.query_row([id.as_str()], tombstone_from_row).optional()?)
-        })
+        let sql = format!("SELECT {COLUMNS} FROM tombstones WHERE memory_id = ?1");
+        self.query_one(&sql, [id.as_str()], tombstone_from_row)
     }
 
     /// Returns every such note of a namespace, by memory.
     pub(in crate::store) fn tombstones_of(&self, namespace: &Namespace) -> Result<Vec<Tombstone>, StoreError> {
-        self.read(|conn| {
-            let sql = format!("SELECT {COLUMNS} FROM tombstones WHERE namespace = ?1 ORDER BY memory_id");
-            let mut statement = conn.prepare_cached(&sql)?;
-            let found = statement.query_map([namespace.to_string()], tombstone_from_row)?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })
+        let sql = format!("SELECT {COLUMNS} FROM tombstones WHERE namespace = ?1 ORDER BY memory_id");
+        self.query_all(&sql, [namespace.to_string()], tombstone_from_row)
     }
 }
 
@@ -230,7 +222,7 @@ impl Writer<'_> {
     }
 }
 
-pub(in crate::store) fn insert_row(conn: &Connection, tombstone: &Tombstone) -> Result<bool, StoreError> {
+pub(in crate::store) fn insert_tombstone(conn: &Connection, tombstone: &Tombstone) -> Result<bool, StoreError> {
     let inserted = conn
         .prepare_cached(
             "INSERT INTO tombstones (memory_id, namespace, content_hash, key, value_hash, reason, at)
@@ -248,7 +240,7 @@ pub(in crate::store) fn insert_row(conn: &Connection, tombstone: &Tombstone) -> 
     Ok(inserted > 0)
 }
 
-pub(in crate::store) fn delete_row(conn: &Connection, id: &MemoryId) -> Result<(), StoreError> {
+pub(in crate::store) fn delete_tombstone(conn: &Connection, id: &MemoryId) -> Result<(), StoreError> {
     conn.prepare_cached("DELETE FROM tombstones WHERE memory_id = ?1")?.execute([id.as_str()])?;
     Ok(())
 }

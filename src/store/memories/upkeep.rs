@@ -172,11 +172,9 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn is_wanted(&self, id: &MemoryId, action: Action) -> Result<bool, StoreError> {
-        self.read(|conn| {
-            let sql = "SELECT EXISTS (SELECT 1 FROM history WHERE memory_id = ?1
+        let sql = "SELECT EXISTS (SELECT 1 FROM history WHERE memory_id = ?1
                 AND (action = 'restore' AND undone = 0 OR action = ?2 AND undone = 1))";
-            Ok(conn.prepare_cached(sql)?.query_row([id.as_str(), action.as_str()], |row| row.get(0))?)
-        })
+        self.query_only(sql, [id.as_str(), action.as_str()], |row| row.get(0))
     }
 
     /// Returns the active memories of one namespace that have the same normalised words, those that are alike together.
@@ -204,10 +202,8 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn replies_before(&self, cutoff: Timestamp) -> Result<usize, StoreError> {
-        self.read(|conn| {
-            let sql = "SELECT count(*) FROM requests WHERE text IS NOT NULL AND answered_at <= ?1";
-            Ok(conn.prepare_cached(sql)?.query_row([cutoff.as_millisecond()], |row| row.get(0))?)
-        })
+        let sql = "SELECT count(*) FROM requests WHERE text IS NOT NULL AND answered_at <= ?1";
+        self.query_only(sql, [cutoff.as_millisecond()], |row| row.get(0))
     }
 }
 
@@ -242,14 +238,10 @@ impl Writer<'_> {
 
     /// Writes the place of a memory in the hierarchy, if the memory is there.
     pub(in crate::store) fn put_place(&self, id: &MemoryId, usage: &Usage) -> Result<(), StoreError> {
-        self.read(|conn| {
-            let sql =
-                "UPDATE memory_usage SET tier = ?2, promotion_count = ?3, last_promoted_at = ?4 WHERE memory_id = ?1";
-            let promoted_at = usage.last_promoted_at.map(Timestamp::as_millisecond);
-            let values = params![id.as_str(), usage.tier.as_str(), usage.promotion_count, promoted_at];
-            conn.prepare_cached(sql)?.execute(values)?;
-            Ok(())
-        })
+        let sql = "UPDATE memory_usage SET tier = ?2, promotion_count = ?3, last_promoted_at = ?4 WHERE memory_id = ?1";
+        let promoted_at = usage.last_promoted_at.map(Timestamp::as_millisecond);
+        let values = params![id.as_str(), usage.tier.as_str(), usage.promotion_count, promoted_at];
+        self.execute(sql, values).map(drop)
     }
 
     /// Lets a memory rest on what another one rests on, too, and returns how many pieces were new to it.
@@ -269,9 +261,7 @@ impl Store {
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn forget_accesses(&self, days: u32, now: Timestamp) -> Result<usize, StoreError> {
         let cutoff = now.checked_sub(SignedDuration::from_hours(24 * i64::from(days))).unwrap_or(Timestamp::MIN);
-        self.read(|conn| {
-            let sql = "DELETE FROM access_log WHERE at <= ?1";
-            Ok(conn.prepare_cached(sql)?.execute([cutoff.as_millisecond()])?)
-        })
+        let sql = "DELETE FROM access_log WHERE at <= ?1";
+        self.execute(sql, [cutoff.as_millisecond()])
     }
 }
