@@ -42,7 +42,7 @@ pub use crate::consolidate::{
 };
 pub use crate::embed::{Filled, Progress, QUERY_TIMEOUT, QueryVectors};
 pub use crate::exchange::{Counts, Exported, MEMORY_FORMATS, markdown};
-pub use crate::lifecycle::tier::heat;
+pub use crate::lifecycle::decay::heat;
 pub use crate::lifecycle::{NEAR_DAYS, Report, Upkeep};
 pub use crate::llm::{DEFAULT_MODEL, Price};
 pub use crate::pipeline::{

@@ -113,7 +113,10 @@ impl Memories {
     pub fn known_namespace_of(&self, folder: &str) -> Result<Option<Namespace>, ApiError> {
         let Some(store) = self.storage.as_store() else { return Ok(None) };
         let sighting = Machine::this().sight_path(folder);
-        Ok(sighting.map(|sighting| store.placement(&sighting)).transpose()?.map(|placement| placement.namespace))
+        Ok(sighting
+            .map(|sighting| store.placement(&store.redact(sighting)))
+            .transpose()?
+            .map(|placement| placement.namespace))
     }
 
     /// Returns the known projects.

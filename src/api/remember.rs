@@ -331,10 +331,10 @@ impl Memories {
         Ok((memory, is_changed))
     }
 
-    fn rewrite(&self, store: &Store, memory: Memory, reason: &str) -> Result<(Memory, bool), ApiError> {
+    fn rewrite(&self, store: &Store, memory: Memory, reason: &'static str) -> Result<(Memory, bool), ApiError> {
         let (memory, _) = self.guard.redact(memory);
         let is_changed = store.write::<_, StoreError>(None, Timestamp::now(), |writer| {
-            writer.update(&memory, Action::Update, Some(reason))
+            writer.update(&memory, Action::Update, Some(reason.into()))
         })?;
         Ok((store.memory(&memory.id)?, is_changed))
     }
@@ -409,7 +409,7 @@ impl Memories {
         let audit = self.audit()?;
         let (reason, _) = self.guard.redact(reason.map(str::to_owned));
         let forget = |writer: &Writer<'_>| {
-            memories.iter().try_for_each(|memory| writer.forget(&memory.id, reason.as_deref()).map(drop))
+            memories.iter().try_for_each(|memory| writer.forget(&memory.id, reason.text()).map(drop))
         };
         self.ledger(FORGET)?.write::<_, StoreError>(None, Timestamp::now(), forget)?;
         let ids: Vec<MemoryId> = memories.iter().map(|memory| memory.id.clone()).collect();
@@ -497,14 +497,19 @@ impl Memories {
         let (reason, _) = self.guard.redact(reason.map(str::to_owned));
         let now = Timestamp::now();
         let until = from.claim.valid_from.unwrap_or(now);
-        let relation =
-            Relation { from: from.id, to: to.id.clone(), relation_type, reason: reason.into_inner(), created_at: now };
+        let relation = Relation {
+            from: from.id,
+            to: to.id.clone(),
+            relation_type,
+            reason: reason.clone().into_inner(),
+            created_at: now,
+        };
         let valid_to = to.claim.valid_to.or(Some(until));
         let claim = Claim { valid_to, ..to.claim.clone() };
         let (retired, _) = self.guard.redact(Memory { status: Status::Superseded, claim, ..to });
         let is_new = self.ledger("link memories")?.write::<_, StoreError>(None, now, |writer| {
             if retires {
-                writer.update(&retired, Action::Supersede, relation.reason.as_deref())?;
+                writer.update(&retired, Action::Supersede, reason.text())?;
             }
             writer.relate(&relation)
         })?;

@@ -134,7 +134,7 @@ impl Memories {
         let outcome = store.write::<_, StoreError>(Some(&run), Timestamp::now(), |writer| {
             ids.iter().try_fold(0, |superseded, id| match verdict {
                 Verdict::Accept => Ok(superseded + writer.accept(id)?.len()),
-                Verdict::Reject => writer.reject(id, reason.as_deref()).map(|()| superseded),
+                Verdict::Reject => writer.reject(id, reason.text()).map(|()| superseded),
             })
         });
         let status = if outcome.is_ok() { RunStatus::Finished } else { RunStatus::Failed };

@@ -5,18 +5,15 @@
 //! compares what is stored with its two sides first.
 
 mod action;
-mod build;
-mod stored;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-
-pub use action::Action;
-pub(crate) use build::Rows;
-pub(crate) use stored::{evidence_as_stored, memory_as_stored, share_as_stored, time_as_stored};
+use transcripts::MessageTime;
 
 use crate::guard::Redact;
-use crate::memory::{Evidence, Memory, MemoryId, Namespace, ParseError, Relation};
+use crate::memory::{Evidence, Memory, MemoryId, Namespace, ParseError, Relation, RelationType};
+
+pub use action::Action;
 
 /// Version of the serialised form; it grows when an older program could not apply a changeset correctly.
 pub const VERSION: u32 = 1;
@@ -210,7 +207,7 @@ impl Row {
         }
     }
 
-    /// Returns what tells the row from every other; `None` for a purged one.
+    /// Returns the identity of the row; `None` for a purged one.
     pub(crate) fn key(&self) -> Option<RowKey<'_>> {
         match self {
             Self::Memory { before, after } => {
@@ -247,7 +244,7 @@ impl Row {
     }
 }
 
-/// What tells a row from every other.
+/// The identity of a row.
 pub(crate) type RowKey<'r> = (Entity, [&'r str; 4]);
 
 /// The same quote of the same message of the same transcript is one piece of evidence.
@@ -305,4 +302,100 @@ impl Redact for Relation {
     fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
         self.reason.edit_texts(edit);
     }
+}
+
+/// The row changes of one decision, in the order in which they are applied.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Rows {
+    action: Action,
+    reason: String,
+    now: Timestamp,
+    changes: Vec<RowChange>,
+}
+
+impl Rows {
+    pub(crate) const fn new(action: Action, reason: String, now: Timestamp) -> Self {
+        Self { action, reason, now, changes: Vec::new() }
+    }
+
+    /// Makes a memory that rests on this evidence; `reason` is why it was made.
+    pub(crate) fn make(&mut self, memory: Memory, evidence: &[Evidence], reason: Option<&str>) {
+        let id = memory.id.clone();
+        self.changes.push(RowChange::new(Action::Add, Row::memory(None, Some(memory)), reason));
+        self.gain(&id, evidence);
+    }
+
+    /// Changes a memory, unless nothing of it is different.
+    pub(crate) fn change(&mut self, before: &Memory, after: Memory) {
+        let row = Row::memory(Some(before.clone()), Some(Memory { updated_at: self.now, ..after }));
+        let is_change = match &row {
+            Row::Memory { after: Some(after), .. } => {
+                Memory { updated_at: before.updated_at, usage: before.usage.clone(), ..(**after).clone() } != *before
+            }
+            _ => false,
+        };
+        if is_change {
+            self.changes.push(RowChange::new(self.action, row, Some(self.reason.as_str())));
+        }
+    }
+
+    /// Adds evidence to a memory.
+    pub(crate) fn gain(&mut self, id: &MemoryId, evidence: &[Evidence]) {
+        let change = |piece| RowChange::new(Action::Evidence, Row::new_evidence(id.clone(), piece), None::<&str>);
+        self.changes.extend(evidence.iter().map(change));
+    }
+
+    /// Links two memories; `reason` is that of the decision unless another one is given.
+    pub(crate) fn link(&mut self, from: &MemoryId, relation_type: RelationType, to: &MemoryId, reason: Option<&str>) {
+        let reason = reason.unwrap_or(&self.reason).to_owned();
+        let relation = Relation {
+            from: from.clone(),
+            to: to.clone(),
+            relation_type,
+            reason: Some(reason.clone()),
+            created_at: self.now,
+        };
+        self.changes.push(RowChange::new(Action::Relate, Row::new_relation(relation), Some(reason)));
+    }
+
+    pub(crate) fn changes(&self) -> &[RowChange] {
+        &self.changes
+    }
+
+    pub(crate) fn into_changes(self) -> Vec<RowChange> {
+        self.changes
+    }
+}
+
+/// Returns a memory as it is stored.
+pub(crate) fn memory_as_stored(memory: &Memory) -> Memory {
+    let mut stored = memory.clone();
+    let claim = &mut stored.claim;
+    claim.importance = share_as_stored(claim.importance);
+    claim.confidence = share_as_stored(claim.confidence);
+    for at in [&mut claim.valid_from, &mut claim.valid_to, &mut claim.expires_at, &mut stored.deleted_at] {
+        *at = at.map(time_as_stored);
+    }
+    for at in [&mut stored.usage.last_accessed_at, &mut stored.usage.last_promoted_at] {
+        *at = at.map(time_as_stored);
+    }
+    stored.created_at = time_as_stored(stored.created_at);
+    stored.updated_at = time_as_stored(stored.updated_at);
+    stored
+}
+
+/// Returns a piece of evidence as it is stored.
+pub(crate) fn evidence_as_stored(piece: &Evidence) -> Evidence {
+    let said_at = piece.said_at.map(|said| MessageTime { at: time_as_stored(said.at), ..said });
+    Evidence { said_at, ..piece.clone() }
+}
+
+/// Returns a share between 0 and 1 whose JSON spelling reads back as the same number.
+pub(crate) fn share_as_stored(share: f64) -> f64 {
+    if share.is_finite() { (share.clamp(0.0, 1.0) * 1e6).round() / 1e6 } else { 0.0 }
+}
+
+/// Returns a time in whole milliseconds.
+pub(crate) fn time_as_stored(at: Timestamp) -> Timestamp {
+    Timestamp::from_millisecond(at.as_millisecond()).unwrap_or(at)
 }

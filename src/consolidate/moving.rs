@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::changeset::{Action, Row, RowChange, Rows};
+use crate::guard::CleanText;
 use crate::memory::{Audience, Candidate, Memory, Namespace, RelationType, Status};
 use crate::store::{Filter, Order, StoreError, Within, Writer};
 
@@ -40,17 +41,17 @@ pub fn merge_projects(writer: &Writer<'_>, from: &Namespace, into: &Namespace) -
     let mut moved = Moved { moved: memories.len(), ..Moved::default() };
     let (settled, kept): (Vec<_>, Vec<_>) =
         memories.into_iter().partition(|memory| memory.status == Status::Active && !memory.pinned);
-    let reason = format!("{from} was merged into {into}");
+    let reason = writer.redact(format!("{from} was merged into {into}"));
     for batch in settled.chunks(BATCH) {
-        settle_batch(writer, batch, into, &reason, &mut moved)?;
+        settle_batch(writer, batch, into, (&reason).into(), &mut moved)?;
     }
     // Last: what is past in one project has no say about what holds in the other.
     for memory in kept {
-        writer.set_namespace(&memory.id, into, &reason)?;
+        writer.set_namespace(&memory.id, into, (&reason).into())?;
         let attribute = memory.claim.key.as_deref().zip(memory.claim.value.as_deref());
         let waits = memory.status == Status::Pending && !memory.pinned;
         if waits && writer.rejected(into, &memory.claim.content, attribute)?.is_some() {
-            writer.set_status(&memory.id, Status::Superseded, Action::Skip, Some("rejected before"))?;
+            writer.set_status(&memory.id, Status::Superseded, Action::Skip, Some("rejected before".into()))?;
         }
     }
     moved.rejections = writer.move_tombstones(from, into)?;
@@ -62,7 +63,7 @@ fn settle_batch(
     writer: &Writer<'_>,
     memories: &[Memory],
     into: &Namespace,
-    reason: &str,
+    reason: CleanText<'_>,
     moved: &mut Moved,
 ) -> Result<(), StoreError> {
     let incoming = memories.iter().map(|memory| incoming(writer, memory, into)).collect::<Result<_, _>>()?;

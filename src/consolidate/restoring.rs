@@ -46,7 +46,7 @@ pub fn restore(writer: &Writer<'_>, id: &MemoryId, rivals: Rivals) -> Result<Res
     if waits {
         writer.lift_tombstone(id)?;
         let changed =
-            writer.set_status(id, Status::Pending, Action::Restore, Some("what would be replaced is pinned"))?;
+            writer.set_status(id, Status::Pending, Action::Restore, Some("what would be replaced is pinned".into()))?;
         link(writer, id, &against, RelationType::Contradicts)?;
         return Ok(Restored { changed, rivals: against, waits });
     }
@@ -57,7 +57,7 @@ pub fn restore(writer: &Writer<'_>, id: &MemoryId, rivals: Rivals) -> Result<Res
                 &rival.id,
                 Status::Superseded,
                 Action::Supersede,
-                Some("another was restored in its place"),
+                Some("another was restored in its place".into()),
             )?;
         }
         link(writer, id, &against, RelationType::Supersedes)?;

@@ -146,10 +146,10 @@ impl Filling<'_> {
         filled.embedded += self.store.write::<_, StoreError>(None, (self.clock)(), |w| {
             // Before the first vector the model is not known by its length.
             for (of, reason) in refused.iter().filter(|_| model.dimension > 0) {
-                w.note_unembeddable(model, &of.id, reason)?;
+                w.note_unembeddable(model, &of.id, (&w.redact((*reason).clone())).into())?;
             }
             if documents.tokens > 0 {
-                w.note_embedding(self.embedder.paid_name(), documents.tokens)?;
+                w.note_embedding((&w.redact(self.embedder.paid_name().to_owned())).into(), documents.tokens)?;
             }
             if vectors.is_empty() { Ok(0) } else { w.put_vectors(model, &vectors) }
         })?;

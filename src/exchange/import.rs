@@ -152,7 +152,7 @@ pub fn import_as_is(
                 Fate::Changes(before) => {
                     let Memory { claim, .. } = memory.into_inner();
                     let after = writer.redact(Memory { claim, ..*before });
-                    writer.update(&after, Action::Import, Some("the file says it in other words now"))?;
+                    writer.update(&after, Action::Import, Some("the file says it in other words now".into()))?;
                     counts.changed += 1;
                 }
                 Fate::New => {

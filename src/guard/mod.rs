@@ -28,7 +28,7 @@ mod values;
 pub use crate::config::{GuardSettings, Treatment};
 pub use clean::{Cleaned, INJECTED_MARKER, INJECTION_TAG, PRIVATE_MARKER};
 pub use pii::DROPPED_MARKER;
-pub use redaction::{DENIED_MARKER, Guard, Redact, Redacted};
+pub use redaction::{CleanText, DENIED_MARKER, Guard, Redact, Redacted};
 pub use scan::Findings;
 pub use secrets::{Part, SECRETS, Secret};
 pub use steering::{Suspicion, is_pasted, steers, suspicion};

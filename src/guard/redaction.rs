@@ -9,6 +9,7 @@ use crate::config::{DENIED_FILES, GuardSettings, GuardTable};
 use crate::guard::pii;
 use crate::guard::scan::{self, Findings};
 use crate::memory::{Candidate, Claim, Evidence, Memory, Structured};
+use crate::project::Sighting;
 
 /// A value from whose every text the secrets were taken.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +39,38 @@ impl<T> Deref for Redacted<T> {
     type Target = T;
     fn deref(&self) -> &T {
         &self.0
+    }
+}
+
+impl Redacted<Option<String>> {
+    /// Returns the text, if there is one.
+    #[must_use]
+    pub fn text(&self) -> Option<CleanText<'_>> {
+        self.0.as_deref().map(CleanText)
+    }
+}
+
+/// A text that may be written to the database: one that has passed the guard, or a literal of the program, which
+/// contains nothing private.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CleanText<'t>(&'t str);
+
+impl From<&'static str> for CleanText<'static> {
+    fn from(literal: &'static str) -> Self {
+        Self(literal)
+    }
+}
+
+impl<'t> From<&'t Redacted<String>> for CleanText<'t> {
+    fn from(text: &'t Redacted<String>) -> Self {
+        Self(text)
+    }
+}
+
+impl Deref for CleanText<'_> {
+    type Target = str;
+    fn deref(&self) -> &str {
+        self.0
     }
 }
 
@@ -211,6 +244,18 @@ impl Redact for serde_json::Value {
             Self::Array(values) => values.iter_mut().for_each(|value| value.edit_texts(edit)),
             Self::Object(fields) => edit_fields(fields, edit),
             Self::Null | Self::Bool(_) | Self::Number(_) => {}
+        }
+    }
+}
+
+impl Redact for Sighting {
+    fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
+        for text in [&mut self.path, &mut self.root, &mut self.mark, &mut self.warning] {
+            text.edit_texts(edit);
+        }
+        for identity in std::iter::once(&mut self.identity).chain(&mut self.text) {
+            edit(&mut identity.key);
+            edit(&mut identity.name);
         }
     }
 }

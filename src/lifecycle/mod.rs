@@ -1,4 +1,4 @@
-//! What time does to memories: confidence fades, places in the hierarchy change, what is over goes.
+//! The life of a memory over time: confidence fades, tiers change, and expired memories go.
 //!
 //! ```text
 //! outlines ─▶ due (over? faded? given up?) ─┐
@@ -8,18 +8,11 @@
 //!
 //! The formulas and where each of their numbers comes from stand in `docs/reference/lifecycle.md`.
 
-mod census;
 pub mod decay;
 mod maintain;
-mod plan;
 mod retention;
-mod rules;
 #[cfg(test)]
 mod tests;
-pub mod tier;
 
-pub use census::{Census, NEAR_DAYS, census};
-pub use maintain::{COMMAND, Report, maintain, tick};
-pub use plan::{Step, Upkeep, plan};
-pub use retention::{Act, Retired, WORTH_IMPORTANCE, due, moves, worth};
-pub use rules::Rules;
+pub use maintain::{COMMAND, Census, NEAR_DAYS, Report, Step, Upkeep, census, maintain, plan, tick};
+pub use retention::{Act, Retired, Rules, WORTH_IMPORTANCE, due, moves, worth};

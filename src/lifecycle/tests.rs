@@ -1,9 +1,9 @@
 #![expect(clippy::float_cmp, reason = "what is compared is rounded, or a power of two")]
 
 use super::decay::{HalfLives, confidence_at, last_sure};
-use super::tier::{Heat, heat, tier_at, warmth};
 use super::*;
 use crate::changeset::Action;
+use crate::lifecycle::decay::{Heat, heat, tier_at, warmth};
 use crate::memory::{Memory, MemoryId, MemoryType, Namespace, RelationType, Scope, Status, Tier, Usage};
 use crate::store::samples::{clean, day, insert, memory, memory_in, quote, shop, write};
 use crate::store::{AccessKind, Filter, Outline, Store};

@@ -13,7 +13,7 @@ use super::Pipeline;
 use super::projects::Namespaces;
 use super::summary::Tally;
 use super::{CachedModel, HEARTBEAT, PipelineError, end_run, keep_alive};
-use crate::consolidate::decide::order::When;
+use crate::consolidate::decide::ruling::When;
 use crate::consolidate::pass::{Allowance, Event, Report, TakenBack, Terms, pass_over};
 use crate::consolidate::{ApplyError, Change, Decision, Incoming, Plan, apply, apply_within, consolidate};
 use crate::extract::Spent;

@@ -9,6 +9,7 @@ use serde_json::json;
 use transcripts::Transcript;
 
 use crate::consolidate::{Moved, merge_projects};
+use crate::guard::Redacted;
 use crate::memory::{Audience, Namespace};
 use crate::project::{ALLOWED, Identity, Machine, Sighting};
 use crate::store::{Alias, Placement, Project, RunId, RunStatus, Store, StoreError};
@@ -102,6 +103,7 @@ impl ProjectResolver {
         if let Some(warning) = &sighting.warning {
             (lookup.warn)(warning);
         }
+        let sighting = lookup.store.redact(sighting);
         let placement = remember(&sighting, lookup)?;
         if let Some((before, path)) = placement.before.as_ref().zip(sighting.path.as_ref()) {
             let now = &placement.namespace;
@@ -136,7 +138,7 @@ impl Resolved {
 
 /// Decides, remembers, and brings together what two identities of one project have learnt apart: as a run of its own,
 /// so that it can be undone by itself.
-fn remember(sighting: &Sighting, lookup: &mut Lookup<'_>) -> Result<Placement, StoreError> {
+fn remember(sighting: &Redacted<Sighting>, lookup: &mut Lookup<'_>) -> Result<Placement, StoreError> {
     let (store, now) = (lookup.store, Timestamp::now());
     let planned = store.placement(sighting)?;
     let Some(from) = planned.join else {
@@ -249,14 +251,15 @@ fn spelled<S: serde::Serializer>(namespace: &Namespace, serializer: S) -> Result
 /// # Errors
 /// [`NamingError`], if there is no such project, or the name is another one's.
 pub fn name_project(store: &Store, what: &str, name: &str, now: Timestamp) -> Result<Aliased, NamingError> {
-    let name = checked(name)?;
+    let name = store.redact(checked(name)?);
     let project = store.project(what)?;
     let namespace = store.merged_into(&project.namespace)?;
     if let Some(other) = existing(store, &name)?.filter(|other| *other != namespace) {
+        let name = name.into_inner();
         return Err(NamingError::Taken { name, namespace: other, label: project.label() });
     }
-    store.write(None, now, |w| w.set_alias(Alias::Name(&name), &namespace))?;
-    Ok(Aliased { name, path: None, namespace, left: None })
+    store.write(None, now, |w| w.set_alias(Alias::Name((&name).into()), &namespace))?;
+    Ok(Aliased { name: name.into_inner(), path: None, namespace, left: None })
 }
 
 /// Lets the folder `path`, with all below it, belong to the project `name`.
@@ -273,10 +276,10 @@ pub fn give_folder(
     name: &str,
     now: Timestamp,
 ) -> Result<Aliased, NamingError> {
-    let name = checked(name)?;
+    let name = store.redact(checked(name)?);
     let no_project = || NamingError::NoProject { path: path.to_owned() };
-    let sighting = machine.sight_path(path).ok_or_else(no_project)?;
-    let path = sighting.text.as_ref().ok_or_else(no_project)?.key.clone();
+    let sighting = store.redact(machine.sight_path(path).ok_or_else(no_project)?);
+    let path = store.redact(sighting.text.as_ref().ok_or_else(no_project)?.key.clone());
     let held = store.placement(&sighting)?.namespace;
     let projects = store.projects()?;
     let held = projects.iter().find(|project| project.namespace == held);
@@ -284,16 +287,16 @@ pub fn give_folder(
         Some(namespace) => namespace,
         None => match held.filter(|held| held.lies_in(&path)) {
             Some(held) => held.namespace.clone(),
-            None => Namespace::project(&name).map_err(|_| NamingError::BadName { name: name.clone() })?,
+            None => Namespace::project(&name).map_err(|_| NamingError::BadName { name: name.to_string() })?,
         },
     };
     let left = held.filter(|held| held.namespace != namespace && held.memories > 0).map(Project::label);
     store.write(None, now, |w| {
-        w.set_alias(Alias::Path(&path), &namespace)?;
+        w.set_alias(Alias::Path((&path).into()), &namespace)?;
         // The name of another project stays what it is.
-        if w.alias_named(&name)?.is_none() { w.set_alias(Alias::Name(&name), &namespace) } else { Ok(()) }
+        if w.alias_named(&name)?.is_none() { w.set_alias(Alias::Name((&name).into()), &namespace) } else { Ok(()) }
     })?;
-    Ok(Aliased { name, path: Some(path), namespace, left })
+    Ok(Aliased { name: name.into_inner(), path: Some(path.into_inner()), namespace, left })
 }
 
 /// Moves the memories of the project `from` into the project `into`, as a run that can be undone; what `from` would get

@@ -10,10 +10,11 @@ use serde::Serialize;
 
 use super::RunId;
 use super::memories::insert::Fresh;
-use super::memories::{evidence, relations, row, tombstones};
+use super::memories::{evidence, relations, review, row};
 use super::writer::{Mark, Stale};
 use super::{Store, StoreError, Writer};
 use crate::changeset::{Action, Changeset, Row, RowChange, RowKey, evidence_key, relation_key};
+use crate::guard::CleanText;
 use crate::memory::{Claim, Evidence, Memory, MemoryId, Tier, Usage};
 use crate::store::row::to_json;
 
@@ -128,15 +129,14 @@ impl Writer<'_> {
     }
 
     /// Writes one change and brings the indexes up to date.
-    pub(super) fn write_one(&self, action: Action, row: Row, reason: Option<&str>) -> Result<(), StoreError> {
+    pub(super) fn write_one(&self, action: Action, row: Row, reason: Option<CleanText<'_>>) -> Result<(), StoreError> {
         let mut stale = Stale::default();
-        let reason = self.redact(reason.map(str::to_owned)).into_inner();
         // Memories and evidence come redacted, or from the store.
         let row = match row {
             Row::Memory { .. } | Row::Evidence { .. } => row,
             Row::Relation { .. } | Row::Tombstone { .. } => self.redact(row).into_inner(),
         };
-        self.write_row(&RowChange::new(action, row, reason), Mark::Done, &mut stale)?;
+        self.write_row(&RowChange::new(action, row, reason.as_deref()), Mark::Done, &mut stale)?;
         self.index_stale(&stale)
     }
 
@@ -202,8 +202,8 @@ impl Writer<'_> {
             }
             Row::Tombstone { before, after } => {
                 self.read(|conn| {
-                    before.iter().try_for_each(|note| tombstones::delete_row(conn, &note.memory))?;
-                    after.iter().try_for_each(|note| tombstones::insert_row(conn, note).map(drop))
+                    before.iter().try_for_each(|note| review::delete_tombstone(conn, &note.memory))?;
+                    after.iter().try_for_each(|note| review::insert_tombstone(conn, note).map(drop))
                 })?;
                 self.bump(id)?;
             }
@@ -269,13 +269,11 @@ impl Writer<'_> {
         let (before, after) = sides(&change.row)?;
         let run = self.run.filter(|_| mark == Mark::Done);
         let changeset = self.changeset()?;
-        self.read(|conn| {
-            conn.prepare_cached(
-                "INSERT INTO history (run_id, memory_id, other_id, at, action, entity, before, after, reason, undone,
+        self.execute(
+            "INSERT INTO history (run_id, memory_id, other_id, at, action, entity, before, after, reason, undone,
                     changeset)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-            )?
-            .execute(params![
+            params![
                 run.map(RunId::as_str),
                 memory.as_str(),
                 other.map(MemoryId::as_str),
@@ -287,9 +285,9 @@ impl Writer<'_> {
                 change.reason,
                 mark == Mark::Undone,
                 changeset,
-            ])?;
-            Ok(())
-        })
+            ],
+        )
+        .map(drop)
     }
 }
 

@@ -15,7 +15,7 @@ use crate::memory::MemoryId;
 
 /// Size at which a log makes place for another, in bytes; two are kept.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
-/// Most ids in a line; the count tells of the rest.
+/// Most ids in a line; the count includes the rest.
 const MAX_IDS: usize = 1_000;
 /// Longest name of who did it, in characters.
 const MAX_NAME: usize = 64;
@@ -151,7 +151,7 @@ impl AuditLog {
     }
 
     /// Returns the lines of the log of the database at `database`, oldest first; without those that cannot be read, of which
-    /// the second value tells how many there are.
+    /// the second value is their number.
     ///
     /// # Errors
     /// [`StoreError::Unwritable`] if a file of it cannot be read.

@@ -1,4 +1,4 @@
-//! What can go wrong in the store, named by what a caller does about it.
+//! Errors of the store, one variant for each remedy.
 
 use std::path::{Path, PathBuf};
 
@@ -64,7 +64,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The file is encrypted, or is to be, and no key was found.
-    #[error("no key for {}: set AFTERTHOUGHT_DB_KEY, or name a file that holds it with AFTERTHOUGHT_DB_KEY_FILE{}", .path.display(), told(.keyring.as_deref()))]
+    #[error("no key for {}: set AFTERTHOUGHT_DB_KEY, or name a file that holds it with AFTERTHOUGHT_DB_KEY_FILE{}", .path.display(), keyring_note(.keyring.as_deref()))]
     NoKey {
         /// The file.
         path: PathBuf,
@@ -218,7 +218,7 @@ pub enum StoreError {
     AmbiguousProject {
         /// What was asked for.
         name: String,
-        /// What tells them apart.
+        /// In what they differ.
         candidates: String,
     },
     /// No run has this id.
@@ -261,7 +261,7 @@ pub enum StoreError {
 }
 
 /// Spells why the keyring was of no help.
-fn told(keyring: Option<&str>) -> String {
+fn keyring_note(keyring: Option<&str>) -> String {
     keyring.map_or_else(String::new, |said| format!(" (the system keyring cannot be used: {said})"))
 }
 

@@ -150,7 +150,7 @@ impl World {
                     settle_by_rules(&world.store, &[incoming], Some(run), world.now()).unwrap();
                 });
             }
-            Act::Forget(which) => self.with(*which, |w, id| w.forget(id, Some("wrong")).map(drop)),
+            Act::Forget(which) => self.with(*which, |w, id| w.forget(id, Some("wrong".into())).map(drop)),
             Act::Restore(which, retire) => self.with(*which, |w, id| {
                 let rivals = if *retire { Rivals::Retire } else { Rivals::Keep };
                 restore(w, id, rivals).map(drop)
@@ -178,14 +178,14 @@ impl World {
             }
             Act::Reject(which) => {
                 if let Some(id) = self.pick(*which, |memory| memory.status == Status::Pending) {
-                    self.write(|w| w.reject(&id, Some("no")));
+                    self.write(|w| w.reject(&id, Some("no".into())));
                 }
             }
             Act::Update(which, value) => self.with(*which, |w, id| {
                 let memory = w.memory(id)?;
                 let content = format!("{} ({value})", memory.claim.content);
                 let claim = Claim { content, importance: 0.123_456_7, ..memory.claim.clone() };
-                w.update(&clean(Memory { claim, ..memory }), Action::Update, Some("by hand")).map(drop)
+                w.update(&clean(Memory { claim, ..memory }), Action::Update, Some("by hand".into())).map(drop)
             }),
             Act::Relate(from, to, kind) => {
                 let ends = self.pick(*from, |_| true).zip(self.pick(*to, |_| true)).filter(|(from, to)| from != to);

@@ -16,11 +16,8 @@ mod history;
 mod index;
 mod ledger;
 mod memories;
-mod near_words;
 mod projects;
 mod row;
-mod short_ids;
-mod shown;
 mod stats;
 mod terms;
 mod usage;
@@ -68,12 +65,11 @@ pub use history::HistoryEntry;
 pub use history::decided::{Fingerprint, HashPair, PassMark};
 pub use history::plan_ledger::PlanLedger;
 pub use history::undo::{BuiltUpon, Kept, KeptBecause, Undone};
-pub use index::concepts::concepts;
 pub use index::near::Around;
-pub use index::nearest::Near;
+pub use index::near_words::{concepts, near_words};
 pub use index::ranking::{Ranked, Said, Seq};
 pub use index::search::{Hit, Likeness};
-pub use index::vectors::{Coverage, NewVector, Unembedded, VectorModel};
+pub use index::vectors::{Coverage, Near, NewVector, Unembedded, VectorModel};
 pub use ledger::{
     Batch, BatchReply, BatchRequest, Claimed, DoneWindow, EXTRACT, Enqueued, FailedCommand, FailedWindow, FileOutcome,
     FileRead, Finished, Fired, Health, HeldJob, Job, JobEnd, JobRequest, JobStatus, KnownLine, LEASE, Leased,
@@ -81,16 +77,12 @@ pub use ledger::{
     SeenTranscript, Spent, Stage, Step, StoredRequest, TranscriptId, UnfinishedWindow, WindowId, WindowKey,
     days_before,
 };
-pub use memories::brief_rows::BriefRow;
 pub use memories::filter::{Filter, Order, Within};
 pub use memories::insert::CleanMemory;
-pub use memories::outlines::Outline;
+pub use memories::outlines::{BriefRow, Outline};
 pub use memories::review::Waiting;
 pub use memories::upkeep::Purged;
-pub use near_words::near_words;
-pub use projects::Alias;
-pub use projects::Placement;
-pub use projects::list::Project;
+pub use projects::{Alias, Placement, Project};
 pub use stats::Stats;
 pub use usage::AccessKind;
 pub use writer::Writer;
@@ -108,7 +100,7 @@ pub struct Database {
     /// Terms of words that were met.
     stems: RefCell<terms::Stems>,
     /// Short forms of vectors that were read.
-    vectors: RefCell<index::nearest::VectorCache>,
+    vectors: RefCell<index::vectors::VectorCache>,
     /// New memories by row that are not in the index of what is near yet, with the words they go under. Only within a
     /// transaction.
     unfiled: RefCell<Vec<(i64, String)>>,
@@ -190,6 +182,16 @@ impl Database {
         from_row: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Option<T>, StoreError> {
         self.read(|conn| Ok(conn.prepare_cached(sql)?.query_row(values, from_row).optional()?))
+    }
+
+    /// Returns the only row that `sql` finds.
+    fn query_only<T>(
+        &self,
+        sql: &str,
+        values: impl Params,
+        from_row: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        self.read(|conn| Ok(conn.prepare_cached(sql)?.query_row(values, from_row)?))
     }
 
     /// Whether the file has this table, which may be newer than the file.

@@ -1,4 +1,4 @@
-//! How much there is of what.
+//! Statistics of a database.
 
 use std::collections::BTreeMap;
 

@@ -25,7 +25,7 @@ fn a_memory_is_learnt_found_superseded_and_explained() {
     store
         .write::<_, StoreError>(Some(&run.id), day(1), |w| {
             w.insert(&clean(new.clone()), &clean(vec![quote("no, on mondays")]))?;
-            assert!(w.set_status(&old.id, Status::Superseded, Action::Supersede, Some("changed"))?);
+            assert!(w.set_status(&old.id, Status::Superseded, Action::Supersede, Some("changed".into()))?);
             assert!(w.relate(&relation(&new.id, RelationType::Supersedes, &old.id))?);
             assert!(!w.relate(&relation(&new.id, RelationType::Supersedes, &old.id))?);
             Ok(())

@@ -1,7 +1,7 @@
 //! The terms of a text: what stands for its words in the index.
 //!
 //! A word goes in by its English stem, and by the stem of the language that its text is in, where that is another one
-//! that is known. A query does not tell its language, so its words are looked up by the stems of all those that the
+//! that is known. A query does not show its language, so its words are looked up by the stems of all those that the
 //! index has seen. Terms are numbers: two words that meet in one by chance are one in 10^13.
 
 use std::collections::HashMap;

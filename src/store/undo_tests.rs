@@ -28,7 +28,7 @@ fn everything(w: &Writer<'_>, tea: &Memory, milk: &Memory, new: &Memory) -> Resu
     merged.claim.tags = vec!["drink".into()];
     merged.claim.importance = 0.123_456_7;
     merged.namespace = "global".parse().unwrap();
-    w.update(&clean(merged), Action::Merge, Some("richer"))?;
+    w.update(&clean(merged), Action::Merge, Some("richer".into()))?;
     w.add_evidence(&tea.id, &clean(vec![quote("green tea")]))?;
     w.relate(&relation(&new.id, RelationType::Supersedes, &tea.id))?;
     w.relate(&relation(&tea.id, RelationType::Related, &milk.id))?;
@@ -36,8 +36,8 @@ fn everything(w: &Writer<'_>, tea: &Memory, milk: &Memory, new: &Memory) -> Resu
     w.set_status(&tea.id, Status::Superseded, Action::Supersede, None)?;
     w.set_pinned(&milk.id, true)?;
     w.set_confidence(&milk.id, 0.333_333_3, Action::Decay, None)?;
-    w.tombstone(&milk.id, Some("wrong"))?;
-    w.set_status(&milk.id, Status::Forgotten, Action::Forget, Some("wrong"))?;
+    w.tombstone(&milk.id, Some("wrong".into()))?;
+    w.set_status(&milk.id, Status::Forgotten, Action::Forget, Some("wrong".into()))?;
     Ok(())
 }
 

@@ -293,7 +293,7 @@ fn what_was_rejected_is_known_until_it_is_admitted() {
     home.claim.key = Some("user.residence".into());
     home.claim.value = Some("Berlin".into());
     insert(&store, &home);
-    store.write::<_, StoreError>(None, day(1), |w| w.tombstone(&home.id, Some("wrong"))).unwrap();
+    store.write::<_, StoreError>(None, day(1), |w| w.tombstone(&home.id, Some("wrong".into()))).unwrap();
     let why = |namespace: &Namespace, content: &str, attribute: Option<(&str, &str)>| {
         store.rejected(namespace, content, attribute).unwrap().map(|tombstone| tombstone.reason.unwrap())
     };
@@ -365,8 +365,8 @@ fn a_purge_leaves_no_word_of_what_was_forgotten() {
         .write::<_, StoreError>(None, day(0), |w| {
             w.insert(&clean(old.clone()), &clean(vec![quote("my xylophone")]))?;
             w.mark_windows_applied(&[window])?;
-            w.set_status(&old.id, Status::Forgotten, Action::Forget, Some("no xylophone"))?;
-            w.tombstone(&old.id, Some("no xylophone"))?;
+            w.set_status(&old.id, Status::Forgotten, Action::Forget, Some("no xylophone".into()))?;
+            w.tombstone(&old.id, Some("no xylophone".into()))?;
             Ok(())
         })
         .unwrap();

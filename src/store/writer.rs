@@ -98,26 +98,22 @@ impl Writer<'_> {
 
     /// Moves the revision of a namespace on by so many changes.
     pub(super) fn moved_on(&self, namespace: &str, changes: i64) -> Result<(), StoreError> {
-        self.read(|conn| {
-            conn.prepare_cached(
-                "INSERT INTO revisions (namespace, revision) VALUES (?1, ?2)
+        self.execute(
+            "INSERT INTO revisions (namespace, revision) VALUES (?1, ?2)
                  ON CONFLICT (namespace) DO UPDATE SET revision = revision + ?2",
-            )?
-            .execute(params![namespace, changes])?;
-            Ok(())
-        })
+            params![namespace, changes],
+        )
+        .map(drop)
     }
 
     /// Moves the revision of the namespace on in which the memory lies, if there is such a memory.
     pub(super) fn bump(&self, id: &MemoryId) -> Result<(), StoreError> {
-        self.read(|conn| {
-            conn.prepare_cached(
-                "INSERT INTO revisions (namespace, revision) SELECT namespace, 1 FROM memories WHERE id = ?1
+        self.execute(
+            "INSERT INTO revisions (namespace, revision) SELECT namespace, 1 FROM memories WHERE id = ?1
                  ON CONFLICT (namespace) DO UPDATE SET revision = revision + 1",
-            )?
-            .execute([id.as_str()])?;
-            Ok(())
-        })
+            [id.as_str()],
+        )
+        .map(drop)
     }
 }
 

@@ -157,11 +157,7 @@ fn servers_reach_memories_through_the_api_alone() {
 const CIRCLES: &[(&str, &str)] = &[
     ("crates/eval/src/case.rs", "crates/eval/src/patterns.rs"),
     ("src/cli/eval/job.rs", "src/cli/eval/suites.rs"),
-    ("src/consolidate/ask/mod.rs", "src/consolidate/ask/sheet.rs"),
-    ("src/consolidate/plan/mod.rs", "src/consolidate/plan/working.rs"),
     ("src/store/error.rs", "src/store/file/keys.rs"),
-    ("src/store/index/concepts.rs", "src/store/near_words.rs"),
-    ("src/store/index/nearest.rs", "src/store/index/vectors.rs"),
 ];
 
 /// The path of a module, its crate first.

@@ -1,28 +1,22 @@
-//! What is done with a candidate, by exact and cheap rules.
+//! Decides about a candidate by exact and cheap rules.
 
-pub mod asks;
-pub(super) mod case;
-mod gone;
 pub mod named;
-pub mod order;
 mod part;
-mod rejected;
 pub mod ruling;
 
 use std::cmp::Ordering;
 
 use jiff::Timestamp;
 
-use crate::memory::Status;
-
-use self::asks::{Ask, choose};
-use self::case::{Case, brings_nothing, is_covered};
-use self::part::{Left, left_of};
-use self::rejected::is_rejected;
-use self::ruling::{merge, more, oppose, same};
+use crate::consolidate::compare::features::{Features, Polarity};
+use crate::consolidate::compare::key::{Values, canonical, compare};
 use crate::consolidate::compare::pair::{Paired, Pairing, pair};
 use crate::consolidate::compare::view::View;
+use crate::consolidate::decide::named::{Ask, choose};
+use crate::consolidate::decide::part::{Left, left_of};
+use crate::consolidate::decide::ruling::{Case, brings_nothing, is_covered, merge, more, oppose, same};
 use crate::consolidate::{Conflict, Decision, Incoming, Known, Rejected, Ruling};
+use crate::memory::Status;
 use crate::text::normalise::comparable;
 
 /// What the rules make of a candidate.
@@ -171,12 +165,12 @@ fn by_pairs(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
     closest(pairs, Pairing::Both, &[Status::Active]).first().map(|met| merge(case, met.known))
 }
 
-/// Keeps what a contradicted memory says besides; where that cannot be told, a person decides.
+/// Keeps what a contradicted memory says besides; where that is unclear, a person decides.
 fn with_rest(case: &Case<'_>, ruling: Ruling, opposed: &[&Met<'_>]) -> Ruling {
     if ruling.pending || ruling.born_superseded {
         return ruling;
     }
-    // What is joined of several wordings of one attribute says nothing besides, where no part can be told apart.
+    // What is joined of several wordings of one attribute says nothing besides, where no part can be separated.
     let left = |met: &&Met<'_>| match left_of(met.known, &met.view, &case.view) {
         Left::Unclear if met.view.same_key(&case.view) => Left::Nothing,
         left => left,
@@ -194,7 +188,7 @@ fn with_rest(case: &Case<'_>, ruling: Ruling, opposed: &[&Met<'_>]) -> Ruling {
             conflict: Some(Conflict::Conflict),
             pending: true,
             also: Vec::new(),
-            reason: "contradicts a part of it; the rest could not be told apart".to_owned(),
+            reason: "contradicts a part of it; the rest could not be separated".to_owned(),
             ..ruling
         },
     }
@@ -210,7 +204,7 @@ fn closest<'a, 'b>(pairs: &'b [Met<'a>], pairing: Pairing, statuses: &[Status]) 
     found
 }
 
-/// Whether no time and no word tells if the candidate holds after what it is opposed to.
+/// Whether neither a time nor a word shows that the candidate holds after what it is opposed to.
 fn is_undecided(case: &Case<'_>, opposed: &[&Met<'_>]) -> bool {
     case.turn.is_none() && opposed.iter().all(|met| case.holds(met.known).is_none_or(Ordering::is_eq))
 }
@@ -241,4 +235,63 @@ fn asks(case: &Case<'_>, pairs: &[Met<'_>]) -> Vec<Ask> {
     let current =
         |met: &&Met<'_>| matches!(met.known.memory.status, Status::Active | Status::Pending | Status::Forgotten);
     choose(&case.view, pairs.iter().filter(current).map(|met| (met.known, &met.view, met.hinted)))
+}
+
+/// What ends a clause; a comma does not, as "not, under any circumstances, with Acme" is one.
+const CLAUSE_ENDS: [char; 10] = ['.', ';', ':', '!', '?', '。', '；', '：', '！', '？'];
+
+/// Whether the same words, or the same value of the same attribute stated the same way, were rejected or forgotten.
+pub(super) fn is_rejected(case: &Case<'_>, known: &[Known], rejected: &[Rejected]) -> bool {
+    let forgotten = known
+        .iter()
+        .filter(|known| known.memory.status == Status::Forgotten && known.memory.namespace == case.incoming.namespace)
+        .map(|known| &known.memory.claim);
+    rejected.iter().any(|value| says(case, &value.content, value.key.as_deref(), value.value.as_deref()))
+        || forgotten.into_iter().any(|claim| says(case, &claim.content, claim.key.as_deref(), claim.value.as_deref()))
+}
+
+fn says(case: &Case<'_>, content: &str, key: Option<&str>, value: Option<&str>) -> bool {
+    let claim = case.view.claim;
+    let text = comparable(content);
+    if !text.is_empty() && text == case.view.features.text {
+        return true;
+    }
+    let same_value = case.view.key.is_some()
+        && key.map(canonical) == case.view.key
+        && compare(claim.value.as_deref(), value) == Some(Values::Equal);
+    same_value && (text.is_empty() || turn(content, value) == turn(&claim.content, claim.value.as_deref()))
+}
+
+/// Whether a text affirms or denies a value: what it denies beside it, "never on Fly: on Hetzner", is another matter.
+fn turn(content: &str, value: Option<&str>) -> Polarity {
+    let whole = Features::of(content).polarity;
+    let Some(value) = value.map(comparable).filter(|value| !value.is_empty()) else { return whole };
+    let clauses = content.split(CLAUSE_ENDS).filter(|clause| comparable(clause).contains(&value));
+    let turns: Vec<Polarity> = clauses.map(|clause| Features::of(clause).polarity).collect();
+    match turns.split_first() {
+        Some((first, others)) if others.iter().all(|other| other == first) => *first,
+        _ => whole,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_denied_by_its_own_clause_alone() {
+        let table = [
+            ("No, the shop was never on Fly: it is deployed on Hetzner.", "Hetzner", Polarity::Positive),
+            ("No, the shop was never on Fly: it is deployed on Hetzner.", "Fly", Polarity::Negative),
+            ("The shop is not deployed on Hetzner. It is on Fly.", "hetzner", Polarity::Negative),
+            ("The user does not, under any circumstances, work with Acme.", "Acme", Polarity::Negative),
+            ("商店不在 Fly 上；它部署在 Hetzner 上。", "Hetzner", Polarity::Positive),
+            ("It is on Hetzner. It is not on Hetzner.", "Hetzner", Polarity::Negative),
+            ("It is not on Fly.", "Hetzner", Polarity::Negative),
+        ];
+        for (content, value, expected) in table {
+            assert_eq!(turn(content, Some(value)), expected, "{value} in {content}");
+        }
+        assert_eq!(turn("It is not on Fly.", None), Polarity::Negative);
+    }
 }

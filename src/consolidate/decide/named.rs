@@ -1,25 +1,138 @@
-//! What follows from the relations that a model names between a candidate and known memories.
+//! Chooses the memories that a model is asked about, and decides by the relations that it names.
 //!
 //! A model names; the code decides. Names and numbers that differ are never made one, nothing is retired that is not of
-//! the same person and matter, time tells which of two claims stands, and no word of a memory goes without being kept
+//! the same person and matter, time decides which of two claims stands, and no word of a memory goes without being kept
 //! elsewhere. Where that forbids what was named, both are kept and linked.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::case::{Case, is_covered};
-use super::part::remaining;
-use super::ruling::{merge, more, oppose, same};
 use crate::consolidate::compare::features::{Features, Polarity, Turn};
 use crate::consolidate::compare::key::{Arity, Values, arity, compare};
-use crate::consolidate::compare::view::View;
-use crate::consolidate::compare::view::Words;
-use crate::consolidate::compare::view::{extra, other_people};
+use crate::consolidate::compare::view::{View, Words, extra, other_people};
+use crate::consolidate::decide::part::remaining;
+use crate::consolidate::decide::ruling::{Case, is_covered, merge, more, oppose, same};
 use crate::consolidate::{Decision, Incoming, Known, Ruling};
-use crate::memory::{Claim, Status};
+use crate::memory::{Claim, MemoryId, Status};
 use crate::store::concepts;
 use crate::text::normalise::comparable;
+
+/// Known memories that one candidate is asked about at most. The one that is replaced is the closest by words in only
+/// half of the cases, and among ten in nine of ten.
+pub const MAX_ASKED: usize = 10;
+
+/// Weighted part of the shorter claim's terms that is shared by what is asked about in any case.
+const FLOOR: f64 = 0.2;
+
+/// What is asked about even if it shares less, as long as it shares something: other words for one thing have little
+/// in common.
+const LEAST: usize = 3;
+
+/// Part that a forgotten memory must share: it is not put before a model without need.
+const FLOOR_FORGOTTEN: f64 = 0.3;
+
+/// What a memory in another language is given, with which few words can be shared, and how many of them come at most.
+const FOREIGN: f64 = 0.2;
+const MAX_FOREIGN: usize = 6;
+
+/// What a common attribute, a common last part of an attribute, and a common subject add.
+const SAME_KEY: f64 = 1.0;
+const SAME_ATTRIBUTE: f64 = 0.25;
+const SAME_SUBJECT: f64 = 0.15;
+
+/// Letters by which long words of one family are taken to be alike, such as `migrated` and `migration`.
+const STEM: usize = 6;
+
+/// A known memory that a model should be asked about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ask {
+    /// The memory.
+    pub id: MemoryId,
+    /// How close it is: the shared part of the rarer terms, more for a common attribute or subject.
+    pub closeness: f64,
+}
+
+/// Returns whom to ask about; each known memory comes with whether the extractor named it as the one that is replaced.
+///
+/// A term counts the more the fewer of the known memories hold it, so that what they all share brings none of them up.
+pub(super) fn choose<'a>(
+    incoming: &View<'_>,
+    known: impl Iterator<Item = (&'a Known, &'a View<'a>, bool)>,
+) -> Vec<Ask> {
+    let own = terms(incoming);
+    let known: Vec<_> = known.map(|(known, view, hinted)| (known, view, hinted, terms(view))).collect();
+    let mut holders: BTreeMap<&str, usize> = BTreeMap::new();
+    for term in known.iter().flat_map(|(.., terms)| terms) {
+        *holders.entry(term).or_default() += 1;
+    }
+    let weight = |term: &String| weight(holders.get(term.as_str()).copied().unwrap_or(0), known.len());
+    let all_own: f64 = own.iter().map(weight).sum();
+    let mut asks: Vec<(Ask, Status, bool)> = known
+        .iter()
+        .map(|(known, view, hinted, theirs)| {
+            let shared: f64 = own.intersection(theirs).map(weight).sum();
+            let whole = all_own.min(theirs.iter().map(weight).sum());
+            let alike = if whole > 0.0 { shared / whole } else { 0.0 };
+            let closeness = alike + kinship(incoming, view) + if *hinted { SAME_KEY } else { 0.0 };
+            (Ask { id: known.memory.id.clone(), closeness }, known.memory.status, is_foreign(incoming, view))
+        })
+        .filter(|(ask, status, _)| *status != Status::Forgotten || ask.closeness >= FLOOR_FORGOTTEN)
+        .collect();
+    asks.sort_by(|(a, ..), (b, ..)| b.closeness.total_cmp(&a.closeness).then_with(|| a.id.cmp(&b.id)));
+    let mut foreign = 0;
+    let mut chosen: Vec<Ask> = Vec::new();
+    for (ask, _, is_foreign) in asks {
+        foreign += usize::from(is_foreign);
+        let as_foreign = is_foreign && foreign <= MAX_FOREIGN;
+        if ask.closeness >= FLOOR || (chosen.len() < LEAST && ask.closeness > 0.0) || as_foreign {
+            let closeness = if as_foreign { ask.closeness.max(FOREIGN) } else { ask.closeness };
+            chosen.push(Ask { closeness, ..ask });
+        }
+    }
+    chosen.truncate(MAX_ASKED);
+    chosen
+}
+
+fn is_foreign(a: &View<'_>, b: &View<'_>) -> bool {
+    a.language.zip(b.language).is_some_and(|(a, b)| a != b)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of memories, far below 2^52")]
+fn weight(holders: usize, all: usize) -> f64 {
+    (1.0 + all as f64 / holders.max(1) as f64).ln()
+}
+
+fn kinship(a: &View<'_>, b: &View<'_>) -> f64 {
+    let last = |view: &View<'_>| view.key.as_deref().map(|key| key.rsplit('.').next().unwrap_or(key).to_owned());
+    let key = match (last(a), last(b)) {
+        _ if a.same_key(b) => SAME_KEY,
+        (Some(x), Some(y)) if x == y => SAME_ATTRIBUTE,
+        _ => 0.0,
+    };
+    let subject = a.subject.is_some() && a.subject == b.subject;
+    key + if subject { SAME_SUBJECT } else { 0.0 }
+}
+
+/// The terms by which two claims are brought together: words, names and numbers of content, attribute and subject.
+fn terms(view: &View<'_>) -> BTreeSet<String> {
+    let claim = view.claim;
+    let aside = [claim.key.as_deref(), claim.value.as_deref(), claim.subject.as_deref()];
+    let aside = aside.into_iter().flatten().map(|text| text.replace(['.', '_', '-', '/'], " ")).collect::<Vec<_>>();
+    let aside = Features::of(&aside.join(" "));
+    let own = &view.features;
+    let sets = [&own.tokens, &own.figures, &own.entities, &aside.tokens, &aside.figures, &aside.entities];
+    let words = sets.into_iter().flatten().map(|term| folded(term));
+    words.chain(concepts(&claim.content).into_iter().map(|name| format!("={name}"))).collect()
+}
+
+fn folded(term: &str) -> String {
+    if term.is_ascii() || term.chars().all(|c| c.is_alphabetic() && c < '\u{0250}') {
+        term.chars().take(STEM).collect()
+    } else {
+        term.to_owned()
+    }
+}
 
 /// How a model says that a candidate relates to a known memory.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,7 +147,7 @@ pub enum Named {
     Complementary,
     /// Both cannot hold.
     Contradicts {
-        /// Why, if the texts tell.
+        /// Why, if the texts show it.
         turn: Option<Turn>,
         /// What the known memory says besides, and what holds still.
         rest: Option<String>,
@@ -133,7 +246,7 @@ fn against(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
     }
     match remainder(&met.known.memory.claim, &case.view, rest) {
         Some(rest) => Some(Ruling { rest: Some(rest), ..ruling }),
-        None => Some(Ruling::beside(met.known, "contradicts a part of it; the rest could not be told apart")),
+        None => Some(Ruling::beside(met.known, "contradicts a part of it; the rest could not be separated")),
     }
 }
 
@@ -183,7 +296,7 @@ pub(in crate::consolidate) fn veto(a: &View<'_>, b: &View<'_>) -> Option<&'stati
     }
 }
 
-/// Whether both give an attribute that has one value at a time another one, as far as two spellings in one script tell.
+/// Whether both give an attribute that has one value at a time another one, as far as two spellings in one script show.
 fn other_values(a: &View<'_>, b: &View<'_>) -> bool {
     let (Some(x), Some(y)) = (a.claim.value.as_deref(), b.claim.value.as_deref()) else { return false };
     let is_latin = |text: &str| text.chars().filter(|c| c.is_alphabetic()).all(|c| c < '\u{0250}');
@@ -202,9 +315,9 @@ fn other_numbers(a: &BTreeSet<String>, b: &BTreeSet<String>) -> bool {
 }
 
 fn is_told(figure: &str, by: &BTreeSet<String>) -> bool {
-    let told: BTreeSet<u64> = by.iter().flat_map(|other| groups(other)).collect();
+    let stated: BTreeSet<u64> = by.iter().flat_map(|other| groups(other)).collect();
     let own = groups(figure);
-    by.contains(figure) || (!own.is_empty() && own.iter().all(|group| told.contains(group)))
+    by.contains(figure) || (!own.is_empty() && own.iter().all(|group| stated.contains(group)))
 }
 
 /// The whole numbers in a figure: 2025, 11 and 4 of `2025-11-04`.

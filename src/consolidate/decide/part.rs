@@ -1,12 +1,11 @@
-//! What is left of a memory of several statements when one of them is contradicted.
+//! The part of a memory of several statements that remains when one of them is contradicted.
 
 use std::collections::BTreeSet;
 
-use super::gone::Gone;
 use crate::consolidate::Known;
 use crate::consolidate::compare::features::Features;
 use crate::consolidate::compare::view::View;
-use crate::memory::Claim;
+use crate::memory::{Claim, Episode, Procedure, Structured};
 
 /// What is left of a contradicted memory.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,7 +14,7 @@ pub(super) enum Left {
     Nothing,
     /// A statement that still holds, in the memory's own words.
     Claim(Box<Claim>),
-    /// Something, which cannot be told as a sentence of its own.
+    /// Something, which cannot be stated as a sentence of its own.
     Unclear,
 }
 
@@ -49,12 +48,12 @@ const ENOUGH_OF_ITS_OWN: usize = 4;
 pub(super) fn left_of(known: &Known, view: &View<'_>, incoming: &View<'_>) -> Left {
     let content = known.memory.claim.content.trim().trim_end_matches(['.', '。']);
     let subject = subject_of(content, view, incoming);
-    let told = Features::of(subject);
+    let named = Features::of(subject);
     let parts = statements(content);
-    let told_of: Vec<Told> = parts.iter().map(|part| Told::of(part, &told, incoming)).collect();
-    let met = (0..parts.len()).max_by(|a, b| told_of[*a].share().total_cmp(&told_of[*b].share()));
+    let coverage: Vec<Coverage> = parts.iter().map(|part| Coverage::of(part, &named, incoming)).collect();
+    let met = (0..parts.len()).max_by(|a, b| coverage[*a].share().total_cmp(&coverage[*b].share()));
     let untouched: Vec<usize> = (0..parts.len())
-        .filter(|at| told_of[*at].says_something(*at) && told_of[*at].is_untouched(Some(*at) == met))
+        .filter(|at| coverage[*at].says_something(*at) && coverage[*at].is_untouched(Some(*at) == met))
         .collect();
     match untouched.as_slice() {
         [] => Left::Nothing,
@@ -64,8 +63,8 @@ pub(super) fn left_of(known: &Known, view: &View<'_>, incoming: &View<'_>) -> Le
     }
 }
 
-/// How much of a statement is told by the incoming claim, its subject aside.
-struct Told {
+/// How much of a statement the incoming claim covers, its subject aside.
+struct Coverage {
     /// Words and numbers.
     own: usize,
     /// Those that the incoming claim has, too.
@@ -74,15 +73,15 @@ struct Told {
     names_more: bool,
 }
 
-impl Told {
+impl Coverage {
     fn of(part: &str, subject: &Features, incoming: &View<'_>) -> Self {
         let part = Features::of(part);
         let theirs = &incoming.features;
         let own: BTreeSet<&String> = part.tokens.difference(&subject.tokens).chain(&part.figures).collect();
-        let is_told = |term: &&&String| theirs.tokens.contains(**term) || theirs.figures.contains(**term);
+        let is_covered_term = |term: &&&String| theirs.tokens.contains(**term) || theirs.figures.contains(**term);
         let is_new = |name: &String| !theirs.text.contains(name.as_str()) && !subject.text.contains(name.as_str());
         Self {
-            shared: own.iter().filter(is_told).count(),
+            shared: own.iter().filter(is_covered_term).count(),
             own: own.len(),
             names_more: part.entities.iter().any(is_new),
         }
@@ -115,8 +114,8 @@ fn rest(known: &Known, view: &View<'_>, incoming: &View<'_>, subject: &str, (at,
     Left::Claim(Box::new(remaining(claim, content, keeps_attribute)))
 }
 
-/// Returns what is left of a claim: `content` alone, with its attribute if that is told in it, and those of its parts
-/// and tags that tell nothing of what is gone.
+/// Returns what is left of a claim: `content` alone, with its attribute if that is stated in it, and those of its parts
+/// and tags that state nothing of the contradicted part.
 pub(super) fn remaining(claim: &Claim, content: String, keeps_attribute: bool) -> Claim {
     let (key, value) = if keeps_attribute { (claim.key.clone(), claim.value.clone()) } else { (None, None) };
     let title: String = content.chars().take(60).collect();
@@ -159,7 +158,7 @@ fn is_wide(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{9FFF}')
 }
 
-/// The words at the beginning that name what all of `content` is about; empty where they cannot be told.
+/// The words at the beginning that name what all of `content` is about; empty where they are unclear.
 fn subject_of<'a>(content: &'a str, view: &View<'_>, incoming: &View<'_>) -> &'a str {
     let begins = |words: &str| {
         let words = Features::of(words).text;
@@ -210,4 +209,114 @@ fn spaced_subject(content: &str) -> Option<&str> {
     }
     let length = words.iter().take(count).map(|word| word.len() + 1).sum::<usize>().checked_sub(1)?;
     content.get(..length)
+}
+
+/// Words, numbers and names that stood in a claim and are gone from it.
+pub(super) struct Gone(BTreeSet<String>);
+
+impl Gone {
+    pub(super) fn between(before: &str, after: &str) -> Self {
+        let after = terms(after);
+        Self(terms(before).into_iter().filter(|term| !after.contains(term)).collect())
+    }
+
+    pub(super) fn is_in(&self, text: &str) -> bool {
+        !self.0.is_disjoint(&terms(text))
+    }
+
+    /// Returns the parts without what states the contradicted part; `title` and `content` stand in for a name and a description.
+    pub(super) fn out_of(&self, parts: Structured, title: &str, content: &str) -> Option<Structured> {
+        match parts {
+            Structured::Episode(episode) => self.out_of_episode(episode).map(Structured::Episode),
+            Structured::Procedure(procedure) => {
+                Some(Structured::Procedure(self.out_of_procedure(procedure, title, content)))
+            }
+            Structured::Pattern { pattern } => (!self.is_in(&pattern)).then_some(Structured::Pattern { pattern }),
+            Structured::Profile { profile } => {
+                let kept: serde_json::Map<_, _> =
+                    profile.into_iter().filter(|(_, value)| !self.is_in(&value.to_string())).collect();
+                (!kept.is_empty()).then_some(Structured::Profile { profile: kept })
+            }
+        }
+    }
+
+    /// An episode holds together by its situation and action: without one of them it is none.
+    fn out_of_episode(&self, episode: Episode) -> Option<Episode> {
+        let stands = !self.is_in(&episode.situation) && !self.is_in(&episode.action);
+        stands.then(|| Episode {
+            reasoning: episode.reasoning.clone().filter(|reasoning| !self.is_in(reasoning)),
+            learnings: self.without(episode.learnings.clone()),
+            ..episode
+        })
+    }
+
+    fn out_of_procedure(&self, procedure: Procedure, title: &str, content: &str) -> Procedure {
+        let or = |text: String, other: &str| if self.is_in(&text) { other.to_owned() } else { text };
+        Procedure {
+            name: or(procedure.name, title),
+            description: or(procedure.description, content),
+            steps: self.without(procedure.steps),
+            triggers: self.without(procedure.triggers),
+            priority: procedure.priority,
+        }
+    }
+
+    fn without(&self, mut texts: Vec<String>) -> Vec<String> {
+        texts.retain(|text| !self.is_in(text));
+        texts
+    }
+}
+
+fn terms(text: &str) -> BTreeSet<String> {
+    let Features { tokens, figures, entities, .. } = Features::of(text);
+    tokens.into_iter().chain(figures).chain(entities).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEFORE: &str =
+        "Sunniva from HR signs off every change to the overtime rules in writing; tests of the rules run on Mondays.";
+    const AFTER: &str = "Tests of the rules run on Mondays.";
+
+    fn procedure(parts: Option<Structured>) -> Procedure {
+        match parts {
+            Some(Structured::Procedure(procedure)) => procedure,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn steps_that_tell_of_what_is_gone_go_with_it() {
+        let gone = Gone::between(BEFORE, AFTER);
+        let parts = Structured::Procedure(Procedure {
+            name: "Overtime sign-off by Sunniva".to_owned(),
+            description: "How the rules are tested".to_owned(),
+            steps: vec!["Ask Sunniva".to_owned(), "Run the tests on Mondays".to_owned()],
+            triggers: vec!["A sign in writing is needed".to_owned()],
+            priority: Some(0.5),
+        });
+        let kept = procedure(gone.out_of(parts, "Tests", AFTER));
+        assert_eq!((kept.name.as_str(), kept.description.as_str()), ("Tests", "How the rules are tested"));
+        assert_eq!(kept.steps, ["Run the tests on Mondays"]);
+        assert_eq!((kept.triggers.len(), kept.priority), (0, Some(0.5)));
+    }
+
+    #[test]
+    fn an_episode_without_its_action_is_none_and_a_profile_keeps_what_holds() {
+        let gone = Gone::between("Ana lives in Porto and works at Farol.", "Ana works at Farol.");
+        let episode = Episode {
+            situation: "Looking for a flat".to_owned(),
+            action: "Moved to Porto".to_owned(),
+            outcome: crate::memory::Outcome::Success,
+            reasoning: None,
+            learnings: Vec::new(),
+        };
+        assert_eq!(gone.out_of(Structured::Episode(episode), "", ""), None);
+        let profile = serde_json::json!({"residence": "Porto", "employer": "Farol"});
+        let parts = Structured::Profile { profile: profile.as_object().unwrap().clone() };
+        let Some(Structured::Profile { profile }) = gone.out_of(parts, "", "") else { panic!("a profile stays") };
+        assert_eq!(profile.keys().collect::<Vec<_>>(), ["employer"]);
+    }
 }

@@ -1,14 +1,151 @@
-//! What follows once it is known, or named, how two claims relate.
+//! The candidate beside what is known, the order of claims in time, and what their comparison results in.
+//!
+//! Order is by the time at which a claim holds in the world, not by arrival.
 
 use std::cmp::Ordering;
 
-use crate::memory::Claim;
+use jiff::{SignedDuration, Timestamp};
+use transcripts::TimeSource;
 
-use super::case::{Case, brings_nothing};
-use super::order::When;
-use crate::consolidate::compare::features::Turn;
+use crate::consolidate::compare::features::{Features, Turn};
 use crate::consolidate::compare::view::View;
-use crate::consolidate::{Conflict, Decision, Known, Ruling};
+use crate::consolidate::{Conflict, Decision, Incoming, Known, Ruling};
+use crate::memory::{Claim, Evidence};
+use crate::text::normalise::comparable;
+
+/// When a claim held, as far as it is known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct When {
+    /// From when it held; else when it was last said; for a claim without evidence, when it was written.
+    pub at: Option<Timestamp>,
+    from: Option<Timestamp>,
+    to: Option<Timestamp>,
+    /// When it was last said, or written.
+    said: Option<Timestamp>,
+    /// Transcripts in which it was said, each with the last message's position where messages are numbered.
+    places: Vec<(String, u64)>,
+}
+
+impl When {
+    /// Returns when `claim` held. `written_at` counts only where there is no evidence, since arrival of a log says
+    /// nothing about its content.
+    #[must_use]
+    pub fn of(claim: &Claim, evidence: &[Evidence], written_at: Timestamp) -> Self {
+        let said = evidence.iter().filter_map(|piece| piece.said_at.map(|time| time.at)).max();
+        let said = said.or(evidence.is_empty().then_some(written_at));
+        let places = evidence.iter().filter_map(|piece| {
+            let position = piece.messages.first()?.parse().ok()?;
+            Some((piece.transcript.clone(), position))
+        });
+        let (from, to) = (claim.valid_from, claim.valid_to);
+        Self { at: from.or(said), from, to, said, places: places.collect() }
+    }
+
+    /// Compares which of two claims that cannot both hold is the later state of the world.
+    ///
+    /// Two beginnings are compared as they are. Of one that has a beginning and one that was only said, the one said
+    /// before the other began is earlier, and within the other's time, the one said last stands. One that is over
+    /// counts by its end. Where times are equal or missing, the place in a common transcript decides. `None` if
+    /// neither shows it.
+    #[must_use]
+    pub fn compare(&self, other: &Self) -> Option<Ordering> {
+        self.compare_times(other).filter(|order| order.is_ne()).or_else(|| self.compare_places(other))
+    }
+
+    fn compare_times(&self, other: &Self) -> Option<Ordering> {
+        if self.to.is_some() || other.to.is_some() {
+            return Some(self.last()?.cmp(&other.last()?));
+        }
+        match (self.from, other.from) {
+            (Some(_), None) => self.compare_begun(other),
+            (None, Some(_)) => other.compare_begun(self).map(Ordering::reverse),
+            (Some(_), Some(_)) | (None, None) => Some(self.at?.cmp(&other.at?)),
+        }
+    }
+
+    /// Compares a claim of known beginning with one that was only said.
+    fn compare_begun(&self, other: &Self) -> Option<Ordering> {
+        let (from, theirs) = (self.from?, other.said?);
+        Some(if theirs < from { Ordering::Greater } else { self.said.unwrap_or(from).cmp(&theirs) })
+    }
+
+    /// Whether both were said, or began to hold, less than a day apart.
+    #[must_use]
+    pub(crate) fn is_within_a_day(&self, other: &Self) -> bool {
+        self.at.zip(other.at).is_some_and(|(a, b)| a.duration_since(b).abs() < SignedDuration::from_hours(24))
+    }
+
+    /// The last moment at which it is known to have held.
+    fn last(&self) -> Option<Timestamp> {
+        self.to.or_else(|| self.said.max(self.from))
+    }
+
+    fn compare_places(&self, other: &Self) -> Option<Ordering> {
+        let last = |when: &Self, transcript: &str| {
+            when.places.iter().filter(|(name, _)| name == transcript).map(|(_, position)| *position).max()
+        };
+        self.places.iter().find_map(|(transcript, _)| {
+            let order = last(self, transcript)?.cmp(&last(other, transcript)?);
+            order.is_ne().then_some(order)
+        })
+    }
+}
+
+/// A candidate made ready.
+#[derive(Clone)]
+pub(in crate::consolidate) struct Case<'a> {
+    pub(in crate::consolidate) incoming: &'a Incoming,
+    pub(in crate::consolidate) view: View<'a>,
+    pub(in crate::consolidate) when: When,
+    /// What its words, or those it rests on, say about what was known before.
+    pub(in crate::consolidate) turn: Option<Turn>,
+}
+
+impl<'a> Case<'a> {
+    pub(in crate::consolidate) fn new(incoming: &'a Incoming, now: Timestamp) -> Self {
+        let candidate = &incoming.candidate;
+        let view = View::of(&candidate.claim, &candidate.evidence);
+        let turn =
+            view.features.cue.or_else(|| candidate.evidence.iter().find_map(|piece| Features::of(&piece.quote).cue));
+        Self { incoming, when: When::of(&candidate.claim, &candidate.evidence, now), view, turn }
+    }
+
+    pub(in crate::consolidate) fn evidence(&self) -> &'a [Evidence] {
+        &self.incoming.candidate.evidence
+    }
+
+    /// Compares the candidate's time with that of a known memory.
+    pub(in crate::consolidate) fn holds(&self, known: &Known) -> Option<Ordering> {
+        self.when.compare(&When::of(&known.memory.claim, &known.evidence, known.memory.created_at))
+    }
+}
+
+/// Whether `known` rests on everything that `evidence` brings: the same messages and words. Nothing covers nothing.
+pub(in crate::consolidate) fn is_covered(evidence: &[Evidence], known: &[Evidence]) -> bool {
+    !evidence.is_empty()
+        && evidence.iter().all(|piece| {
+            let quote = comparable(&piece.quote);
+            known.iter().any(|other| is_same_message(piece, other) && comparable(&other.quote) == quote)
+        })
+}
+
+/// A message is known by its transcript and id, or by its content where a fork gave it another id. A fork keeps the time:
+/// who says the same words at another time says them again.
+fn is_same_message(a: &Evidence, b: &Evidence) -> bool {
+    (a.transcript == b.transcript && a.messages.first() == b.messages.first())
+        || (!a.content_hash.is_empty() && a.content_hash == b.content_hash && !are_apart(a, b))
+}
+
+/// Whether their logs stamp two messages with different times.
+fn are_apart(a: &Evidence, b: &Evidence) -> bool {
+    let stamped = |piece: &Evidence| piece.said_at.filter(|time| time.source == TimeSource::Log).map(|time| time.at);
+    stamped(a).zip(stamped(b)).is_some_and(|(a, b)| a != b)
+}
+
+/// Whether a candidate that says what `known` says would add no evidence either.
+pub(in crate::consolidate) fn brings_nothing(case: &Case<'_>, known: &Known) -> bool {
+    case.evidence().is_empty() || is_covered(case.evidence(), &known.evidence)
+}
 
 /// Longest wording that a merge by rules makes, in characters; beyond it both claims stay as they are.
 const MAX_MERGED_CHARS: usize = 400;
@@ -145,4 +282,81 @@ pub(in crate::consolidate) fn oppose(case: &Case<'_>, known: &[(&Known, &View<'_
     let conflict = if turn == Some(Turn::Corrected) { Conflict::Corrected } else { Conflict::Changed };
     let also = known.iter().map(|(known, _)| &known.memory.id).filter(|id| **id != target.memory.id).cloned().collect();
     Ruling { conflict: Some(conflict), also, reason: format!("{why}; {}", conflict.as_str()), ..ruling }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::MemoryType;
+    use transcripts::MessageTime;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    fn said(transcript: &str, message: &str, time: Option<&str>) -> Evidence {
+        Evidence {
+            transcript: transcript.into(),
+            messages: vec![message.into()],
+            quote: "q".into(),
+            speaker: None,
+            said_at: time.map(|time| MessageTime::logged(at(time))),
+            content_hash: "h".into(),
+        }
+    }
+
+    #[test]
+    fn valid_time_beats_saying_and_saying_beats_writing() {
+        let now = at("2026-06-01T00:00:00Z");
+        let mut claim = Claim::new(MemoryType::Semantic, "fact", "t", "c");
+        assert_eq!(When::of(&claim, &[], now).at, Some(now));
+        let evidence = [said("a", "1", Some("2026-01-01T00:00:00Z")), said("a", "2", Some("2026-02-01T00:00:00Z"))];
+        assert_eq!(When::of(&claim, &evidence, now).at, Some(at("2026-02-01T00:00:00Z")));
+        claim.valid_from = Some(at("2020-01-01T00:00:00Z"));
+        assert_eq!(When::of(&claim, &evidence, now).at, Some(at("2020-01-01T00:00:00Z")));
+    }
+
+    #[test]
+    fn the_later_state_of_the_world_is_told_by_beginnings_ends_and_words() {
+        let when = |said: &str, from: Option<&str>, to: Option<&str>| {
+            let time = |day: &str| at(&format!("{day}T00:00:00Z"));
+            let mut claim = Claim::new(MemoryType::Semantic, "fact", "t", "c");
+            (claim.valid_from, claim.valid_to) = (from.map(time), to.map(time));
+            When::of(&claim, &[said_on(said)], at("2026-06-01T00:00:00Z"))
+        };
+        let rows = [
+            // Both only said.
+            (("2026-04-01", None, None), ("2026-03-01", None, None), Some(Ordering::Greater)),
+            // Said last, of a time that began before the other was said.
+            (("2026-04-01", Some("2025-12-01"), None), ("2026-03-01", None, None), Some(Ordering::Greater)),
+            (("2026-02-01", Some("2025-12-01"), None), ("2026-03-01", None, None), Some(Ordering::Less)),
+            // Announced before it began.
+            (("2026-02-01", Some("2026-05-01"), None), ("2026-03-01", None, None), Some(Ordering::Greater)),
+            (("2026-04-01", Some("2024-01-01"), None), ("2026-03-01", Some("2025-01-01"), None), Some(Ordering::Less)),
+            // Over before the other was said.
+            (("2026-04-01", None, Some("2019-01-01")), ("2026-03-01", None, None), Some(Ordering::Less)),
+            (("2026-04-01", Some("2026-01-01"), None), ("2026-03-01", Some("2026-01-01"), None), None),
+        ];
+        for ((said_a, from_a, to_a), (said_b, from_b, to_b), expected) in rows {
+            let (a, b) = (when(said_a, from_a, to_a), when(said_b, from_b, to_b));
+            assert_eq!(a.compare(&b), expected, "{a:?} / {b:?}");
+            assert_eq!(b.compare(&a), expected.map(Ordering::reverse), "{b:?} / {a:?}");
+        }
+    }
+
+    fn said_on(day: &str) -> Evidence {
+        Evidence { messages: vec!["x".into()], ..said("log", "x", Some(&format!("{day}T00:00:00Z"))) }
+    }
+
+    #[test]
+    fn undated_claims_are_ordered_within_one_transcript_only() {
+        let claim = Claim::new(MemoryType::Semantic, "fact", "t", "c");
+        let when = |transcript: &str, message: &str| {
+            When::of(&claim, &[said(transcript, message, None)], at("2026-06-01T00:00:00Z"))
+        };
+        assert_eq!(when("a", "10").compare(&when("a", "9")), Some(Ordering::Greater));
+        assert_eq!(when("a", "9").compare(&when("b", "10")), None);
+        assert_eq!(when("a", "x").compare(&when("a", "y")), None);
+        assert_eq!(when("a", "9").compare(&when("a", "9")), None);
+    }
 }

@@ -1,13 +1,13 @@
-//! What is done once it is known what two memories are to each other.
+//! Merges, supersedes or links two memories once their relation is known.
 
 use jiff::Timestamp;
 
-use super::change::PassChange;
 use super::field::{Field, arrived, said_at};
 use super::judge::{is_same_both_ways, may_merge};
 use crate::changeset::Action;
-use crate::consolidate::decide::case::is_covered;
 use crate::consolidate::decide::ruling::enrich;
+use crate::consolidate::decide::ruling::is_covered;
+use crate::consolidate::pass::field::PassChange;
 use crate::consolidate::plan::rows::supported;
 use crate::consolidate::{Conflict, Decision, Known, Ruling};
 use crate::memory::{Claim, Evidence, Memory, RelationType, Status};

@@ -1,20 +1,22 @@
 //! All that is active in a namespace, as it is after the changes so far.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Deref;
 
 use jiff::Timestamp;
 
-use super::TakenBack;
-use super::change::PassChange;
-use super::judge::says_apart;
-use crate::changeset::{Action, Row};
+use crate::changeset::{Action, Row, Rows};
 use crate::consolidate::Known;
-use crate::consolidate::decide::order::When;
+use crate::consolidate::compare::key::{attribute, spellings};
+use crate::consolidate::decide::ruling::When;
 use crate::consolidate::overlay::{Link, Overlay};
-use crate::memory::{MemoryId, Namespace, RelationType, Status};
-use crate::store::{Database, Filter, HashPair, Order, StoreError};
-use crate::text::normalise::normalised_hash;
+use crate::consolidate::pass::judge::says_apart;
+use crate::consolidate::pass::{Event, TakenBack};
+use crate::consolidate::plan::neighbours::{MAX_NEIGHBOURS, SMALL};
+use crate::memory::{Evidence, Memory, MemoryId, Namespace, RelationType, Status};
+use crate::store::{Around as Looked, Database, Filter, HashPair, Order, StoreError};
+use crate::text::language::{COMPARED, detect};
+use crate::text::normalise::{comparable, normalised_hash};
 
 /// All that is active in a namespace, with what it is linked to.
 #[derive(Debug, Clone)]
@@ -196,4 +198,151 @@ pub(super) fn said_hash(known: &Known) -> String {
     let claim = &known.memory.claim;
     let attribute = [&claim.key, &claim.value].map(|part| part.as_deref().unwrap_or_default());
     normalised_hash(&[claim.memory_type.as_str(), attribute[0], attribute[1], &claim.content].join(" \u{1f} "))
+}
+
+/// Memories of one attribute that are all set against each other; of more, only the closest by words.
+const MAX_OF_KEY: usize = 30;
+
+/// Memories that are looked up in one go.
+const GIVES_WAY: usize = 64;
+
+/// Who is close to whom. Kept from round to round: what has not changed is not looked up again.
+#[derive(Debug, Default)]
+pub(super) struct Around {
+    found: HashMap<MemoryId, (String, Vec<MemoryId>)>,
+    pairs: BTreeMap<MemoryId, BTreeSet<MemoryId>>,
+}
+
+impl Around {
+    /// Looks up the neighbours of what is new or says something else now.
+    ///
+    /// Gives way now and then, so that whoever waits beside can say that the work goes on; reports its progress to `watch`.
+    pub(super) async fn update(
+        &mut self,
+        db: &Database,
+        field: &Field,
+        watch: &dyn Fn(&Event<'_>),
+    ) -> Result<(), StoreError> {
+        let is_new = |(id, _): &(&MemoryId, &Known)| {
+            self.found.get(*id).is_none_or(|(looked_up, _)| looked_up != field.hash(id))
+        };
+        let new: Vec<(&MemoryId, &Known)> = field.active.iter().filter(is_new).collect();
+        for (turn, some) in new.chunks(GIVES_WAY).enumerate() {
+            watch(&Event::LookedUp(&field.namespace, turn * GIVES_WAY, new.len()));
+            tokio::task::yield_now().await;
+            let found = db.at_once(|db| some.iter().map(|(id, known)| close(db, field, id, known)).collect());
+            let found: Vec<Vec<MemoryId>> = found?;
+            let hashes = some.iter().map(|(id, _)| ((*id).clone(), field.hash(id).to_owned()));
+            self.found.extend(hashes.zip(found).map(|((id, hash), close)| (id, (hash, close))));
+        }
+        self.found.retain(|id, _| field.active.contains_key(id));
+        self.pairs = BTreeMap::new();
+        for (id, (_, close)) in &self.found {
+            close.iter().for_each(|other| join(&mut self.pairs, id, other));
+        }
+        self.join_alike(field);
+        self.join_foreign(field);
+        Ok(())
+    }
+
+    /// Joins what bears the same attribute or says the same words, however much else stands between.
+    fn join_alike(&mut self, field: &Field) {
+        let mut alike: BTreeMap<String, Vec<&MemoryId>> = BTreeMap::new();
+        for (id, known) in &field.active {
+            let claim = &known.memory.claim;
+            alike.entry(format!("\u{2}{}", comparable(&claim.content))).or_default().push(id);
+            if let Some(key) = claim.key.as_deref().and_then(attribute) {
+                alike.entry(format!("\u{1}{key}")).or_default().push(id);
+            }
+        }
+        for ids in alike.values().filter(|ids| ids.len() <= MAX_OF_KEY) {
+            for (place, id) in ids.iter().enumerate() {
+                ids[..place].iter().for_each(|other| join(&mut self.pairs, id, other));
+            }
+        }
+    }
+
+    /// Joins what is said in different languages, where there is little of it: hardly a word brings it together.
+    fn join_foreign(&mut self, field: &Field) {
+        if field.active.len() > SMALL {
+            return;
+        }
+        let spoken =
+            field.active.iter().filter_map(|(id, known)| Some((id, detect(&known.memory.claim.content, COMPARED)?)));
+        let spoken: Vec<_> = spoken.collect();
+        for (place, (id, own)) in spoken.iter().enumerate() {
+            let others = spoken[..place].iter().filter(|(_, other)| other != own);
+            others.for_each(|(other, _)| join(&mut self.pairs, id, other));
+        }
+    }
+
+    /// Returns the memories close to this one, whichever of the two found the other.
+    pub(super) fn of(&self, id: &MemoryId) -> impl Iterator<Item = &MemoryId> {
+        self.pairs.get(id).into_iter().flatten()
+    }
+}
+
+fn close(db: &Database, field: &Field, id: &MemoryId, known: &Known) -> Result<Vec<MemoryId>, StoreError> {
+    let claim = &known.memory.claim;
+    let keys = claim.key.as_deref().map(spellings).unwrap_or_default();
+    // It finds itself first.
+    let found = db.around(&Looked { namespace: &field.namespace, claim, keys: &keys }, MAX_NEIGHBOURS + 1)?;
+    let others = found.into_iter().map(|memory| memory.id).filter(|other| other != id);
+    Ok(others.filter(|other| field.active.contains_key(other)).collect())
+}
+
+fn join(pairs: &mut BTreeMap<MemoryId, BTreeSet<MemoryId>>, a: &MemoryId, b: &MemoryId) {
+    pairs.entry(a.clone()).or_default().insert(b.clone());
+    pairs.entry(b.clone()).or_default().insert(a.clone());
+}
+
+/// The kinds of steps, in the order in which they are printed.
+pub const STEPS: &[Action] = &[
+    Action::TaskClosed,
+    Action::Duplicate,
+    Action::Refined,
+    Action::Contradicted,
+    Action::Conflict,
+    Action::Listed,
+    Action::Derived,
+    Action::Recounted,
+    Action::Linked,
+];
+
+/// One thing that a pass does: a step, in words for people, and the rows that it changes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PassChange {
+    /// What is done.
+    pub action: Action,
+    /// Why, in a few words.
+    pub reason: String,
+    /// What the memory says that it is about.
+    pub about: String,
+    /// What the other memory says, or what the memory said before.
+    pub beside: Option<String>,
+    pub(super) rows: Rows,
+}
+
+impl PassChange {
+    pub(super) fn new(action: Action, reason: impl Into<String>, about: &str, now: Timestamp) -> Self {
+        let reason = reason.into();
+        let rows = Rows::new(action, reason.clone(), now);
+        Self { action, reason, about: about.to_owned(), beside: None, rows }
+    }
+
+    pub(super) fn make(&mut self, memory: Memory, evidence: &[Evidence]) {
+        self.rows.make(memory, evidence, Some(&self.reason));
+    }
+
+    pub(super) fn change(&mut self, before: &Known, after: Memory) {
+        self.rows.change(&before.memory, after);
+    }
+
+    pub(super) fn gain(&mut self, id: &MemoryId, evidence: &[Evidence]) {
+        self.rows.gain(id, evidence);
+    }
+
+    pub(super) fn link(&mut self, from: &MemoryId, relation_type: RelationType, to: &MemoryId) {
+        self.rows.link(from, relation_type, to, None);
+    }
 }

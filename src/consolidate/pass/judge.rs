@@ -1,4 +1,4 @@
-//! What two memories are to each other: the one place where a pass asks the rules and the model.
+//! The relation of two memories: the only place where a pass asks the rules and the model.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

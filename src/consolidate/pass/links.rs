@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::Timestamp;
 
-use super::around::Around;
-use super::change::PassChange;
 use super::field::Field;
 use super::judge::{COMPLEMENTARY, view};
 use crate::changeset::Action;
 use crate::consolidate::compare::pair::{Pairing, pair};
 use crate::consolidate::compare::view::View;
 use crate::consolidate::compare::view::Words;
+use crate::consolidate::pass::field::Around;
+use crate::consolidate::pass::field::PassChange;
 use crate::memory::{MemoryId, RelationType};
 
 /// Links of this kind that a memory has at most; more would say nothing about any of them.

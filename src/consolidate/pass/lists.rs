@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::acts::new_evidence;
-use super::change::PassChange;
 use super::field::{Field, arrived};
 use crate::changeset::Action;
 use crate::consolidate::Known;
 use crate::consolidate::compare::features::Features;
 use crate::consolidate::compare::key::{Arity, BETWEEN_VALUES as BETWEEN, arity, attribute};
+use crate::consolidate::pass::field::PassChange;
 use crate::memory::{Claim, ExtractionMethod, Memory, MemoryId, MemoryType, RelationType, Status};
 use crate::text::normalise::comparable;
 
@@ -53,7 +53,7 @@ pub(super) fn join(field: &mut Field, now: Timestamp) -> Vec<PassChange> {
     changes
 }
 
-/// Whether two memories are values of one list, which the words alone would not tell from each other.
+/// Whether two memories are values of one list, which the words alone would not distinguish.
 pub(super) fn is_for_lists(a: &Known, b: &Known) -> bool {
     let is_list = |known: &Known| known.memory.claim.value.as_deref().is_some_and(|value| value.contains(BETWEEN));
     (is_list(a) || is_list(b)) && pattern(a).is_some() && pattern(a) == pattern(b)

@@ -10,8 +10,6 @@
 //! before all of them are done, and only if nobody changed the namespace meanwhile: then it is read and done again.
 
 mod acts;
-mod around;
-mod change;
 mod field;
 mod judge;
 mod links;
@@ -34,7 +32,7 @@ use crate::llm::Complete;
 use crate::memory::Namespace;
 use crate::store::{RunId, Store};
 
-pub use change::{PassChange, STEPS};
+pub use field::{PassChange, STEPS};
 pub use namespace::pass_over;
 
 /// Calls that a pass makes at most for each active memory.
@@ -50,7 +48,7 @@ pub struct Terms<'a, C> {
     pub store: &'a Store,
     /// What takes secrets out.
     pub guard: &'a Guard,
-    /// Who is asked where the rules do not tell.
+    /// The model that is asked where the rules do not decide.
     pub model: Option<&'a C>,
     /// The run that the changes belong to.
     pub run: Option<&'a RunId>,

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::around::Around;
-use super::change::PassChange;
 use super::field::{Field, said_hash};
 use super::judge::{Doubt, Said, ask_about, spelled, spread};
 use super::same::{Quiet, Swept, sweep};
@@ -11,9 +9,11 @@ use super::{Event, Report, TakenBack, Terms, links, lists, reflect, tasks};
 use crate::changeset::RowChange;
 use crate::consolidate::ApplyError;
 use crate::consolidate::Known;
+use crate::consolidate::pass::field::Around;
+use crate::consolidate::pass::field::PassChange;
 use crate::llm::Complete;
 use crate::memory::Namespace;
-use crate::store::{HashPair, PassMark, StoreError};
+use crate::store::{HashPair, StoreError, Writer};
 
 /// Rounds at most; what is still to be done then is left to the next pass.
 const MAX_ROUNDS: usize = 12;
@@ -39,7 +39,7 @@ impl Round {
     }
 }
 
-/// Does a full pass over exactly this namespace, and tells what it does.
+/// Does a full pass over exactly this namespace, and reports its steps to `watch`.
 ///
 /// # Errors
 /// [`ApplyError::Stale`] if another process writes again and again, [`ApplyError::Store`] if the file cannot be read or
@@ -101,10 +101,11 @@ fn finish<C: Complete>(
 ) -> Result<Report, ApplyError> {
     round.held.iter().for_each(|held| watch(&Event::Held(namespace, held)));
     let is_settled = round.changes.is_empty() && round.failed == 0 && round.not_asked == 0;
-    // What is held by a pin is told anew each time.
+    // Changes that a pin prevents are reported by every pass.
     if is_settled && round.held.is_empty() {
-        let mark = PassMark { revision, judge: terms.judge() };
-        terms.store.write::<_, StoreError>(None, terms.now, |writer| writer.note_pass(namespace, &mark))?;
+        let judge = terms.store.redact(terms.judge());
+        let note = |writer: &Writer<'_>| writer.note_pass(namespace, revision, (&judge).into());
+        terms.store.write::<_, StoreError>(None, terms.now, note)?;
     }
     let active = Field::read(terms.store, namespace, terms.taken_back)?.active.len();
     Ok(Report { active, is_settled, held_by_pins: round.held.len() as u64, ..report })
@@ -209,13 +210,13 @@ async fn settle_episodes<C: Complete>(
         round.not_asked += open.len().saturating_sub(calls * reflect::MAX_GROUPS) as u64;
         open.truncate(calls * reflect::MAX_GROUPS);
         if !open.is_empty() {
-            let told = reflect::ask_about(field, &open, terms.guard, model).await;
+            let replies = reflect::ask_about(field, &open, terms.guard, model).await;
             report.asked += open.len() as u64;
-            report.spent += told.spent;
-            round.failed += told.failed;
-            said = told.patterns;
+            report.spent += replies.spent;
+            round.failed += replies.failed;
+            said = replies.patterns;
         }
-        round.judged.extend(reflect::told(&said));
+        round.judged.extend(reflect::judgements(&said));
     }
     round.changes.extend(reflect::reflect(field, &groups, &said, terms.now));
 }
@@ -229,7 +230,7 @@ fn write<C: Complete>(
     if round.changes.is_empty() && round.judged.is_empty() {
         return Ok(());
     }
-    let judge = terms.judge();
+    let judge = terms.store.redact(terms.judge());
     terms.store.write(terms.run, terms.now, |writer| {
         if writer.revision(namespace)? != revision {
             return Err(ApplyError::Stale { namespace: namespace.clone() });
@@ -238,7 +239,7 @@ fn write<C: Complete>(
         if !writer.apply(&rows)?.conflicts.is_empty() {
             return Err(ApplyError::Stale { namespace: namespace.clone() });
         }
-        Ok(writer.note_judged(namespace, &judge, &round.judged)?)
+        Ok(writer.note_judged(namespace, (&judge).into(), &round.judged)?)
     })
 }
 

@@ -1,4 +1,4 @@
-//! What says the same becomes one memory; of what cannot both hold, one is kept.
+//! Merges memories that state the same, and keeps one of those that cannot both hold.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -6,14 +6,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use jiff::Timestamp;
 
 use super::acts::{Outcome, act};
-use super::around::Around;
-use super::change::PassChange;
 use super::field::Field;
 use super::judge::{
     Doubt, Said, Views, by_names, is_one_attribute, is_one_matter, is_part_of, is_same_both_ways, judge, to_ask,
 };
 use super::{lists, reflect};
 use crate::consolidate::decide::named::Named;
+use crate::consolidate::pass::field::Around;
+use crate::consolidate::pass::field::PassChange;
 use crate::consolidate::plan::Answer;
 use crate::consolidate::{Decision, Known, Ruling};
 use crate::memory::{MemoryId, RelationType};

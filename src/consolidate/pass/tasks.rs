@@ -8,8 +8,6 @@ use regex::Regex;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-use super::around::Around;
-use super::change::PassChange;
 use super::field::{Field, said_at};
 use super::judge::view;
 use crate::changeset::Action;
@@ -17,6 +15,8 @@ use crate::consolidate::Known;
 use crate::consolidate::compare::features::{Features, Polarity};
 use crate::consolidate::compare::view::View;
 use crate::consolidate::compare::view::Words;
+use crate::consolidate::pass::field::Around;
+use crate::consolidate::pass::field::PassChange;
 use crate::memory::{Memory, RelationType, Status};
 
 /// Part of a task's words that whoever says that it is done must say.
@@ -139,7 +139,7 @@ fn overlap_of_task(by: &View<'_>, task: &View<'_>) -> f64 {
     if all < 2 { 0.0 } else { (shared as f64 / all as f64).min(1.0) }
 }
 
-/// Whether two words are one without accents and endings: of a few words the language, and so the stem, is hard to tell.
+/// Whether two words are one without accents and endings: of a few words the language, and so the stem, is hard to detect.
 fn is_one_word(a: &str, b: &str) -> bool {
     let plain = |word: &str| word.nfd().filter(|c| !is_combining_mark(*c)).collect::<String>();
     let (a, b) = (plain(a), plain(b));

@@ -1,4 +1,4 @@
-//! Which stored memories come into question for a candidate.
+//! Finds the stored memories that a candidate is compared with.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -99,7 +99,7 @@ fn rejected(db: &Database, incoming: &Incoming, key: Option<&str>) -> Result<Vec
     }
     let Some(attribute) = key.zip(claim.value.as_deref()) else { return Ok(rejected) };
     if let Some(tombstone) = db.rejected(&incoming.namespace, "", Some(attribute))? {
-        // The note itself holds no words; the memory does, until it is purged, and tells which way it pointed.
+        // The note itself holds no words; the memory does, until it is purged, and shows which way it pointed.
         let content = db.find(&tombstone.memory)?.map(|memory| memory.claim.content).unwrap_or_default();
         rejected.push(Rejected { content, key: tombstone.key, value: claim.value.clone() });
     }

@@ -6,8 +6,8 @@ use crate::changeset::{RowChange, Rows};
 use crate::memory::{Claim, Evidence, Memory, MemoryId, RelationType, Status};
 
 use crate::consolidate::compare::key::canonical;
-use crate::consolidate::decide::case::is_covered;
 use crate::consolidate::decide::ruling::enrich;
+use crate::consolidate::decide::ruling::is_covered;
 use crate::consolidate::{Change, Conflict, Decision, Known};
 
 /// Highest confidence that support alone leads to.
@@ -144,7 +144,7 @@ fn ended(claim: &Claim, conflict: Conflict, next_from: Option<Timestamp>) -> Opt
 }
 
 fn known_from(known: &Known) -> Option<Timestamp> {
-    crate::consolidate::decide::order::When::of(&known.memory.claim, &known.evidence, known.memory.created_at).at
+    crate::consolidate::decide::ruling::When::of(&known.memory.claim, &known.evidence, known.memory.created_at).at
 }
 
 /// A new memory in the inbox, linked to what it would change.

@@ -195,7 +195,7 @@ fn rejected_values_stay_rejected() {
     let id = all(&store)[0].id.clone();
     store
         .write(None, now(), |writer| {
-            writer.tombstone(&id, Some("not so"))?;
+            writer.tombstone(&id, Some("not so".into()))?;
             writer.set_status(&id, Status::Forgotten, Action::Forget, None)
         })
         .unwrap();

@@ -51,7 +51,7 @@ impl Store {
             return Err(StoreError::Taken { path: path.to_owned() });
         }
         copy(&self.conn, path, &self.keys, None).map_err(|error| error.at(path))?;
-        // Named by its full path, so that `forget` can tell later which copies there are.
+        // Named by its full path, so that `forget` can list the copies later.
         let full = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let named = self.redact(full.to_string_lossy().into_owned());
         self.read(|conn| {
@@ -259,7 +259,7 @@ fn open_copy(path: &Path, keys: &Keys) -> Result<Connection, StoreError> {
 
 /// Pages of an encrypted file cannot be put in the place of open ones, nor the other way round.
 fn refuse_mixture(path: &Path, from: &Path, copy: &Connection, keys: &Keys) -> Result<(), StoreError> {
-    // What cannot be opened is told later.
+    // What cannot be opened is reported later.
     let Ok(there) = cipher::open(path, path, OpenFlags::SQLITE_OPEN_READ_WRITE, keys) else { return Ok(()) };
     if cipher::is_encrypted(&there)? == cipher::is_encrypted(copy)? {
         return Ok(());

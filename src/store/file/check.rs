@@ -19,7 +19,7 @@ const NAMED: usize = 3;
 /// What SQLite says of an index that does not agree with its table.
 const INDEX_FLAWS: [&str; 3] = ["missing from index", "wrong # of entries in index", "non-unique entry in index"];
 
-/// What is amiss.
+/// Kinds of flaws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FlawKind {
@@ -47,7 +47,7 @@ impl FlawKind {
     }
 }
 
-/// Something that is amiss.
+/// A flaw.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Flaw {
     /// What kind of flaw.
@@ -65,7 +65,7 @@ pub struct Checked {
     pub memories: usize,
     /// Lines of history that were looked at.
     pub history: usize,
-    /// What is amiss, in the order of kinds.
+    /// The flaws, in the order of kinds.
     pub flaws: Vec<Flaw>,
 }
 
@@ -87,7 +87,7 @@ impl Database {
     /// Looks at everything in the file, as it is at one moment. Reads only.
     ///
     /// # Errors
-    /// [`StoreError`] if the file cannot be read at all; damage that can be told is a flaw.
+    /// [`StoreError`] if the file cannot be read at all; damage that can be located is a flaw.
     pub fn check(&self) -> Result<Checked, StoreError> {
         self.at_once(|db| {
             let mut checked = Checked::default();
@@ -138,8 +138,8 @@ impl Database {
     fn examine_pages(&self, pragma: &str, checked: &mut Checked) -> Result<(), StoreError> {
         match self.page_report(pragma) {
             Ok(said) => {
-                let amiss: Vec<String> = said.into_iter().filter(|line| line != "ok").collect();
-                checked.add_each(FlawKind::Damaged, "pages contradict each other", &amiss);
+                let flaws: Vec<String> = said.into_iter().filter(|line| line != "ok").collect();
+                checked.add_each(FlawKind::Damaged, "pages contradict each other", &flaws);
             }
             Err(error @ StoreError::Corrupt { .. }) => checked.add(FlawKind::Damaged, error.to_string(), 1),
             Err(error) => return Err(error),
@@ -186,7 +186,7 @@ const TEXTS: &str = "
         ifnull((SELECT group_concat(quote, char(10)) FROM (SELECT quote FROM evidence WHERE memory_id = m.id ORDER BY id)), '')
     FROM memories m ORDER BY m.seq";
 
-/// The terms of one memory, in a form that takes little room: how many there are, and a sum that tells which.
+/// The terms of one memory, in a form that takes little room: how many there are, and a sum that identifies them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Sum {
     count: u32,
@@ -247,14 +247,14 @@ impl Database {
 
     fn check_vectors(&self, checked: &mut Checked) -> Result<(), StoreError> {
         self.read(|conn| {
-            let amiss = places(
+            let wrong = places(
                 conn,
                 "SELECT v.seq FROM vectors v JOIN vector_models k ON k.id = v.model_id
                  JOIN memories m ON m.seq = v.seq
                  WHERE length(v.vector) <> 4 * k.dimension OR length(v.code) <> 4 + (k.dimension + 7) / 8
                  OR v.namespace <> m.namespace OR m.status = 'forgotten' ORDER BY v.seq",
             )?;
-            checked.add_each(FlawKind::Vectors, "vectors that are not of their memory, by row", &amiss);
+            checked.add_each(FlawKind::Vectors, "vectors that are not of their memory, by row", &wrong);
             Ok(())
         })
     }

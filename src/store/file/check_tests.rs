@@ -16,13 +16,13 @@ fn lived() -> (tempfile::TempDir, Store, Vec<MemoryId>) {
             w.add_evidence(&all[0].id, &clean(vec![quote("tea")]))?;
             w.set_status(&all[1].id, Status::Expired, Action::Expire, None)?;
             w.set_tier(&all[2].id, crate::memory::Tier::L1, Action::Promote, None)?;
-            w.forget(&all[3].id, Some("no")).map(drop)
+            w.forget(&all[3].id, Some("no".into())).map(drop)
         })
         .map_err(|error: crate::store::StoreError| error)
         .unwrap();
     store.finish_run(&run.id, crate::store::RunStatus::Finished, &serde_json::json!({}), day(1)).unwrap();
     store.undo_run(&run.id, day(2)).unwrap();
-    write(&store, |w| w.forget(&all[3].id, Some("no")));
+    write(&store, |w| w.forget(&all[3].id, Some("no".into())));
     // The first ones in a segment, the last ones waiting.
     write(&store, |w| crate::store::index::words::flush(&w.conn));
     all.iter().skip(4).for_each(|memory| insert(&store, memory));

@@ -105,7 +105,7 @@ fn open_with(name: &Path, path: &Path, flags: OpenFlags, key: Option<&Key>) -> R
 
 /// Gives a connection its key, before anything is read through it.
 pub(in crate::store) fn unlock(conn: &Connection, key: &Key) -> Result<(), StoreError> {
-    // It would tell of pages that it cannot read on standard error, beside the error that it returns.
+    // It would report pages that it cannot read on standard error, beside the error that it returns.
     conn.pragma_update(None, "cipher_log_level", "NONE")?;
     conn.pragma_update(None, "key", key.secret().expose_secret())?;
     Ok(())
@@ -199,7 +199,7 @@ impl Database {
     /// Whether the file lies encrypted on the disk.
     ///
     /// # Errors
-    /// [`StoreError`] if SQLite does not tell.
+    /// [`StoreError`] if SQLite does not return it.
     pub fn is_encrypted(&self) -> Result<bool, StoreError> {
         is_encrypted(&self.conn)
     }
@@ -348,7 +348,7 @@ impl Target<'_> {
     }
 }
 
-/// Returns how many rows there are in each table, and what else tells two files apart.
+/// Returns how many rows there are in each table, and what else two files differ in.
 fn census(conn: &Connection) -> Result<Vec<(String, i64)>, StoreError> {
     let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0 ORDER BY name";
     let mut counts = Vec::new();

@@ -39,7 +39,7 @@ pub struct Erased {
     pub evidence: usize,
     /// Windows that are gone from the ledger.
     pub windows: usize,
-    /// Replies of models that are gone; all, since a reply does not tell what it is about.
+    /// Replies of models that are gone; all, since a reply does not show what it is about.
     pub replies: usize,
 }
 
@@ -151,7 +151,7 @@ pub enum Scope {
 pub struct Conversation {
     /// `source:external_id`.
     pub key: String,
-    /// Where it was read; empty where only memories tell of it.
+    /// Where it was read; empty where only memories refer to it.
     pub origin: String,
     /// Its title.
     pub title: Option<String>,
@@ -163,7 +163,7 @@ pub struct Conversation {
     namespace: String,
 }
 
-/// What was read, and what only evidence tells of.
+/// What was read, and what only evidence refers to.
 const ALL: &str = "
     SELECT key, origin, title, started_at, ended_at, namespace FROM transcripts
     UNION ALL
@@ -235,7 +235,7 @@ fn lies_under(origin: &str, text: &str) -> bool {
     if origin.is_empty() || text.is_empty() {
         return false;
     }
-    // Several conversations of one file are told apart behind a mark.
+    // Several conversations of one file differ in the part behind a mark.
     let file = origin.rsplit_once('#').filter(|(_, part)| part.bytes().all(|b| b.is_ascii_digit()));
     let origins = [Some(origin), file.map(|(file, _)| file)];
     origins.into_iter().flatten().any(|origin| {
@@ -316,13 +316,13 @@ impl Writer<'_> {
         for id in &held {
             let mut memory = self.memory(id)?;
             memory.claim.valid_to = None;
-            let reason = Some("what had taken its place was erased");
+            let reason = Some("what had taken its place was erased".into());
             self.replace(Memory { status: Status::Active, updated_at: self.now, ..memory }, Action::Restore, reason)?;
         }
         Ok(held)
     }
 
-    /// Takes conversations from what a memory rests on, and their words from what it says, as far as these can be told.
+    /// Takes conversations from what a memory rests on, and their words from what it says, as far as these can be found.
     fn take_from(&self, id: &MemoryId, keys: &str, erased: &mut Erased) -> Result<(), StoreError> {
         self.bump(id)?;
         let entries: Vec<_> = self.history(id)?.into_iter().filter(|entry| entry.memory == *id).collect();
@@ -352,15 +352,13 @@ impl Writer<'_> {
 
     /// Returns the lines of history in which a memory came to rest on these conversations, the first one first.
     fn evidence_entries(&self, id: &MemoryId, keys: &str) -> Result<Vec<i64>, StoreError> {
-        self.read(|conn| {
-            let mut statement = conn.prepare_cached(
-                "SELECT id FROM history WHERE memory_id = ?1 AND entity = 'evidence'
+        self.query_all(
+            "SELECT id FROM history WHERE memory_id = ?1 AND entity = 'evidence'
                  AND coalesce(after ->> '$.transcript', before ->> '$.transcript') IN (SELECT value FROM json_each(?2))
                  ORDER BY id",
-            )?;
-            let found = statement.query_map(params![id.as_str(), keys], |row| row.get(0))?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })
+            params![id.as_str(), keys],
+            |row| row.get(0),
+        )
     }
 
     /// Names another source of a memory whose own is gone.
@@ -382,14 +380,12 @@ impl Writer<'_> {
     /// as the word that it was changed, stays.
     fn scrub(&self, id: &MemoryId, entries: &[HistoryEntry], lost: &[i64]) -> Result<(), StoreError> {
         let Some(from) = first_write(entries, lost) else { return Ok(()) };
-        self.read(|conn| {
-            conn.prepare_cached(
-                "UPDATE history SET before = NULL, after = NULL, reason = NULL
+        self.execute(
+            "UPDATE history SET before = NULL, after = NULL, reason = NULL
                  WHERE (memory_id = ?1 AND entity = 'memory' AND id >= ?2) OR (other_id = ?1 AND id >= ?2)",
-            )?
-            .execute(params![id.as_str(), from])?;
-            Ok(())
-        })
+            params![id.as_str(), from],
+        )
+        .map(drop)
     }
 }
 
@@ -405,7 +401,7 @@ fn first_write(entries: &[HistoryEntry], lost: &[i64]) -> Option<i64> {
 /// Returns what the memory said before it rested on what is gone; `None` if it began with that.
 fn before_any(entries: &[HistoryEntry], lost: &[i64]) -> Option<Claim> {
     let Some(from) = first_write(entries, lost) else {
-        // Nothing tells when it came to rest on it: what it says is taken for its own.
+        // Nothing shows when the evidence was added: what it says is taken for its own.
         let last = entries.iter().rev().find(|entry| entry.entity == Entity::Memory)?;
         return claim_of(last);
     };
@@ -514,7 +510,7 @@ fn forget_project(conn: &Connection, namespace: &Namespace) -> Result<(), StoreE
     Ok(())
 }
 
-/// What agents are told at every start, from the files that `text` names.
+/// What agents read at every start, from the files that `text` names.
 fn forget_context(conn: &Connection, text: &str) -> Result<(), StoreError> {
     let mut statement = conn.prepare("SELECT DISTINCT origin FROM known_context ORDER BY origin")?;
     let origins = statement.query_map((), |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;

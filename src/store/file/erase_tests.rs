@@ -49,7 +49,7 @@ fn what_rests_on_a_conversation_alone_goes_and_what_it_had_replaced_holds_again(
     write(&store, 0, |w| learnt(w, &old, "chat:t"));
     write(&store, 1, |w| {
         learnt(w, &new, "chat:s")?;
-        w.set_status(&old.id, Status::Superseded, Action::Contradict, Some("Zwickmuehl"))?;
+        w.set_status(&old.id, Status::Superseded, Action::Contradict, Some("Zwickmuehl".into()))?;
         w.relate(&relation(&new.id, RelationType::Supersedes, &old.id)).map(drop)
     });
     let planned = store.would_erase(&session("s"), day(2)).unwrap();

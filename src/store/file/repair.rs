@@ -394,7 +394,7 @@ const ENTRIES: &str = "SELECT entity, before, after FROM history
 /// Reason of entries that a repair adds to the history.
 const REASON: &str = "the entries between were on a damaged page";
 
-/// Transcript, message and quote, by which pieces of evidence are told apart.
+/// Transcript, message and quote, which identify a piece of evidence.
 type EvidenceKey = (String, String, String);
 
 /// A memory as the history has it.

@@ -17,7 +17,7 @@ use crate::store::index::words::fill as fill_words;
 pub(in crate::store) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Statements that are kept prepared; a search by words and by meaning alone has some twenty.
 const STATEMENTS: usize = 64;
-/// Tells our files from those of other programs: `aftr` in ASCII.
+/// Marks files of this program: `aftr` in ASCII.
 pub(in crate::store) const APPLICATION_ID: i64 = 0x6166_7472;
 /// In order; a published one is never changed, only followed by another. Each is one transaction.
 pub(super) static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {

@@ -1,12 +1,13 @@
-//! What was decided before: about candidates, about pairs of memories, and by whole passes.
+//! Earlier decisions: about candidates, about pairs of memories, and of whole passes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Row, params};
 use sha2::{Digest, Sha256};
 use transcripts::hex;
 
 use crate::changeset::Action;
+use crate::guard::CleanText;
 use crate::memory::{Evidence, MemoryId, Namespace, RelationType};
 use crate::store::RunId;
 use crate::store::row::spelled;
@@ -46,15 +47,10 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn settled(&self, namespace: &Namespace, of: &Fingerprint) -> Result<Option<MemoryId>, StoreError> {
-        self.read(|conn| {
-            let mut statement = conn.prepare_cached(
-                "SELECT s.memory_id FROM settled s JOIN memories m ON m.id = s.memory_id
-                 WHERE s.claim_hash = ?1 AND s.sources_hash = ?2 AND m.namespace = ?3 ORDER BY s.memory_id LIMIT 1",
-            )?;
-            let values = params![of.claim, of.sources, namespace.to_string()];
-            let found = statement.query_row(values, |row| row.get::<_, String>(0)).optional()?;
-            Ok(found.map(MemoryId::from_stored))
-        })
+        let sql = "SELECT s.memory_id FROM settled s JOIN memories m ON m.id = s.memory_id
+            WHERE s.claim_hash = ?1 AND s.sources_hash = ?2 AND m.namespace = ?3 ORDER BY s.memory_id LIMIT 1";
+        let values = params![of.claim, of.sources, namespace.to_string()];
+        self.query_one(sql, values, |row| row.get::<_, String>(0).map(MemoryId::from_stored))
     }
 }
 
@@ -64,25 +60,21 @@ impl Writer<'_> {
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn note_settled(&self, of: &Fingerprint, memory: &MemoryId) -> Result<(), StoreError> {
-        self.read(|conn| {
-            conn.prepare_cached(
-                "INSERT OR IGNORE INTO settled (claim_hash, sources_hash, memory_id, run_id) VALUES (?1, ?2, ?3, ?4)",
-            )?
-            .execute(params![of.claim, of.sources, memory.as_str(), self.run.map(RunId::as_str)])?;
-            Ok(())
-        })
+        self.execute(
+            "INSERT OR IGNORE INTO settled (claim_hash, sources_hash, memory_id, run_id) VALUES (?1, ?2, ?3, ?4)",
+            params![of.claim, of.sources, memory.as_str(), self.run.map(RunId::as_str)],
+        )
+        .map(drop)
     }
 
     /// Takes back what `run` noted, but for memories that stay as the run left them.
     pub(in crate::store) fn forget_settled(&self, run: &RunId, kept: &[MemoryId]) -> Result<(), StoreError> {
-        self.read(|conn| {
-            let kept = serde_json::json!(kept.iter().map(MemoryId::as_str).collect::<Vec<_>>()).to_string();
-            conn.execute(
-                "DELETE FROM settled WHERE run_id = ?1 AND memory_id NOT IN (SELECT value FROM json_each(?2))",
-                params![run.as_str(), kept],
-            )?;
-            Ok(())
-        })
+        let kept = serde_json::json!(kept.iter().map(MemoryId::as_str).collect::<Vec<_>>()).to_string();
+        self.execute(
+            "DELETE FROM settled WHERE run_id = ?1 AND memory_id NOT IN (SELECT value FROM json_each(?2))",
+            params![run.as_str(), kept],
+        )
+        .map(drop)
     }
 }
 
@@ -114,14 +106,12 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn inhabited(&self) -> Result<Vec<(Namespace, usize)>, StoreError> {
-        self.read(|conn| {
-            let mut statement = conn.prepare_cached(
-                "SELECT namespace, count(*) FROM memories WHERE status = 'active'
+        self.query_all(
+            "SELECT namespace, count(*) FROM memories WHERE status = 'active'
                  GROUP BY namespace ORDER BY count(*) DESC, namespace",
-            )?;
-            let found = statement.query_map((), |row| Ok((spelled(row, 0)?, row.get(1)?)))?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })
+            (),
+            |row| Ok((spelled(row, 0)?, row.get(1)?)),
+        )
     }
 
     /// Returns what was said about pairs of memories of a namespace.
@@ -129,13 +119,9 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn judged(&self, namespace: &Namespace) -> Result<BTreeMap<HashPair, String>, StoreError> {
-        self.read(|conn| {
-            let mut statement =
-                conn.prepare_cached("SELECT a, b, relation FROM judged WHERE namespace = ?1 ORDER BY a, b")?;
-            let found = statement
-                .query_map([namespace.to_string()], |row| Ok((HashPair(row.get(0)?, row.get(1)?), row.get(2)?)))?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })
+        let sql = "SELECT a, b, relation FROM judged WHERE namespace = ?1 ORDER BY a, b";
+        let pair = |row: &Row<'_>| Ok((HashPair(row.get(0)?, row.get(1)?), row.get(2)?));
+        Ok(self.query_all(sql, [namespace.to_string()], pair)?.into_iter().collect())
     }
 
     /// Returns where the last full pass over a namespace ended.
@@ -143,11 +129,8 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn pass_mark(&self, namespace: &Namespace) -> Result<Option<PassMark>, StoreError> {
-        self.read(|conn| {
-            Ok(conn
-                .prepare_cached("SELECT revision, judge FROM passes WHERE namespace = ?1")?
-                .query_row([namespace.to_string()], |row| Ok(PassMark { revision: row.get(0)?, judge: row.get(1)? }))
-                .optional()?)
+        self.query_one("SELECT revision, judge FROM passes WHERE namespace = ?1", [namespace.to_string()], |row| {
+            Ok(PassMark { revision: row.get(0)?, judge: row.get(1)? })
         })
     }
 
@@ -201,7 +184,7 @@ impl Writer<'_> {
     pub(crate) fn note_judged(
         &self,
         namespace: &Namespace,
-        model: &str,
+        model: CleanText<'_>,
         said: &BTreeMap<HashPair, String>,
     ) -> Result<(), StoreError> {
         self.read(|conn| {
@@ -209,7 +192,14 @@ impl Writer<'_> {
                 "INSERT OR REPLACE INTO judged (namespace, a, b, relation, model, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             )?;
             for (HashPair(a, b), relation) in said {
-                statement.execute(params![namespace.to_string(), a, b, relation, model, self.now.as_millisecond()])?;
+                statement.execute(params![
+                    namespace.to_string(),
+                    a,
+                    b,
+                    relation,
+                    &*model,
+                    self.now.as_millisecond()
+                ])?;
             }
             Ok(())
         })
@@ -219,19 +209,17 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub(crate) fn note_pass(&self, namespace: &Namespace, mark: &PassMark) -> Result<(), StoreError> {
-        self.read(|conn| {
-            conn.prepare_cached(
-                "INSERT OR REPLACE INTO passes (namespace, revision, judge, at) VALUES (?1, ?2, ?3, ?4)",
-            )?
-            .execute(params![
-                namespace.to_string(),
-                mark.revision,
-                mark.judge,
-                self.now.as_millisecond()
-            ])?;
-            Ok(())
-        })
+    pub(crate) fn note_pass(
+        &self,
+        namespace: &Namespace,
+        revision: i64,
+        judge: CleanText<'_>,
+    ) -> Result<(), StoreError> {
+        self.execute(
+            "INSERT OR REPLACE INTO passes (namespace, revision, judge, at) VALUES (?1, ?2, ?3, ?4)",
+            params![namespace.to_string(), revision, &*judge, self.now.as_millisecond()],
+        )
+        .map(drop)
     }
 }
 
@@ -250,8 +238,8 @@ mod tests {
         let mark = PassMark { revision: 7, judge: "m".into() };
         store
             .write::<_, StoreError>(None, day(1), |w| {
-                w.note_judged(&shop(), "m", &said)?;
-                w.note_pass(&shop(), &mark)
+                w.note_judged(&shop(), "m".into(), &said)?;
+                w.note_pass(&shop(), mark.revision, "m".into())
             })
             .unwrap();
         let known = store.judged(&shop()).unwrap();

@@ -123,12 +123,7 @@ impl Database {
     }
 
     fn entries(&self, condition: &str, values: &[&dyn ToSql]) -> Result<Vec<HistoryEntry>, StoreError> {
-        self.read(|conn| {
-            let mut statement =
-                conn.prepare_cached(&format!("SELECT {COLUMNS} FROM history WHERE {condition} ORDER BY id"))?;
-            let found = statement.query_map(values, entry_from_row)?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })
+        self.query_all(&format!("SELECT {COLUMNS} FROM history WHERE {condition} ORDER BY id"), values, entry_from_row)
     }
 }
 
@@ -153,7 +148,7 @@ pub(in crate::store) fn entry_from_row(row: &SqlRow<'_>) -> rusqlite::Result<His
 }
 
 impl Database {
-    /// Returns what tells this file from every other; a copy of a file has the same.
+    /// Returns the identity of this file; a copy of a file has the same.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -189,15 +184,9 @@ impl Database {
     }
 
     fn entries_after(&self, since: i64) -> Result<Vec<HistoryEntry>, StoreError> {
-        self.read(|conn| {
-            let sql = format!(
-                "SELECT {} FROM history WHERE id > ?1 AND entity IN ('memory', 'evidence') ORDER BY id",
-                COLUMNS
-            );
-            let mut statement = conn.prepare_cached(&sql)?;
-            let found = statement.query_map(params![since], entry_from_row)?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })
+        let sql =
+            format!("SELECT {} FROM history WHERE id > ?1 AND entity IN ('memory', 'evidence') ORDER BY id", COLUMNS);
+        self.query_all(&sql, params![since], entry_from_row)
     }
 
     /// Whether the memory is another than before the first of these changes.

@@ -1,4 +1,4 @@
-//! What a plan takes along of the ledger, so that what it covers counts as done where it is applied.
+//! The part of the ledger that a plan carries, so that what it covers counts as done where it is applied.
 //!
 //! A plan is made on a copy. The conversations that were read there, what was extracted from them and the projects they
 //! belong to are known to the copy alone; they are read from it here, and written into the file with the plan.
@@ -143,14 +143,13 @@ impl Database {
 
     /// What the run applied, and what it found to hold nothing.
     fn carried_windows(&self, run: &RunId, begun: i64) -> Result<Vec<Part>, StoreError> {
-        self.read(|conn| {
-            let mut statement = conn.prepare_cached(
-                "SELECT t.key, w.extractor, w.start, w.len, w.content_hash, w.outcome, w.candidates, w.dropped, w.spent,
+        self.query_all(
+            "SELECT t.key, w.extractor, w.start, w.len, w.content_hash, w.outcome, w.candidates, w.dropped, w.spent,
                  w.error, w.lacks FROM windows w JOIN transcripts t ON t.id = w.transcript_id
                  WHERE w.status = 'done' AND (w.applied_run = ?1 OR (w.applied_run IS NULL AND w.applied_at >= ?2))
                  ORDER BY t.key, w.start, w.id",
-            )?;
-            let found = statement.query_map(params![run.as_str(), begun], |row| {
+            params![run.as_str(), begun],
+            |row| {
                 let value = |index: usize| json(row.get_ref(index)?.as_str()?, index);
                 Ok(Part {
                     transcript: row.get(0)?,
@@ -165,9 +164,8 @@ impl Database {
                     error: row.get(9)?,
                     lacks: row.get(10)?,
                 })
-            })?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })
+            },
+        )
     }
 
     fn carried_transcripts(&self, windows: &[Part]) -> Result<Vec<Conversation>, StoreError> {
@@ -258,13 +256,11 @@ impl Writer<'_> {
 
     /// What is known of the conversation here may be newer, since it may have grown.
     fn take_transcript(&self, transcript: &Conversation) -> Result<(), StoreError> {
-        self.read(|conn| {
-            conn.prepare_cached(
-                "INSERT INTO transcripts (key, source, external_id, origin, title, project, namespace, started_at,
+        self.execute(
+            "INSERT INTO transcripts (key, source, external_id, origin, title, project, namespace, started_at,
                  ended_at, message_count, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
                  ON CONFLICT (key) DO NOTHING",
-            )?
-            .execute(params![
+            params![
                 transcript.key,
                 transcript.source,
                 transcript.external_id,
@@ -276,9 +272,9 @@ impl Writer<'_> {
                 transcript.ended_at,
                 transcript.message_count,
                 self.now.as_millisecond(),
-            ])?;
-            Ok(())
-        })
+            ],
+        )
+        .map(drop)
     }
 
     fn take_window(&self, window: &Part) -> Result<usize, StoreError> {

@@ -1,6 +1,6 @@
 //! Undoes runs: applies the inverse of exactly their changes, the last first.
 //!
-//! Whoever undoes is told first what has built on the run, see [`Database::built_upon`], and may undo the later runs with it.
+//! The caller first asks what has built on the run, see [`Database::built_upon`], and may undo the later runs with it.
 //! Else what somebody changed since is left as it is and named, together with what the run linked it to, since half
 //! of a replacement undone would leave both memories recalled, or neither. The windows of the run stay applied: the
 //! next run does not silently do the same again. To redo it, call [`Store::reopen_windows`] and apply.
@@ -242,10 +242,7 @@ impl Writer<'_> {
             let reason = entry.run.as_ref().map(|run| format!("undo of run {run}"));
             let inverse = RowChange { reason, ..entry.change()?.inverse() };
             self.write_row(&inverse, Mark::Undone, &mut stale)?;
-            self.read(|conn| {
-                conn.prepare_cached("UPDATE history SET undone = 1 WHERE id = ?1")?.execute([entry.id])?;
-                Ok(())
-            })?;
+            self.execute("UPDATE history SET undone = 1 WHERE id = ?1", [entry.id])?;
             touched.extend(std::iter::once(&entry.memory).chain(&entry.other).cloned());
         }
         self.index_stale(&stale)?;

@@ -1,10 +1,9 @@
 //! Indexes over memories: words for search, near claims for consolidation, vectors for search by meaning.
 
-pub(in crate::store) mod concepts;
 pub(in crate::store) mod near;
 #[cfg(test)]
 mod near_tests;
-pub(in crate::store) mod nearest;
+pub(in crate::store) mod near_words;
 pub(in crate::store) mod ranking;
 pub(in crate::store) mod search;
 #[cfg(test)]

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use crate::memory::{Claim, Memory, MemoryType, Namespace};
+use crate::store::index::near_words::{Name, NearForms, subject_word};
 use crate::store::memories::row::{MEMORY_COLUMNS, MEMORY_WIDTH, memory_from_row};
-use crate::store::near_words::{Name, NearForms, subject_word};
 use crate::store::row::{rows as limit_of, spelled, to_json};
 use crate::store::{Database, StoreError, Writer};
 use crate::text::normalise::normalised_hash;
@@ -18,7 +18,7 @@ use crate::text::normalise::normalised_hash;
 const PROBED: usize = 200;
 /// Claims that have a word at most if it is to be looked up at all.
 const MAX_SHARED: usize = 10_000;
-/// Claims of a store from which on pairs of words and all words at once are looked up, too: in a smaller one the words tell enough.
+/// Claims of a store from which on pairs of words and all words at once are looked up, too: in a smaller one the words are enough.
 const LARGE: f64 = 20_000.0;
 /// Words that are looked up at most.
 const MAX_LOOKED_UP: usize = 64;
@@ -46,7 +46,7 @@ pub struct Around<'a> {
     pub keys: &'a [String],
 }
 
-/// Words found to stand in many claims, with how many of all claims have them as far as the first of those tell.
+/// Words found to stand in many claims, with how many of all claims have them as far as the first of those show.
 pub(in crate::store) type CommonWords = HashMap<Name, f64>;
 
 /// How much each claim shares with the one that is asked about, one entry a shared word.
@@ -127,7 +127,7 @@ impl Database {
             }
         }
         if everything > LARGE {
-            // What words mean stands in too many claims of a large store to tell them apart.
+            // What words mean stands in too many claims of a large store to distinguish them.
             common.retain(|(_, word)| !concepts.contains(word));
             for rare in pairs.into_iter().chain(whole) {
                 let found = holding(conn, rare, PROBED + 1)?;
@@ -381,7 +381,7 @@ fn set_up(conn: &Connection) -> Result<(), StoreError> {
 }
 
 impl Writer<'_> {
-    /// Takes note of a new memory, which is in this row, to be filed under the words that [`filed`] tells; at the latest
+    /// Takes note of a new memory, which is in this row, to be filed under the words that [`filed`] returns; at the latest
     /// when the transaction ends. FTS5 writes out what it has gathered whenever another table is written to, so many are
     /// filed one after another.
     pub(in crate::store) fn file_new(&self, seq: i64, words: &str) {
@@ -397,13 +397,11 @@ impl Writer<'_> {
     /// Files a memory under what it says, as it is given.
     pub(in crate::store) fn index_near(&self, memory: &Memory) -> Result<(), StoreError> {
         self.file_waiting()?;
-        self.read(|conn| {
-            conn.prepare_cached(
-                "INSERT OR REPLACE INTO memory_near (rowid, words) VALUES ((SELECT seq FROM memories WHERE id = ?1), ?2)",
-            )?
-            .execute([memory.id.as_str(), &filed(&memory.namespace, &memory.claim)])?;
-            Ok(())
-        })
+        self.execute(
+            "INSERT OR REPLACE INTO memory_near (rowid, words) VALUES ((SELECT seq FROM memories WHERE id = ?1), ?2)",
+            [memory.id.as_str(), &filed(&memory.namespace, &memory.claim)],
+        )
+        .map(drop)
     }
 }
 

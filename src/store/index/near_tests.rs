@@ -79,7 +79,7 @@ fn another_namespace_is_never_found() {
     assert_eq!(around(&store, &tea, &["user.drink"], 10), ["project/shop"]);
     let id = store.list(&crate::store::Filter::default(), crate::store::Order::Id, 1, 0).unwrap().remove(0).id;
     let elsewhere: Namespace = "project/elsewhere".parse().unwrap();
-    store.write(None, day(1), |w| w.set_namespace(&id, &elsewhere, "moved")).unwrap();
+    store.write(None, day(1), |w| w.set_namespace(&id, &elsewhere, "moved".into())).unwrap();
     assert_eq!(around(&store, &tea, &["user.drink"], 10), [""; 0]);
     let there = Around { namespace: &elsewhere, claim: &claim("tea"), keys: &[] };
     assert_eq!(store.around(&there, 10).unwrap().len(), 1, "it is filed where it is now");

@@ -46,7 +46,7 @@ pub struct Ranked {
     pub access_count: u32,
     /// When it was last recalled.
     pub last_accessed_at: Option<Timestamp>,
-    /// When what it says was last said, as far as its evidence tells.
+    /// When what it says was last said, as far as its evidence shows.
     pub confirmed_at: Option<Timestamp>,
     /// Its type.
     pub memory_type: MemoryType,
@@ -116,15 +116,11 @@ impl Database {
     /// [`StoreError`] if the file cannot be read.
     pub fn rows_of(&self, ids: &[&MemoryId]) -> Result<HashMap<MemoryId, Seq>, StoreError> {
         let ids: Vec<&str> = ids.iter().map(|id| id.as_str()).collect();
-        self.read(|conn| {
-            let mut statement = conn.prepare_cached(
-                "SELECT m.id, m.seq FROM json_each(?1) wanted CROSS JOIN memories m ON m.id = wanted.value",
-            )?;
-            let found = statement.query_map([to_json(&ids)?], |row| {
-                Ok((MemoryId::from_stored(row.get::<_, String>(0)?), Seq(row.get(1)?)))
-            })?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })
+        let sql = "SELECT m.id, m.seq FROM json_each(?1) wanted CROSS JOIN memories m ON m.id = wanted.value";
+        let found = self.query_all(sql, [to_json(&ids)?], |row| {
+            Ok((MemoryId::from_stored(row.get::<_, String>(0)?), Seq(row.get(1)?)))
+        })?;
+        Ok(found.into_iter().collect())
     }
 
     /// Returns the rows of the memories that were learnt just before and just after this one in its conversations, by

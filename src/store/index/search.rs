@@ -90,7 +90,7 @@ impl Database {
         self.words_of(query).into_iter().filter(|word| text.contains(word)).collect()
     }
 
-    /// Returns the words of `query` in lower case, those left out that tell little; all of it where it has no words.
+    /// Returns the words of `query` in lower case, without those of little weight; all of it where it has no words.
     #[must_use]
     pub fn words_of(&self, query: &str) -> Vec<String> {
         let words = Query::of(query).words;
@@ -121,15 +121,11 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn by_content(&self, namespace: &Namespace, content: &str) -> Result<Vec<Memory>, StoreError> {
-        self.read(|conn| {
-            let sql = format!(
-                "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.content_hash = ?1 AND m.namespace = ?2
+        let sql = format!(
+            "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.content_hash = ?1 AND m.namespace = ?2
                  AND m.status IN ('active', 'pending') ORDER BY m.created_at, m.id"
-            );
-            let mut statement = conn.prepare_cached(&sql)?;
-            let found = statement.query_map([normalised_hash(content), namespace.to_string()], memory_from_row)?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })
+        );
+        self.query_all(&sql, [normalised_hash(content), namespace.to_string()], memory_from_row)
     }
 
     /// Whether `namespace` holds, or once held, a memory that says `content`.
@@ -137,11 +133,9 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn ever_held(&self, namespace: &Namespace, content: &str) -> Result<bool, StoreError> {
-        self.read(|conn| {
-            let sql = "SELECT EXISTS (SELECT 1 FROM memories WHERE content_hash = ?1 AND namespace = ?2)";
-            let values = [normalised_hash(content), namespace.to_string()];
-            Ok(conn.prepare_cached(sql)?.query_row(values, |row| row.get(0))?)
-        })
+        let sql = "SELECT EXISTS (SELECT 1 FROM memories WHERE content_hash = ?1 AND namespace = ?2)";
+        let values = [normalised_hash(content), namespace.to_string()];
+        self.query_only(sql, values, |row| row.get(0))
     }
 
     fn hits(&self, query: &Query, filter: &Filter, limit: usize) -> Result<Vec<(Seq, f64)>, StoreError> {
@@ -163,11 +157,7 @@ impl Database {
             clauses.sql(),
             rows(limit),
         );
-        self.read(|conn| {
-            let mut statement = conn.prepare_cached(&sql)?;
-            let found = statement.query_map(params_from_iter(clauses.values), |row| Ok((Seq(row.get(0)?), 0.0)))?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })
+        self.query_all(&sql, params_from_iter(clauses.values), |row| Ok((Seq(row.get(0)?), 0.0)))
     }
 }
 
@@ -321,7 +311,7 @@ impl Scores {
         Ok(best)
     }
 
-    /// Takes the next best out, with those that are as good as the last of them, so that their rows can tell which come
+    /// Takes the next best out, with those that are as good as the last of them, so that their rows can decide which come
     /// first; of very many that are equally good, those of the lowest places.
     fn taken(&mut self, count: usize) -> Vec<(f32, u32)> {
         let order = |a: &(f32, u32), b: &(f32, u32)| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1));
@@ -452,7 +442,7 @@ impl Corpus {
         Ok(())
     }
 
-    /// Returns how much a word tells that so many memories hold; one that most hold still tells something, which matters
+    /// Returns the weight of a word that so many memories contain; one that most contain still has some, which matters
     /// in a conversation of two whose every line bears a name.
     fn rarity(&self, holders: usize) -> f64 {
         let (all, holders) = (count(self.documents + self.waiting.len()), count(holders));

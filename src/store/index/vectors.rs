@@ -3,15 +3,34 @@
 //! Vectors are derived. A trigger drops the one of a memory that says something else from now on or is forgotten, and
 //! moves it with its memory; what has none waits, see [`Database::without_vector`]. So no crash and no undo leaves one
 //! that is wrong, and another model only makes all of them wait again.
+//!
+//! The search for the nearest vectors estimates every cosine from a short form, then computes those of the most promising memories.
+//!
+//! The short form keeps of each number whether it is positive, and one factor of the whole:
+//!
+//! ```text
+//! code = 4 bytes, 1 / (|v1| + |v2| + …) as f32, then one bit a number, the lowest bit of a byte first
+//! q · v ≈ (± q1 ± q2 ± …) / (|v1| + |v2| + …), with the signs of v
+//! ```
+//!
+//! The query keeps its numbers, so the estimate is closer than one between two rows of bits; and since it is made byte
+//! by byte from a table, it costs one addition for eight numbers on any machine.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
+use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 
-use super::nearest;
+use crate::guard::CleanText;
 use crate::memory::MemoryId;
+use crate::store::index::ranking::Seq;
+use crate::store::memories::filter::{Clauses, Filter};
 use crate::store::row::rows;
-use crate::store::{Database, StoreError, Writer};
+use crate::store::{Database, StoreError, Within, Writer};
 
 /// Which model vectors are of; those of two models have nothing to do with each other.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -68,10 +87,8 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn has_vectors(&self) -> Result<bool, StoreError> {
-        self.read(|conn| {
-            let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'vector_models')";
-            Ok(conn.prepare_cached(sql)?.query_row((), |row| row.get(0))?)
-        })
+        let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'vector_models')";
+        self.query_only(sql, (), |row| row.get(0))
     }
 }
 
@@ -98,8 +115,8 @@ impl Writer<'_> {
             let mut kept = 0;
             for NewVector { of, vector } in vectors {
                 assert_eq!(vector.len(), model.dimension, "a vector of {} has another dimension", model.name);
-                let Some(unit) = nearest::unit(vector) else { continue };
-                let (code, bytes) = (nearest::code(&unit), nearest::to_bytes(&unit));
+                let Some(unit) = unit(vector) else { continue };
+                let (code, bytes) = (code(&unit), to_bytes(&unit));
                 kept += put.execute(params![of.id.as_str(), of.title, of.content, model_id, code, bytes])?;
                 done.execute([of.id.as_str()])?;
             }
@@ -111,7 +128,12 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn note_unembeddable(&self, model: &VectorModel, id: &MemoryId, reason: &str) -> Result<(), StoreError> {
+    pub fn note_unembeddable(
+        &self,
+        model: &VectorModel,
+        id: &MemoryId,
+        reason: CleanText<'_>,
+    ) -> Result<(), StoreError> {
         self.read(|conn| {
             let model_id = put_model(conn, model)?;
             conn.prepare_cached(
@@ -120,7 +142,7 @@ impl Writer<'_> {
                  ON CONFLICT (seq) DO UPDATE SET attempts = iif(model_id = ?2, attempts + 1, 1), model_id = ?2,
                     reason = ?3, at = ?4",
             )?
-            .execute(params![id.as_str(), model_id, reason, self.now().as_millisecond()])?;
+            .execute(params![id.as_str(), model_id, &*reason, self.now().as_millisecond()])?;
             Ok(())
         })
     }
@@ -163,22 +185,19 @@ impl Writer<'_> {
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub fn release_vectors(&self, owner: &str) -> Result<(), StoreError> {
-        self.read(|conn| {
-            conn.execute("DELETE FROM vector_lease WHERE owner = ?1", [owner])?;
-            Ok(())
-        })
+        self.execute("DELETE FROM vector_lease WHERE owner = ?1", [owner]).map(drop)
     }
 
     /// Notes what a call for vectors took.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn note_embedding(&self, model: &str, tokens: u64) -> Result<(), StoreError> {
-        self.read(|conn| {
-            conn.prepare_cached("INSERT INTO vector_spending (at, model, tokens) VALUES (?1, ?2, ?3)")?
-                .execute(params![self.now().as_millisecond(), model, i64::try_from(tokens).unwrap_or(i64::MAX)])?;
-            Ok(())
-        })
+    pub fn note_embedding(&self, model: CleanText<'_>, tokens: u64) -> Result<(), StoreError> {
+        self.execute(
+            "INSERT INTO vector_spending (at, model, tokens) VALUES (?1, ?2, ?3)",
+            params![self.now().as_millisecond(), &*model, i64::try_from(tokens).unwrap_or(i64::MAX)],
+        )
+        .map(drop)
     }
 }
 
@@ -229,18 +248,14 @@ impl Database {
         limit: usize,
     ) -> Result<Vec<Unembedded>, StoreError> {
         let model_id = self.model_id(model)?.unwrap_or_default();
-        self.read(|conn| {
-            let sql = format!(
-                "SELECT m.id, m.title, m.content, m.seq FROM memories m
+        let sql = format!(
+            "SELECT m.id, m.title, m.content, m.seq FROM memories m
                  WHERE m.seq < ?3 AND {WAITING} AND NOT {GIVEN_UP} ORDER BY m.seq DESC LIMIT ?4"
-            );
-            let before = last.map_or(i64::MAX, |one| one.seq);
-            let mut statement = conn.prepare_cached(&sql)?;
-            let found = statement.query_map(params![model_id, MAX_ATTEMPTS, before, rows(limit)], |row| {
-                let id = MemoryId::from_stored(row.get::<_, String>(0)?);
-                Ok(Unembedded { id, title: row.get(1)?, content: row.get(2)?, seq: row.get(3)? })
-            })?;
-            Ok(found.collect::<Result<_, _>>()?)
+        );
+        let before = last.map_or(i64::MAX, |one| one.seq);
+        self.query_all(&sql, params![model_id, MAX_ATTEMPTS, before, rows(limit)], |row| {
+            let id = MemoryId::from_stored(row.get::<_, String>(0)?);
+            Ok(Unembedded { id, title: row.get(1)?, content: row.get(2)?, seq: row.get(3)? })
         })
     }
 
@@ -279,6 +294,437 @@ impl Writer<'_> {
     }
 }
 
+/// Whole vectors that are read for each memory asked for.
+const READ_PER_RESULT: usize = 2;
+/// Whole vectors that are read at least, where there are so many.
+const LEAST_READ: usize = 256;
+/// How many more are taken in each further round, where the filter has left too few.
+const GROWTH: usize = 4;
+/// A memory and how near it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Near {
+    /// The memory.
+    pub id: MemoryId,
+    /// Its row.
+    pub seq: Seq,
+    /// Cosine between its vector and the query's, -1–1.
+    pub cosine: f64,
+}
+
+/// A memory by its place in the file, and the estimate of its cosine.
+type Promise = (f32, i64);
+
+impl Database {
+    /// Returns at most `limit` memories that pass `filter`, the nearest to `query` first; equally near ones in the order
+    /// in which they were learnt. Those without a vector of `model` are not found.
+    ///
+    /// The filter is kept exactly. Of what passes it, only the most promising are scored, three quarters of `LEAST_READ`
+    /// at least.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn nearest(
+        &self,
+        model: &VectorModel,
+        query: &[f32],
+        filter: &Filter,
+        limit: usize,
+    ) -> Result<Vec<Near>, StoreError> {
+        self.at_once(|db| {
+            let Some((model_id, query)) = db.ready(model, query)?.filter(|_| limit > 0) else { return Ok(Vec::new()) };
+            let codes =
+                db.read(|conn| db.vectors.borrow_mut().codes(conn, (model_id, model.dimension), &filter.namespaces))?;
+            let mut scored = db.nearest_of(&codes, &query, filter, limit)?;
+            scored.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+            scored.truncate(limit);
+            Ok(scored.into_iter().map(|(seq, cosine, id)| Near { id, seq: Seq(seq), cosine }).collect())
+        })
+    }
+
+    /// Returns the most promising of what passes the filter, by its place in the file and with its cosine.
+    fn nearest_of(
+        &self,
+        codes: &[Arc<Codes>],
+        query: &[f32],
+        filter: &Filter,
+        limit: usize,
+    ) -> Result<Vec<(i64, f64, MemoryId)>, StoreError> {
+        let estimator = Estimator::new(query);
+        let mut taken = limit.saturating_mul(READ_PER_RESULT).max(LEAST_READ);
+        let enough = limit.max(taken / 4 * 3);
+        let (mut last, mut scored) = (None, Vec::new());
+        loop {
+            let promising = most_promising(&estimator, codes, taken, last);
+            last = promising.last().copied();
+            scored.extend(self.scored_by_direction(query, &promising, filter)?);
+            if promising.len() < taken || scored.len() >= enough {
+                return Ok(scored);
+            }
+            taken = taken.saturating_mul(GROWTH);
+        }
+    }
+
+    /// Returns how near each of `ids` is to `query`, in their order; `None` for one without a vector of `model`.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn cosines(
+        &self,
+        model: &VectorModel,
+        query: &[f32],
+        ids: &[MemoryId],
+    ) -> Result<Vec<Option<f64>>, StoreError> {
+        let Some((model_id, query)) = self.ready(model, query)? else { return Ok(vec![None; ids.len()]) };
+        self.read(|conn| {
+            let listed = json_of(ids.iter().map(MemoryId::as_str));
+            let mut statement = conn.prepare_cached(
+                "SELECT m.id, v.vector FROM json_each(?1) j CROSS JOIN memories m ON m.id = j.value
+                 CROSS JOIN vectors v ON v.seq = m.seq WHERE v.model_id = ?2",
+            )?;
+            let mut found = HashMap::new();
+            let mut rows = statement.query(rusqlite::params![listed, model_id])?;
+            while let Some(row) = rows.next()? {
+                found.insert(row.get::<_, String>(0)?, product(&query, row, 1)?);
+            }
+            Ok(ids.iter().map(|id| found.get(id.as_str()).copied()).collect())
+        })
+    }
+
+    /// Returns the model's number and the query at length 1; `None` where nothing can be near.
+    fn ready(&self, model: &VectorModel, query: &[f32]) -> Result<Option<(i64, Vec<f32>)>, StoreError> {
+        let unit = unit(query).filter(|unit| unit.len() == model.dimension);
+        Ok(self.model_id(model)?.zip(unit))
+    }
+
+    /// Returns those that pass the filter, with their place in the file and their cosine.
+    fn scored_by_direction(
+        &self,
+        query: &[f32],
+        promising: &[Promise],
+        filter: &Filter,
+    ) -> Result<Vec<(i64, f64, MemoryId)>, StoreError> {
+        let clauses = Clauses::of(filter);
+        let sql = format!(
+            "SELECT m.seq, v.vector, m.id FROM json_each(?) j CROSS JOIN memories m ON m.seq = j.value
+             CROSS JOIN vectors v ON v.seq = m.seq WHERE {}",
+            clauses.sql(),
+        );
+        // In the order in which they lie in the file.
+        let mut rows: Vec<i64> = promising.iter().map(|(_, seq)| *seq).collect();
+        rows.sort_unstable();
+        let listed = Value::from(json_of(rows.into_iter()));
+        self.query_all(&sql, rusqlite::params_from_iter(std::iter::once(listed).chain(clauses.values)), |row| {
+            Ok((row.get(0)?, product(query, row, 1)?, MemoryId::from_stored(row.get::<_, String>(2)?)))
+        })
+    }
+}
+
+fn product(query: &[f32], row: &rusqlite::Row<'_>, index: usize) -> rusqlite::Result<f64> {
+    Ok(dot(query, row.get_ref(index)?.as_blob()?))
+}
+
+fn json_of<T: serde::Serialize>(values: impl Iterator<Item = T>) -> String {
+    serde_json::to_string(&values.collect::<Vec<_>>()).expect("numbers and texts have a JSON form")
+}
+
+/// Returns the `count` memories that promise most after `last`, the best first.
+fn most_promising(estimator: &Estimator, codes: &[Arc<Codes>], count: usize, last: Option<Promise>) -> Vec<Promise> {
+    let mut best: Vec<Promise> = Vec::new();
+    let mut bar: Option<Promise> = None;
+    let mut found = |seq: i64, estimate: f32| {
+        let promise = (estimate, seq);
+        let is_new = last.is_none_or(|last| by_promise(&last, &promise) == Ordering::Less);
+        if is_new && bar.is_none_or(|bar| by_promise(&promise, &bar) == Ordering::Less) {
+            best.push(promise);
+            // Sorting out now and then is cheaper than to keep an order.
+            if best.len() >= count.saturating_mul(2) {
+                best.select_nth_unstable_by(count - 1, by_promise);
+                best.truncate(count);
+                bar = best.last().copied();
+            }
+        }
+    };
+    for codes in codes {
+        estimator.each(codes, &mut found);
+    }
+    best.sort_by(by_promise);
+    best.truncate(count);
+    best
+}
+
+/// The higher estimate first, then what was learnt first.
+fn by_promise(a: &Promise, b: &Promise) -> Ordering {
+    b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1))
+}
+
+/// Codes in memory at most; at 384 numbers, that is 250 MB. Beyond, what was read is let go of.
+const MAX_KEPT: usize = 4_000_000;
+
+/// Codes by namespace, of one model at one revision of the file.
+#[derive(Debug, Default)]
+pub(in crate::store) struct VectorCache {
+    state: Option<(i64, i64)>,
+    by_namespace: BTreeMap<String, Arc<Codes>>,
+}
+
+impl VectorCache {
+    /// Returns the codes of `model_id` in the namespaces that are allowed, each once; all where none is named.
+    fn codes(
+        &mut self,
+        conn: &Connection,
+        (model_id, dimension): (i64, usize),
+        allowed: &[Within],
+    ) -> Result<Vec<Arc<Codes>>, StoreError> {
+        let revision = conn
+            .prepare_cached("SELECT revision FROM vector_revision WHERE id = 1")?
+            .query_row((), |row| row.get::<_, i64>(0))?;
+        let kept: usize = self.by_namespace.values().map(|codes| codes.seqs.len()).sum();
+        if self.state != Some((model_id, revision)) || kept > MAX_KEPT {
+            *self = Self { state: Some((model_id, revision)), by_namespace: BTreeMap::new() };
+        }
+        let mut found = Vec::new();
+        for namespace in namespaces(conn, model_id, allowed)? {
+            let codes = match self.by_namespace.get(&namespace) {
+                Some(codes) => Arc::clone(codes),
+                None => Arc::new(read(conn, model_id, dimension, &namespace)?),
+            };
+            self.by_namespace.insert(namespace, Arc::clone(&codes));
+            found.push(codes);
+        }
+        Ok(found)
+    }
+}
+
+/// Returns the namespaces that have vectors and are allowed, in order.
+fn namespaces(conn: &Connection, model_id: i64, allowed: &[Within]) -> Result<Vec<String>, StoreError> {
+    let everywhere = [(String::new(), None)];
+    let ranges: Vec<(String, Option<String>)> = allowed.iter().flat_map(ranges).collect();
+    let mut found = std::collections::BTreeSet::new();
+    // One step a namespace: to list distinct ones, SQLite would read every row.
+    let mut next = conn.prepare_cached(
+        "SELECT namespace FROM vectors WHERE model_id = ?1 AND namespace >= ?2 ORDER BY namespace LIMIT 1",
+    )?;
+    for (first, end) in if allowed.is_empty() { &everywhere[..] } else { &ranges } {
+        let mut from = first.clone();
+        while let Some(namespace) = next.query_row(params![model_id, from], |row| row.get::<_, String>(0)).optional()? {
+            if end.as_ref().is_some_and(|end| namespace >= *end) {
+                break;
+            }
+            // The least text that is greater.
+            from = format!("{namespace}\0");
+            found.insert(namespace);
+        }
+    }
+    Ok(found.into_iter().collect())
+}
+
+/// Returns where the allowed namespaces begin and end in their order.
+fn ranges(within: &Within) -> Vec<(String, Option<String>)> {
+    match within {
+        Within::Exactly(namespace) => vec![(namespace.to_string(), Some(format!("{namespace}\0")))],
+        Within::Under(namespace) => vec![
+            (namespace.to_string(), Some(format!("{namespace}\0"))),
+            // '0' is the character after '/'.
+            (format!("{namespace}/"), Some(format!("{namespace}0"))),
+        ],
+    }
+}
+
+fn read(conn: &Connection, model_id: i64, dimension: usize, namespace: &str) -> Result<Codes, StoreError> {
+    let mut statement = conn.prepare_cached(
+        "SELECT seq, code FROM vectors INDEXED BY vectors_by_namespace WHERE model_id = ?1 AND namespace = ?2",
+    )?;
+    let mut codes = Codes::default();
+    let mut rows = statement.query(params![model_id, namespace])?;
+    while let Some(row) = rows.next()? {
+        let code = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+        codes.push(row.get(0)?, code, dimension);
+    }
+    Ok(codes)
+}
+
+/// Bytes of the factor before the bits.
+const FACTOR_BYTES: usize = 4;
+/// Values that one byte of a code can have.
+const BYTE_VALUES: usize = 256;
+
+/// Returns the bytes of a vector.
+pub(super) fn to_bytes(vector: &[f32]) -> Vec<u8> {
+    vector.iter().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+/// Returns the product of `query` with a vector kept as bytes; both of one length.
+fn dot(query: &[f32], bytes: &[u8]) -> f64 {
+    /// Sums kept apart, so that the processor adds them at a time.
+    const LANES: usize = 8;
+    let mut sums = [0.0_f32; LANES];
+    let (wide, narrow) = query.as_chunks::<LANES>();
+    let (wide_bytes, narrow_bytes) = bytes.split_at((wide.len() * LANES * 4).min(bytes.len()));
+    for (numbers, bytes) in wide.iter().zip(wide_bytes.as_chunks::<{ LANES * 4 }>().0) {
+        for (lane, sum) in sums.iter_mut().enumerate() {
+            let at = lane * 4;
+            *sum += numbers[lane] * f32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        }
+    }
+    let rest = narrow.iter().zip(narrow_bytes.as_chunks::<4>().0);
+    let rest: f32 = rest.map(|(number, bytes)| number * f32::from_le_bytes(*bytes)).sum();
+    f64::from(sums.iter().sum::<f32>() + rest)
+}
+
+/// Returns the vector at length 1; `None` for one that has no direction.
+pub(super) fn unit(vector: &[f32]) -> Option<Vec<f32>> {
+    let length = vector.iter().map(|number| f64::from(*number) * f64::from(*number)).sum::<f64>().sqrt();
+    if !(length.is_finite() && length > 0.0) {
+        return None;
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "numbers are kept as f32")]
+    Some(vector.iter().map(|number| (f64::from(*number) / length) as f32).collect())
+}
+
+/// Returns the short form of a vector.
+pub(super) fn code(vector: &[f32]) -> Vec<u8> {
+    let sum: f32 = vector.iter().map(|number| number.abs()).sum();
+    let factor = if sum > 0.0 { 1.0 / sum } else { 0.0 };
+    factor.to_le_bytes().into_iter().chain(signs(vector)).collect()
+}
+
+fn signs(vector: &[f32]) -> impl Iterator<Item = u8> {
+    let of_eight = |eight: &[f32]| {
+        eight.iter().enumerate().fold(0_u8, |byte, (bit, number)| byte | (u8::from(*number > 0.0) << bit))
+    };
+    vector.chunks(8).map(of_eight)
+}
+
+/// Short forms of vectors of one dimension, side by side.
+#[derive(Debug, Default, Clone)]
+struct Codes {
+    /// Which memory each is of.
+    seqs: Vec<i64>,
+    factors: Vec<f32>,
+    bits: Vec<u8>,
+}
+
+impl Codes {
+    /// Adds a code of `dimension` numbers; one of another length is left out.
+    fn push(&mut self, seq: i64, code: &[u8], dimension: usize) {
+        if let Some((factor, bits)) = code.split_first_chunk::<FACTOR_BYTES>()
+            && bits.len() == dimension.div_ceil(8)
+        {
+            self.seqs.push(seq);
+            self.factors.push(f32::from_le_bytes(*factor));
+            self.bits.extend_from_slice(bits);
+        }
+    }
+}
+
+/// What each byte of a code adds to the estimate for one query.
+#[derive(Debug)]
+struct Estimator {
+    tables: Vec<[i16; BYTE_VALUES]>,
+    scale: f32,
+}
+
+impl Estimator {
+    /// Returns the estimator for a query of length 1.
+    fn new(query: &[f32]) -> Self {
+        // A table entry sums at most eight numbers.
+        let most = query.chunks(8).map(|eight| eight.iter().map(|number| number.abs()).sum()).fold(0.0_f32, f32::max);
+        let scale = if most > 0.0 { most / f32::from(i16::MAX) } else { 1.0 };
+        let table = |eight: &[f32]| {
+            let mut sums = [-eight.iter().sum::<f32>(); BYTE_VALUES];
+            for byte in 1..BYTE_VALUES {
+                // As without the lowest bit, but that number counts for and not against.
+                let number = eight.get(byte.trailing_zeros() as usize).copied().unwrap_or_default();
+                sums[byte] = sums[byte & (byte - 1)] + 2.0 * number;
+            }
+            #[expect(clippy::cast_possible_truncation, reason = "the scale keeps it within 16 bits")]
+            sums.map(|sum| (sum / scale).round() as i16)
+        };
+        Self { tables: query.chunks(8).map(table).collect(), scale }
+    }
+
+    /// Calls `found` with each memory and the estimate of its cosine.
+    fn each(&self, codes: &Codes, mut found: impl FnMut(i64, f32)) {
+        if !self.tables.is_empty() {
+            let rows = codes.bits.chunks_exact(self.tables.len());
+            for ((bits, factor), seq) in rows.zip(&codes.factors).zip(&codes.seqs) {
+                found(*seq, self.estimate(bits, *factor));
+            }
+        }
+    }
+
+    fn estimate(&self, bits: &[u8], factor: f32) -> f32 {
+        let sum: i32 = bits.iter().zip(&self.tables).map(|(byte, table)| i32::from(table[usize::from(*byte)])).sum();
+        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+        let sum = sum as f32;
+        sum * self.scale * factor
+    }
+}
+
 #[cfg(test)]
 #[path = "vectors_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+mod nearest_tests {
+    use super::*;
+
+    /// Returns numbers that look like chance and are the same every time.
+    fn drawn(seed: u32, count: usize) -> Vec<f32> {
+        let mut state = seed.wrapping_mul(2_654_435_761).wrapping_add(12_345);
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            f32::from(i16::try_from(state >> 17).unwrap()) / 16_384.0 - 1.0
+        };
+        (0..count).map(|_| next()).collect()
+    }
+
+    #[test]
+    fn products_of_bytes_are_those_of_the_numbers() {
+        for length in [0, 1, 7, 8, 9, 384, 385] {
+            let (a, b) = (drawn(1, length), drawn(2, length));
+            let exact: f64 = a.iter().zip(&b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
+            assert!((dot(&a, &to_bytes(&b)) - exact).abs() < 1e-3, "{length}");
+        }
+    }
+
+    #[test]
+    fn units_have_length_one_and_nothing_has_none() {
+        let unit_of = unit(&[3.0, 4.0]).unwrap();
+        assert_eq!(unit_of, [0.6, 0.8]);
+        for none in [&[][..], &[0.0, 0.0], &[f32::NAN, 1.0], &[f32::INFINITY, 1.0]] {
+            assert_eq!(unit(none), None, "{none:?}");
+        }
+    }
+
+    #[test]
+    fn a_code_holds_signs_and_how_far_they_are_off() {
+        assert_eq!(code(&[0.5, -0.5, 0.0, 1.0]), [&0.5_f32.to_le_bytes()[..], &[0b1001]].concat());
+        assert_eq!(code(&[0.0; 9]), [0; 6]);
+    }
+
+    #[test]
+    fn estimates_are_near_the_cosines() {
+        let query = unit(&drawn(7, 384)).unwrap();
+        let vectors: Vec<Vec<f32>> = (0_u8..50)
+            .map(|seed| {
+                let noise = drawn(100 + u32::from(seed), 384);
+                let mixed: Vec<f32> =
+                    query.iter().zip(noise).map(|(q, n)| q * 4.0 + n * f32::from(seed) / 10.0).collect();
+                unit(&mixed).unwrap()
+            })
+            .collect();
+        let mut codes = Codes::default();
+        for (seq, vector) in (0..).zip(&vectors) {
+            codes.push(seq, &code(vector), 384);
+        }
+        codes.push(99, &[0; 3], 384);
+        let mut seen = 0;
+        Estimator::new(&query).each(&codes, |seq, estimate| {
+            let exact = dot(&query, &to_bytes(&vectors[usize::try_from(seq).unwrap()]));
+            assert!((f64::from(estimate) - exact).abs() < 0.15, "{seq}: {estimate} for {exact}");
+            seen += 1;
+        });
+        assert_eq!(seen, 50);
+    }
+}

@@ -89,7 +89,7 @@ fn what_changes_loses_its_vector_and_what_moves_takes_it_along() {
     assert_eq!((everything(&store), waiting(&store, &model())), (vec!["tea".to_owned()], vec![]));
 
     let global = Namespace::global();
-    write(&store, |w| w.set_namespace(&tea.id, &global, "moved"));
+    write(&store, |w| w.set_namespace(&tea.id, &global, "moved".into()));
     assert_eq!(titles(&store, [1.0, 0.0, 0.0], &Filter::exactly(&[shop()]), 9), [""; 0]);
     assert_eq!(titles(&store, [1.0, 0.0, 0.0], &Filter::exactly(&[global]), 9), ["tea"]);
 
@@ -149,7 +149,7 @@ fn a_text_that_is_refused_is_tried_thrice_and_again_when_it_changes() {
     let store = Store::in_memory().unwrap();
     let mut tea = memory_in(&shop(), "tea", "tea");
     insert(&store, &tea);
-    let refuse = || write(&store, |w| w.note_unembeddable(&model(), &tea.id, "too long"));
+    let refuse = || write(&store, |w| w.note_unembeddable(&model(), &tea.id, "too long".into()));
     refuse();
     refuse();
     assert_eq!(waiting(&store, &model()), ["tea"]);
@@ -163,7 +163,7 @@ fn a_text_that_is_refused_is_tried_thrice_and_again_when_it_changes() {
     });
     assert_eq!(tried_again, 1);
     assert_eq!(waiting(&store, &model()), ["tea"]);
-    (0..3).for_each(|_| write(&store, |w| w.note_unembeddable(&model(), &tea.id, "too long")));
+    (0..3).for_each(|_| write(&store, |w| w.note_unembeddable(&model(), &tea.id, "too long".into())));
     tea.claim.content = "less".into();
     write(&store, |w| w.update(&clean(tea), Action::Update, None));
     assert_eq!(waiting(&store, &model()), ["tea"]);
@@ -221,8 +221,8 @@ fn one_process_at_a_time_has_the_right_to_make_vectors() {
 #[test]
 fn what_vectors_took_is_spent() {
     let store = Store::in_memory().unwrap();
-    write(&store, |w| w.note_embedding("m", 70));
-    write(&store, |w| w.note_embedding("m", 7));
+    write(&store, |w| w.note_embedding("m".into(), 70));
+    write(&store, |w| w.note_embedding("m".into(), 7));
     let spent = store.spending("2026-03-01".parse().unwrap(), &jiff::tz::TimeZone::UTC).unwrap();
     let told: Vec<_> = spent.iter().map(|one| (one.model.as_str(), one.calls, one.prompt_tokens)).collect();
     assert_eq!(told, [("m", 2, 77)]);

@@ -421,7 +421,7 @@ pub(in crate::store) struct Posting {
     pub(in crate::store) document: u32,
     /// How much the term weighs in it, in half units.
     pub(in crate::store) weight: u8,
-    /// How long it is, as [`length_code`] tells it.
+    /// How long it is, as [`length_code`] encodes it.
     pub(in crate::store) length: u8,
 }
 

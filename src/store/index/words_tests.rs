@@ -132,7 +132,7 @@ fn many_small_segments_become_one_without_what_is_void() {
     let count = |sql: &str| -> i64 { store.conn.query_row(sql, (), |row| row.get(0)).unwrap() };
     let before = found(&store, false);
     for memory in &all[1..9] {
-        write(&store, |w| w.set_namespace(&memory.id, &"project/moved".parse().unwrap(), "moved"));
+        write(&store, |w| w.set_namespace(&memory.id, &"project/moved".parse().unwrap(), "moved".into()));
         flush(&store.conn).unwrap();
     }
     tidy(&store.conn).unwrap();

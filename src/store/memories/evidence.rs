@@ -18,14 +18,12 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn evidence(&self, id: &MemoryId) -> Result<Vec<Evidence>, StoreError> {
-        self.read(|conn| {
-            let mut statement = conn.prepare_cached(
-                "SELECT transcript, messages, quote, speaker, said_at, said_offset, said_source, content_hash
+        self.query_all(
+            "SELECT transcript, messages, quote, speaker, said_at, said_offset, said_source, content_hash
                  FROM evidence WHERE memory_id = ?1 ORDER BY id",
-            )?;
-            let found = statement.query_map([id.as_str()], evidence_from_row)?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })
+            [id.as_str()],
+            evidence_from_row,
+        )
     }
 
     /// Returns what each of these memories rests on, in the order in which it was learnt; one without is missing.

@@ -1,4 +1,4 @@
-//! Which memories are meant, as SQL: every condition is a predicate, none is left to the reader of the rows.
+//! Filters of memories as SQL: every condition is a predicate, none is left to the reader of the rows.
 
 use std::fmt::Write as _;
 

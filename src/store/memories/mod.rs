@@ -1,6 +1,5 @@
-//! Memories: read one by one and in lists, and changed.
+//! Memories: read one by one and in lists, found by their ids, and changed.
 
-pub(super) mod brief_rows;
 pub(super) mod evidence;
 pub(super) mod filter;
 pub(super) mod insert;
@@ -8,19 +7,19 @@ pub(super) mod outlines;
 pub(super) mod relations;
 pub(super) mod review;
 pub(super) mod row;
-pub(super) mod tombstones;
 pub(super) mod upkeep;
 
+use rusqlite::{params, params_from_iter};
+
 use crate::changeset::{Action, Row, memory_as_stored, share_as_stored};
-use crate::guard::Redacted;
+use crate::guard::{CleanText, Redacted};
 use crate::memory::{Evidence, Memory, MemoryId, Namespace, Status};
 use crate::store::index::near::of_key;
 use crate::store::memories::filter::{Clauses, Filter, Order};
 use crate::store::memories::row::{MEMORY_COLUMNS, MEMORY_TABLES, memory_from_row};
 use crate::store::row::rows;
-use crate::store::{Database, StoreError, Writer};
+use crate::store::{Database, RunId, StoreError, Writer};
 use crate::text::normalise::normalised_hash;
-use rusqlite::{OptionalExtension, params, params_from_iter};
 
 /// Shortest part of an id that is looked up.
 const MIN_ID_PART: usize = 4;
@@ -39,10 +38,8 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn find(&self, id: &MemoryId) -> Result<Option<Memory>, StoreError> {
-        self.read(|conn| {
-            let sql = format!("SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.id = ?1");
-            Ok(conn.prepare_cached(&sql)?.query_row([id.as_str()], memory_from_row).optional()?)
-        })
+        let sql = format!("SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.id = ?1");
+        self.query_one(&sql, [id.as_str()], memory_from_row)
     }
 
     /// Returns the one memory whose id begins or ends with `part`, of at least four letters and digits.
@@ -107,9 +104,7 @@ impl Database {
     pub fn count(&self, filter: &Filter) -> Result<usize, StoreError> {
         let clauses = Clauses::of(filter);
         let sql = format!("SELECT count(*) FROM {MEMORY_TABLES} WHERE {}", clauses.sql());
-        self.read(|conn| {
-            Ok(conn.prepare_cached(&sql)?.query_row(params_from_iter(clauses.values), |row| row.get(0))?)
-        })
+        self.query_only(&sql, params_from_iter(clauses.values), |row| row.get(0))
     }
 
     /// Returns the active and pending memories about one attribute, newest first.
@@ -117,25 +112,17 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn by_key(&self, namespace: &Namespace, key: &str) -> Result<Vec<Memory>, StoreError> {
-        self.read(|conn| {
-            let sql = format!(
-                "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE {} AND m.key = ?1 AND m.namespace = ?2
+        let sql = format!(
+            "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE {} AND m.key = ?1 AND m.namespace = ?2
                  AND +m.status IN ('active', 'pending') ORDER BY m.updated_at DESC, m.id DESC",
-                of_key("?1"),
-            );
-            let mut statement = conn.prepare_cached(&sql)?;
-            let found = statement.query_map([key, &namespace.to_string()], memory_from_row)?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })
+            of_key("?1"),
+        );
+        self.query_all(&sql, [key, &namespace.to_string()], memory_from_row)
     }
 
     /// Returns what a statement over the memory columns yields.
     pub(in crate::store) fn memories(&self, sql: &str, clauses: Clauses) -> Result<Vec<Memory>, StoreError> {
-        self.read(|conn| {
-            let mut statement = conn.prepare_cached(sql)?;
-            let found = statement.query_map(params_from_iter(clauses.values), memory_from_row)?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })
+        self.query_all(sql, params_from_iter(clauses.values), memory_from_row)
     }
 }
 
@@ -146,7 +133,12 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError::UnknownMemory`] if it is not there.
-    pub fn update(&self, memory: &Redacted<Memory>, action: Action, reason: Option<&str>) -> Result<bool, StoreError> {
+    pub fn update(
+        &self,
+        memory: &Redacted<Memory>,
+        action: Action,
+        reason: Option<CleanText<'_>>,
+    ) -> Result<bool, StoreError> {
         let mut after = memory_as_stored(memory);
         after.updated_at = self.now;
         self.replace(after, action, reason)
@@ -161,7 +153,7 @@ impl Writer<'_> {
         id: &MemoryId,
         status: Status,
         action: Action,
-        reason: Option<&str>,
+        reason: Option<CleanText<'_>>,
     ) -> Result<bool, StoreError> {
         let before = self.memory(id)?;
         if before.status == status {
@@ -185,7 +177,12 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError::UnknownMemory`] if it is not there.
-    pub(crate) fn set_namespace(&self, id: &MemoryId, namespace: &Namespace, reason: &str) -> Result<bool, StoreError> {
+    pub(crate) fn set_namespace(
+        &self,
+        id: &MemoryId,
+        namespace: &Namespace,
+        reason: CleanText<'_>,
+    ) -> Result<bool, StoreError> {
         let before = self.memory(id)?;
         self.replace(Memory { namespace: namespace.clone(), ..before }, Action::Move, Some(reason))
     }
@@ -199,7 +196,7 @@ impl Writer<'_> {
         id: &MemoryId,
         confidence: f64,
         action: Action,
-        reason: Option<&str>,
+        reason: Option<CleanText<'_>>,
     ) -> Result<bool, StoreError> {
         let mut memory = self.memory(id)?;
         memory.claim.confidence = share_as_stored(confidence);
@@ -211,7 +208,7 @@ impl Writer<'_> {
         &self,
         after: Memory,
         action: Action,
-        reason: Option<&str>,
+        reason: Option<CleanText<'_>>,
     ) -> Result<bool, StoreError> {
         let before = self.memory(&after.id)?;
         let after = Memory { usage: kept_counts(&before, &after), ..after };
@@ -295,4 +292,44 @@ impl Database {
             Ok(found.collect::<Result<_, _>>()?)
         })
     }
+}
+
+/// Shortest id that is shown. The first characters of a `UUIDv7` are its time, so ids of one moment need more.
+const LEAST: usize = 8;
+
+impl Database {
+    /// Returns the start of a memory's id that no other memory's id shares, of at least eight characters.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn short_id(&self, id: &MemoryId) -> Result<String, StoreError> {
+        self.shortest("memories", id.as_str())
+    }
+
+    /// Returns the start of a run's id that no other run's id shares, of at least eight characters.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn short_run_id(&self, id: &RunId) -> Result<String, StoreError> {
+        self.shortest("runs", id.as_str())
+    }
+
+    fn shortest(&self, table: &str, id: &str) -> Result<String, StoreError> {
+        let neighbours =
+            format!("SELECT (SELECT max(id) FROM {table} WHERE id < ?1), (SELECT min(id) FROM {table} WHERE id > ?1)");
+        let [before, after]: [Option<String>; 2] = self.read(|conn| {
+            let mut statement = conn.prepare_cached(&neighbours)?;
+            Ok(statement.query_row([id], |row| Ok([row.get(0)?, row.get(1)?]))?)
+        })?;
+        // Ids are sorted, so no other shares more than one of the two neighbours does.
+        let shared = [before, after].into_iter().flatten().map(|other| shared_start(&other, id)).max();
+        let wanted = LEAST.max(shared.unwrap_or(0) + 1);
+        // A hyphen at the end would look like a part of the sentence.
+        let end = if id.as_bytes().get(wanted - 1) == Some(&b'-') { wanted + 1 } else { wanted };
+        Ok(id.get(..end).unwrap_or(id).to_owned())
+    }
+}
+
+fn shared_start(left: &str, right: &str) -> usize {
+    left.bytes().zip(right.bytes()).take_while(|(a, b)| a == b).count()
 }

@@ -13,14 +13,12 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn relations(&self, id: &MemoryId) -> Result<Vec<Relation>, StoreError> {
-        self.read(|conn| {
-            let mut statement = conn.prepare_cached(
-                "SELECT from_id, to_id, type, reason, created_at FROM relations WHERE from_id = ?1 OR to_id = ?1
+        self.query_all(
+            "SELECT from_id, to_id, type, reason, created_at FROM relations WHERE from_id = ?1 OR to_id = ?1
                  ORDER BY from_id <> ?1, created_at, from_id, to_id, type",
-            )?;
-            let found = statement.query_map([id.as_str()], relation_from_row)?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })
+            [id.as_str()],
+            relation_from_row,
+        )
     }
 }
 
@@ -40,8 +38,8 @@ impl Writer<'_> {
         if self.relations(&relation.from)?.iter().any(|one| one.from == relation.from && same(one)) {
             return Ok(false);
         }
-        let reason = relation.reason.clone();
-        self.write_one(Action::Relate, Row::new_relation(relation), reason.as_deref())?;
+        let reason = self.redact(relation.reason.clone());
+        self.write_one(Action::Relate, Row::new_relation(relation), reason.text())?;
         Ok(true)
     }
 
@@ -54,8 +52,8 @@ impl Writer<'_> {
             relation.from == *from && relation.to == *to && relation.relation_type == relation_type
         };
         let Some(relation) = self.relations(from)?.into_iter().find(same) else { return Ok(false) };
-        let reason = relation.reason.clone();
-        self.write_one(Action::Unrelate, Row::Relation { before: Some(relation), after: None }, reason.as_deref())?;
+        let reason = self.redact(relation.reason.clone());
+        self.write_one(Action::Unrelate, Row::Relation { before: Some(relation), after: None }, reason.text())?;
         Ok(true)
     }
 }

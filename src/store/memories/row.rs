@@ -43,7 +43,7 @@ const PUT_MEMORY: &str = concat!(
         source = ?21, extraction_method = ?22, content_hash = ?23, deleted_at = ?24, created_at = ?25,
         updated_at = ?26"
 );
-/// Leaves the counts of a row that is there: uses are counted elsewhere and meanwhile. Evidence tells when it is confirmed.
+/// Leaves the counts of a row that is there: uses are counted elsewhere and meanwhile. `confirmed_at` follows from the evidence.
 const PUT_USAGE: &str = "
     INSERT INTO memory_usage (memory_id, access_count, last_accessed_at, tier, promotion_count, last_promoted_at,
         confirmed_at)

@@ -5,7 +5,7 @@ use rusqlite::params;
 use serde::Serialize;
 
 use crate::changeset::{Action, Row};
-use crate::guard::Redacted;
+use crate::guard::{CleanText, Redacted};
 use crate::memory::{Memory, MemoryId, Status, Tier, Usage};
 use crate::store::memories::row;
 use crate::store::{Database, Filter, Order, RunId, Store, StoreError, Writer};
@@ -58,7 +58,7 @@ impl Store {
             let over = Filter { pinned: Some(false), expired_at: Some(now), ..Filter::default() };
             let ids: Vec<_> = w.list(&over, Order::Id, usize::MAX, 0)?.into_iter().map(|memory| memory.id).collect();
             for id in &ids {
-                w.set_status(id, Status::Expired, Action::Expire, Some("its time is over"))?;
+                w.set_status(id, Status::Expired, Action::Expire, Some("its time is over".into()))?;
             }
             Ok(ids)
         })
@@ -172,11 +172,9 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn is_wanted(&self, id: &MemoryId, action: Action) -> Result<bool, StoreError> {
-        self.read(|conn| {
-            let sql = "SELECT EXISTS (SELECT 1 FROM history WHERE memory_id = ?1
+        let sql = "SELECT EXISTS (SELECT 1 FROM history WHERE memory_id = ?1
                 AND (action = 'restore' AND undone = 0 OR action = ?2 AND undone = 1))";
-            Ok(conn.prepare_cached(sql)?.query_row([id.as_str(), action.as_str()], |row| row.get(0))?)
-        })
+        self.query_only(sql, [id.as_str(), action.as_str()], |row| row.get(0))
     }
 
     /// Returns the active memories of one namespace that have the same normalised words, those that are alike together.
@@ -185,7 +183,7 @@ impl Database {
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn same_words(&self) -> Result<Vec<Vec<MemoryId>>, StoreError> {
         self.read(|conn| {
-            // The index alone tells what is there several times; most of that is not there at all.
+            // Only the index is read: it finds the hashes that occur several times, and those are few.
             let sql = "WITH several AS MATERIALIZED (
                     SELECT content_hash, namespace FROM memories INDEXED BY memories_by_hash
                     GROUP BY content_hash, namespace HAVING count(*) > 1)
@@ -204,10 +202,8 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn replies_before(&self, cutoff: Timestamp) -> Result<usize, StoreError> {
-        self.read(|conn| {
-            let sql = "SELECT count(*) FROM requests WHERE text IS NOT NULL AND answered_at <= ?1";
-            Ok(conn.prepare_cached(sql)?.query_row([cutoff.as_millisecond()], |row| row.get(0))?)
-        })
+        let sql = "SELECT count(*) FROM requests WHERE text IS NOT NULL AND answered_at <= ?1";
+        self.query_only(sql, [cutoff.as_millisecond()], |row| row.get(0))
     }
 }
 
@@ -224,7 +220,7 @@ impl Writer<'_> {
         id: &MemoryId,
         tier: Tier,
         action: Action,
-        reason: Option<&str>,
+        reason: Option<CleanText<'_>>,
     ) -> Result<bool, StoreError> {
         let before = self.memory(id)?;
         if before.usage.tier == tier {
@@ -242,14 +238,10 @@ impl Writer<'_> {
 
     /// Writes the place of a memory in the hierarchy, if the memory is there.
     pub(in crate::store) fn put_place(&self, id: &MemoryId, usage: &Usage) -> Result<(), StoreError> {
-        self.read(|conn| {
-            let sql =
-                "UPDATE memory_usage SET tier = ?2, promotion_count = ?3, last_promoted_at = ?4 WHERE memory_id = ?1";
-            let promoted_at = usage.last_promoted_at.map(Timestamp::as_millisecond);
-            let values = params![id.as_str(), usage.tier.as_str(), usage.promotion_count, promoted_at];
-            conn.prepare_cached(sql)?.execute(values)?;
-            Ok(())
-        })
+        let sql = "UPDATE memory_usage SET tier = ?2, promotion_count = ?3, last_promoted_at = ?4 WHERE memory_id = ?1";
+        let promoted_at = usage.last_promoted_at.map(Timestamp::as_millisecond);
+        let values = params![id.as_str(), usage.tier.as_str(), usage.promotion_count, promoted_at];
+        self.execute(sql, values).map(drop)
     }
 
     /// Lets a memory rest on what another one rests on, too, and returns how many pieces were new to it.
@@ -269,9 +261,7 @@ impl Store {
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn forget_accesses(&self, days: u32, now: Timestamp) -> Result<usize, StoreError> {
         let cutoff = now.checked_sub(SignedDuration::from_hours(24 * i64::from(days))).unwrap_or(Timestamp::MIN);
-        self.read(|conn| {
-            let sql = "DELETE FROM access_log WHERE at <= ?1";
-            Ok(conn.prepare_cached(sql)?.execute([cutoff.as_millisecond()])?)
-        })
+        let sql = "DELETE FROM access_log WHERE at <= ?1";
+        self.execute(sql, [cutoff.as_millisecond()])
     }
 }

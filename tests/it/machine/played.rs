@@ -105,7 +105,7 @@ impl Machine {
             Step::ThereAndBack(run) => self.there_and_back(run),
             Step::Undo(which) => self.undo(*which),
             Step::Remember(fact) => self.remember(fact),
-            Step::Forget(which) => self.with(*which, |_| true, |w, id| w.forget(id, Some("wrong")).map(drop)),
+            Step::Forget(which) => self.with(*which, |_| true, |w, id| w.forget(id, Some("wrong".into())).map(drop)),
             Step::Restore(which) => self.with(*which, |_| true, |w, id| w.restore(id).map(drop)),
             Step::Pin(which) => self.with(*which, |_| true, |w, id| w.set_pinned(id, true).map(drop)),
             Step::Unpin(which) => self.with(*which, |memory| memory.pinned, |w, id| w.set_pinned(id, false).map(drop)),
@@ -327,7 +327,7 @@ impl Machine {
             |writer, id| {
                 let mut memory = writer.memory(id)?;
                 fact.text().clone_into(&mut memory.claim.content);
-                writer.update(&self.guard.redact(memory).0, Action::Update, Some("by hand")).map(drop)
+                writer.update(&self.guard.redact(memory).0, Action::Update, Some("by hand".into())).map(drop)
             },
         );
     }

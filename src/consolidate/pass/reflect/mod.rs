@@ -3,7 +3,6 @@
 //! Without a model it is a sentence that all of them say; with one, what the model names, as far as every name and number
 //! in it stands in the episodes. How often and when is counted here, and counted anew when there are more.
 
-mod group;
 mod model;
 mod statement;
 
@@ -12,17 +11,17 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::acts::new_evidence;
-use super::change::PassChange;
 use super::field::Field;
 use super::lists::SOURCE;
 use crate::changeset::Action;
 use crate::consolidate::Known;
+use crate::consolidate::pass::field::PassChange;
 use crate::guard::suspicion;
 use crate::memory::{
     Audience, Candidate, Claim, ExtractionMethod, Memory, MemoryType, RelationType, Scope, Status, Structured,
 };
 
-pub(super) use group::{Group, MIN_EPISODES, groups};
+pub(super) use crate::consolidate::pass::reflect::model::{Group, MIN_EPISODES, groups};
 pub(super) use model::{MAX_GROUPS, Pattern, Patterns, ask_about};
 pub(super) use statement::Span;
 
@@ -70,7 +69,7 @@ fn derive(field: &Field, group: &Group, said: &Patterns, now: Timestamp) -> Opti
     let hash = group.hash(field);
     let answer = said.get(&hash);
     // A model that saw nothing in common is believed, now and later.
-    if answer.is_some_and(Option::is_none) || field.judged.get(&hash).is_some_and(|told| told == NONE) {
+    if answer.is_some_and(Option::is_none) || field.judged.get(&hash).is_some_and(|relation| relation == NONE) {
         return None;
     }
     let named = answer.and_then(Option::as_ref).filter(|pattern| model::is_grounded(pattern, &texts)).cloned();
@@ -153,7 +152,7 @@ fn recount(field: &Field, group: &Group, now: Timestamp) -> Option<PassChange> {
 }
 
 /// Returns, for each group that was asked about, whether anything came of it, as it is kept.
-pub(super) fn told(said: &Patterns) -> BTreeMap<crate::store::HashPair, String> {
+pub(super) fn judgements(said: &Patterns) -> BTreeMap<crate::store::HashPair, String> {
     said.iter()
         .map(|(hash, pattern)| (hash.clone(), if pattern.is_some() { "pattern" } else { NONE }.to_owned()))
         .collect()

@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 use jiff::civil::Date;
 use regex::Regex;
 
-use super::group::day;
 use crate::consolidate::Known;
 use crate::consolidate::compare::features::{Features, Polarity};
+use crate::consolidate::pass::reflect::model::day;
 use crate::text::normalise::comparable;
 
 /// Content words that a shared sentence has at least.

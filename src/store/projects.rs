@@ -1,17 +1,20 @@
-//! Which project each folder belongs to: decided when it is first seen, and remembered.
+//! The project of each folder: decided when the folder is first seen, and remembered.
 //!
 //! What was remembered holds where nothing better is known: a deleted folder keeps its project. A stronger identity,
 //! such as the first remote of a repository, takes over the memories of the weaker one, and so do the identities of
 //! this version those of earlier ones, which used the folder's text alone. A person's names and folders come first.
 
-pub(super) mod list;
+use std::collections::BTreeMap;
 
-use crate::memory::Namespace;
-use crate::project::{Basis, Identity, Sighting, is_repository};
-use crate::store::row::{spelled, time};
-use crate::store::{Database, RunId, StoreError, Writer};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, params};
+use serde::Serialize;
+
+use crate::guard::{CleanText, Redacted};
+use crate::memory::Namespace;
+use crate::project::{Basis, Identity, Remote, Sighting, is_repository};
+use crate::store::row::{spelled, time};
+use crate::store::{Database, RunId, StoreError, Writer};
 
 /// Where the memories of a conversation's project belong, before that is remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +42,7 @@ impl Placement {
 struct Seen {
     identity: Identity,
     namespace: Namespace,
-    /// What tells the repository that was there.
+    /// The mark of the repository that was there.
     mark: Option<String>,
 }
 
@@ -61,7 +64,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn placement(&self, sighting: &Sighting) -> Result<Placement, StoreError> {
+    pub fn placement(&self, sighting: &Redacted<Sighting>) -> Result<Placement, StoreError> {
         let chosen_by_name = sighting.identity.basis == Basis::Name;
         if let Some(text) = sighting.text.as_ref().filter(|_| !chosen_by_name)
             && let Some(namespace) = self.alias_of(&text.key)?
@@ -218,35 +221,29 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn path_history(&self, path: &str) -> Result<Vec<(Timestamp, Namespace)>, StoreError> {
-        let rows: Vec<(Timestamp, Namespace)> = self.read(|conn| {
-            let mut statement = conn.prepare_cached(
-                "SELECT f.seen_at, p.namespace FROM project_paths f JOIN projects p ON p.id = f.project
+        let rows: Vec<(Timestamp, Namespace)> = self.query_all(
+            "SELECT f.seen_at, p.namespace FROM project_paths f JOIN projects p ON p.id = f.project
                  WHERE f.path = ?1 AND f.seen_at > 0 ORDER BY f.seen_at, p.id",
-            )?;
-            let found = statement.query_map([path], |row| Ok((time(row, 0)?, spelled(row, 1)?)))?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })?;
+            [path],
+            |row| Ok((time(row, 0)?, spelled(row, 1)?)),
+        )?;
         rows.into_iter().map(|(at, namespace)| Ok((at, self.merged_into(&namespace)?))).collect()
     }
 
     fn bound_to(&self, namespace: &Namespace) -> Result<Vec<String>, StoreError> {
-        self.read(|conn| {
-            let mut statement = conn.prepare_cached("SELECT id FROM projects WHERE namespace = ?1 ORDER BY id")?;
-            let found = statement.query_map([namespace.to_string()], |row| row.get(0))?;
-            Ok(found.collect::<Result<_, _>>()?)
+        self.query_all("SELECT id FROM projects WHERE namespace = ?1 ORDER BY id", [namespace.to_string()], |row| {
+            row.get(0)
         })
     }
 
     /// Whether anything was learnt or rejected there.
     fn is_used(&self, namespace: &Namespace) -> Result<bool, StoreError> {
-        self.read(|conn| {
-            Ok(conn
-                .prepare_cached(
-                    "SELECT EXISTS (SELECT 1 FROM memories WHERE namespace = ?1)
+        self.query_only(
+            "SELECT EXISTS (SELECT 1 FROM memories WHERE namespace = ?1)
                      OR EXISTS (SELECT 1 FROM tombstones WHERE namespace = ?1)",
-                )?
-                .query_row([namespace.to_string()], |row| row.get(0))?)
-        })
+            [namespace.to_string()],
+            |row| row.get(0),
+        )
     }
 }
 
@@ -255,7 +252,11 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub(crate) fn remember_place(&self, sighting: &Sighting, placement: &Placement) -> Result<(), StoreError> {
+    pub(crate) fn remember_place(
+        &self,
+        sighting: &Redacted<Sighting>,
+        placement: &Placement,
+    ) -> Result<(), StoreError> {
         let now = self.now().as_millisecond();
         self.read(|conn| {
             for (identity, namespace) in &placement.bound {
@@ -303,9 +304,9 @@ const MAX_MERGES: usize = 32;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Alias<'a> {
     /// A folder, with all below it.
-    Path(&'a str),
+    Path(CleanText<'a>),
     /// A name.
-    Name(&'a str),
+    Name(CleanText<'a>),
 }
 
 impl Alias<'_> {
@@ -325,12 +326,11 @@ impl Database {
     pub fn merged_into(&self, namespace: &Namespace) -> Result<Namespace, StoreError> {
         let mut namespace = namespace.clone();
         for _ in 0..MAX_MERGES {
-            let next = self.read(|conn| {
-                Ok(conn
-                    .prepare_cached("SELECT into_namespace FROM project_merges WHERE namespace = ?1")?
-                    .query_row([namespace.to_string()], |row| spelled(row, 0))
-                    .optional()?)
-            })?;
+            let next = self.query_one(
+                "SELECT into_namespace FROM project_merges WHERE namespace = ?1",
+                [namespace.to_string()],
+                |row| spelled(row, 0),
+            )?;
             match next {
                 Some(next) => namespace = next,
                 None => break,
@@ -344,23 +344,18 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn alias_named(&self, name: &str) -> Result<Option<Namespace>, StoreError> {
-        self.read(|conn| {
-            Ok(conn
-                .prepare_cached("SELECT namespace FROM project_aliases WHERE kind = 'name' AND value = ?1")?
-                .query_row([name], |row| spelled(row, 0))
-                .optional()?)
+        self.query_one("SELECT namespace FROM project_aliases WHERE kind = 'name' AND value = ?1", [name], |row| {
+            spelled(row, 0)
         })
     }
 
     /// Returns the project to which a person gave the folder or the nearest one above it.
     pub(in crate::store) fn alias_of(&self, path: &str) -> Result<Option<Namespace>, StoreError> {
-        let given: Vec<(String, Namespace)> = self.read(|conn| {
-            let mut statement = conn.prepare_cached(
-                "SELECT value, namespace FROM project_aliases WHERE kind = 'path' ORDER BY length(value) DESC, value",
-            )?;
-            let found = statement.query_map((), |row| Ok((row.get(0)?, spelled(row, 1)?)))?;
-            Ok(found.collect::<Result<_, _>>()?)
-        })?;
+        let given: Vec<(String, Namespace)> = self.query_all(
+            "SELECT value, namespace FROM project_aliases WHERE kind = 'path' ORDER BY length(value) DESC, value",
+            (),
+            |row| Ok((row.get(0)?, spelled(row, 1)?)),
+        )?;
         let holds = |folder: &str| {
             path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '\\']))
         };
@@ -375,15 +370,12 @@ impl Writer<'_> {
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn set_alias(&self, alias: Alias<'_>, namespace: &Namespace) -> Result<(), StoreError> {
         let (kind, value) = alias.row();
-        let value = self.redact(value.to_owned());
-        self.read(|conn| {
-            conn.prepare_cached(
-                "INSERT INTO project_aliases (kind, value, namespace) VALUES (?1, ?2, ?3)
+        self.execute(
+            "INSERT INTO project_aliases (kind, value, namespace) VALUES (?1, ?2, ?3)
                  ON CONFLICT (kind, value) DO UPDATE SET namespace = ?3",
-            )?
-            .execute(params![kind, *value, namespace.to_string()])?;
-            Ok(())
-        })
+            params![kind, value, namespace.to_string()],
+        )
+        .map(drop)
     }
 
     /// Sends what belongs to `from` to `into` from now on, until the run of this write is undone.
@@ -391,21 +383,165 @@ impl Writer<'_> {
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn note_merge(&self, from: &Namespace, into: &Namespace) -> Result<(), StoreError> {
-        self.read(|conn| {
-            conn.prepare_cached(
-                "INSERT INTO project_merges (namespace, into_namespace, run_id) VALUES (?1, ?2, ?3)
+        self.execute(
+            "INSERT INTO project_merges (namespace, into_namespace, run_id) VALUES (?1, ?2, ?3)
                  ON CONFLICT (namespace) DO UPDATE SET into_namespace = ?2, run_id = ?3",
-            )?
-            .execute(params![from.to_string(), into.to_string(), self.run.map_or("", RunId::as_str)])?;
-            Ok(())
-        })
+            params![from.to_string(), into.to_string(), self.run.map_or("", RunId::as_str)],
+        )
+        .map(drop)
     }
 
     /// Takes back what `note_merge` noted for a run.
     pub(in crate::store) fn forget_merges(&self, run: &RunId) -> Result<(), StoreError> {
-        self.read(|conn| {
-            conn.prepare_cached("DELETE FROM project_merges WHERE run_id = ?1")?.execute([run.as_str()])?;
-            Ok(())
-        })
+        self.execute("DELETE FROM project_merges WHERE run_id = ?1", [run.as_str()]).map(drop)
     }
+}
+
+/// A project, with all by which it is known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Project {
+    /// Its name for people: one that a person gave it, else that of its repository or folder.
+    pub name: String,
+    /// Where its memories are.
+    #[serde(serialize_with = "spelled_out")]
+    pub namespace: Namespace,
+    /// Its active memories.
+    pub memories: usize,
+    /// Its identities, e.g. `remote:github.com/ana/shop`; the strongest first.
+    pub identities: Vec<String>,
+    /// Folders that logs name, and folders that a person gave it.
+    pub paths: Vec<String>,
+    /// Names that a person gave it.
+    pub aliases: Vec<String>,
+    /// The project that its later conversations go to.
+    pub merged_into: Option<String>,
+    /// What its repository or folders are called, whatever a person calls it.
+    #[serde(skip)]
+    own_names: Vec<String>,
+}
+
+fn spelled_out<S: serde::Serializer>(namespace: &Namespace, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(namespace)
+}
+
+impl Project {
+    fn new(namespace: Namespace) -> Self {
+        Self {
+            name: String::new(),
+            namespace,
+            memories: 0,
+            identities: Vec::new(),
+            paths: Vec::new(),
+            aliases: Vec::new(),
+            merged_into: None,
+            own_names: Vec::new(),
+        }
+    }
+
+    /// Returns its namespace without the word that all projects have, which is no other's.
+    #[must_use]
+    pub fn label(&self) -> String {
+        self.namespace.parts().get(1..).unwrap_or_default().join("/")
+    }
+
+    /// Whether all its folders lie in this one.
+    #[must_use]
+    pub(crate) fn lies_in(&self, folder: &str) -> bool {
+        let is_inside = |rest: &str| rest.is_empty() || rest.starts_with(['/', '\\']);
+        self.paths.iter().all(|path| path.strip_prefix(folder).is_some_and(is_inside))
+    }
+
+    fn is_called(&self, name: &str) -> bool {
+        std::iter::once(&self.name).chain(&self.own_names).any(|own| own.to_lowercase() == name.to_lowercase())
+    }
+}
+
+/// Every namespace of a project that anything is known of, with what is known.
+const ROWS: &str = "
+    SELECT namespace, 'memories', count(*) FILTER (WHERE status = 'active'), NULL FROM memories
+        WHERE namespace GLOB 'project/*' GROUP BY namespace
+    UNION ALL SELECT namespace, 'identity', id, name FROM projects
+    UNION ALL SELECT p.namespace, 'path', f.path, NULL FROM project_paths f JOIN projects p ON p.id = f.project
+    UNION ALL SELECT namespace, kind || '-alias', value, NULL FROM project_aliases
+    UNION ALL SELECT namespace, 'merged', into_namespace, NULL FROM project_merges
+    ORDER BY 1, 2, 3";
+
+impl Database {
+    /// Returns every project that is known, by namespace.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub fn projects(&self) -> Result<Vec<Project>, StoreError> {
+        let mut projects: BTreeMap<Namespace, (Project, Vec<Identity>)> = BTreeMap::new();
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(ROWS)?;
+            let mut rows = statement.query(())?;
+            while let Some(row) = rows.next()? {
+                let namespace: Namespace = crate::store::row::spelled(row, 0)?;
+                let (project, identities) =
+                    projects.entry(namespace.clone()).or_insert_with(|| (Project::new(namespace), Vec::new()));
+                let kind: String = row.get(1)?;
+                match kind.as_str() {
+                    "memories" => project.memories = row.get(2)?,
+                    "identity" => identities.extend(Identity::from_stored(&row.get::<_, String>(2)?, row.get(3)?)),
+                    "path" | "path-alias" => project.paths.push(row.get(2)?),
+                    "name-alias" => project.aliases.push(row.get(2)?),
+                    _ => project.merged_into = row.get(2)?,
+                }
+            }
+            Ok(())
+        })?;
+        Ok(projects.into_values().map(|(project, identities)| described(project, identities)).collect())
+    }
+
+    /// Returns the project that `text` names: its namespace, a name that a person gave it, a folder, the address of its
+    /// repository, or what that or its folder is called, if no other is called so.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownProject`], or [`StoreError::AmbiguousProject`] with the candidates.
+    pub fn project(&self, text: &str) -> Result<Project, StoreError> {
+        let text = text.trim();
+        let projects = self.projects()?;
+        let key = Remote::parse(text).map(|remote| format!("{}:{}", Basis::Remote.as_str(), remote.key));
+        let folder = text.trim_end_matches(['/', '\\']);
+        let ways: [&dyn Fn(&Project) -> bool; 5] = [
+            &|one| one.label() == text || one.namespace.to_string() == text,
+            &|one| one.aliases.iter().any(|alias| alias == text),
+            &|one| !folder.is_empty() && one.paths.iter().any(|path| path == folder),
+            &|one| {
+                one.identities
+                    .iter()
+                    .any(|id| Some(id) == key.as_ref() || id.split_once(':').is_some_and(|(_, key)| key == text))
+            },
+            &|one| one.is_called(text),
+        ];
+        for way in ways {
+            let mut found: Vec<Project> = projects.iter().filter(|one| way(one)).cloned().collect();
+            if found.len() > 1 {
+                // What was merged away is not meant where another of that name is left.
+                let (left, merged): (Vec<_>, Vec<_>) = found.into_iter().partition(|one| one.merged_into.is_none());
+                found = if left.is_empty() { merged } else { left };
+            }
+            match found.len() {
+                0 => {}
+                1 => return Ok(found.remove(0)),
+                _ => {
+                    let candidates = found.iter().map(Project::label).collect::<Vec<_>>().join(", ");
+                    return Err(StoreError::AmbiguousProject { name: text.to_owned(), candidates });
+                }
+            }
+        }
+        Err(StoreError::UnknownProject { name: text.to_owned() })
+    }
+}
+
+fn described(mut project: Project, mut identities: Vec<Identity>) -> Project {
+    identities.sort_by_key(|identity| std::cmp::Reverse(identity.basis));
+    let given = project.aliases.first().or(identities.first().map(|identity| &identity.name)).cloned();
+    project.name = given.unwrap_or_else(|| project.label());
+    project.identities = identities.iter().map(Identity::id).collect();
+    project.own_names = identities.into_iter().map(|identity| identity.name).collect();
+    project.paths.sort();
+    project.paths.dedup();
+    project
 }

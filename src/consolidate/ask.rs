@@ -1,21 +1,135 @@
-//! One call's worth of questions: every memory is shown once, under a number.
+//! Asks a model how candidates relate to known memories: many in one call, several calls side by side.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
+use futures::{StreamExt, stream};
 use jiff::Timestamp;
 use jiff::tz::Offset;
 use minijinja::{Environment, Value, context};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::{Deserialize, Serialize};
+use transcripts::json;
 
-use super::reply::{entries, schema};
-use super::{MAX_CANDIDATES, MAX_MEMORIES, MAX_REST};
-use crate::consolidate::compare::features::Features;
-use crate::consolidate::decide::order::When;
+use crate::consolidate::compare::features::{Features, Turn as Direction};
+use crate::consolidate::decide::named::Named;
+use crate::consolidate::decide::ruling::When;
 use crate::consolidate::plan::{Answer, Answers, Question, Surrounded};
+use crate::extract::Spent;
 use crate::guard::Guard;
-use crate::llm::{ReplySchema, Request, Turn, TurnRole};
+use crate::llm::{Complete, Cost, Finish, LlmError, Reply, ReplySchema, Request, Turn, TurnRole};
 use crate::memory::{Claim, Evidence, MemoryId};
 use crate::prompts::Prompt;
+
+/// Candidates in one call at most, but for a last few.
+pub const MAX_CANDIDATES: usize = 150;
+
+/// Candidates that join a full call if they are the last, since a call of their own would show most memories again.
+pub const MAX_REST: usize = 15;
+
+/// Memories that one call shows at most, unless one candidate alone is held against more.
+pub const MAX_MEMORIES: usize = 300;
+
+/// Calls that one sheet takes at most when it has to be asked in parts.
+const MAX_CALLS_A_SHEET: usize = 8;
+
+/// Calls that are under way at a time.
+const SIDE_BY_SIDE: usize = 4;
+
+/// What a model answered about all questions.
+#[derive(Debug, Default)]
+pub struct Asked {
+    /// What it named, by index of the candidate. A candidate that it left out is not among them.
+    pub answers: Answers,
+    /// What it cost.
+    pub spent: Spent,
+    /// Calls that gave nothing usable.
+    pub failed: u64,
+}
+
+/// Asks `model` about all `questions`, at most [`MAX_CANDIDATES`] in a call and up to [`MAX_REST`] more in the last, and returns what it said.
+///
+/// What is too long for the model is asked in halves, and of an answer that was cut off the rest is asked for again. A
+/// call that fails or cannot be read is counted and leaves its questions without answer; after an error that the next
+/// call would meet too, no more are begun.
+pub async fn ask<C: Complete>(cases: &[Surrounded], questions: &[Question], guard: &Guard, model: &C) -> Asked {
+    let sheets = Sheet::fill(cases, questions);
+    let count = sheets.len();
+    let (mut asked, mut done) = (Asked::default(), 0);
+    let calls = sheets.into_iter().map(|sheet| fill_in(sheet, guard, model));
+    let mut calls = stream::iter(calls).buffered(SIDE_BY_SIDE);
+    while let Some((of_sheet, goes_on)) = calls.next().await {
+        done += 1;
+        asked.add(of_sheet);
+        if !goes_on {
+            break;
+        }
+    }
+    asked.failed += u64::try_from(count - done).unwrap_or(u64::MAX);
+    asked
+}
+
+/// Returns what is said about one sheet, in as many calls as it takes, and whether further sheets are worth asking.
+async fn fill_in<C: Complete>(sheet: Sheet<'_>, guard: &Guard, model: &C) -> (Asked, bool) {
+    let (mut asked, mut open) = (Asked::default(), vec![sheet]);
+    for _ in 0..MAX_CALLS_A_SHEET {
+        let Some(sheet) = open.pop() else { break };
+        match model.complete(&sheet.request(guard)).await {
+            Ok((reply, cost)) => {
+                let is_cut = reply.finish == Finish::Length;
+                asked.take(&sheet, &reply, cost);
+                open.extend(is_cut.then(|| sheet.unanswered(&asked.answers)).flatten());
+            }
+            Err(LlmError::TooLong { .. }) if sheet.halves().is_some() => {
+                open.extend(sheet.halves().into_iter().flatten());
+            }
+            Err(error) => {
+                asked.failed += 1;
+                if is_lasting(&error) {
+                    asked.failed += u64::try_from(open.len()).unwrap_or(u64::MAX);
+                    return (asked, false);
+                }
+            }
+        }
+    }
+    asked.failed += u64::try_from(open.len()).unwrap_or(u64::MAX);
+    (asked, true)
+}
+
+impl Asked {
+    fn add(&mut self, other: Self) {
+        self.answers.extend(other.answers);
+        self.spent += other.spent;
+        self.failed += other.failed;
+    }
+
+    fn take(&mut self, sheet: &Sheet<'_>, reply: &Reply, cost: Cost) {
+        match cost {
+            Cost::Call => {
+                self.spent += Spent {
+                    calls: 1,
+                    prompt_tokens: reply.prompt_tokens,
+                    completion_tokens: reply.completion_tokens,
+                    ..Spent::default()
+                };
+            }
+            Cost::Cached => self.spent.cached += 1,
+        }
+        let found = if reply.finish == Finish::Refusal { Answers::new() } else { sheet.read(&reply.text) };
+        self.failed += u64::from(found.is_empty());
+        self.answers.extend(found);
+    }
+}
+
+const fn is_lasting(error: &LlmError) -> bool {
+    match error {
+        LlmError::Permanent { .. } | LlmError::Budget { .. } | LlmError::Cassette { .. } => true,
+        LlmError::Transient { .. } | LlmError::TooLong { .. } | LlmError::InBatch | LlmError::NotRecorded { .. } => {
+            false
+        }
+    }
+}
 
 /// Tokens that the answer about one candidate takes at most, with room to spare.
 const TOKENS_A_CANDIDATE: u32 = 90;
@@ -207,6 +321,105 @@ fn one_line(text: &str) -> String {
     match line.char_indices().nth(MAX_SHOWN) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
+    }
+}
+
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+struct Relations {
+    relations: Vec<Entry>,
+}
+
+/// One relation that was named.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+pub(super) struct Entry {
+    /// Number of the candidate.
+    pub(super) memory: usize,
+    relation: RelationName,
+    /// Number of the known memory that it is to; `null` if it is to none.
+    pub(super) to: Option<usize>,
+    why: Why,
+    #[serde(default)]
+    rest: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum RelationName {
+    Duplicate,
+    MoreDetail,
+    Overlapping,
+    Contradicts,
+    Complementary,
+    // Models like to call it so.
+    #[serde(alias = "new")]
+    Unrelated,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Why {
+    Changed,
+    Corrected,
+    Unclear,
+}
+
+impl Entry {
+    pub(super) fn named(&self) -> Named {
+        match self.relation {
+            RelationName::Unrelated => Named::Unrelated,
+            RelationName::Duplicate => Named::Duplicate,
+            RelationName::MoreDetail => Named::MoreDetail,
+            RelationName::Overlapping => Named::Overlapping,
+            RelationName::Complementary => Named::Complementary,
+            RelationName::Contradicts => Named::Contradicts {
+                turn: match self.why {
+                    Why::Changed => Some(Direction::Changed),
+                    Why::Corrected => Some(Direction::Corrected),
+                    Why::Unclear => None,
+                },
+                rest: Some(self.rest.trim()).filter(|rest| !rest.is_empty()).map(str::to_owned),
+            },
+        }
+    }
+
+    pub(super) fn is_unrelated(&self) -> bool {
+        self.relation == RelationName::Unrelated
+    }
+}
+
+/// Reads all relations that stand whole in `text`, whatever stands around them; one cut short is left out.
+pub(super) fn entries(text: &str) -> Vec<Entry> {
+    let body = text.find('{').map_or("", |start| &text[start..]);
+    let value = json::parse_prefix(body.trim_end().trim_end_matches("```"));
+    let entries = value.as_ref().and_then(|value| value.get("relations")?.as_array());
+    entries.into_iter().flatten().filter_map(|entry| serde_json::from_value(entry.clone()).ok()).collect()
+}
+
+/// The schema in the subset that strict mode accepts: no references, every field required, nothing else allowed.
+pub(super) fn schema() -> serde_json::Value {
+    let mut generator =
+        SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true).into_generator();
+    let mut schema = generator.root_schema_for::<Relations>().to_value();
+    close(&mut schema);
+    schema
+}
+
+fn close(schema: &mut serde_json::Value) {
+    let Some(object) = schema.as_object_mut() else { return };
+    for name in ["$schema", "title", "format", "minimum", "description", "default"] {
+        object.remove(name);
+    }
+    if let Some(fields) = object.get("properties").and_then(|properties| properties.as_object()) {
+        let required: Vec<serde_json::Value> = fields.keys().map(|name| name.clone().into()).collect();
+        object.insert("required".into(), required.into());
+        object.insert("additionalProperties".into(), false.into());
+    }
+    for nested in ["properties", "items"] {
+        match object.get_mut(nested) {
+            Some(items) if nested == "items" => close(items),
+            Some(fields) => fields.as_object_mut().into_iter().flatten().for_each(|(_, field)| close(field)),
+            None => {}
+        }
     }
 }
 
