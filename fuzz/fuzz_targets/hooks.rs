@@ -1,4 +1,4 @@
-//! What agents say on standard input, what each event makes of it, and the agents' own settings.
+//! Hook input of agents, the events that handle it, and the settings files of agents.
 #![no_main]
 
 use afterthought::config::MemorySettings;
@@ -18,7 +18,7 @@ fuzz_target!(|bytes: &[u8]| {
     let input = match (read_input(bytes), read_input(rest)) {
         (Ok(input), _) | (Err(_), Ok(input)) => input,
         (Err(error), Err(_)) => {
-            assert!(error.to_string().len() < 200, "an error tells nothing of the input");
+            assert!(error.to_string().len() < 200, "an error repeats nothing of the input");
             return;
         }
     };

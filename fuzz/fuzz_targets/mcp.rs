@@ -1,10 +1,10 @@
-//! What clients of the Model Context Protocol send, once they have said who they are.
+//! Messages of clients of the Model Context Protocol after their handshake.
 #![no_main]
 
 use afterthought::config::{Config, Folders, Partial};
 use afterthought::memory::Namespace;
 use afterthought::serve::mcp::{MemoryServer, Profile, TOOLS};
-use afterthought::serve::{Desk, Serves};
+use afterthought::serve::{MemoryPool, Served};
 use afterthought_fuzz::{ELSEWHERE, assert_whole, folder, small_store};
 use libfuzzer_sys::fuzz_target;
 use rmcp::ServiceExt as _;
@@ -33,7 +33,7 @@ fuzz_target!(|bytes: &[u8]| {
     let folder = folder();
     let folders = Folders { user_file: folder.path().join("none.toml"), default_db: small_store(folder.path()) };
     let config = Config::load(&folders, folder.path(), None, &|_: &str| None, Partial::default()).unwrap();
-    let server = MemoryServer::new(Desk::new(config, Serves::Namespace(Namespace::global())), Profile::default());
+    let server = MemoryServer::new(MemoryPool::new(config, Served::Namespace(Namespace::global())), Profile::default());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let answers = runtime.block_on(async {
         let (client, own) = tokio::io::duplex(1 << 20);
@@ -59,7 +59,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert_whole(&folders.default_db);
 });
 
-/// Every answer is one of the protocol, a call has one, and none tells of another project.
+/// Every answer follows the protocol, a call has exactly one, and none contains memories of another project.
 fn check(bytes: &[u8], answers: &[u8]) {
     let lines = answers.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let answers: Vec<Value> = lines.map(|line| serde_json::from_slice(line).expect("JSON")).collect();
@@ -70,7 +70,7 @@ fn check(bytes: &[u8], answers: &[u8]) {
         assert_eq!(own.len(), 1, "a call has one answer: {answers:?}");
         assert!(own[0]["result"].is_object() ^ own[0]["error"].is_object());
     }
-    let tells = |answer: &Value| answer.to_string().contains("zanzibar");
+    let leaks = |answer: &Value| answer.to_string().contains("zanzibar");
     let is_asked = String::from_utf8_lossy(bytes).to_lowercase().contains("zanzibar");
-    assert!(is_asked || !answers.iter().any(tells), "{ELSEWHERE:?} is none of this project's");
+    assert!(is_asked || !answers.iter().any(leaks), "{ELSEWHERE:?} is none of this project's");
 }

@@ -8,7 +8,7 @@ use afterthought_fuzz::now;
 use libfuzzer_sys::fuzz_target;
 
 /// Memories without their ids, which are new each time.
-fn told(gathered: &Gathered) -> Vec<String> {
+fn described(gathered: &Gathered) -> Vec<String> {
     let claims = gathered.memories.iter().map(|one| format!("{:?} {}", one.memory.claim, one.memory.namespace));
     claims.chain(gathered.known.iter().map(|line| format!("{line:?}"))).collect()
 }
@@ -32,6 +32,6 @@ fuzz_target!(|bytes: &[u8]| {
         }
         assert!(gathered.skipped.iter().all(|skipped| !skipped.reason.is_empty() && skipped.reason.len() < 400));
         let again = read().expect("it was read before").1;
-        assert_eq!(told(&gathered), told(&again), "{} reads the same bytes alike", format.name);
+        assert_eq!(described(&gathered), described(&again), "{} reads the same bytes alike", format.name);
     }
 });

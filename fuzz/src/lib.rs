@@ -1,4 +1,4 @@
-//! What the fuzz targets share: how a log is read and what must hold of it, and a small store to work on.
+//! Code that fuzz targets share: reading a log and checking it, and a small store.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -11,7 +11,7 @@ use transcripts::Transcript;
 use jiff::Timestamp;
 use tempfile::TempDir;
 
-/// What is remembered of another project, which must not be told anywhere else.
+/// A memory of another project, which must not appear anywhere else.
 pub const ELSEWHERE: &str = "The zanzibar turbine hums at dusk.";
 /// Longest reason for which a record is left out, in bytes.
 const REASON: usize = 400;

@@ -17,19 +17,16 @@
 //! | [`retrieval`]     | `*-recall.jsonl`, `*-brief.jsonl`, `*-qa.jsonl` | memories that were found    |
 //! | [`sets`]          | LoCoMo, LongMemEval and HaluMem      | memories and search results            |
 //!
-//! [`results`] defines the result file, and [`cache`] keeps finished cases so that an interrupted run continues where it
-//! stopped.
+//! [`results`] defines the result file and keeps finished cases, so that an interrupted run continues where it stopped.
 
 #![expect(clippy::must_use_candidate, reason = "most functions return a value and do nothing else")]
 
-pub mod cache;
 pub mod compare;
 pub mod consolidation;
 pub mod extraction;
 pub mod files;
 pub mod gate;
 mod measure;
-pub mod memory;
 pub mod report;
 pub mod results;
 pub mod retrieval;

@@ -1,4 +1,4 @@
-//! The result file of a run: what was run, and one row for each case.
+//! The result file of a run: what was run, and one row for each case. Finished cases are kept beside it.
 //!
 //! ```text
 //! { "form": "afterthought-eval-results", "version": 1,
@@ -10,11 +10,15 @@
 //! A measure over many cases is the sum of the numerators divided by the sum of the denominators. Any rows can therefore
 //! be combined without the cases, the logs or the program that made them.
 
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::EvalError;
@@ -192,13 +196,13 @@ impl Results {
 
 /// A part and a whole. Over several cases both are added up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Ratio {
+pub(crate) struct Ratio {
     /// The part, such as the required memories that were found.
     #[serde(serialize_with = "plain")]
-    pub numerator: f64,
+    pub(crate) numerator: f64,
     /// The whole, such as all required memories; 0 if the case does not measure it.
     #[serde(serialize_with = "plain")]
-    pub denominator: f64,
+    pub(crate) denominator: f64,
 }
 
 impl Ratio {
@@ -258,13 +262,13 @@ pub struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The measures. One that the case does not measure has a denominator of 0 or is missing.
-    pub measures: BTreeMap<String, Ratio>,
+    pub(crate) measures: BTreeMap<String, Ratio>,
     /// Totals behind the measures, such as the number of memories, for people.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<String, u64>,
     /// Expected and actual values, where there is a choice of few.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub confusion: Vec<Confusion>,
+    pub(crate) confusion: Vec<Confusion>,
     /// Its cost.
     pub cost: Cost,
     /// What is hard about it, or what it asks, for people.
@@ -272,7 +276,7 @@ pub struct Row {
     pub about: String,
     /// What went wrong, the worst first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub findings: Vec<Finding>,
+    pub(crate) findings: Vec<Finding>,
     /// Faults of the case itself that its author should fix, and problems of the run that did not spoil it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
@@ -281,15 +285,15 @@ pub struct Row {
 /// An expected and an actual value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Confusion {
+pub(crate) struct Confusion {
     /// The choice, such as `type` or `decision`.
-    pub of: String,
+    pub(crate) of: String,
     /// The expected value.
-    pub expected: String,
+    pub(crate) expected: String,
     /// The actual value.
-    pub got: String,
+    pub(crate) got: String,
     /// How often.
-    pub count: u64,
+    pub(crate) count: u64,
 }
 
 /// Cost of a case or a suite.
@@ -354,32 +358,32 @@ impl Cost {
 /// Something that went wrong in a case.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Finding {
+pub(crate) struct Finding {
     /// The fault in a word or two: `missed`, `forbidden`, `unlisted`, `wrong decision`.
-    pub what: String,
+    pub(crate) what: String,
     /// Identifies it among the findings of the case in every run: the id of the gold memory, or the text.
-    pub id: String,
+    pub(crate) id: String,
     /// The text of the memory, as it is or should be.
-    pub text: String,
+    pub(crate) text: String,
     /// Why it is wrong, for people.
     #[serde(skip_serializing_if = "String::is_empty")]
-    pub why: String,
+    pub(crate) why: String,
     /// Whether it lowers a measure of the case.
-    pub counts: bool,
+    pub(crate) counts: bool,
     /// The words that it cites, or should cite.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub evidence: Vec<Quote>,
+    pub(crate) evidence: Vec<Quote>,
 }
 
 /// Words of a message.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Quote {
+pub(crate) struct Quote {
     /// Id of the message, where it is known; behind the number of its conversation if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
+    pub(crate) message: Option<String>,
     /// The words.
-    pub quote: String,
+    pub(crate) quote: String,
 }
 
 impl Row {
@@ -456,6 +460,96 @@ pub(crate) fn reciprocal_rank(mut is_right: impl Iterator<Item = bool>) -> f64 {
     is_right.position(|right| right).map_or(0.0, |place| 1.0 / float(place + 1))
 }
 
+/// The outcome of one case.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    key: String,
+    kept: serde_json::Value,
+}
+
+/// Finished cases, one on each line of a file.
+#[derive(Debug)]
+pub struct Cache {
+    path: PathBuf,
+    known: RefCell<BTreeMap<String, serde_json::Value>>,
+    used: RefCell<BTreeSet<String>>,
+    file: RefCell<File>,
+    hits: Cell<u64>,
+}
+
+impl Cache {
+    /// Opens the cache beside `out`, or starts a new one if `fresh`. A line that was cut off with its run is ignored.
+    ///
+    /// # Errors
+    /// [`EvalError::Write`] if it cannot be opened.
+    pub fn open_beside(out: &Path, fresh: bool) -> Result<Self, EvalError> {
+        let path = path_beside(out, "kept.jsonl");
+        // A line may have been cut off within a character.
+        let text = if fresh { Vec::new() } else { fs::read(&path).unwrap_or_default() };
+        let text = String::from_utf8_lossy(&text);
+        let lines = text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok());
+        let known: BTreeMap<_, _> = lines.map(|line| (line.key, line.kept)).collect();
+        // Rewritten, so that what is appended does not continue a line that was cut off.
+        write_atomically(&path, &to_text(&known))?;
+        let file = File::options().append(true).open(&path);
+        let file = file.map_err(|source| EvalError::Write { path: path.clone(), source })?;
+        let (known, used) = (RefCell::new(known), RefCell::default());
+        Ok(Self { path, known, used, file: RefCell::new(file), hits: Cell::new(0) })
+    }
+
+    /// Returns the outcome under `key`, and counts the hit.
+    pub fn get<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
+        let kept = self.known.borrow().get(key).cloned()?;
+        let kept = serde_json::from_value(kept).ok()?;
+        self.used.borrow_mut().insert(key.to_owned());
+        self.hits.set(self.hits.get() + 1);
+        Some(kept)
+    }
+
+    /// Stores `value` under `key` at once.
+    ///
+    /// # Errors
+    /// [`EvalError::Write`] if it cannot be written.
+    pub fn put<T: Serialize>(&self, key: &str, value: &T) -> Result<(), EvalError> {
+        let unwritable = |source: std::io::Error| EvalError::Write { path: self.path.clone(), source };
+        let kept = serde_json::to_value(value).map_err(|error| unwritable(error.into()))?;
+        let line = Line { key: key.to_owned(), kept };
+        let text = serde_json::to_string(&line).map_err(|error| unwritable(error.into()))? + "\n";
+        self.file.borrow_mut().write_all(text.as_bytes()).map_err(unwritable)?;
+        self.used.borrow_mut().insert(line.key.clone());
+        self.known.borrow_mut().insert(line.key, line.kept);
+        Ok(())
+    }
+
+    /// Returns the number of cases that were taken from an earlier run.
+    pub const fn hits(&self) -> u64 {
+        self.hits.get()
+    }
+
+    /// Removes what this run did not use.
+    ///
+    /// # Errors
+    /// [`EvalError::Write`] if the file cannot be written.
+    pub fn prune(&self) -> Result<(), EvalError> {
+        let used = self.used.borrow();
+        self.known.borrow_mut().retain(|key, _| used.contains(key));
+        write_atomically(&self.path, &to_text(&self.known.borrow()))
+    }
+}
+
+fn to_text(known: &BTreeMap<String, serde_json::Value>) -> String {
+    let line = |(key, kept): (&String, &serde_json::Value)| serde_json::json!({"key": key, "kept": kept}).to_string();
+    known.iter().map(|one| line(one) + "\n").collect()
+}
+
+/// Returns the path of a file beside `out`, such as `out.json.kept.jsonl`.
+pub fn path_beside(out: &Path, ending: &str) -> PathBuf {
+    let mut name = out.file_name().map(ToOwned::to_owned).unwrap_or_default();
+    name.push(".");
+    name.push(ending);
+    out.with_file_name(name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -526,5 +620,29 @@ mod tests {
         close(ndcg([true, false, true].into_iter(), 2), (1.0 + 0.5) / (1.0 + 1.0 / 3f64.log2()));
         close(reciprocal_rank([false, true].into_iter()), 0.5);
         close(reciprocal_rank(std::iter::empty()), 0.0);
+    }
+
+    #[test]
+    fn finished_cases_survive_a_killed_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("out.json");
+        let cache = Cache::open_beside(&out, false).unwrap();
+        cache.put("a", &1).unwrap();
+        cache.put("b", &"äöü").unwrap();
+        let path = folder.path().join("out.json.kept.jsonl");
+        let mut cut = fs::read(&path).unwrap();
+        cut.truncate(cut.len() - "\u{fc}\"}\n".len() + 1);
+        fs::write(&path, cut).unwrap();
+
+        let cache = Cache::open_beside(&out, false).unwrap();
+        assert_eq!((cache.get::<u32>("a"), cache.get::<String>("b")), (Some(1), None));
+        cache.put("c", &3).unwrap();
+        cache.prune().unwrap();
+        assert_eq!(cache.hits(), 1);
+        let cache = Cache::open_beside(&out, false).unwrap();
+        assert_eq!((cache.get::<u32>("a"), cache.get::<u32>("c")), (Some(1), Some(3)));
+
+        let cache = Cache::open_beside(&out, true).unwrap();
+        assert_eq!(cache.get::<u32>("a"), None);
     }
 }

@@ -15,9 +15,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::extraction::{CaseMessage, compile};
+use crate::files::{CaseMemory, Moment};
 use crate::files::{LineCase, Placed};
 use crate::measure::{Definition, fault, number, share};
-use crate::memory::{CaseMemory, Moment};
 use crate::results::{Row, fitting, float, ndcg, reciprocal_rank};
 use crate::text::{fold, normalize};
 use crate::vocabulary::Kind;

@@ -12,9 +12,9 @@ use afterthought::extract::{WindowBudget, offline};
 use afterthought::guard::Guard;
 use afterthought::llm::{Budget, Complete as _, Limits, Price, Prices, Replay, Source};
 use afterthought::{pipeline, prompts};
-use afterthought_eval::cache::{Cache, path_beside};
 use afterthought_eval::files::{REPLIES, hash_of};
 use afterthought_eval::report::{Report, spread_over_runs};
+use afterthought_eval::results::{Cache, path_beside};
 use afterthought_eval::results::{Cost, Manifest, Results, Row, SharedCost, Suite};
 use afterthought_eval::vocabulary::Kind;
 use afterthought_eval::{EvalError, SEED};
@@ -168,6 +168,12 @@ impl Job<'_> {
         Cost { money: self.price.map(|price| price.cost(cost.prompt_tokens, cost.completion_tokens)), ..cost }
     }
 
+    /// Returns `row` with the price of `cost` and the time since `started`.
+    pub(super) fn costed(&self, mut row: Row, cost: Cost, started: Instant) -> Row {
+        row.cost = self.priced(cost);
+        row.timed(started)
+    }
+
     /// Collects rows with the files or folders of their cases, and prints a report about them and what could not be read;
     /// returns whether anything failed.
     pub(super) fn take(
@@ -284,10 +290,13 @@ impl Gather {
     }
 
     /// Collects the row of a case that lies at `place`.
-    pub(super) fn row(&self, row: Row, place: &Path, repeat: u32) {
+    pub(super) fn row(&self, mut row: Row, place: &Path, repeat: u32) {
         // A row of one way of searching already names its suite.
-        let suite = if row.suite.is_empty() { self.suite_of(place) } else { row.suite.clone() };
-        self.rows.borrow_mut().push(Row { suite, repeat, ..row });
+        if row.suite.is_empty() {
+            row.suite = self.suite_of(place);
+        }
+        row.repeat = repeat;
+        self.rows.borrow_mut().push(row);
     }
 
     /// Collects the cost of requests for all cases together that lie at `place`.

@@ -15,7 +15,7 @@ use afterthought::store::{Filter, Order, STOP_WORDS, Store, StoreError, VectorMo
 use afterthought::tokens;
 use afterthought_eval::SplitMix;
 use afterthought_eval::extraction::Prediction;
-use afterthought_eval::memory::{CaseMemory, Moment};
+use afterthought_eval::files::{CaseMemory, Moment};
 use afterthought_eval::retrieval::{BRIEF_TOKENS, ComposedBrief, FoundMemory, Situation};
 use afterthought_eval::sets::locomo::{LIMIT, Sample};
 use anyhow::{anyhow, ensure};

@@ -195,7 +195,7 @@ async fn run_one_case(job: &Job<'_>, (folder, case): DiscoveredCase) -> Vec<Row>
     vec![match run_case(&case, job.subject, job.options).boxed_local().await {
         Ok(extraction) => {
             let row = extraction::score(&case, &extraction);
-            Row { cost: job.priced(row.cost), ..row }.timed(started)
+            job.costed(row, extraction.usage, started)
         }
         Err(error) => empty.failed(spelled(&error)),
     }]
@@ -259,7 +259,7 @@ async fn run_halumem(job: &Job<'_>, file: &Path, retriever: &Retriever<'_>) -> a
             }
         };
         let row = halumem::score_user(&user, &extraction.predictions);
-        users.push(Row { cost: job.priced(extraction.usage), ..row }.timed(started));
+        users.push(job.costed(row, extraction.usage, started));
         let mut store = CaseStore::empty(user.now())?;
         store.insert_predictions(&extraction.predictions)?;
         for (number, question) in user.questions() {
@@ -323,7 +323,7 @@ async fn run_sample(job: &Job<'_>, sample: &Sample) -> anyhow::Result<Vec<Row>> 
     let sources = Sources { paths: vec![log], format: Some("locomo".to_owned()), ..Sources::default() };
     let extraction = run_logs(&sources, &folder.database(), job.subject, job.options).await?;
     let row = locomo::score_retention(sample, &extraction, tokens::count);
-    let mut rows = vec![Row { cost: job.priced(row.cost), ..row }.timed(started)];
+    let mut rows = vec![job.costed(row, extraction.usage, started)];
     let turns = Turns::of(std::slice::from_ref(sample))?;
     let mut store = CaseStore::empty(turns.store.now)?;
     store.insert_predictions(&extraction.predictions)?;
@@ -372,8 +372,9 @@ async fn run_ablations(job: &Job<'_>, file: &Path, retriever: &Retriever<'_>) ->
                 }
             }
             for (name, found) in found {
-                let row = locomo::score_search(format!("{namespace}/{}", number + 1), question, &found, tokens::count);
-                let row = Row { suite: format!("{suite}: {name}"), ..row };
+                let case = format!("{namespace}/{}", number + 1);
+                let mut row = locomo::score_search(case, question, &found, tokens::count);
+                row.suite = format!("{suite}: {name}");
                 if KEPT.contains(&name.as_str()) {
                     job.gather.row(row.clone(), file, job.repeat);
                 }

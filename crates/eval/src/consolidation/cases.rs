@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, from_value};
 
+use crate::files::CaseMemory;
 use crate::files::LineCase;
-use crate::memory::CaseMemory;
 use crate::vocabulary::{Action, Conflict, Decision, Hard, RelationType};
 
 /// A known memory, one that arrives, and the right decision.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::memory::CaseMemory;
+use crate::files::CaseMemory;
 use crate::tally::SplitMix;
 use crate::vocabulary::{Decision, MemoryType};
 

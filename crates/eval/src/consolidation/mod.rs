@@ -17,6 +17,6 @@ mod tests;
 pub use cases::{Act, Again, Arriving, Event, Pair, Stream};
 pub use controls::{ComparedMemory, decide_by_similarity, distractors};
 pub(crate) use pairs::PAIR_MEASURES;
-pub use pairs::{MemoryAfter, PairOutcome, describe, score_pair};
+pub use pairs::{MemoryAfter, PairOutcome, score_pair};
 pub(crate) use streams::STREAM_MEASURES;
 pub use streams::{DISTRACTOR, FinalMemory, StreamOutcome, score_stream};

@@ -108,7 +108,7 @@ fn expected(pair: &Pair) -> String {
 }
 
 /// Returns a decision with its marks, such as `contradict (changed, late)`.
-pub fn describe(decision: Decision, conflict: Option<Conflict>, late: bool, waits: bool) -> String {
+fn describe(decision: Decision, conflict: Option<Conflict>, late: bool, waits: bool) -> String {
     let marks = [conflict.map(Conflict::as_str), late.then_some("late"), waits.then_some("waits")];
     let marks: Vec<&str> = marks.into_iter().flatten().collect();
     if marks.is_empty() { decision.to_string() } else { format!("{decision} ({})", marks.join(", ")) }

@@ -10,8 +10,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::EvalError;
+use crate::files::Moment;
 use crate::files::{LineCase, Placed, format_error, is_file_of, last_part, read_cases, read_json};
-use crate::memory::Moment;
 use crate::text::{normalize, normalize_pattern};
 use crate::vocabulary::{ForbiddenKind, Importance, Language, MemoryType, Role, Ruling};
 
@@ -27,85 +27,85 @@ pub const INLINE_FORMAT: &str = "openai-chat";
 #[serde(deny_unknown_fields)]
 pub struct Case {
     /// One sentence: what is hard about this conversation.
-    pub about: String,
+    pub(crate) about: String,
     /// Language of the conversation, and so of its memories.
-    pub language: Language,
+    pub(crate) language: Language,
     /// Format of the logs, as `afterthought log formats` lists it.
     pub format: String,
     /// What it tests, in words of your own; results are grouped by them.
     #[serde(default)]
-    pub phenomena: Vec<String>,
+    pub(crate) phenomena: Vec<String>,
     /// Files and folders beside the case, in the order in which they are read.
     pub logs: Vec<PathBuf>,
     /// Modification time of logs that contain no date. By default the start of 2026.
     #[schemars(with = "Option<String>")]
     pub changed_at: Option<Timestamp>,
     /// What a careful person would keep.
-    pub memories: Vec<Gold>,
+    pub(crate) memories: Vec<Gold>,
     /// What must not be kept.
     #[serde(default)]
-    pub forbidden: Vec<Forbidden>,
+    pub(crate) forbidden: Vec<Forbidden>,
 }
 
 /// Something that should be remembered.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Gold {
+pub(crate) struct Gold {
     /// Unique within the case, e.g. `m1`. Cases on a line number their memories.
     #[serde(default)]
-    pub id: String,
+    pub(crate) id: String,
     /// What should be remembered, for people.
-    pub text: String,
+    pub(crate) text: String,
     /// Every correct type, the best first. On a line it may be missing: then any type is correct.
     #[serde(default, rename = "type")]
-    pub types: Vec<MemoryType>,
+    pub(crate) types: Vec<MemoryType>,
     /// How much it matters; `medium` by default.
     #[serde(default)]
-    pub importance: Importance,
+    pub(crate) importance: Importance,
     /// Acceptable to keep and to leave out: counts neither for recall nor against precision.
     #[serde(default)]
-    pub optional: bool,
+    pub(crate) optional: bool,
     /// Regular expressions that must all occur in the memory.
-    pub all: Vec<String>,
+    pub(crate) all: Vec<String>,
     /// Regular expressions that must not occur; a memory with one of them distorts the fact.
     #[serde(default)]
-    pub none: Vec<String>,
+    pub(crate) none: Vec<String>,
     /// The day, month or instant that the memory must name or be valid from or until.
-    pub date: Option<Moment>,
+    pub(crate) date: Option<Moment>,
     /// Verbatim parts of messages; correct evidence cites a message that contains one of them.
-    pub evidence: Vec<String>,
+    pub(crate) evidence: Vec<String>,
 }
 
 /// Something that must not be remembered.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Forbidden {
+pub(crate) struct Forbidden {
     /// Unique within the case, e.g. `f1`. Cases on a line number their entries.
     #[serde(default)]
-    pub id: String,
+    pub(crate) id: String,
     /// Why it must not be kept.
-    pub kind: ForbiddenKind,
+    pub(crate) kind: ForbiddenKind,
     /// Regular expressions that all occur in a forbidden memory.
-    pub all: Vec<String>,
+    pub(crate) all: Vec<String>,
     /// Regular expressions any of which excuses the memory, such as a negation.
     #[serde(default)]
-    pub unless: Vec<String>,
+    pub(crate) unless: Vec<String>,
     /// An explanation for people.
     #[serde(default)]
-    pub why: String,
+    pub(crate) why: String,
 }
 
 /// An independent reader's verdict on a memory that no gold memory matches.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ReaderVerdict {
+pub(crate) struct ReaderVerdict {
     /// The exact content of the memory.
-    pub content: String,
+    pub(crate) content: String,
     /// Whether it is worth keeping.
-    pub verdict: Ruling,
+    pub(crate) verdict: Ruling,
     /// The reason.
     #[serde(default)]
-    pub why: String,
+    pub(crate) why: String,
 }
 
 /// A short conversation on a line of a file, with what should and must not be kept of it.
@@ -116,20 +116,20 @@ pub struct ShortCase {
     pub id: String,
     /// What is hard about it, in one sentence.
     #[serde(default)]
-    pub about: String,
+    pub(crate) about: String,
     /// Language of the conversation, and so of its memories.
-    pub language: Language,
+    pub(crate) language: Language,
     /// What it tests; results are grouped by each.
     #[serde(default)]
-    pub phenomena: Vec<String>,
+    pub(crate) phenomena: Vec<String>,
     /// The conversation.
     pub transcript: Vec<CaseMessage>,
     /// What a careful person would keep.
     #[serde(default)]
-    pub must: Vec<Gold>,
+    pub(crate) must: Vec<Gold>,
     /// What must not be kept.
     #[serde(default)]
-    pub must_not: Vec<Forbidden>,
+    pub(crate) must_not: Vec<Forbidden>,
 }
 
 /// A message of a conversation that stands in the case itself.
@@ -360,13 +360,13 @@ pub struct LoadedCase {
     /// Its id: the name of its folder, or the one on its line.
     pub id: String,
     /// Name of the folder that contains it, such as `dev` or `unseen`.
-    pub split: String,
+    pub(crate) split: String,
     /// The case.
     pub case: Case,
     /// Its patterns.
     pub(crate) patterns: Patterns,
     /// An independent reader's verdicts.
-    pub verdicts: Vec<ReaderVerdict>,
+    pub(crate) verdicts: Vec<ReaderVerdict>,
     /// The conversation, where it stands in the case itself.
     pub conversation: Option<Vec<CaseMessage>>,
 }

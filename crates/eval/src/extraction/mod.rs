@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::files::Moment;
 use crate::measure::{Definition, fault, number, share};
-use crate::memory::Moment;
 use crate::results::{Confusion, Finding, Quote, Row};
 use crate::text::{is_written_in, normalize};
 use crate::vocabulary::{Importance, Kind, Ruling};
@@ -17,10 +17,9 @@ mod prediction;
 
 pub(crate) use case::compile;
 pub use case::{
-    Case, CaseMessage, DiscoveredCase, Forbidden, Gold, INLINE_FORMAT, LoadedCase, ReaderVerdict, ShortCase, discover,
-    has_cases, inline_log,
+    Case, CaseMessage, DiscoveredCase, INLINE_FORMAT, LoadedCase, ShortCase, discover, has_cases, inline_log,
 };
-use case::{Match, Patterns};
+use case::{Match, Patterns, ReaderVerdict};
 
 pub use control::Control;
 use prediction::MessageTexts;

@@ -87,7 +87,7 @@ pub struct Message {
 
 impl Message {
     /// Returns whether a person said it.
-    pub fn is_human(&self) -> bool {
+    pub(crate) fn is_human(&self) -> bool {
         self.role == Role::User && self.is_prose
     }
 }

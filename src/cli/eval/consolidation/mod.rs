@@ -5,46 +5,34 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use afterthought::consolidate::compare::key::canonical;
-use afterthought::consolidate::plan::apply::{Applied, apply, look_around};
 use afterthought::consolidate::plan::{Surrounded, settle};
-use afterthought::consolidate::{Change, Conflict, Decision, Incoming, Plan};
+use afterthought::consolidate::{Change, Conflict, Decision, Incoming};
 use afterthought::guard::Guard;
 use afterthought::llm::{Budgeted, Complete, LlmError, Reply, Request, Source};
-use afterthought::memory::{
-    Audience, Candidate, Claim, Evidence, ExtractionMethod, Memory, MemoryId, Namespace, Status,
-};
-use afterthought::store::{Filter, Order, Store, StoreError};
+use afterthought::memory::{Claim, Memory, MemoryId, Namespace, Status};
+use afterthought::store::StoreError;
 use afterthought_eval::consolidation::{
     Act, ComparedMemory, DISTRACTOR, Event, FinalMemory, MemoryAfter, Pair, PairOutcome, Stream, StreamOutcome,
-    decide_by_similarity, distractors, score_pair, score_stream,
+    decide_by_similarity, score_pair, score_stream,
 };
 use afterthought_eval::extraction::Control;
 use afterthought_eval::files::{Placed, read_cases};
-use afterthought_eval::memory::CaseMemory;
 use afterthought_eval::results::{Cost, Row};
 use afterthought_eval::vocabulary::{Action, Kind};
 use anyhow::bail;
 use futures::FutureExt as _;
-use jiff::{Timestamp, ToSpan as _};
-use transcripts::{Message, MessageTime};
+use jiff::Timestamp;
 
 use super::args::ExtractorArg;
 use super::job::Job;
-use super::search::{claim_of, convert};
+use super::search::convert;
 use super::system::{InFlight, Meter, Subject};
+use store::{CaseHome, Conversations, DISTRACTORS, Spot, Templates, namespace};
+
+mod store;
 
 /// Number of memories that are decided about together, as in a run of the pipeline.
 const BATCH: usize = 200;
-/// When everything is written, after all times in the cases: 2027-01-01.
-const NOW: Timestamp = Timestamp::constant(1_798_761_600, 0);
-/// When distractors were written, before everything else: 2025-01-01.
-const BEFORE: Timestamp = Timestamp::constant(1_735_689_600, 0);
-/// Source of distractors.
-const DISTRACTORS: &str = "eval:distractor";
-/// Separates the name of a case from an id that several cases have.
-const OF_CASE: char = '~';
-
 /// Makes the decisions: the rules, the rules with a model, or a control.
 enum Decider<'a, C> {
     /// The rules, with a model for what they leave open.
@@ -56,14 +44,6 @@ enum Decider<'a, C> {
     /// Control: the similarity of words decides, with guards for numbers and negations.
     Similarity,
 }
-
-impl<C> Clone for Decider<'_, C> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<C> Copy for Decider<'_, C> {}
 
 impl<C: Complete> Decider<'_, C> {
     /// Returns whether each memory must be applied before the next is compared.
@@ -151,7 +131,7 @@ impl Complete for Refusing {
     }
 }
 
-/// Outcome of all cases together.
+/// Counts of all cases together.
 #[derive(Default)]
 struct Totals {
     /// Memories that arrived; those of a second run do not count.
@@ -181,20 +161,20 @@ pub(super) async fn run(job: &Job<'_>, paths: &[PathBuf]) -> anyhow::Result<bool
     let (mut rows, totals) = match (job.args.extractor, job.subject) {
         (Some(ExtractorArg::Similarity), _) => {
             label = "similarity";
-            run_cases::<Source>(job, cases, Decider::Similarity).await?
+            run_cases::<Source>(job, cases, &Decider::Similarity).await?
         }
         (_, Subject::Llm(source)) => {
             let model = InFlight::new(Budgeted::new(source, job.options.budget), job.args.jobs);
             let meter = Meter::new(&model);
-            let ran = run_cases(job, cases, Decider::Model(&meter)).boxed_local().await?;
+            let ran = run_cases(job, cases, &Decider::Model(&meter)).boxed_local().await?;
             (refused, cost) = (model.refused(), job.priced(meter.used()));
             ran
         }
         (_, Subject::Rules) => {
             label = "rules";
-            run_cases::<Source>(job, cases, Decider::Rules).await?
+            run_cases::<Source>(job, cases, &Decider::Rules).await?
         }
-        (_, Subject::Control(Control::Nothing)) => run_cases::<Source>(job, cases, Decider::AlwaysNew).await?,
+        (_, Subject::Control(Control::Nothing)) => run_cases::<Source>(job, cases, &Decider::AlwaysNew).await?,
         (_, Subject::Control(_)) => bail!("consolidation has no such control; use --extractor none or similarity"),
     };
     bar.finish_and_clear();
@@ -204,10 +184,16 @@ pub(super) async fn run(job: &Job<'_>, paths: &[PathBuf]) -> anyhow::Result<bool
             .out
             .error_text(&format!("the model was not asked about everything, so this measures nothing: {why}"));
     }
-    // The totals are of all cases together; the first row of each kind carries them.
+    let totals = [
+        ("incoming", totals.incoming),
+        ("failed_calls", totals.failed_calls),
+        ("asked_again", totals.asked_again),
+        ("distractors_retired", totals.distractors_retired),
+    ];
+    // The first row of each kind carries them.
     for kind in [Kind::Pair, Kind::Stream] {
         if let Some((_, row)) = rows.iter_mut().find(|(_, row)| row.kind == kind.as_str()) {
-            row.counts.extend(totals.named());
+            row.counts.extend(totals.map(|(name, count)| (name.to_owned(), count)));
         }
     }
     cost.ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -217,23 +203,11 @@ pub(super) async fn run(job: &Job<'_>, paths: &[PathBuf]) -> anyhow::Result<bool
     job.take(label, rows, Some(cost), errors)
 }
 
-impl Totals {
-    fn named(&self) -> [(String, u64); 4] {
-        [
-            ("incoming", self.incoming),
-            ("failed_calls", self.failed_calls),
-            ("asked_again", self.asked_again),
-            ("distractors_retired", self.distractors_retired),
-        ]
-        .map(|(name, count)| (name.to_owned(), count))
-    }
-}
-
 /// Runs `pairs` and `streams`, each case among the distractors of the job, and returns their rows with their files.
 async fn run_cases<C: Complete>(
     job: &Job<'_>,
     (pairs, streams): (&[Placed<Pair>], &[Placed<Stream>]),
-    decider: Decider<'_, C>,
+    decider: &Decider<'_, C>,
 ) -> anyhow::Result<(Vec<(PathBuf, Row)>, Totals)> {
     let templates = Templates { distractors: job.args.distractors, stores: Vec::new() };
     let totals = Totals { incoming: pairs.len() as u64, ..Totals::default() };
@@ -244,229 +218,6 @@ async fn run_cases<C: Complete>(
     let ran = run_streams(streams, decider, &mut run).await?;
     rows.extend(streams.iter().zip(ran).map(|(placed, row)| with_file(&placed.file, row)));
     Ok((rows, run.totals))
-}
-
-/// The message in which something was said; it identifies an event in whatever memory rests on it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Spot {
-    /// Key of the transcript.
-    transcript: String,
-    /// Id of the message.
-    message: String,
-}
-
-impl Spot {
-    /// Returns whether a memory that rests on `evidence` rests on this message.
-    fn is_in(&self, evidence: &[Evidence]) -> bool {
-        let here = |piece: &Evidence| {
-            piece.transcript == self.transcript && piece.messages.first().is_some_and(|id| *id == self.message)
-        };
-        evidence.iter().any(here)
-    }
-}
-
-/// The conversations of a case.
-#[derive(Debug, Default)]
-struct Conversations {
-    /// Quotes of each conversation, in order.
-    quotes: BTreeMap<String, Vec<String>>,
-}
-
-impl Conversations {
-    /// Returns a memory as an extractor would propose it, and the message that it rests on.
-    fn incoming(&mut self, case: &str, id: &str, said: &CaseMemory) -> anyhow::Result<(Incoming, Spot)> {
-        let quote = said.quote.clone().unwrap_or_else(|| said.content.clone());
-        let transcript = format!("eval:{case}/{}", said.source.as_deref().unwrap_or(id));
-        let quotes = self.quotes.entry(transcript.clone()).or_default();
-        let place = quotes.iter().position(|known| *known == quote).unwrap_or_else(|| {
-            quotes.push(quote.clone());
-            quotes.len() - 1
-        });
-        let spot = Spot { message: (place + 1).to_string(), transcript };
-        // A quote is a part of its message: the same words elsewhere are another message.
-        let text = format!("{}\n{quote}", spot.transcript);
-        let message = Message { speaker: said.speaker.clone(), ..Message::user(text) };
-        let evidence = Evidence {
-            transcript: spot.transcript.clone(),
-            messages: vec![spot.message.clone()],
-            quote,
-            speaker: said.speaker.clone(),
-            said_at: said.said.flatten().map(|said| MessageTime::logged(said.noon())),
-            content_hash: message.content_hash(),
-        };
-        let candidate = Candidate {
-            claim: claim_of(said)?,
-            audience: Audience::Project,
-            evidence: vec![evidence],
-            replaces: None,
-            is_pasted: false,
-        };
-        let incoming = Incoming {
-            candidate,
-            namespace: namespace(said)?,
-            source: spot.transcript.clone(),
-            method: ExtractionMethod::Auto,
-        };
-        Ok((incoming, spot))
-    }
-}
-
-fn namespace(said: &CaseMemory) -> anyhow::Result<Namespace> {
-    convert(said.namespace.as_deref().unwrap_or("project/case"))
-}
-
-/// Stores to copy: inserting many memories is slow, copying them is not.
-struct Templates {
-    distractors: usize,
-    /// By how many namespaces a case has, less one.
-    stores: Vec<Store>,
-}
-
-impl Templates {
-    /// Returns a store with nothing but distractors, for a case with these namespaces.
-    fn home(&mut self, case: &str, namespaces: Vec<Namespace>) -> anyhow::Result<CaseHome> {
-        while self.stores.len() < namespaces.len() {
-            let store = match self.stores.last() {
-                Some(store) => store.copy_in_memory()?,
-                None => Store::in_memory()?,
-            };
-            insert_distractors(&store, &inner(self.stores.len()), self.distractors)?;
-            self.stores.push(store);
-        }
-        let store = match namespaces.len().checked_sub(1) {
-            Some(last) => self.stores[last].copy_in_memory()?,
-            None => Store::in_memory()?,
-        };
-        Ok(CaseHome { store, case: case.to_owned(), namespaces, revisions: Vec::new(), distractors: self.distractors })
-    }
-}
-
-/// Returns the name of a case's namespace in its store.
-fn inner(index: usize) -> Namespace {
-    Namespace::project(&format!("case-{index}")).unwrap_or_else(|_| Namespace::global())
-}
-
-/// The store of one case.
-struct CaseHome {
-    store: Store,
-    case: String,
-    /// As the case spells them, in order of appearance.
-    namespaces: Vec<Namespace>,
-    revisions: Vec<(Namespace, i64)>,
-    distractors: usize,
-}
-
-impl CaseHome {
-    /// Returns the time at which the memories of an arrival are decided about.
-    fn now(arrival: u32) -> Timestamp {
-        NOW.checked_add((i64::from(arrival) * 24).hours()).unwrap_or(NOW)
-    }
-
-    /// Returns a memory of `claim` as it would have been stored.
-    fn memory(&self, claim: Claim, incoming: &Incoming) -> Memory {
-        let claim = Claim { key: claim.key.as_deref().map(canonical), ..claim };
-        Memory::new(claim, self.inward(&incoming.namespace), &incoming.source, incoming.method, NOW)
-    }
-
-    /// Stores a known memory.
-    fn know(&self, memory: &Memory, evidence: &[Evidence], guard: &Guard) -> Result<(), StoreError> {
-        self.store.write(None, NOW, |writer| {
-            writer.insert(&guard.redact(memory.clone()).0, &guard.redact(evidence.to_vec()).0)
-        })
-    }
-
-    /// Reads the memories that `incoming` are compared with, under names that no other case has.
-    fn look(&mut self, incoming: Vec<Incoming>) -> anyhow::Result<Vec<Surrounded>> {
-        let inside = incoming.into_iter().map(|one| Incoming { namespace: self.inward(&one.namespace), ..one });
-        let mut looked = look_around(&self.store, inside.collect())?;
-        self.revisions = looked.revisions;
-        for case in &mut looked.cases {
-            case.incoming.namespace = self.outward(&case.incoming.namespace);
-            for known in &mut case.known {
-                known.memory.namespace = self.outward(&known.memory.namespace);
-                if known.memory.source == DISTRACTORS {
-                    let id = format!("{}{OF_CASE}{}", self.case, known.memory.id);
-                    known.memory.id = MemoryId::from_stored(id);
-                }
-            }
-        }
-        Ok(looked.cases)
-    }
-
-    /// Applies the changes to all that was last read.
-    fn apply(&self, changes: Vec<Change>, now: Timestamp) -> anyhow::Result<Applied> {
-        let changes = changes.into_iter().map(|change| self.bring_in(change)).collect();
-        let plan = Plan { changes, revisions: self.revisions.clone(), ..Plan::default() };
-        Ok(apply(&self.store, &plan, None, now)?)
-    }
-
-    fn bring_in(&self, mut change: Change) -> Change {
-        change.incoming.namespace = self.inward(&change.incoming.namespace);
-        // The planned rows name ids of the merged cases: they are planned again from the memories in this store.
-        change.rows.clear();
-        for id in change.target.iter_mut().chain(&mut change.also).chain(&mut change.related) {
-            if let Some((_, own)) = id.as_str().rsplit_once(OF_CASE) {
-                *id = MemoryId::from_stored(own);
-            }
-        }
-        change
-    }
-
-    /// Returns every memory with its evidence, except for unchanged distractors.
-    fn state(&self) -> Result<Vec<(Memory, Vec<Evidence>)>, StoreError> {
-        let touched = Filter { statuses: Vec::new(), updated_from: Some(NOW), ..Filter::default() };
-        let memories = self.store.list(&touched, Order::Id, usize::MAX >> 1, 0)?;
-        let with_evidence = |memory: Memory| self.store.evidence(&memory.id).map(|evidence| (memory, evidence));
-        memories.into_iter().map(with_evidence).collect()
-    }
-
-    /// Returns the number of distractors that are no longer active.
-    fn retired_distractors(&self) -> Result<u64, StoreError> {
-        let recalled = Filter { source: Some(DISTRACTORS.to_owned()), ..Filter::default() };
-        let all = self.distractors * self.namespaces.len();
-        Ok(all.saturating_sub(self.store.count(&recalled)?) as u64)
-    }
-
-    /// Returns the store's name of a namespace, given by its own or its outward name.
-    fn inward(&self, namespace: &Namespace) -> Namespace {
-        let place = self.namespaces.iter().position(|own| own == namespace || self.named(own) == *namespace);
-        place.map_or_else(|| namespace.clone(), inner)
-    }
-
-    /// Returns the name of a namespace among those of other cases.
-    fn outward(&self, namespace: &Namespace) -> Namespace {
-        let own = (0..self.namespaces.len()).find(|&index| inner(index) == *namespace);
-        own.map_or_else(|| namespace.clone(), |index| self.named(&self.namespaces[index]))
-    }
-
-    fn named(&self, own: &Namespace) -> Namespace {
-        let parts = ["case".to_owned(), self.case.replace('/', "-"), own.parts().join("-")];
-        Namespace::try_from(parts.to_vec()).unwrap_or_else(|_| own.clone())
-    }
-}
-
-/// Stores invented memories in `namespace`, said in the hours after [`BEFORE`].
-fn insert_distractors(store: &Store, namespace: &Namespace, count: usize) -> anyhow::Result<()> {
-    if count == 0 {
-        return Ok(());
-    }
-    let (guard, claims) = (Guard::default(), distractors(count).iter().map(claim_of).collect::<Result<Vec<_>, _>>()?);
-    store.write(None, BEFORE, |writer| {
-        for (index, (claim, hour)) in claims.into_iter().zip((0..8_000).cycle()).enumerate() {
-            let evidence = Evidence {
-                transcript: format!("{DISTRACTORS}/{index}"),
-                messages: vec!["1".to_owned()],
-                content_hash: format!("{DISTRACTORS}/{index}"),
-                quote: claim.content.clone(),
-                speaker: None,
-                said_at: Some(MessageTime::logged(BEFORE.checked_add(hour.hours()).unwrap_or(BEFORE))),
-            };
-            let memory = Memory::new(claim, namespace.clone(), DISTRACTORS, ExtractionMethod::Auto, BEFORE);
-            writer.insert(&guard.redact(memory).0, &guard.redact(vec![evidence]).0)?;
-        }
-        Ok::<_, StoreError>(())
-    })?;
-    Ok(())
 }
 
 /// Arrival of all incoming memories of pairs.
@@ -483,7 +234,7 @@ struct ReadyPair<'a> {
 
 async fn run_pairs<C: Complete>(
     pairs: &[Placed<Pair>],
-    decider: Decider<'_, C>,
+    decider: &Decider<'_, C>,
     run: &mut Run<'_>,
 ) -> anyhow::Result<Vec<Row>> {
     let mut rows = Vec::with_capacity(pairs.len());
@@ -575,7 +326,7 @@ struct RunningStream<'a> {
 
 async fn run_streams<C: Complete>(
     streams: &[Placed<Stream>],
-    decider: Decider<'_, C>,
+    decider: &Decider<'_, C>,
     run: &mut Run<'_>,
 ) -> anyhow::Result<Vec<Row>> {
     let mut running = Vec::new();
@@ -605,7 +356,7 @@ async fn run_streams<C: Complete>(
 async fn run_again<C: Complete>(
     running: &mut [RunningStream<'_>],
     arrivals: &BTreeSet<u32>,
-    decider: Decider<'_, C>,
+    decider: &Decider<'_, C>,
     run: &mut Run<'_>,
 ) -> anyhow::Result<()> {
     let refusing = Refusing::default();
@@ -616,7 +367,7 @@ async fn run_again<C: Complete>(
     };
     let failed = run.totals.failed_calls;
     for &arrival in arrivals {
-        arrive(running, arrival, decider, run).await?;
+        arrive(running, arrival, &decider, run).await?;
     }
     run.totals.failed_calls = failed;
     run.totals.asked_again += refusing.0.get();
@@ -627,7 +378,7 @@ async fn run_again<C: Complete>(
 async fn arrive<C: Complete>(
     running: &mut [RunningStream<'_>],
     arrival: u32,
-    decider: Decider<'_, C>,
+    decider: &Decider<'_, C>,
     run: &mut Run<'_>,
 ) -> anyhow::Result<()> {
     let (mut batch, mut size) = (Vec::new(), 0);
@@ -649,7 +400,7 @@ type Arriving<'r, 'a> = (&'r mut RunningStream<'a>, Vec<(String, Incoming)>);
 
 async fn decide_batch<C: Complete>(
     batch: Vec<Arriving<'_, '_>>,
-    decider: Decider<'_, C>,
+    decider: &Decider<'_, C>,
     run: &mut Run<'_>,
     arrival: u32,
 ) -> anyhow::Result<()> {
