@@ -15,7 +15,7 @@ use crate::memory::{Candidate, Claim, Evidence, Memory, Structured};
 pub struct Redacted<T = String>(pub(super) T);
 
 impl<T> Redacted<T> {
-    /// Takes a value as it was read from the store, which holds nothing that was not redacted.
+    /// Takes a value as it was read from the store, which contains nothing that was not redacted.
     pub(crate) const fn from_stored(value: T) -> Self {
         Self(value)
     }
@@ -27,7 +27,7 @@ impl<T> Redacted<T> {
 }
 
 impl Redacted {
-    /// Returns the text up to byte `end`, or to the character before it; it holds no secret either.
+    /// Returns the text up to byte `end`, or to the character before it; it contains no secret either.
     #[must_use]
     pub fn beginning(&self, end: usize) -> Self {
         Self(self.0[..self.0.floor_char_boundary(end)].to_owned())
@@ -44,7 +44,7 @@ impl<T> Deref for Redacted<T> {
 /// Takes out what must not be kept.
 ///
 /// The secrets of `SECRETS` always go; what else goes is in its settings. Cheap to make: the patterns are compiled
-/// once in a process, and each only when a text first holds one of its hints.
+/// once in a process, and each only when a text first contains one of its hints.
 #[derive(Debug, Clone, Default)]
 pub struct Guard {
     pub(super) settings: GuardSettings,
