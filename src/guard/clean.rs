@@ -49,9 +49,11 @@ impl Guard {
     #[must_use]
     pub fn clean_transcript(&self, mut transcript: Transcript) -> (Redacted<Transcript>, Cleaned) {
         let mut cleaned = Cleaned::default();
+        // Addresses of repositories may carry a user and a token.
         for address in [&mut transcript.project, &mut transcript.repository].into_iter().flatten() {
             *address = without_credentials(address);
         }
+        // Private spans go first: what stands in them must not decide about anything else.
         transcript.edit_texts(&mut |text| cleaned.private_spans += take_out_private(text));
         let mut after_memory_call = false;
         let mut reader = Reader::new(&self.denied);
@@ -61,6 +63,7 @@ impl Guard {
                 cleaned.denied += 1;
             }
             let answers = after_memory_call && message.kind == Kind::ToolResult;
+            // Ids of calls are not kept, so an answer is known by standing right behind its call.
             after_memory_call = message.kind == Kind::ToolCall && is_memory_call(&message.text);
             if answers || after_memory_call {
                 set_aside(message, &mut cleaned);
@@ -191,6 +194,7 @@ pub(super) fn strip_injected(text: &str, wrappers: Wrappers) -> Stripped {
     }
     let request = after_request_line(text);
     let body = request.unwrap_or(text);
+    // Codex writes the boot file and the first prompt into one message.
     let body = without_instructions_block(body);
     let stripped = without_tags(body, if wrappers == Wrappers::Unwrap { MAX_WRAPPERS } else { 0 });
     let words = stripped.as_deref().unwrap_or(body).trim();
@@ -236,7 +240,7 @@ enum Action {
     Unwrap,
 }
 
-/// Returns `text` without injected blocks and without `wrappers` levels of wrappers, or `None` if it holds neither.
+/// Returns `text` without injected blocks and without `wrappers` levels of wrappers, or `None` if it contains neither.
 fn without_tags(text: &str, wrappers: usize) -> Option<String> {
     let (mut out, mut done, mut at) = (String::new(), 0, 0);
     // A tag that has no close from some place on has none from any later place either.
@@ -244,6 +248,7 @@ fn without_tags(text: &str, wrappers: usize) -> Option<String> {
     while let Some(open) = text[at..].find('<').map(|open| at + open) {
         at = open + 1;
         let Some((name, action)) = known_tag(&text[at..]) else { continue };
+        // In backticks a tag is talked about.
         if text[..open].ends_with('`') || never_closed.contains(&name) {
             continue;
         }
@@ -299,6 +304,7 @@ fn closing(text: &str, from: usize, name: &str) -> Option<(usize, usize)> {
     let mut last = None;
     while depth > 0 {
         let end = text[at..].find(&close).map(|end| at + end)?;
+        // Injected text may quote a block like itself.
         depth += text[at..end].matches(&open).count();
         depth -= 1;
         at = end + close.len();

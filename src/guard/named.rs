@@ -8,7 +8,7 @@ use crate::guard::values::{
     is_type, is_word, names_secret, read_value, whole_end,
 };
 
-/// Returns the value assigned to the secret-named key whose name holds the word at `hint`.
+/// Returns the value assigned to the secret-named key whose name contains the word at `hint`.
 ///
 /// `suffix` is what follows the word in the name, `sign` what stands between name and value, and `at` where the value
 /// begins.
@@ -21,6 +21,7 @@ pub(super) fn assigned(
     naming: Naming,
 ) -> Option<Range<usize>> {
     let name = Name::around(text, hint, suffix);
+    // Without a sign the next word is the next word of a sentence, except on a command line.
     if sign.trim().is_empty() && !name.is_flag || name.is_about_a_secret() {
         return None;
     }
@@ -151,6 +152,7 @@ pub(super) fn spoken(text: &str, whole: &Range<usize>, naming: Naming) -> Option
         }
         Naming::Password => is_chosen(said) && !counts_something(said, &text[end..]) && !said.contains("://"),
         Naming::Code => is_access_code(said) && !counts_something(said, &text[end..]),
+        // A passphrase has spaces, and only quotes show where it ends.
         Naming::Login if value.quoted && said.contains(' ') => {
             has_digit(said) || is_word_list(said) && said.len() >= 12
         }
@@ -181,7 +183,7 @@ pub(super) fn phrase(text: &str, at: usize) -> Option<Range<usize>> {
     .then(|| at + start..at + start + words.len())
 }
 
-/// Whether words are picked at random: none of them holds a sentence together.
+/// Whether words are picked at random: none of them joins others to a sentence.
 pub(super) fn is_word_list(words: &str) -> bool {
     !words.split_whitespace().any(is_grammar)
 }
@@ -198,7 +200,7 @@ fn counts_something(value: &str, after: &str) -> bool {
 
 // Statements about a password that do not contain it: the program that keeps it, its length, its state.
 //
-// Only words are judged so. What holds a digit or a sign goes, whatever stands before it.
+// Only words are judged so. What contains a digit or a sign goes, whatever stands before it.
 
 /// Words that, behind the name of a secret, make it the name of something else: "password manager".
 #[rustfmt::skip]

@@ -8,7 +8,7 @@ use crate::guard::Guard;
 /// One find in so many bytes of ordinary text is borne with.
 const BYTES_PER_FALSE_FIND: usize = 100_000;
 
-/// Files of ours that hold made-up secrets on purpose.
+/// Files of ours that contain made-up secrets on purpose.
 const WITH_SECRETS: &[&str] = &["src/guard/", "tests/it/secrets.rs", "fixtures/", "fuzz/", "target/", ".git/"];
 
 /// Secrets that our tests and recorded sessions make up; to find them is right.
@@ -64,7 +64,7 @@ const HEX: &[u8] = b"0123456789abcdef";
 const BASE64: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const WORDS: &[u8] = b"abcdefghijklmnopqrstuvwxyz";
 
-/// What tools print and files hold beside words: checksums, ids, pictures in base64, minified scripts, paths, times.
+/// What tools print and files contain beside words: checksums, ids, pictures in base64, minified scripts, paths, times.
 fn machine_text(bytes: usize) -> String {
     let (mut random, mut out) = (Numbers(0x9E37_79B9_7F4A_7C15), String::new());
     while out.len() < bytes {

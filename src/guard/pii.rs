@@ -13,10 +13,10 @@ pub const DROPPED_MARKER: &str = "[redacted:dropped-";
 /// One kind of personal data: its name, the setting that rules it, its shape, and what a match must fulfil.
 struct Kind {
     name: &'static str,
-    /// Its name where what holds it is not to be remembered.
+    /// Its name where what contains it is not to be remembered.
     dropped_name: &'static str,
     treatment: fn(&GuardSettings) -> Treatment,
-    /// Whether a text holds what every match begins with or needs; where it does not the pattern is not tried.
+    /// Whether a text contains what every match begins with or needs; where it does not the pattern is not tried.
     sign: fn(&[u8]) -> bool,
     pattern: LazyLock<Regex>,
     holds: fn(&str, before: &str, after: &str) -> bool,
@@ -176,6 +176,7 @@ pub(super) fn find(text: &str, settings: GuardSettings) -> Vec<Found> {
             let (before, after) = (&text[..range.start], &text[range.end..]);
             (kind.holds)(&text[range.clone()], before, after)
         });
+        // The name in the marker is what later steps know the treatment by.
         let is_dropped = (kind.treatment)(&settings) == Treatment::Drop;
         let name = if is_dropped { kind.dropped_name } else { kind.name };
         found.extend(held.map(|range| Found { range, name, rank: RANK }));
@@ -186,6 +187,7 @@ pub(super) fn find(text: &str, settings: GuardSettings) -> Vec<Found> {
 /// Whether a number is no part of a longer number, word, path or decimal.
 fn stands_alone(before: &str, after: &str) -> bool {
     let joined = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    // A long number in a path, a version or a hash is no card and no phone.
     let before_ok = !before.ends_with(|c| joined(c) || matches!(c, '.' | '-' | '/' | '+'));
     let mut after = after.chars();
     let after_ok = match after.next() {
@@ -340,7 +342,7 @@ pub(super) fn is_cpf(text: &str) -> bool {
         && digits[10] == check(10)
 }
 
-/// Whether it is a Swiss insurance number: the check digit of EAN-13 holds.
+/// Whether it is a Swiss insurance number: the check digit of EAN-13 is right.
 pub(super) fn is_ahv(text: &str) -> bool {
     let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(10)).collect();
     let sum: u32 = digits.iter().enumerate().map(|(at, digit)| if at % 2 == 0 { *digit } else { digit * 3 }).sum();

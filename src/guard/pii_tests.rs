@@ -51,7 +51,7 @@ const HOLDING: &[(&str, &str)] = &[
     ("address", "12 rue de Rivoli, 75001 Paris"), ("address", "我住在北京市朝阳区建国路88号"),
 ];
 
-/// Texts that hold none: order numbers, versions, times, hashes, sizes, addresses of machines.
+/// Texts that contain none: order numbers, versions, times, hashes, sizes, addresses of machines.
 #[rustfmt::skip]
 const LIKE: &[&str] = &[
     "order 536-22-872", "order 536-22-87265", "ticket 000-12-3456", "area 666-12-3456", "part 912-34-5678", "version 1.2.3-45", "build 20260301.123",

@@ -16,7 +16,7 @@ use crate::project::Sighting;
 pub struct Redacted<T = String>(pub(super) T);
 
 impl<T> Redacted<T> {
-    /// Takes a value as it was read from the store, which holds nothing that was not redacted.
+    /// Takes a value as it was read from the store, which contains nothing that was not redacted.
     pub(crate) const fn from_stored(value: T) -> Self {
         Self(value)
     }
@@ -28,7 +28,7 @@ impl<T> Redacted<T> {
 }
 
 impl Redacted {
-    /// Returns the text up to byte `end`, or to the character before it; it holds no secret either.
+    /// Returns the text up to byte `end`, or to the character before it; it contains no secret either.
     #[must_use]
     pub fn beginning(&self, end: usize) -> Self {
         Self(self.0[..self.0.floor_char_boundary(end)].to_owned())
@@ -77,7 +77,7 @@ impl Deref for CleanText<'_> {
 /// Takes out what must not be kept.
 ///
 /// The secrets of `SECRETS` always go; what else goes is in its settings. Cheap to make: the patterns are compiled
-/// once in a process, and each only when a text first holds one of its hints.
+/// once in a process, and each only when a text first contains one of its hints.
 #[derive(Debug, Clone, Default)]
 pub struct Guard {
     pub(super) settings: GuardSettings,

@@ -163,7 +163,7 @@ pub(super) struct Replaced {
     pub markers: Vec<Range<usize>>,
 }
 
-/// Replaces what was found by `[redacted:<name>]` and counts it by name; nothing if no find holds anything.
+/// Replaces what was found by `[redacted:<name>]` and counts it by name; nothing if no find is left.
 ///
 /// `found` is [`joined`]. A marker that stands in the text already is never touched, so that what is done once is not
 /// done again.

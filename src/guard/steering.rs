@@ -52,11 +52,11 @@ impl Suspicion {
     }
 }
 
-/// A pattern, which is compiled when a text first holds what it needs.
+/// A pattern, which is compiled when a text first contains what it needs.
 struct Row {
     kind: Suspicion,
     pattern: &'static str,
-    /// Groups of literals of [`Table::literals`]; a text that it matches holds one of each.
+    /// Groups of literals of [`Table::literals`]; a text that it matches contains one of each.
     needed: Vec<Vec<usize>>,
     compiled: OnceLock<Regex>,
 }
@@ -473,7 +473,7 @@ mod steering_hints_tests {
         }
     }
 
-    /// Returns the literals without those that hold another one.
+    /// Returns the literals without those that contain another one.
     fn without_longer(mut group: Vec<String>) -> Vec<String> {
         group.sort();
         group.dedup();

@@ -143,7 +143,7 @@ fn every_token_is_found_where_a_terminal_broke_it() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Texts that hold no secret.
+/// Texts that contain no secret.
 #[rustfmt::skip]
 const INNOCENT: &[&str] = &[
     "{\"key\":\"project.node22_version\",\"value\":\"22\"}", "the key is project.svc1000x_port",

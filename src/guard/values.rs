@@ -192,12 +192,12 @@ pub(super) fn is_chosen(value: &str) -> bool {
         && value.parse::<f64>().map_or(true, |_| length >= 4 && !value.contains('.'))
 }
 
-/// Whether a value holds letters and digits both.
+/// Whether a value contains letters and digits both.
 pub(super) fn has_letters_and_digits(value: &str) -> bool {
     value.chars().any(|c| c.is_ascii_digit()) && value.chars().any(char::is_alphabetic)
 }
 
-/// Whether a value holds a digit.
+/// Whether a value contains a digit.
 pub(super) fn has_digit(value: &str) -> bool {
     value.bytes().any(|b| b.is_ascii_digit())
 }
@@ -377,7 +377,7 @@ fn entropy(value: &str) -> f64 {
 
 // The words by which values and names are judged.
 
-/// Ends of names that hold no secret themselves.
+/// Ends of names that contain no secret themselves.
 #[rustfmt::skip]
 pub(super) const ABOUT: &[&str] = &[
     "hash", "hashed", "length", "len", "count", "type", "types", "limit", "budget", "url", "uri", "endpoint", "name",
@@ -443,7 +443,7 @@ pub(super) const COMMON: &[&str] = &[
     "something", "everything", "enough", "authentication",
 ];
 
-/// Words that hold a sentence together, and no passphrase.
+/// Words that contain a sentence together, and no passphrase.
 #[rustfmt::skip]
 pub(super) const GRAMMAR: &[&str] = &[
     "is", "are", "was", "be", "must", "should", "the", "and", "or", "it", "you", "i", "we", "with", "for", "to",

@@ -17,7 +17,7 @@ pub struct Found {
 /// What there is to read: each once, sorted by path within each argument.
 pub type Discovered = Vec<Found>;
 
-/// Endings that hold no conversation in any format; such files in a folder are passed over without opening them.
+/// Endings that contain no conversation in any format; such files in a folder are passed over without opening them.
 const NEVER_LOGS: &[&str] = &[
     "png", "jpg", "jpeg", "gif", "webp", "svg", "ico", "pdf", "mp3", "mp4", "wav", "webm", "exe", "dll", "so", "o",
     "rlib", "rmeta", "wasm", "class", "pyc", "lock", "woff", "woff2", "ttf", "sqlite-wal", "sqlite-shm", "db-wal",
@@ -65,6 +65,7 @@ struct Search {
 
 impl Search {
     fn add(&mut self, path: PathBuf, named: bool) {
+        // Two spellings of one file, such as through a link, must not be read twice.
         let place = *self.seen.entry(true_path(&path)).or_insert(self.found.len());
         match self.found.get_mut(place) {
             Some(known) => known.named |= named,

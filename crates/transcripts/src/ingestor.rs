@@ -4,7 +4,7 @@ use crate::{Folder, Head, IngestError, Input, Transcript};
 
 /// Longest line or array element that is read, in bytes; a longer one is skipped and reported.
 pub const MAX_RECORD_BYTES: usize = 64 << 20;
-/// Text that one [`Transcript`] holds before the rest of the conversation goes into its next part, in bytes.
+/// Text that one [`Transcript`] contains before the rest of the conversation goes into its next part, in bytes.
 pub const MAX_PART_BYTES: usize = 8 << 20;
 /// Longest prose that is kept of one message, in bytes; the middle of a longer one is replaced by a marker.
 pub const MAX_PROSE_BYTES: usize = 1 << 20;
@@ -36,14 +36,14 @@ pub trait Ingestor: Sync {
     fn sniff_folder(&self, _folder: &Folder) -> bool {
         false
     }
-    /// Reads a folder for which [`Ingestor::sniff_folder`] holds.
+    /// Reads a folder that [`Ingestor::sniff_folder`] accepts.
     ///
     /// # Errors
     /// As [`Ingestor::read`].
     fn read_folder(&self, folder: &Folder, _sink: &mut Sink<'_>) -> Result<(), IngestError> {
         Err(IngestError::UnknownFormat { path: folder.path().to_owned() })
     }
-    /// The family that it belongs to: the folder of this module that holds it.
+    /// The family that it belongs to: the folder of this module that contains it.
     fn family(&self) -> &'static str {
         std::any::type_name::<Self>().split("::").nth(1).unwrap_or_default()
     }
@@ -78,7 +78,7 @@ impl<'a> Sink<'a> {
 
     /// Counts a record that could not be used: the 1-based line or element, and why.
     ///
-    /// `reason` must not repeat the record's text, which may hold secrets.
+    /// `reason` must not repeat the record's text, which may contain secrets.
     pub fn skip(&mut self, record: usize, reason: impl Into<String>) {
         self.skipped.push(Skipped { record, reason: reason.into() });
     }

@@ -35,7 +35,7 @@ impl Known {
         self.places.iter().any(Place::is_in_projects)
     }
 
-    /// Returns its folders that are there, each once; `below` are those that hold projects.
+    /// Returns its folders that are there, each once; `below` are those that contain projects.
     #[must_use]
     pub fn folders(&self, machine: &Machine<'_>, below: &[PathBuf]) -> Vec<KnownFolder> {
         let (mut folders, mut seen) = (Vec::new(), HashSet::new());
@@ -154,7 +154,7 @@ pub struct Machine<'a> {
 }
 
 impl Machine<'_> {
-    /// Returns the folder that `name` holds; an empty value counts as unset.
+    /// Returns the folder that the variable `name` names; an empty value counts as unset.
     fn set(&self, name: &str) -> Option<PathBuf> {
         let value = (self.variable)(name).filter(|value| !value.trim().is_empty())?;
         // A shell does not expand the tilde inside quotes, and people quote.
@@ -222,7 +222,7 @@ impl Root {
     }
 }
 
-/// A folder of logs, or the database that holds them.
+/// A folder of logs, or the database that contains them.
 #[derive(Debug)]
 struct Place {
     root: Root,
@@ -278,6 +278,7 @@ const MAX_DEPTH: usize = 8;
 /// Returns the files called `name` below `folder`, without looking into dependencies and version control.
 fn called(folder: &Path, name: &str) -> Vec<PathBuf> {
     let skipped = |name: &str| matches!(name, ".git" | ".hg" | ".svn" | "node_modules" | "target" | "__pycache__");
+    // Projects may stand deep below, and a whole disk must not be walked through.
     let walk = walkdir::WalkDir::new(folder).max_depth(MAX_DEPTH).sort_by_file_name().into_iter();
     let entries = walk.filter_entry(|entry| {
         entry.depth() == 0 || !entry.file_type().is_dir() || !skipped(&entry.file_name().to_string_lossy())

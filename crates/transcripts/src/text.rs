@@ -74,6 +74,7 @@ impl<'a> Page<'a> {
     fn new(text: &'a str) -> Self {
         let mut lines: Vec<&str> = text.split('\n').collect();
         let mut fields = Vec::new();
+        // Front matter is short; a rule further down parts sections.
         let end = lines.iter().skip(1).take(50).position(|line| line.trim_end() == "---");
         if let (Some("---"), Some(end)) = (lines.first().map(|line| line.trim_end()), end) {
             fields = lines[1..=end].iter().filter_map(|line| line.split_once(':')).collect();

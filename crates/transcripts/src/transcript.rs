@@ -12,7 +12,7 @@ pub struct Transcript {
     pub source: String,
     /// Identity within `source`; stays the same when the file moves or grows.
     pub external_id: String,
-    /// Where it was read: a path or `-`, and the record in it where a file holds several.
+    /// Where it was read: a path or `-`, and the record in it where a file contains several.
     pub origin: String,
     /// Title given by the log itself.
     pub title: Option<String>,
@@ -248,6 +248,7 @@ pub fn hex(bytes: &[u8]) -> String {
 /// Parses an RFC 3339 time into an instant and its offset from UTC in seconds; `Z` is offset 0.
 #[must_use]
 pub fn parse_rfc3339(text: &str) -> Option<(Timestamp, i32)> {
+    // jiff drops the offset when it parses an instant, so the text is taken apart first.
     let pieces = jiff::fmt::temporal::DateTimeParser::new().parse_pieces(text).ok()?;
     let offset = pieces.to_numeric_offset().map_or(0, jiff::tz::Offset::seconds);
     text.parse().ok().map(|at| (at, offset))

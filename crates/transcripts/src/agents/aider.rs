@@ -1,4 +1,4 @@
-//! Aider's `.aider.chat.history.md`: every chat held in one folder, in one Markdown file that only grows.
+//! Aider's `.aider.chat.history.md`: every chat of one folder, in one Markdown file that only grows.
 //!
 //! Aider ends each line that the user typed, and each that the program said, with two spaces. Where a chat does so,
 //! those spaces distinguish a `#### ` line that was typed from a heading in an answer, and a `> ` line of the program from a
@@ -172,6 +172,7 @@ impl Chat {
 
     /// Takes the model from what the program says at its start, e.g. `Main model: gpt-5 with diff edit format`.
     fn note_model(&mut self, text: &str) {
+        // Aider prints the model when it starts, and the history repeats what it prints.
         let named =
             ["Main model: ", "Model: "].iter().find_map(|head| text.lines().find_map(|line| line.strip_prefix(head)));
         if let Some(model) = named.and_then(|rest| rest.split_whitespace().next()) {

@@ -133,7 +133,7 @@ impl Task {
         let at = ts.filter(|ts| *ts > 0).and_then(|ts| jiff::Timestamp::from_millisecond(ts).ok());
         let logged = at.map(|at| MessageTime { offset_seconds: Some(self.offset_seconds), ..MessageTime::logged(at) });
         let time = self.clock.next(logged);
-        // A task has no id but the name of its folder, which is the moment of its start; both of its files hold that
+        // A task has no id but the name of its folder, which is the moment of its start; both of its files contain that
         // moment and begin with the same words.
         let start = self.draft.meta().created_at.or(at).map_or(String::new(), |at| at.as_millisecond().to_string());
         self.draft.name_after(&message, || identity::of_parts(&[&start, message.text.trim()]));
@@ -280,7 +280,7 @@ fn tagged(text: &str) -> Vec<Message> {
     while let Some((start, tag)) = next_call(rest) {
         messages.push(Message::assistant(&rest[..start]));
         let inner = &rest[start + tag.len() + 2..];
-        // A file that is written may hold the tag itself, so such a call ends at the last one.
+        // A file that is written may contain the tag itself, so such a call ends at the last one.
         let close = format!("</{tag}>");
         let end = if WRITING.contains(&tag) { inner.rfind(&close) } else { inner.find(&close) };
         let (inner, after) = end.map_or((inner, ""), |end| (&inner[..end], &inner[end + close.len()..]));
@@ -297,7 +297,7 @@ fn next_call(text: &str) -> Option<(usize, &'static str)> {
     text.match_indices('<').find_map(|(start, _)| {
         let begins_line =
             text[..start].trim_end_matches([' ', '\t']).ends_with('\n') || text[..start].trim().is_empty();
-        // A tag is looked for near its bracket only: a file in the text may hold thousands of them.
+        // A tag is looked for near its bracket only: a file in the text may contain thousands of them.
         let near = &text.as_bytes()[start + 1..text.len().min(start + LONGEST_TAG)];
         let name = &near[..near.iter().position(|byte| *byte == b'>').filter(|_| begins_line)?];
         let tag = TOOLS.iter().chain(&["thinking"]).find(|tag| tag.as_bytes() == name)?;
@@ -443,8 +443,9 @@ fn answered(tool: &str, answer: &str) -> Vec<Message> {
     }
 }
 
-/// Splits `text` at its first tag: what stands before it, its name, what it holds, and what follows.
+/// Splits `text` at its first tag: what stands before it, its name, what it contains, and what follows.
 fn next_tag(text: &str) -> Option<(&str, &'static str, &str, &str)> {
+    // The first of all tags is wanted, so each is looked for from the same place.
     let tags = TYPED.iter().chain(&[SURROUNDINGS]);
     let (start, tag) = tags.filter_map(|tag| Some((text.find(&format!("<{tag}>"))?, *tag))).min()?;
     let inner = &text[start + tag.len() + 2..];

@@ -1,4 +1,4 @@
-//! Sessions of Continue: one JSON object a session; the index beside it holds the start of each.
+//! Sessions of Continue: one JSON object a session; the index beside it contains the start of each.
 
 use std::collections::HashSet;
 
@@ -38,6 +38,7 @@ impl Ingestor for Continue {
             meta.title = text(&session["title"]);
             meta.project = text(&session["workspaceDirectory"]).map(|address| turn::folder_path(&address));
             meta.model = text(&session["chatModelTitle"]);
+            // Messages have no time, and that of the file is when it was last changed.
             let time = began.or(of_file);
             meta.created_at = time.map(|time| time.at);
             let answered = answered(history);
@@ -96,7 +97,7 @@ fn messages(item: &Value, answered: &HashSet<&str>) -> Vec<Message> {
         pieces.push((Role::System, Kind::Context, format!("{label}\n{content}")));
     }
     let states = list(&item["toolCallStates"]);
-    // Older sessions hold one call an item, newer ones a list of them.
+    // Older sessions contain one call an item, newer ones a list of them.
     let states = if states.is_empty() { list(&Value::Array(vec![item["toolCallState"].clone()])) } else { states };
     let calls: Vec<Value> = list(&said["toolCalls"]);
     for call in &calls {

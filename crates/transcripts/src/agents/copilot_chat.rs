@@ -75,6 +75,7 @@ fn workspace(input: &Input) -> Option<String> {
     let folder = input.path.parent().filter(|_| !input.is_in_archive())?;
     // Sessions of windows without a folder stand elsewhere and have no workspace.
     let above = folder.parent().filter(|_| folder.ends_with("chatSessions"))?;
+    // The folder of a workspace is named by a hash; this file says which folder it stands for.
     let text = Folder::directory(above).open("workspace.json").ok()?.into_text(1 << 20).ok()??;
     let (value, _) = crate::json::parse::<Value>(&text).ok()?;
     let address = value["folder"].as_str().or_else(|| value["workspace"].as_str())?;
@@ -121,12 +122,12 @@ fn read_session(file: &File, session: &Value, number: usize, sink: &mut Sink<'_>
 
 // The log of changes: a first state, and what was set, appended or deleted in it since.
 
-/// What the document may hold, in bytes of memory, before changes that add to it are left out.
+/// What the document may contain, in bytes of memory, before changes that add to it are left out.
 const MAX_HELD_BYTES: usize = 4 * MAX_RECORD_BYTES;
 /// Longest way into the document that a change may take; a real one takes four steps.
 const MAX_STEPS: usize = 32;
 
-/// Whether `line` holds the state of a session.
+/// Whether `line` contains the state of a session.
 fn is_start(line: &Value) -> bool {
     line["kind"] == 0 && line["v"]["requests"].is_array()
 }

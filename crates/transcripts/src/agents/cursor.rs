@@ -220,6 +220,7 @@ impl Conversation {
         let identity = parent.map_or_else(|| id.to_owned(), |parent| format!("{parent}/{id}"));
         let mut draft = Assembler::new(NAME, identity, format!("{}#{id}", source.origin));
         let title = composer["name"].text().or_else(|| header["name"].text());
+        // Older versions do not name the workspace in the conversation.
         let folder = [composer, header].into_iter().find_map(|one| {
             let uri = &one["workspaceIdentifier"]["uri"];
             uri["fsPath"].text().or_else(|| uri["path"].text()).map(str::to_owned)
@@ -391,6 +392,7 @@ fn read_tab(source: &Source, id: &str, tab: &Value, sink: &mut Sink<'_>) {
     // The tab says when the last message was sent, and the messages say nothing.
     let sent = identity::instant(&tab["lastSendTime"]).map(|at| MessageTime::logged(at).derived());
     for bubble in tab["bubbles"].list() {
+        // Tabs name the speaker in words, composers by number.
         let header = match bubble["type"].as_str() {
             Some("user") => serde_json::json!({"type": 1}),
             Some("ai") => serde_json::json!({"type": 2}),

@@ -83,6 +83,7 @@ fn read_nodes(
 
 /// Returns the nodes that count: the last of each message, without the branches that were left.
 fn kept_nodes(database: &Database, session_id: &str, leaf: Option<i64>) -> Result<HashSet<i64>, IngestError> {
+    // The id is taken out by the database, so that no message is held for it.
     let sql = "SELECT node_id, parent_node_id,
             CASE WHEN json_valid(chat_message) THEN json_extract(chat_message, '$.message_id') END
         FROM message_nodes WHERE session_id = ?1 ORDER BY node_id, rowid";
@@ -112,7 +113,7 @@ fn chain_to(leaf: Option<i64>, parents: &HashMap<i64, Option<i64>>) -> HashSet<i
     chain
 }
 
-/// Whether `node` hangs on the chain without being on it; `known` holds the answers found before.
+/// Whether `node` hangs on the chain without being on it; `known` contains the answers found before.
 fn is_left(
     node: i64,
     parents: &HashMap<i64, Option<i64>>,

@@ -1,7 +1,7 @@
 //! Gemini CLI: session recordings, saved checkpoints, and the history of prompts.
 //!
 //! A recording is one JSON object (until 2025) or JSONL (2026), in which a later line can change an earlier one, replace
-//! all of them, or take back the last; a checkpoint is the bare history of a chat; `logs.json` holds what was typed.
+//! all of them, or take back the last; a checkpoint is the bare history of a chat; `logs.json` contains what was typed.
 
 use std::collections::{HashMap, HashSet};
 
@@ -112,7 +112,7 @@ fn read_prompts(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
             sink.skip(number, "not a prompt");
             continue;
         };
-        // The names of recordings hold only the start of the id.
+        // The names of recordings contain only the start of the id.
         let key = session.get(..ID_DIGITS).unwrap_or(session);
         prompts.take(number, Prompt { session, key, project: None, message: prompt(&value) }, sink);
     }
@@ -127,7 +127,7 @@ fn named_session(name: &str) -> Option<String> {
     (digits.len() == ID_DIGITS).then(|| digits.to_owned())
 }
 
-/// Reads a chat that was saved under a name, which the file's name holds.
+/// Reads a chat that was saved under a name, which is part of the file's name.
 fn read_checkpoint(history: &Value, stem: &str, origin: &str, time: Option<MessageTime>, sink: &mut Sink<'_>) {
     let messages: Vec<Message> = history.list().iter().flat_map(turn_messages).collect();
     let Some(first) = messages.iter().find(|message| message.is_human()).or(messages.first()) else { return };
@@ -372,6 +372,7 @@ fn user(record: &Value) -> Vec<Message> {
         Kind::Context => Message::new(Role::System, kind, text),
         kind => Message::new(Role::User, kind, text),
     };
+    // Older recordings have no copy of what the screen showed.
     if shown.iter().all(|(_, text)| text.trim().is_empty()) {
         return full.into_iter().map(of_part).collect();
     }

@@ -47,7 +47,7 @@ impl Ingestor for OpenCode {
                 continue;
             };
             for entry in export["messages"].list() {
-                let parts = entry["parts"].list().iter().cloned().collect();
+                let parts = entry["parts"].list().to_vec();
                 let id = entry["info"]["id"].string();
                 session.take(id, &entry["info"], parts, sink);
             }

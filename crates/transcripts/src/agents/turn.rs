@@ -21,7 +21,7 @@ pub(super) fn user_words(text: &str) -> Vec<Message> {
     messages
 }
 
-/// Returns a call of `tool` with its arguments: JSON, a string that holds JSON, or any other text.
+/// Returns a call of `tool` with its arguments: JSON, a string that contains JSON, or any other text.
 pub(super) fn call(tool: &str, arguments: &Value) -> Message {
     let name = if tool.is_empty() { "tool" } else { tool };
     let line = match arguments {

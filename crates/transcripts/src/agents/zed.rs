@@ -108,7 +108,7 @@ fn read_thread(row: &Row<'_>, id: &str, document: &Value, origin: &str, sink: &m
 
 // The messages of a thread: keyed by who speaks, or, in older versions, with a role and segments.
 
-/// Returns the messages in one entry, and its id; a mark such as `"Resume"` holds none.
+/// Returns the messages in one entry, and its id; a mark such as `"Resume"` contains none.
 fn messages_of(entry: &Value) -> (&str, Vec<Message>) {
     if entry["role"].is_string() {
         return ("", older(entry));

@@ -20,7 +20,7 @@ const MESSAGE_FIELDS: &[&str] = &[
     "role", "content", "id", "type", "model", "stop_reason", "stop_sequence", "stop_details", "usage", "container",
     "context_management", "cache_control",
 ];
-/// Fields of sessions that hold such messages and belong to other formats.
+/// Fields of sessions that contain such messages and belong to other formats.
 const FOREIGN: &[&str] = &[
     "uuid", "sessionId", "projectHash", "chat_messages", "mapping", "info", "working_dir", "_type", "trace_id",
     "run_type", "chosen", "v",
@@ -43,7 +43,7 @@ impl Ingestor for Anthropic {
         if head.objects().chain(&head.lines).any(is_of_an_agent) {
             return false;
         }
-        // One message in a hundred may hold a block; what the others lack is nothing foreign.
+        // One message in a hundred may contain a block; what the others lack is nothing foreign.
         let (messages, blocks) = bare(head.objects().chain(&head.lines));
         let all = head.objects().count() + head.lines.len();
         messages > 0 && messages * 2 >= all && blocks || head.objects().any(is_exchange) || head.most_lines(is_exchange)
@@ -138,7 +138,7 @@ fn is_exchange(value: &Value) -> bool {
             || batch_line(value).is_some())
 }
 
-/// Whether `value` is, or holds, messages as a coding agent keeps them.
+/// Whether `value` is, or contains, messages as a coding agent keeps them.
 fn is_of_an_agent(value: &Value) -> bool {
     let is_tagged = |text: &str| AGENT_TAGS.iter().any(|tag| text.contains(tag));
     let holds = |message: &Value| {

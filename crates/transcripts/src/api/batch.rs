@@ -12,7 +12,7 @@ use crate::{Head, IngestError, Input, Layout, MAX_RECORD_BYTES, Message, Object,
 /// Files beside a batch that are looked at for the other half of it.
 const MAX_SIBLINGS: usize = 64;
 
-/// What a line of a batch holds.
+/// What a line of a batch contains.
 pub(crate) enum Line<'a> {
     /// The body of a request.
     Request(&'a Value),
@@ -22,7 +22,7 @@ pub(crate) enum Line<'a> {
     Failed(String),
 }
 
-/// How a vendor writes a line of a batch: its `custom_id`, and what it holds.
+/// How a vendor writes a line of a batch: its `custom_id`, and what it contains.
 pub(crate) type ReadLine = fn(&Value) -> Option<(&str, Line<'_>)>;
 
 /// The other half of a batch, as far as it stands in the files beside it.
@@ -95,6 +95,7 @@ fn join(
         }
         return;
     }
+    // The same exchange has one identity, whichever of the two files it is read from.
     let id = if question.is_empty() { own_id(&[body], &["id"]) } else { None };
     let id = id.unwrap_or_else(|| {
         let known = if question.is_empty() { &answer } else { &question };

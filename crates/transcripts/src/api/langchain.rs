@@ -59,7 +59,7 @@ fn is_ours(value: &Value) -> bool {
         || value["runs"].as_array().is_some_and(|runs| runs.iter().any(is_run))
 }
 
-/// Returns the messages of a prompt, a history or another object that holds them.
+/// Returns the messages of a prompt, a history or another object that contains them.
 fn held(value: &Value) -> Option<&Vec<Value>> {
     let messages = [&value["kwargs"]["messages"], &value["messages"]].into_iter().find_map(Value::as_array)?;
     messages.iter().any(is_langchain).then_some(messages)
@@ -72,7 +72,7 @@ fn is_run(value: &Value) -> bool {
 /// Takes a run as a call to a model, if it is one, or the root of a trace, which may have recorded no model's run.
 fn read_run(run: &Value, object: &Object, threads: &mut Threads, sink: &mut Sink<'_>) {
     let is_root = run["parent_run_id"].is_null();
-    // Chains and tools between the root and the model repeat what the model's own run holds.
+    // Chains and tools between the root and the model repeat what the model's own run contains.
     if run["run_type"] != "llm" && !is_root {
         return;
     }

@@ -8,7 +8,7 @@ use crate::message::exchange::{answered, asked, without_repetition};
 use crate::message::identity;
 use crate::{Head, IngestError, Ingestor, Input, MessageTime, Object, Objects, Sink};
 
-/// Kinds of observations, of which only the first holds a call to a model.
+/// Kinds of observations, of which only the first contains a call to a model.
 const KINDS: &[&str] =
     &["GENERATION", "SPAN", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL"];
 
@@ -29,7 +29,7 @@ impl Ingestor for Langfuse {
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let mut objects = Objects::of(input);
         let mut threads = Threads::new(self.name());
-        // Steps of a program around the calls hold what the calls hold; alone they hold what nobody may have said.
+        // Steps around the calls repeat what the calls contain; alone they contain what nobody may have said.
         let (mut calls, mut steps, mut last) = (0_usize, 0_usize, 0);
         while let Some(object) = objects.next(sink)? {
             let value = &object.value;

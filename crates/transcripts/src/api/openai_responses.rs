@@ -14,7 +14,7 @@ use crate::{Head, IngestError, Ingestor, Input, Layout, Message, Object, Objects
 const OWN_PARTS: &[&str] = &["input_text", "output_text", "input_image", "input_file"];
 /// Kinds of items that only this API has, besides calls and their outputs.
 const OWN_ITEMS: &[&str] = &["reasoning", "function_call", "function_call_output", "mcp_approval_request"];
-/// Fields of records that hold such items and belong to other formats.
+/// Fields of records that contain such items and belong to other formats.
 const FOREIGN: &[&str] =
     &["custom_id", "trace_id", "traceId", "run_type", "payload", "chosen", "rejected", "observations"];
 

@@ -1,6 +1,6 @@
 //! Calls to a model that repeat their history, put together into conversations.
 //!
-//! A trace holds one record for each call, and most programs send the whole conversation with each call. A call whose
+//! A trace contains one record for each call, and most programs send the whole conversation with each call. A call whose
 //! first message is known adds what is new in it; one that starts anew continues the conversation if it belongs to a
 //! later trace, and is an agent's own if it happens inside a trace that is already talking.
 

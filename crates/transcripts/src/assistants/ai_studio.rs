@@ -54,6 +54,7 @@ fn read_prompt(
     let chunks = shown(prompt["chunkedPrompt"]["chunks"].list());
     let started = identity::stamp(&prompt["createTime"]);
     let first_stamp = chunks.iter().find_map(|chunk| identity::stamp(&chunk["createTime"]));
+    // Not every chunk is stamped, and some prompts have no time at all.
     let mut clock = Clock::starting(started.or(first_stamp).or(changed));
     let mut messages = Vec::new();
     if let Some(words) = instruction(&prompt["systemInstruction"]) {

@@ -51,7 +51,7 @@ fn is_shared(value: &Value) -> bool {
     value["shared_conversation_id"].is_string() && value["messages"].is_array()
 }
 
-/// Returns the messages of the branch last shown, or all of a flat list; `None` if it holds neither.
+/// Returns the messages of the branch last shown, or all of a flat list; `None` if it contains neither.
 fn said<'a>(conversation: &'a Value, number: usize, sink: &mut Sink<'_>) -> Option<Vec<&'a Value>> {
     let Some(mapping) = conversation["mapping"].as_object() else {
         let messages = conversation["messages"].as_array()?;
@@ -83,6 +83,7 @@ fn read_conversation(conversation: &Value, origin: String, number: usize, sink: 
     // The same field names a custom GPT, which is no project of the user.
     meta.project = conversation["gizmo_id"].owned().filter(|id| id.starts_with("g-p-"));
     meta.created_at = started.map(|time| time.at);
+    // The branch that is shown is not always the one that was begun first.
     let earliest =
         said.iter().filter_map(|message| identity::stamp(&message["create_time"])).min_by_key(|time| time.at);
     let mut clock = Clock::starting(started.or(earliest));

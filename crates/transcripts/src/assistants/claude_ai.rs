@@ -110,7 +110,7 @@ fn words(value: &Value) -> String {
 
 /// Stands in `text` for each block that is no text.
 const UNSUPPORTED: &str = "```\nThis block is not supported on your current device yet.\n```";
-/// Blocks that hold nothing to read.
+/// Blocks that contain nothing to read.
 const EMPTY_BLOCKS: &[&str] = &["token_budget", "flag"];
 
 /// Returns what `message` says, at `time`: a message for each of its blocks, and for each file.
@@ -122,6 +122,7 @@ fn messages_of(message: &Value, time: Option<MessageTime>, number: usize, sink: 
     };
     let mut said = of_blocks(&message["content"], role, number, sink);
     if !said.iter().any(|(kind, text)| *kind == Kind::Prose && !text.trim().is_empty()) {
+        // Exports before content blocks have the words in one field.
         let fallback = message["text"].as_str().or_else(|| message["content"].as_str()).unwrap_or_default();
         said.extend(of_text(fallback));
     }

@@ -171,6 +171,7 @@ fn of_part(part: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<(Kind, Strin
         "error" => vec![(Kind::Context, words("error"))],
         "tool_call" => {
             let call = &part["tool_call"];
+            // Calls of agents and calls of assistants are written differently.
             let (name, arguments) = [&call["name"], &call["function"]["name"]]
                 .into_iter()
                 .zip([&call["args"], &call["function"]["arguments"]])

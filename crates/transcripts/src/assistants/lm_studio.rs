@@ -52,6 +52,7 @@ fn read_conversation(conversation: &Value, stem: &str, origin: &str, number: usi
             sink.skip(number, "a message without a version");
             continue;
         };
+        // The model can be changed within a conversation; the last one that answered is named.
         model = version["senderInfo"]["senderName"].owned().or(model);
         said.extend(messages_of(version, number, sink));
     }
@@ -97,7 +98,7 @@ fn messages_of(version: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<Messa
     export::messages("", role, None, said)
 }
 
-/// Returns what a part of a step is; `None` for one that holds no words, such as a note on the speed.
+/// Returns what a part of a step is; `None` for one that contains no words, such as a note on the speed.
 fn of_part(part: &Value, kind: Kind) -> Option<(Kind, String)> {
     Some(match part["type"].as_str()? {
         "text" => (kind, without_data(part["text"].as_str()?)),

@@ -34,7 +34,7 @@ impl Ingestor for OpenWebUi {
     }
 }
 
-/// Returns the chat itself: what `chat` holds, or the bare object.
+/// Returns the chat itself: what `chat` contains, or the bare object.
 fn chat_of(row: &Value) -> Option<&Value> {
     let has_tree = |chat: &Value| chat["history"]["messages"].is_object();
     let is_bare = has_tree(row) && row["history"].get("currentId").is_some();
@@ -184,7 +184,7 @@ fn flush(spoken: &mut String, said: &mut Vec<(Kind, String)>) {
 fn of_call(attributes: &str, inner: String) -> Vec<(Kind, String)> {
     let tool = attribute(attributes, "name").unwrap_or_else(|| "tool".to_owned());
     let arguments = attribute(attributes, "arguments").unwrap_or_default();
-    // The arguments are often a JSON string that holds the JSON object.
+    // The arguments are often a JSON string that contains the JSON object.
     let arguments = serde_json::from_str::<String>(&arguments).unwrap_or(arguments);
     let result = attribute(attributes, "result").filter(|result| !result.is_empty()).unwrap_or(inner);
     vec![(Kind::ToolCall, call_line(&tool, &arguments)), (Kind::ToolResult, result)]

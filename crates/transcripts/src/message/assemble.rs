@@ -113,7 +113,7 @@ impl Assembler {
         self.bytes >= MAX_PART_BYTES
     }
 
-    /// Keeps, of the messages not yet handed over, those for which `keep` holds; it may change them, but not their ids.
+    /// Keeps, of the messages not yet handed over, those that `keep` accepts; it may change them, but not their ids.
     pub(crate) fn retain(&mut self, keep: impl FnMut(&mut Message) -> bool) {
         self.transcript.messages.retain_mut(keep);
         self.bytes = self.transcript.messages.iter().map(weight).sum();

@@ -223,6 +223,7 @@ fn item(value: &Value) -> Option<Piece> {
 
 /// Returns a call as one line, in whichever field its name and its arguments stand.
 fn call(role: Role, call: &Value) -> Piece {
+    // OpenAI puts name and arguments into `function`, the others put them into the call.
     let call = if call["function"].is_object() { &call["function"] } else { call };
     let arguments = ["arguments", "input", "args"].into_iter().map(|key| &call[key]).find(|value| !value.is_null());
     let arguments = match arguments {

@@ -169,7 +169,7 @@ pub(crate) struct Conversation<'a> {
     pub(crate) source: &'a str,
     /// Its identity, if the log has one.
     pub(crate) id: Option<String>,
-    /// Objects that may hold its title, model and time, the most specific first.
+    /// Objects that may contain its title, model and time, the most specific first.
     pub(crate) facts: Vec<&'a Value>,
     /// What was said.
     pub(crate) messages: Vec<Message>,

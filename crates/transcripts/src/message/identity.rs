@@ -1,4 +1,4 @@
-//! Identity and dates for logs that name neither: from the file's name, its first message, or what a record holds.
+//! Identity and dates for logs that name neither: from the file's name, its first message, or what a record contains.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Time};
@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{Input, Message, MessageTime, TimeSource, hex, parse_rfc3339};
 
-/// Returns the identity of a file that holds one conversation: it survives growth at the end and a change of folder.
+/// Returns the identity of a file that contains one conversation: it survives growth at the end and a change of folder.
 pub(crate) fn of_file(stem: &str, first: &Message) -> String {
     of_parts(&[stem, &first.content_hash()])
 }
@@ -25,6 +25,7 @@ pub(crate) fn of_parts(parts: &[&str]) -> String {
 /// Returns the time in the file's name, e.g. `GMT20240101-100000`, `2024-01-01` or `2024-01-01 10.30`.
 pub(crate) fn named_time(stem: &str) -> Option<MessageTime> {
     (0..stem.len()).filter(|start| stem.is_char_boundary(*start)).find_map(|start| {
+        // A date inside a longer number is a part of an id.
         let follows_digit = stem[..start].ends_with(|c: char| c.is_ascii_digit());
         if follows_digit { None } else { zoom_stamp(&stem[start..]).or_else(|| iso_stamp(&stem[start..])) }
     })
@@ -47,6 +48,7 @@ pub(crate) fn written_time(text: &str, source: TimeSource) -> Option<MessageTime
     if let Some((at, offset)) = parse_rfc3339(&text.replacen(' ', "T", 1)) {
         return Some(MessageTime { at, offset_seconds: Some(offset), source });
     }
+    // A date without a time of day may end in `Z`, which is no RFC 3339.
     let (bare, zulu) = text.strip_suffix('Z').map_or((text, false), |bare| (bare, true));
     let civil: DateTime = bare.parse().ok()?;
     let at = Offset::UTC.to_timestamp(civil).ok()?;

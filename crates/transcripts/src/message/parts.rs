@@ -18,6 +18,7 @@ const TARGETS: &[&str] = &[
 
 /// Returns a call as one line: the tool's name and its main target, from arguments in JSON or any other text.
 pub(crate) fn call_line(tool: &str, arguments: &str) -> String {
+    // Arguments of old tools are plain text, of which the first line says most.
     let target = match serde_json::from_str::<Value>(arguments) {
         Ok(Value::Object(fields)) => TARGETS.iter().find_map(|key| fields.get(*key)).map(plain),
         Ok(_) | Err(_) => arguments.lines().find(|line| !line.trim().is_empty()).map(str::to_owned),

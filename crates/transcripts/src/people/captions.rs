@@ -102,6 +102,7 @@ fn names(cues: &[Cue<'_>]) -> HashSet<String> {
         }
     }
     let marked: usize = seen.values().map(|(count, _)| count).sum();
+    // Words before a colon are common in speech; names are more than now and then there.
     let is_usual = marked * NAMED_CUES >= cues.len();
     seen.retain(|name, (count, in_brackets)| {
         let is_name = looks_like_name(name);

@@ -161,11 +161,12 @@ fn readable(content: &str, mentions: &Value) -> String {
     REFERENCE.replace_all(content, put).into_owned()
 }
 
-/// Returns the instant that the id holds, with the offset of the exporter's clock.
+/// Returns the instant that is encoded in the id, with the offset of the exporter's clock.
 ///
 /// Where id and written time disagree, the written one is believed: not every id was made by Discord.
 fn time(message: &Value) -> Option<MessageTime> {
     let written = message["timestamp"].string();
+    // Ids count milliseconds in all but their last 22 bits.
     let id = message["id"].as_str().and_then(|id| id.parse::<i64>().ok()).filter(|id| *id > 1 << 22);
     let counted = id.and_then(|id| Timestamp::from_millisecond((id >> 22) + DISCORD_EPOCH_MS).ok());
     let logged = |at, offset_seconds| MessageTime { at, offset_seconds, source: TimeSource::Log };

@@ -59,7 +59,7 @@ impl Ingestor for GoogleMeet {
     }
 }
 
-/// Reads a line that holds nothing but a time, `00:05:00`.
+/// Reads a line that contains nothing but a time, `00:05:00`.
 fn marker(line: &str) -> Option<Duration> {
     if line.len() == 8 && line.matches(':').count() == 2 { clock(line) } else { None }
 }

@@ -50,7 +50,7 @@ impl Speech {
     }
 }
 
-/// A file that holds one meeting, with what it says about the meeting as a whole.
+/// A file that contains one meeting, with what it says about the meeting as a whole.
 pub(crate) struct Meeting {
     format: &'static str,
     stem: String,
@@ -76,6 +76,7 @@ impl Meeting {
         sink: &mut Sink<'_>,
     ) -> Result<Option<(Self, String)>, IngestError> {
         let (stem, origin) = (input.stem(), input.path.display().to_string());
+        // The time at which the file was last changed says nothing: transcripts are downloaded later.
         let start = identity::named_time(&stem);
         let Some(text) = input.into_text(MAX_RECORD_BYTES)? else {
             sink.skip(1, format!("text over the limit of {} MiB", MAX_RECORD_BYTES >> 20));

@@ -8,7 +8,7 @@ use crate::{Assembler, Folder, Head, IngestError, Ingestor, Input, Kind, Message
 
 /// Highest number that a part may have.
 const MOST_PARTS: usize = 10_000;
-/// Lists of what is attached, and what each holds.
+/// Lists of what is attached, and what each contains.
 const ATTACHED: &[(&str, &str)] = &[
     ("photos", "image"),
     ("videos", "video"),
@@ -53,7 +53,7 @@ impl Ingestor for Messenger {
         let further =
             first.map_or(0, |first| (first + 1..=MOST_PARTS).take_while(|number| part(*number).is_some()).count());
         let mut thread = Thread { origin, first: first.unwrap_or(1), draft: None };
-        // The last part holds the oldest messages.
+        // The last part contains the oldest messages.
         for number in (1..=further).rev() {
             if let Some(input) = part(thread.first + number) {
                 thread.add(input, sink)?;

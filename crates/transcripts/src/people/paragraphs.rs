@@ -98,6 +98,7 @@ impl Ingestor for Otter {
         let lines: Vec<&str> = text.lines().collect();
         let captions = captions(&lines);
         let begin = captions.first().map_or(lines.len(), |caption| caption.line);
+        // Words may quote the line, so only the last one ends the text.
         let end = lines.iter().rposition(|line| is_trailer(line)).unwrap_or(lines.len()).max(begin);
         let header = &lines[..begin];
         let title = header.iter().map(|line| line.trim()).find(|line| !line.is_empty());

@@ -2,7 +2,7 @@
 //! channel; or one such day alone.
 //!
 //! Each message stands in one transcript. A thread is a transcript, however many days lie between its answers; what a
-//! channel holds beside its threads is another, over all of its days. Ids are the log's own: the channel's, the
+//! channel contains beside its threads is another, over all of its days. Ids are the log's own: the channel's, the
 //! thread's opening `ts` behind it, and the `ts` of each message. Days are read one after the other and threads are
 //! handed over once they are known to be complete, or when much text waits, so memory does not grow with the channel.
 
@@ -81,7 +81,7 @@ fn holds_posts(folder: &Folder, day: &str) -> bool {
     folder.open(day).is_ok_and(|input| Slack.sniff(&Head::of(&input)))
 }
 
-/// Returns the files of `channel` that hold a day each, the earliest first.
+/// Returns the files of `channel` that contain a day each, the earliest first.
 fn days(folder: &Folder, channel: &str) -> Vec<String> {
     let is_day = |path: &str| {
         let name = path.rsplit('/').next().unwrap_or_default();
@@ -257,6 +257,7 @@ impl Stamp {
     fn parse(text: &str) -> Option<Self> {
         let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
         let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+        // A float would round the six digits, by which messages of one second are distinguished.
         let nanos = format!("{fraction:0<9}");
         let nanos = nanos.get(..9).filter(|_| is_digits(fraction))?.parse().ok()?;
         Some(Self { seconds: Some(seconds).filter(|seconds| is_digits(seconds))?.parse().ok()?, nanos })
@@ -274,7 +275,7 @@ struct Post {
     stamp: Stamp,
     /// The id of the message that opened its thread, if it is in one; spelled as the log does.
     thread: Option<(Stamp, String)>,
-    /// When its thread was last answered, which only the message that opened it holds.
+    /// When its thread was last answered, which only the message that opened it contains.
     last_reply: Option<Stamp>,
     /// What was said, in the order shown.
     messages: Vec<Message>,
@@ -286,7 +287,7 @@ fn is_post(value: &Value) -> bool {
     value["type"] == "message" && value["ts"].as_str().is_some_and(|ts| is_stamp(ts) && Stamp::parse(ts).is_some())
 }
 
-/// Reads one record; `None` for one that holds nothing that was said.
+/// Reads one record; `None` for one that contains nothing that was said.
 ///
 /// # Errors
 /// Why it cannot be used.
@@ -582,7 +583,7 @@ struct Channel {
 #[derive(Debug, Default)]
 struct Names {
     people: HashMap<String, Person>,
-    /// By the name of the folder that holds the channel's days.
+    /// By the name of the folder that contains the channel's days.
     channels: HashMap<String, Channel>,
 }
 

@@ -80,6 +80,7 @@ fn header(line: &str) -> Option<Line<'_>> {
     }
     let found = SAVED.captures(line)?;
     let [time, names, words] = [1, 2, 3].map(|group| found.get(group).map_or("", |group| group.as_str()));
+    // The mark of a direct message follows the name and would else belong to it.
     let public = PRIVATE.find(names).map_or(names, |mark| &names[..mark.start()]);
     let (from, to) = match public.rsplit_once(" to ").or_else(|| public.rsplit_once(" To ")) {
         Some((from, to)) => (from.trim(), Some(to.trim())),

@@ -15,7 +15,7 @@ use crate::{IngestError, Input, MAX_RECORD_BYTES, Sink, json};
 pub(crate) const MAGIC: &str = "SQLite format 3\0";
 /// Length of the head of a write-ahead log.
 const LOG_HEAD_BYTES: u64 = 32;
-/// How often database and log are copied before their owner is held to write without pause.
+/// How often database and log are copied before their owner is taken to write without pause.
 const COPY_ATTEMPTS: usize = 5;
 
 /// A database that is only read.

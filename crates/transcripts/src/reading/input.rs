@@ -135,7 +135,7 @@ impl Input {
         start(name.into(), Box::new(Cursor::new(bytes)), None, None)
     }
 
-    /// Opens the file called `name` in the same directory or archive, e.g. one that holds the title; `None` if there
+    /// Opens the file called `name` in the same directory or archive, e.g. one that contains the title; `None` if there
     /// is none.
     pub(crate) fn sibling(&self, name: &str) -> Option<Self> {
         match &self.inside {
@@ -164,7 +164,7 @@ impl Input {
         }
     }
 
-    /// Returns the names of all files in the folder called `name` beside this file, e.g. one that holds newer logs.
+    /// Returns the names of all files in the folder called `name` beside this file, e.g. one that contains newer logs.
     pub(crate) fn names_beside(&self, name: &str) -> Vec<String> {
         let Some((folder, parent)) = self.place() else { return Vec::new() };
         if !self.is_in_archive() {
@@ -383,7 +383,7 @@ impl Archive {
     /// Reads the list of entries of the zip file at `path`.
     ///
     /// # Errors
-    /// [`IngestError::Read`] if it is damaged or holds too many entries.
+    /// [`IngestError::Read`] if it is damaged or contains too many entries.
     pub(crate) fn open(path: &Path) -> Result<Self, IngestError> {
         let failed = |source| IngestError::Read { path: path.to_owned(), source };
         let file = File::open(path).map_err(failed)?;
@@ -395,6 +395,7 @@ impl Archive {
         let entries = (0..zip.len()).map(|index| entry(&mut zip, index)).collect::<Result<Vec<_>, _>>();
         let mut entries: Vec<_> =
             entries.map_err(|error| failed(io::Error::other(error)))?.into_iter().flatten().collect();
+        // Packing a folder puts its name before every entry, and unpacked logs are named without it.
         strip_common_folder(&mut entries);
         entries.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(Self { path: path.to_owned(), entries })
@@ -419,6 +420,7 @@ impl Archive {
         if entry.size > RATIO_FREE_BYTES && entry.size / entry.packed.max(1) > MAX_RATIO {
             return Err(io::Error::other("the entry would unpack to far more than a log can hold"));
         }
+        // Each entry gets a handle of its own, so that several can be read side by side.
         let mut file = File::open(&self.path)?;
         file.seek(SeekFrom::Start(entry.start))?;
         let packed = BufReader::new(file.take(entry.packed));

@@ -208,7 +208,7 @@ impl Records {
 
 // The JSON values of a log that may be JSONL, an array or a single document, one at a time.
 
-/// How a file holds its records.
+/// How records are laid out in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layout {
     /// One on each line.
@@ -220,7 +220,7 @@ pub(crate) enum Layout {
 }
 
 impl Layout {
-    /// Returns how the file that begins with `head` holds its records.
+    /// Returns how records are laid out in the file that begins with `head`.
     pub(crate) fn of(head: &Head<'_>) -> Self {
         if !head.lines.is_empty() {
             Self::Lines
@@ -236,15 +236,15 @@ impl Layout {
 pub(crate) struct Object {
     /// 1-based line, or element of the array.
     pub(crate) number: usize,
-    /// The path, with the number behind it where the file holds several.
+    /// The path, with the number behind it where the file contains several.
     pub(crate) origin: String,
-    /// What it holds.
+    /// What it contains.
     pub(crate) value: Value,
 }
 
 /// Reads the records of a file in whichever layout it has, holding one at a time.
 pub(crate) struct Objects {
-    /// How the file holds them.
+    /// How they are laid out in the file.
     pub(crate) layout: Layout,
     path: String,
     records: Records,
@@ -636,7 +636,7 @@ mod tests {
         assert_eq!(seen, [(1, r#"{"a":1}"#.to_owned(), true), (2, r#"{"a":"#.to_owned(), false)]);
     }
 
-    /// Returns what each object holds: its elements, and its other fields.
+    /// Returns what each object contains: its elements, and its other fields.
     fn objects(paths: &[&'static str], text: &str) -> Vec<(Vec<String>, String)> {
         let mut records = Records::elements_of(Input::from_text("x", text), paths);
         let mut ignore = |_| {};

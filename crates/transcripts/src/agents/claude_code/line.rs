@@ -89,7 +89,7 @@ impl Line {
         blocks.filter_map(words).find_map(typed_command)
     }
 
-    /// Whether it should hold a message and holds none that can be read.
+    /// Whether it should contain a message and contains none that can be read.
     pub(super) fn is_broken(&self) -> bool {
         matches!(self.kind.string(), "user" | "assistant") && !self.message.is_object()
     }

@@ -311,6 +311,7 @@ struct Heads {
 fn logs_that_begin_with(uuid: &str, folder: &Path) -> Vec<PathBuf> {
     let changed_at = folder.metadata().and_then(|data| data.modified()).ok();
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    // Folders with thousands of logs are common, and each log asks for all first lines.
     let is_good =
         |heads: &Heads| heads.folder == folder && heads.changed_at == changed_at && heads.found_at.elapsed() < GOOD_FOR;
     if !last.as_ref().is_some_and(is_good) {
@@ -461,6 +462,7 @@ impl Session {
     /// Whether the same words were said at the same instant: compaction writes old lines again under new ids.
     fn is_replay(&mut self, message: &Message, time: Option<MessageTime>) -> bool {
         let stamp = time.filter(|time| time.source == TimeSource::Log && message.kind == Kind::Prose);
+        // Time and role belong to the key: people say the same short words more than once.
         let key = stamp.map(|time| hash(format!("{} {:?} {}", time.at, message.role, message.text)));
         key.is_some_and(|key| !self.said.insert(key))
     }
@@ -505,6 +507,7 @@ impl Session {
         drop(places);
         self.name(summaries);
         self.draft.hand_over(sink);
+        // Ids that were seen stay, since a later line may still repeat one of them.
         self.nodes.clear();
         self.void.clear();
         self.queued.clear();

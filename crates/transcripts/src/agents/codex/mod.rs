@@ -67,7 +67,7 @@ impl Ingestor for Codex {
     }
 }
 
-/// What a file holds.
+/// What a file contains.
 enum Shape {
     Lines,
     Document,
@@ -160,6 +160,7 @@ struct Thread {
 impl Thread {
     fn new(input: &Input) -> Self {
         let stem = input.stem();
+        // A compressed rollout keeps its first ending when the second is taken off.
         let stem = stem.strip_suffix(".jsonl").unwrap_or(&stem);
         Self {
             turns: Turns::new(Assembler::new(NAME, stem, input.path.display().to_string())),
@@ -454,6 +455,7 @@ impl Turns {
     fn release(&mut self, sink: &mut Sink<'_>) {
         let mut held = self.held.drain(..);
         let has_events = self.has_events;
+        // Which words were typed is known only here, once an event has come or not.
         self.draft.retain(|message| {
             let held = held.next().expect("each message held is known");
             if has_events && held.role == Role::User && held.kind == Kind::Prose && held.voice == Voice::Item {

@@ -70,6 +70,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Mail, String> {
     if let Some(subject) = subject.filter(|_| stretches.is_empty() && files.is_empty()) {
         stretches.push((Stretch::Own, subject.to_owned()));
     }
+    // Some programs write only the mail that is answered, others the whole thread.
     let mut ancestors = ids(parsed.references());
     let answered = ids(parsed.in_reply_to());
     ancestors.extend(answered.into_iter().filter(|id| !ancestors.contains(id)).collect::<Vec<_>>());
@@ -234,7 +235,7 @@ pub(crate) enum Stretch {
     Own,
     /// Words of others that the author answers between the lines; they give the answers their sense.
     Quoted,
-    /// Words of others behind the author's: the mail that is answered, which the thread holds anyway.
+    /// Words of others behind the author's: the mail that is answered, which the thread contains anyway.
     Trailing,
     /// A mail of others that the author passes on.
     Forwarded,

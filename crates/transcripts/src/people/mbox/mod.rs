@@ -6,7 +6,7 @@
 //! order of time. A mail that stands alone in a file is a transcript by itself.
 //!
 //! What a mail quotes is context where it gives the answer its sense: between the lines, passed on, or above the first
-//! mail of a thread. The mail that an answer repeats at its end is left out, since the thread holds it, and so are
+//! mail of a thread. The mail that an answer repeats at its end is left out, since the thread contains it, and so are
 //! signatures, the footers of lists, and second copies of a mail. Spam, drafts and what was thrown away are skipped.
 
 pub(crate) mod html;
@@ -229,7 +229,7 @@ fn unquoted(line: &[u8]) -> &[u8] {
 
 // Which mails belong together, and their text until all of them have been seen.
 
-/// Collects mails by thread. In memory it holds some hundred bytes for each mail, whatever its size.
+/// Collects mails by thread. In memory it keeps some hundred bytes for each mail, whatever its size.
 struct Threads {
     spool: SpooledTempFile,
     end: u64,

@@ -1,6 +1,6 @@
 //! WhatsApp chats exported as text: `_chat.txt` of iOS and `WhatsApp Chat with X.txt` of Android, alone or in their zip.
 //!
-//! A chat is one transcript, however many years it spans: an export always holds it from its start on, so message ids
+//! A chat is one transcript, however many years it spans: an export always contains it from its start on, so message ids
 //! by position stay true as it grows, and long chats are cut into parts and windows further on. Its identity is the
 //! chat's name and first message.
 
@@ -128,6 +128,7 @@ fn file_name(input: &Input) -> Option<String> {
     let stem = input.stem();
     let archive = || input.path.parent()?.file_stem().map(|name| name.to_string_lossy().into_owned());
     let name = if stem == "_chat" { archive().filter(|_| input.is_in_archive())? } else { stem };
+    // Standard input has no name.
     let name = Some(name).filter(|name| name != "-")?;
     Some(bare_name(&name))
 }
@@ -259,6 +260,7 @@ fn stamp(found: &regex::Captures<'_>) -> Option<Stamp> {
     let half = text("half").or(text("word")).unwrap_or_default();
     let hour = hour(number("h")?, half)?;
     let (minute, second) = (number("m")?, number("s")?);
+    // iOS writes brackets, Android a dash, and some languages neither.
     let tail = text("tail").unwrap_or_default().trim();
     let shape = Shape {
         is_bracketed,

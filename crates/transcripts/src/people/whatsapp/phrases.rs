@@ -49,7 +49,7 @@ const OMITTED: &[(&str, &str)] = &[
     ),
 ];
 
-/// Stands behind the name of a file that the export holds, in brackets.
+/// Stands behind the name of a file that the export contains, in brackets.
 const ATTACHED: &str = "\
     file attached|datei angehängt|archivo adjunto|fichier joint|file allegato|arquivo anexado|ficheiro anexado|\
     bestand bijgevoegd|tiedosto liitetty|bifogad fil|załączono plik|файл добавлен|dosya ekli|文件附件|附件|檔案已附加|\
