@@ -118,7 +118,7 @@ pub(super) fn subject_word(namespace: &Namespace, subject: &str) -> Option<Name>
 }
 
 /// What a text is cut into, in its order.
-pub(super) enum Cut<'t> {
+pub(in crate::store) enum Cut<'t> {
     /// The root of a word.
     Word(Cow<'t, str>),
     /// The root of one that stands in every sentence.
@@ -183,7 +183,7 @@ impl<'p> Filed<'p> {
 /// A word of the index, whatever its letters: twelve hex digits. Two words that meet by chance only bring a claim up that
 /// shares less than it seems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Name(u64);
+pub(in crate::store) struct Name(u64);
 
 impl Name {
     const fn of(hash: u64) -> Self {
