@@ -10,55 +10,30 @@ use sha2::{Digest as _, Sha256};
 
 use transcripts::hex;
 
-/// A prompt, by its path below `prompts/`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Prompt {
+use crate::memory::string_enum;
+
+string_enum!(
+    /// A prompt, spelled as its path below `prompts/`.
+    Prompt, "a prompt", "a file below prompts/", {
     /// What extraction is.
-    ExtractSystem,
+    ExtractSystem = "extract/system.md",
     /// What is extracted from.
-    ExtractUser,
+    ExtractUser = "extract/user.md",
     /// What corrects an answer of extraction.
-    ExtractRepair,
+    ExtractRepair = "extract/repair.md",
     /// What asks for the rest of a cut answer.
-    ExtractContinue,
+    ExtractContinue = "extract/continue.md",
     /// What consolidation is.
-    ConsolidateSystem,
-    /// Which memories are held against each other.
-    ConsolidateUser,
+    ConsolidateSystem = "consolidate/system.md",
+    /// Which memories are compared with each other.
+    ConsolidateUser = "consolidate/user.md",
     /// What reflection is.
-    ReflectSystem,
+    ReflectSystem = "consolidate/reflect.system.md",
     /// Which episodes are reflected on.
-    ReflectUser,
-}
+    ReflectUser = "consolidate/reflect.user.md",
+});
 
 impl Prompt {
-    /// Every prompt.
-    pub const ALL: [Self; 8] = [
-        Self::ExtractSystem,
-        Self::ExtractUser,
-        Self::ExtractRepair,
-        Self::ExtractContinue,
-        Self::ConsolidateSystem,
-        Self::ConsolidateUser,
-        Self::ReflectSystem,
-        Self::ReflectUser,
-    ];
-
-    /// Returns its path below the folder of prompts.
-    #[must_use]
-    pub const fn path(self) -> &'static str {
-        match self {
-            Self::ExtractSystem => "extract/system.md",
-            Self::ExtractUser => "extract/user.md",
-            Self::ExtractRepair => "extract/repair.md",
-            Self::ExtractContinue => "extract/continue.md",
-            Self::ConsolidateSystem => "consolidate/system.md",
-            Self::ConsolidateUser => "consolidate/user.md",
-            Self::ReflectSystem => "consolidate/reflect.system.md",
-            Self::ReflectUser => "consolidate/reflect.user.md",
-        }
-    }
-
     /// Returns the program's own text.
     const fn own(self) -> &'static str {
         match self {
@@ -124,6 +99,7 @@ impl Prompt {
             Ok(template) => template,
             Err(error) => return Some(format!("it is no template: {error}")),
         };
+        // A misspelt variable renders as nothing, so it is looked for before any request is made.
         let used = template.undeclared_variables(false);
         let known = |name: &&String| sample.get_attr(name).is_ok_and(|value| !value.is_undefined());
         if let Some(unknown) = used.iter().find(|name| !known(name) && name.as_str() != "loop") {
@@ -178,8 +154,8 @@ pub fn read(folder: &Path) -> Result<BTreeMap<Prompt, String>, PromptError> {
         for entry in fs::read_dir(folder.join(part)).into_iter().flatten().flatten() {
             let (path, name) = (entry.path(), format!("{part}/{}", entry.file_name().to_string_lossy()));
             let is_markdown = path.extension().is_some_and(|ending| ending == "md");
-            if is_markdown && !Prompt::ALL.iter().any(|prompt| prompt.path() == name) {
-                let names: Vec<&str> = Prompt::ALL.iter().map(|prompt| prompt.path()).collect();
+            if is_markdown && !Prompt::ALL.iter().any(|prompt| prompt.as_str() == name) {
+                let names: Vec<&str> = Prompt::ALL.iter().map(|prompt| prompt.as_str()).collect();
                 return Err(PromptError::Wrong {
                     path,
                     reason: format!("no prompt has this name; there are {}", names.join(", ")),
@@ -188,8 +164,8 @@ pub fn read(folder: &Path) -> Result<BTreeMap<Prompt, String>, PromptError> {
         }
     }
     let mut found = BTreeMap::new();
-    for prompt in Prompt::ALL {
-        let path = folder.join(prompt.path());
+    for &prompt in Prompt::ALL {
+        let path = folder.join(prompt.as_str());
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
@@ -215,8 +191,8 @@ pub fn use_folder(folder: &Path) -> Result<(), PromptError> {
 #[must_use]
 pub fn hash() -> String {
     let mut hasher = Sha256::new();
-    for prompt in Prompt::ALL {
-        for part in [prompt.path(), prompt.text()] {
+    for &prompt in Prompt::ALL {
+        for part in [prompt.as_str(), prompt.text()] {
             hasher.update((part.len() as u64).to_le_bytes());
             hasher.update(part);
         }
@@ -228,7 +204,7 @@ pub fn hash() -> String {
 mod tests {
     use super::*;
 
-    fn told(file: &str, text: &str) -> Result<BTreeMap<Prompt, String>, String> {
+    fn read_one(file: &str, text: &str) -> Result<BTreeMap<Prompt, String>, String> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -238,8 +214,8 @@ mod tests {
 
     #[test]
     fn the_prompts_of_the_program_are_versions_of_themselves() {
-        for prompt in Prompt::ALL {
-            assert_eq!(prompt.fault(prompt.own()), None, "{}", prompt.path());
+        for &prompt in Prompt::ALL {
+            assert_eq!(prompt.fault(prompt.own()), None, "{}", prompt.as_str());
         }
         let here = read(Path::new("prompts")).unwrap();
         assert!(Prompt::ALL.iter().all(|prompt| here[prompt] == prompt.own()));
@@ -265,10 +241,10 @@ mod tests {
             ("extract/system.md", "{{ categories | shout }}", "extract/system.md: it cannot be filled: unknown filter"),
         ];
         for (file, text, expected) in table {
-            let error = told(file, text).unwrap_err();
+            let error = read_one(file, text).unwrap_err();
             assert!(error.starts_with(expected), "{error}");
         }
-        let good = told("consolidate/system.md", "{{ sent as it is }").unwrap();
+        let good = read_one("consolidate/system.md", "{{ sent as it is }").unwrap();
         assert_eq!(good.keys().copied().collect::<Vec<_>>(), [Prompt::ConsolidateSystem]);
         assert!(told("readme.txt", "x").unwrap_err().starts_with("no prompt is in"));
     }

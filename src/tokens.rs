@@ -33,6 +33,7 @@ const BYTES_PER_TOKEN: usize = 16;
 /// The time taken depends on `limit`, not on the length of `text`.
 #[must_use]
 pub fn head(text: &str, limit: usize) -> &str {
+    // Encoding takes time in proportion to its input, which may be megabytes.
     let near = &text[..text.floor_char_boundary(limit.saturating_mul(BYTES_PER_TOKEN))];
     let end = encoding().encode_ordinary(near).get(..limit).map_or(near.len(), bytes_of);
     &text[..text.floor_char_boundary(end)]
@@ -52,7 +53,7 @@ pub fn tail(text: &str, limit: usize) -> &str {
 ///
 /// Two thirds of what is kept is the beginning. For a text that is far over the limit, `n` is estimated.
 #[must_use]
-pub fn clip_middle(text: &str, limit: usize) -> Cow<'_, str> {
+pub(crate) fn clip_middle(text: &str, limit: usize) -> Cow<'_, str> {
     let (kept_first, kept_last) = (limit - limit / 3, limit / 3);
     let (total, first, last) = if text.len() > limit.saturating_mul(4 * BYTES_PER_TOKEN) {
         (text.len() / 4, head(text, kept_first), tail(text, kept_last))

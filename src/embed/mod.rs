@@ -275,7 +275,7 @@ impl Embedder {
         })?;
         // Some servers report no usage.
         let tokens = if embedded.tokens == 0 { counted() } else { embedded.tokens };
-        reservation.settle(tokens, 0);
+        reservation.pay(tokens, 0);
         Ok((self.checked(embedded.vectors).map_err(Failed::Whole)?, tokens))
     }
 

@@ -1,4 +1,4 @@
-//! Batches of the provider: the calls, the batches as the server describes them, and the files of replies.
+//! The batch API of a provider: its calls, the batches as the server describes them, and the files of replies.
 
 use std::time::Duration;
 
@@ -14,9 +14,9 @@ use super::wire::Dialect;
 use super::{Client, LlmError, Reply, Request, endpoint, fault, wire};
 
 /// Most requests of one batch.
-pub const MAX_REQUESTS: usize = 50_000;
+pub(crate) const MAX_REQUESTS: usize = 50_000;
 /// Longest file of one batch, in bytes.
-pub const MAX_BYTES: usize = 200_000_000;
+pub(crate) const MAX_BYTES: usize = 200_000_000;
 
 /// Where the requests of a batch would go if each were sent alone.
 const ENDPOINT: &str = "/v1/chat/completions";
@@ -26,7 +26,7 @@ impl Client {
     ///
     /// It asks in the form that the server is known to take by now, for a batch has no second try that is quick.
     #[must_use]
-    pub fn batch_line(&self, key: &str, request: &Request) -> String {
+    pub(crate) fn batch_line(&self, key: &str, request: &Request) -> String {
         let body = wire::body(request, &self.settings.model, &self.dialect());
         let line = serde_json::json!({"custom_id": key, "method": "POST", "url": ENDPOINT, "body": body});
         format!("{line}\n")
@@ -94,9 +94,12 @@ impl Client {
                 Ok(body) => return Ok(body),
                 Err(fault) => fault,
             };
+            // Servers without batches answer in one of these ways; the general advice for 404 would blame the base URL.
             if let Fault::Status { status: 404 | 405 | 501, .. } = fault {
                 return Err(self.permanent(self.endpoint().clean(&fault.to_string()), call.if_missing));
             }
+            // A lost answer to a submission may hide a batch that was taken and is paid for; only the list of batches shows it.
+            // Busy servers and those that cannot be reached have not taken it.
             let surely_not_taken =
                 matches!(fault, Fault::Unreachable(_) | Fault::Status { status: 429, .. }) || call.may_repeat;
             let wait = match fault.verdict() {
@@ -130,6 +133,7 @@ impl Client {
             Body::Json(body) => builder.json(body),
             Body::File { name, content } => {
                 let part = Part::bytes(content.to_vec()).file_name((*name).to_owned());
+                // OpenAI rejects a file whose name or type does not say that it holds lines of JSON.
                 let part = part.mime_str("application/jsonl").map_err(|error| Fault::Unsendable(error.to_string()))?;
                 builder.multipart(Form::new().text("purpose", "batch").part("file", part))
             }
@@ -154,18 +158,18 @@ const NO_SUCH_BATCH: &str = "set the key and base URL with which the batch was s
 
 /// A batch as the server describes it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-pub struct RemoteBatch {
+pub(crate) struct RemoteBatch {
     /// The server's id.
-    pub id: String,
+    pub(crate) id: String,
     /// How far it is.
     #[serde(default)]
-    pub status: BatchStatus,
+    pub(crate) status: BatchStatus,
     /// File with the answers.
     #[serde(default)]
-    pub output_file_id: Option<String>,
+    pub(crate) output_file_id: Option<String>,
     /// File with the errors.
     #[serde(default)]
-    pub error_file_id: Option<String>,
+    pub(crate) error_file_id: Option<String>,
     #[serde(default)]
     input_file_id: Option<String>,
     #[serde(default)]
@@ -181,6 +185,7 @@ impl RemoteBatch {
     }
 
     fn is_ours(&self, id: &str, input_file: &str) -> bool {
+        // Some servers drop the metadata, but all return the file that the batch was made from.
         let named = self.metadata.as_ref().and_then(|metadata| metadata[OUR_ID].as_str());
         named == Some(id) || self.input_file_id.as_deref() == Some(input_file)
     }
@@ -189,7 +194,7 @@ impl RemoteBatch {
 /// How far a batch is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum BatchStatus {
+pub(crate) enum BatchStatus {
     /// Its file is being checked.
     Validating,
     /// Its file was not taken.
@@ -213,13 +218,13 @@ pub enum BatchStatus {
 impl BatchStatus {
     /// Whether nothing more will come.
     #[must_use]
-    pub const fn is_over(self) -> bool {
+    pub(crate) const fn is_over(self) -> bool {
         matches!(self, Self::Failed | Self::Completed | Self::Expired | Self::Cancelled)
     }
 
     /// Returns the server's spelling.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Validating => "validating",
             Self::Failed => "failed",
@@ -234,9 +239,9 @@ impl BatchStatus {
 }
 
 impl Client {
-    /// Returns the server's address without credentials, which tells batches of one server from those of another.
+    /// Returns the server's address without credentials, which separates the batches of one server from those of another.
     #[must_use]
-    pub fn address(&self) -> &str {
+    pub(crate) fn address(&self) -> &str {
         &self.endpoint().shown
     }
 
@@ -244,7 +249,7 @@ impl Client {
     ///
     /// # Errors
     /// [`LlmError::Permanent`] if not.
-    pub async fn check_batches(&self) -> Result<(), LlmError> {
+    pub(crate) async fn check_batches(&self) -> Result<(), LlmError> {
         self.json(Call::get("/batches", &[("limit", "1")], NO_BATCHES)).await.map(|_| ())
     }
 
@@ -252,7 +257,7 @@ impl Client {
     ///
     /// # Errors
     /// [`LlmError`], sorted by what to do next. Nothing is asked, or paid for, before [`Self::create_batch`].
-    pub async fn upload_batch(&self, name: &str, content: &[u8]) -> Result<String, LlmError> {
+    pub(crate) async fn upload_batch(&self, name: &str, content: &[u8]) -> Result<String, LlmError> {
         let call = Call { timeout: FILE_TIMEOUT, ..Call::post("/files", Body::File { name, content }) };
         let answer = self.json(call).await?;
         let id = answer["id"].as_str().filter(|id| !id.is_empty()).map(str::to_owned);
@@ -263,10 +268,11 @@ impl Client {
     ///
     /// # Errors
     /// [`LlmError::Transient`] if the server may have taken it all the same, see [`Self::find_batch`].
-    pub async fn create_batch(&self, id: &str, input_file: &str) -> Result<RemoteBatch, LlmError> {
+    pub(crate) async fn create_batch(&self, id: &str, input_file: &str) -> Result<RemoteBatch, LlmError> {
         let body = json!({
             "input_file_id": input_file,
             "endpoint": ENDPOINT,
+            // The only window that any vendor offers.
             "completion_window": "24h",
             "metadata": {OUR_ID: id},
         });
@@ -279,7 +285,7 @@ impl Client {
     ///
     /// # Errors
     /// [`LlmError`], sorted by what to do next.
-    pub async fn find_batch(&self, id: &str, input_file: &str) -> Result<Option<RemoteBatch>, LlmError> {
+    pub(crate) async fn find_batch(&self, id: &str, input_file: &str) -> Result<Option<RemoteBatch>, LlmError> {
         let mut last: Option<String> = None;
         for _ in 0..MAX_PAGES {
             let after = last.as_deref().map(|last| ("after", last));
@@ -287,6 +293,7 @@ impl Client {
             let mut page = self.json(Call::get("/batches", &query, NO_BATCHES)).await?;
             let listed = page["data"].take().as_array_mut().map(std::mem::take).unwrap_or_default();
             last = listed.last().and_then(|batch| batch["id"].as_str()).map(str::to_owned);
+            // An entry of a shape that we do not know is no reason to miss the others.
             let mut batches = listed.into_iter().filter_map(|batch| serde_json::from_value::<RemoteBatch>(batch).ok());
             if let Some(found) = batches.find(|batch| batch.is_ours(id, input_file)) {
                 return Ok(Some(found));
@@ -302,7 +309,7 @@ impl Client {
     ///
     /// # Errors
     /// [`LlmError`], sorted by what to do next.
-    pub async fn batch(&self, remote: &str) -> Result<RemoteBatch, LlmError> {
+    pub(crate) async fn batch(&self, remote: &str) -> Result<RemoteBatch, LlmError> {
         let answer = self.json(Call::get(&format!("/batches/{remote}"), &[], NO_SUCH_BATCH)).await?;
         self.described(answer)
     }
@@ -311,17 +318,17 @@ impl Client {
     ///
     /// # Errors
     /// [`LlmError`], sorted by what to do next.
-    pub async fn batch_file(&self, file: &str) -> Result<Vec<u8>, LlmError> {
+    pub(crate) async fn batch_file(&self, file: &str) -> Result<Vec<u8>, LlmError> {
         let path = format!("/files/{file}/content");
         self.call(Call { timeout: FILE_TIMEOUT, longest: LONGEST_FILE, ..Call::get(&path, &[], NO_SUCH_BATCH) }).await
     }
 
     /// Returns why the server did not take the file of `batch`.
     #[must_use]
-    pub fn not_taken(&self, batch: &RemoteBatch) -> LlmError {
+    pub(crate) fn not_taken(&self, batch: &RemoteBatch) -> LlmError {
         let complaint = self.endpoint().clean(batch.complaint().unwrap_or("no reason given"));
         let reason = format!("the batch {} was not taken: {complaint}", batch.id);
-        self.permanent(reason, "mend what it complains of, or run without --batch-api")
+        self.permanent(reason, "correct what it complains of, or run without --batch-api")
     }
 
     fn described(&self, answer: Value) -> Result<RemoteBatch, LlmError> {
@@ -336,9 +343,9 @@ impl Client {
 
 /// One line of a file of answers or errors.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
+pub(crate) struct Row {
     /// The name under which the request was sent.
-    pub key: String,
+    pub(crate) key: String,
     status: Option<u16>,
     body: Value,
     error: Option<String>,
@@ -346,7 +353,7 @@ pub struct Row {
 
 /// What one line brings.
 #[derive(Debug, Clone)]
-pub enum RowAnswer {
+pub(crate) enum RowAnswer {
     /// An answer.
     Reply(Reply),
     /// None, and the same question may be answered another time.
@@ -357,7 +364,7 @@ pub enum RowAnswer {
 
 /// Returns the rows that `content` holds, and how many of its lines are none.
 #[must_use]
-pub fn read_rows(content: &[u8]) -> (Vec<Row>, usize) {
+pub(crate) fn read_rows(content: &[u8]) -> (Vec<Row>, usize) {
     let lines = content.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
     let (mut rows, mut broken) = (Vec::new(), 0);
     for line in lines {
@@ -375,6 +382,7 @@ fn row(mut line: Value) -> Option<Row> {
     let status = response["status_code"].as_u64().and_then(|status| u16::try_from(status).ok());
     let error = line["error"].as_object().map(|error| {
         let text = |name: &str| error.get(name).and_then(Value::as_str);
+        // The message may quote the request, the code never does.
         text("code").or_else(|| text("message")).unwrap_or("no reason given").to_owned()
     });
     let body = match response {
@@ -386,7 +394,7 @@ fn row(mut line: Value) -> Option<Row> {
 
 /// Reads the rows of one batch, whose requests were all sent in the same form.
 #[derive(Debug)]
-pub struct RowReader<'c> {
+pub(crate) struct RowReader<'c> {
     client: &'c Client,
     dialect: Dialect,
 }
@@ -394,7 +402,7 @@ pub struct RowReader<'c> {
 impl Client {
     /// Returns a reader for the rows of one batch.
     #[must_use]
-    pub fn row_reader(&self) -> RowReader<'_> {
+    pub(crate) fn row_reader(&self) -> RowReader<'_> {
         RowReader { client: self, dialect: self.dialect() }
     }
 }
@@ -404,7 +412,7 @@ impl RowReader<'_> {
     ///
     /// Without `request`, as where another process has asked, `prompt_tokens` stands in for a count that is missing.
     #[must_use]
-    pub fn read(&self, row: &Row, request: Option<&Request>, prompt_tokens: u64) -> RowAnswer {
+    pub(crate) fn read(&self, row: &Row, request: Option<&Request>, prompt_tokens: u64) -> RowAnswer {
         let model = &self.client.settings.model;
         let fault = match (row.status, &row.error) {
             (Some(status), _) if !(200..300).contains(&status) => {
@@ -415,9 +423,11 @@ impl RowReader<'_> {
                 Ok(reply) => return RowAnswer::Reply(reply),
                 Err(fault) => fault,
             },
+            // Such a row stands for a request that the batch had no time for, which costs nothing.
             (None, Some(error)) => return RowAnswer::Again(self.client.endpoint().clean(error)),
             (None, None) => return RowAnswer::Again("the row holds no response".to_owned()),
         };
+        // All rows of a batch were sent in one form, so the first rejection teaches for all of them.
         if self.client.learn(self.dialect, &fault, request) || fault.verdict() == Verdict::Retry {
             return RowAnswer::Again(shown(&fault));
         }
@@ -428,7 +438,7 @@ impl RowReader<'_> {
     }
 }
 
-/// Returns a fault as it may be told where it is not known what a message would quote.
+/// Returns a fault as text, without a message that may quote a conversation.
 fn shown(fault: &Fault) -> String {
     match fault {
         Fault::Status { status, .. } => format!("status {status}"),
@@ -438,7 +448,7 @@ fn shown(fault: &Fault) -> String {
 
 fn silenced(fault: Fault) -> Fault {
     match fault {
-        // A request that is too long has to stay known as such; its code tells that and quotes nothing.
+        // A request that is too long has to stay known as such; its code says so and quotes nothing.
         Fault::Status { status, wait, rejection } => {
             let too_long = Fault::Status { status, wait, rejection: rejection.clone() }.verdict() == Verdict::TooLong;
             let message = if too_long { "maximum context length" } else { "(a message that may quote)" };

@@ -49,7 +49,7 @@ pub struct Budget {
     limits: Limits,
     price: Option<Price>,
     ledger: Mutex<Ledger>,
-    settled: Notify,
+    released: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -73,7 +73,7 @@ impl Budget {
                 remedy: "set its price with --price PROMPT,COMPLETION, or limit the run by --max-tokens",
             });
         }
-        Ok(Self { limits, price, ledger: Mutex::default(), settled: Notify::new() })
+        Ok(Self { limits, price, ledger: Mutex::default(), released: Notify::new() })
     }
 
     /// Returns what was spent.
@@ -84,7 +84,7 @@ impl Budget {
 
     /// Returns the dollars that were spent; `None` where the price is not known.
     #[must_use]
-    pub fn spent_cost(&self) -> Option<f64> {
+    pub(crate) fn spent_cost(&self) -> Option<f64> {
         self.price.map(|_| self.spent().cost)
     }
 
@@ -101,38 +101,43 @@ impl Budget {
     ///
     /// # Errors
     /// [`LlmError::Budget`] if the call could go over a limit even alone.
-    pub async fn reserve(&self, prompt_tokens: u64, completion_tokens: u64) -> Result<Reservation<'_>, LlmError> {
+    pub(crate) async fn reserve(
+        &self,
+        prompt_tokens: u64,
+        completion_tokens: u64,
+    ) -> Result<Reservation<'_>, LlmError> {
         let worst = amount(self.price, prompt_tokens, completion_tokens);
         loop {
             // Made before the look at the ledger, so that no change between the two is missed.
-            let settled = self.settled.notified();
+            let released = self.released.notified();
             if let Some(reservation) = self.try_reserve(worst, self.price)? {
                 return Ok(reservation);
             }
-            settled.await;
+            released.await;
         }
     }
 
-    /// Returns a reservation of the worst case of a request of a batch, or `None` if what is in flight has to be settled
+    /// Returns a reservation of the worst case of a request of a batch, or `None` if what is in flight has to end
     /// before.
     ///
     /// # Errors
     /// [`LlmError::Budget`] if the request could go over a limit even alone.
-    pub fn reserve_in_batch(&self, prompt: u64, completion: u64) -> Result<Option<Reservation<'_>>, LlmError> {
+    pub(crate) fn reserve_in_batch(&self, prompt: u64, completion: u64) -> Result<Option<Reservation<'_>>, LlmError> {
         let price = self.price.map(Price::in_batch);
         self.try_reserve(amount(price, prompt, completion), price)
     }
 
     /// Counts an answer of a batch that nothing was reserved for, because another run has submitted it.
-    pub fn charge_in_batch(&self, prompt_tokens: u64, completion_tokens: u64) {
+    pub(crate) fn charge_in_batch(&self, prompt_tokens: u64, completion_tokens: u64) {
         let used = amount(self.price.map(Price::in_batch), prompt_tokens, completion_tokens);
         let mut ledger = self.ledger();
         ledger.spent = ledger.spent.plus(used);
     }
 
-    /// Returns a reservation, or `None` if calls in flight have to be settled before.
+    /// Returns a reservation, or `None` if calls in flight have to end before.
     fn try_reserve(&self, worst: Amount, price: Option<Price>) -> Result<Option<Reservation<'_>>, LlmError> {
         let mut ledger = self.ledger();
+        // Alone over the limit, it will never fit; together with others over it, it may fit once they have cost less.
         let alone = ledger.spent.plus(worst);
         if let Some(limit) = self.exceeded(alone) {
             return Err(LlmError::Budget { limit });
@@ -143,6 +148,7 @@ impl Budget {
         }
         let id = ledger.next_id;
         ledger.next_id += 1;
+        // Identified by number: two calls may have the same worst case.
         ledger.reserved.push((id, worst));
         Ok(Some(Reservation { budget: self, id, price }))
     }
@@ -183,7 +189,7 @@ pub struct Reservation<'a> {
 
 impl Reservation<'_> {
     /// Replaces the worst case by what was really used.
-    pub fn settle(self, prompt_tokens: u64, completion_tokens: u64) {
+    pub(crate) fn pay(self, prompt_tokens: u64, completion_tokens: u64) {
         let used = amount(self.price, prompt_tokens, completion_tokens);
         let mut ledger = self.budget.ledger();
         ledger.spent = ledger.spent.plus(used);
@@ -193,7 +199,7 @@ impl Reservation<'_> {
 impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         self.budget.ledger().reserved.retain(|(id, _)| *id != self.id);
-        self.budget.settled.notify_waiters();
+        self.budget.released.notify_waiters();
     }
 }
 
@@ -221,7 +227,7 @@ impl<C: Complete> Complete for Budgeted<'_, C> {
         let reservation = self.budget.reserve(prompt_tokens, u64::from(request.max_completion_tokens)).await?;
         let (reply, cost) = self.inner.complete(request).await?;
         match cost {
-            Cost::Call => reservation.settle(reply.prompt_tokens, reply.completion_tokens),
+            Cost::Call => reservation.pay(reply.prompt_tokens, reply.completion_tokens),
             Cost::Cached => drop(reservation),
         }
         Ok((reply, cost))
@@ -327,7 +333,7 @@ impl Prices {
 
     /// Returns this table with the prices of `stronger` in place of its own.
     #[must_use]
-    pub fn overridden_by(mut self, stronger: Self) -> Self {
+    pub(crate) fn overridden_by(mut self, stronger: Self) -> Self {
         self.0.extend(stronger.0);
         self
     }
@@ -336,6 +342,7 @@ impl Prices {
     #[must_use]
     pub fn of(&self, model: &str) -> Option<Price> {
         let name = model.to_lowercase();
+        // Routers put the vendor in front, as in `openai/gpt-5-mini`.
         let bare = name.rsplit('/').next().unwrap_or_default();
         [name.as_str(), bare, without_date(bare)].iter().find_map(|name| self.0.get(*name)).copied()
     }
@@ -440,7 +447,7 @@ mod tests {
         let budget = budget(Some(1.0), Some(1_000));
         let reservation = budget.reserve(500, 500).now_or_never().unwrap().unwrap();
         assert!(budget.reserve(1, 0).now_or_never().is_none());
-        reservation.settle(100, 20);
+        reservation.pay(100, 20);
         assert_eq!(budget.spent(), Amount { cost: 0.000_3, tokens: 120 });
         assert!(budget.reserve(800, 80).now_or_never().unwrap().is_ok());
         assert!(matches!(budget.reserve(800, 81).now_or_never(), Some(Err(LlmError::Budget { .. }))));
@@ -462,7 +469,7 @@ mod tests {
         let budget = budget(Some(0.001), None);
         let reservation = budget.reserve_in_batch(100, 100).unwrap().unwrap();
         assert!(budget.reserve_in_batch(100, 100).unwrap().is_none());
-        reservation.settle(100, 20);
+        reservation.pay(100, 20);
         budget.charge_in_batch(100, 10);
         let spent = budget.spent();
         assert!((spent.cost - 0.000_25).abs() < 1e-12, "{spent:?}");

@@ -89,6 +89,7 @@ impl Complete for Replay {
             Err(error) => return Err(unusable(&path, &error)),
         };
         let recording: Recording = serde_json::from_str(&text).map_err(|error| unusable(&path, &position(&error)))?;
+        // A recording edited by hand would answer another question than the one it was recorded for.
         if wire::hash(&recording.request) != key {
             return Err(unusable(&path, &"its request was changed, so its reply may not fit; record it again"));
         }
@@ -116,13 +117,14 @@ fn position(error: &serde_json::Error) -> String {
 /// Writes a whole file or none; another process may write the same one.
 fn write(folder: &Path, path: &Path, recording: &Recording) -> io::Result<()> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
+    // Several calls of one process may write the same recording at a time.
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let draft = folder.join(format!(".{}-{number}.draft", std::process::id()));
     let mut text = serde_json::to_string_pretty(recording)?;
     text.push('\n');
     let written = write_draft(&draft, &text).and_then(|()| fs::rename(&draft, path));
     if written.is_err() {
-        // What cannot be written can often not be removed either; the first error is the one to tell.
+        // What cannot be written can often not be removed either; the first error is the one to report.
         fs::remove_file(&draft).ok();
     }
     written
@@ -130,6 +132,7 @@ fn write(folder: &Path, path: &Path, recording: &Recording) -> io::Result<()> {
 
 fn write_draft(draft: &Path, text: &str) -> io::Result<()> {
     let mut options = fs::OpenOptions::new();
+    // A link planted in the folder is not followed.
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
@@ -173,6 +176,7 @@ impl Complete for Source {
         match self {
             Self::Server(client) => client.complete(request).await,
             Self::Recorded(recorder) => recorder.complete(request).await,
+            // Only a missing recording is asked for; a damaged one is an error, or it would be overwritten.
             Self::Kept(replay, recorder) => match replay.complete(request).await {
                 Err(LlmError::NotRecorded { .. }) => recorder.complete(request).await,
                 kept => kept,

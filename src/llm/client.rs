@@ -128,6 +128,7 @@ impl Client {
     pub(super) fn learn(&self, used: Dialect, fault: &Fault, request: Option<&Request>) -> bool {
         let less = request.and_then(|request| used.with_less(fault.complaint()?, request.max_completion_tokens));
         let form = || fault.rejection().and_then(|rejection| used.without(rejection));
+        // The limit is tried first: a complaint about its size names the same field as one about its name.
         let Some(next) = less.or_else(form) else { return false };
         let mut dialect = self.dialect.lock().unwrap_or_else(PoisonError::into_inner);
         *dialect = dialect.merge(next);
@@ -191,6 +192,7 @@ fn quotes(reason: &str, asked: &str) -> bool {
 impl Complete for Client {
     async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
         let first = self.ask(request).await?;
+        // Small models answer with nothing now and then, and with something when asked once more.
         if first.finish != Finish::Stop || !first.text.trim().is_empty() {
             return Ok((first, Cost::Call));
         }
@@ -272,6 +274,7 @@ impl Pass<'_> {
     /// Halves the calls that may be in flight, down to one.
     fn narrow(&self) {
         let mut state = self.gate.state();
+        // From the calls in flight and not from the limit, which is infinite until the first overload.
         state.limit = (state.in_flight / 2).max(1);
         state.good_answers = 0;
     }
@@ -294,7 +297,7 @@ impl Drop for Pass<'_> {
     }
 }
 
-/// Where Ollama listens unless told otherwise.
+/// Where Ollama listens by default.
 const DEFAULT_HOST: &str = "127.0.0.1:11434";
 /// Longest wait for its answer; on one machine it comes at once or not at all.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -322,6 +325,7 @@ impl Tag {
     /// Whether it turns text into vectors only.
     fn only_embeds(&self) -> bool {
         let name = self.name.to_lowercase();
+        // Ollama lists embedding models with the others and fails only when one is asked to chat.
         self.details.family.contains("bert") || name.contains("embed") || name.contains("minilm")
     }
 }
@@ -334,9 +338,10 @@ impl Tag {
 ///
 /// # Errors
 /// [`LlmError::Permanent`] if `host` is no address.
-pub async fn find_ollama(host: Option<&str>, named: Option<&str>) -> Result<Option<ModelSettings>, LlmError> {
+pub(crate) async fn find_ollama(host: Option<&str>, named: Option<&str>) -> Result<Option<ModelSettings>, LlmError> {
     let settings = ModelSettings::new(format!("{}/v1", base(host.unwrap_or(DEFAULT_HOST))), "");
     let endpoint = Endpoint::new(&settings)?;
+    // `OLLAMA_HOST` may name another machine, and nobody has said that conversations may go there.
     if !endpoint.is_loopback() {
         return Ok(None);
     }

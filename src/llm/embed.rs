@@ -65,7 +65,7 @@ struct Usage {
 impl Client {
     /// Whether the server runs on this machine.
     #[must_use]
-    pub fn is_on_this_machine(&self) -> bool {
+    pub(crate) fn is_on_this_machine(&self) -> bool {
         self.endpoint().is_loopback()
     }
 
@@ -100,6 +100,7 @@ impl Client {
 
     fn failure(&self, fault: &Fault, attempts: u32, texts: &[Redacted]) -> EmbedFailure {
         let error = || self.error_about(fault, attempts, &texts.iter().map(|text| text.as_str()).collect::<Vec<_>>());
+        // Many chat servers have no embeddings at all, so the advice is another than for a chat.
         if let Fault::Status { status: 404 | 405, .. } = fault {
             return EmbedFailure::Failed(self.permanent(self.endpoint().clean(&fault.to_string()), NOT_HERE));
         }
@@ -137,6 +138,7 @@ fn read(answer: &[u8], count: usize) -> Result<Embedded, Fault> {
     }
     let mut vectors = vec![Vec::new(); count];
     for (place, entry) in answer.data.into_iter().enumerate() {
+        // Servers may answer out of order; without numbers, the order of the texts is meant.
         let slot = vectors.get_mut(entry.index.unwrap_or(place)).filter(|slot| slot.is_empty());
         *slot.ok_or_else(|| broken("numbers its vectors wrongly"))? = entry.embedding;
     }
@@ -144,6 +146,7 @@ fn read(answer: &[u8], count: usize) -> Result<Embedded, Fault> {
     if vectors.iter().any(|vector| vector.is_empty() || vector.len() != length) {
         return Err(broken("holds vectors of several lengths"));
     }
+    // One such number would make every comparison with the vector false.
     if vectors.iter().flatten().any(|number| !number.is_finite()) {
         return Err(broken("holds what is no number"));
     }
@@ -155,7 +158,7 @@ fn read(answer: &[u8], count: usize) -> Result<Embedded, Fault> {
 mod tests {
     use super::*;
 
-    fn told(answer: &str, count: usize) -> Result<(Vec<Vec<f32>>, u64), String> {
+    fn outcome(answer: &str, count: usize) -> Result<(Vec<Vec<f32>>, u64), String> {
         read(answer.as_bytes(), count).map(|found| (found.vectors, found.tokens)).map_err(|fault| fault.to_string())
     }
 
@@ -163,13 +166,13 @@ mod tests {
     fn vectors_come_in_the_order_of_their_texts() {
         let answer =
             r#"{"data":[{"index":1,"embedding":[2,0.5]},{"index":0,"embedding":[1,-1]}],"usage":{"prompt_tokens":7}}"#;
-        assert_eq!(told(answer, 2).unwrap(), (vec![vec![1.0, -1.0], vec![2.0, 0.5]], 7));
+        assert_eq!(outcome(answer, 2).unwrap(), (vec![vec![1.0, -1.0], vec![2.0, 0.5]], 7));
         let bare = r#"{"data":[{"embedding":[1]},{"embedding":[2]}],"usage":{"total_tokens":3}}"#;
-        assert_eq!(told(bare, 2).unwrap(), (vec![vec![1.0], vec![2.0]], 3));
+        assert_eq!(outcome(bare, 2).unwrap(), (vec![vec![1.0], vec![2.0]], 3));
     }
 
     #[test]
-    fn what_is_no_answer_to_the_question_is_told() {
+    fn what_is_no_answer_to_the_question_is_outcome() {
         let rows = [
             (r#"{"data":[{"embedding":[1]}]}"#, "the answer holds 1 vectors for 2 texts"),
             (
@@ -190,7 +193,7 @@ mod tests {
             ("<html>", "the answer is no whole JSON"),
         ];
         for (answer, expected) in rows {
-            assert_eq!(told(answer, 2).unwrap_err(), expected, "{answer}");
+            assert_eq!(outcome(answer, 2).unwrap_err(), expected, "{answer}");
         }
     }
 }

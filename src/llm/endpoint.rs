@@ -48,6 +48,7 @@ impl Endpoint {
             wrong("this is no http address", "set the base URL to one like http://127.0.0.1:11434/v1")
         })?;
         let query: Vec<(String, String)> = url.query_pairs().into_owned().collect();
+        // A password in the address is a secret like the key, and error messages of the transport quote the address.
         let password = url.password().map(SecretString::from);
         url.set_query(None);
         url.set_fragment(None);
@@ -150,6 +151,7 @@ fn http_url(text: &str) -> Option<Url> {
 
 fn secret_header(text: &str) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(text).ok()?;
+    // Keeps it out of the debug output of the HTTP library.
     value.set_sensitive(true);
     Some(value)
 }
@@ -164,8 +166,10 @@ pub(super) fn http_client(endpoint: &Endpoint) -> Result<reqwest::Client, LlmErr
     }
     let builder = reqwest::Client::builder()
         .user_agent(concat!("afterthought/", env!("CARGO_PKG_VERSION")))
+        // A redirect would take conversations to a server that nobody named.
         .redirect(reqwest::redirect::Policy::none())
         .connect_timeout(CONNECT_TIMEOUT);
+    // A system proxy would take requests for this machine to another one.
     let builder = if endpoint.is_loopback() { builder.no_proxy() } else { builder };
     builder.build().map_err(|error| LlmError::Permanent {
         endpoint: endpoint.shown.clone(),
@@ -208,6 +212,7 @@ pub(super) async fn fetch(http: &reqwest::Client, request: reqwest::Request, lon
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| transport(&error))? {
         body.extend_from_slice(&chunk);
+        // Checked while it arrives, since a length in the headers may be missing or wrong.
         if body.len() > longest {
             return Err(Fault::Broken("the answer is too long".to_owned()));
         }
@@ -246,13 +251,13 @@ fn root_cause(error: &reqwest::Error) -> String {
 }
 
 /// Where requests go when no base URL is set.
-pub const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
+pub(crate) const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
 
 /// The model asked at [`DEFAULT_BASE_URL`] when none is named.
 pub const DEFAULT_MODEL: &str = "gpt-5-mini";
 
 /// Sampling temperature sent by default, until a server rejects it.
-pub const DEFAULT_TEMPERATURE: f32 = 0.3;
+pub(crate) const DEFAULT_TEMPERATURE: f32 = 0.3;
 
 /// How a server is asked to answer in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -314,7 +319,7 @@ impl ModelSettings {
     ///
     /// # Errors
     /// [`LlmError::Permanent`] if another server than OpenAI's is named but no model.
-    pub fn from_env(lookup: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, LlmError> {
+    pub(crate) fn from_env(lookup: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, LlmError> {
         let value = |name| lookup(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
         let (key, base_url) = (value("OPENAI_API_KEY"), value("OPENAI_BASE_URL"));
         if key.is_none() && base_url.is_none() {

@@ -1,4 +1,4 @@
-//! Faults of a server, sorted by what to do next, and when to try again.
+//! Faults of a server by what to do next, and the waits between attempts.
 
 use std::time::Duration;
 
@@ -49,6 +49,7 @@ impl Rejection {
         if error.is_object() {
             return Some(Self::from_object(error));
         }
+        // A reply may hold `message` or `detail` as well; only one without choices is an error.
         if body.get("choices").is_some() {
             return None;
         }
@@ -101,6 +102,7 @@ impl Rejection {
             ("invalid_request", 400),
         ];
         let guessed = || by_word.iter().find(|(word, _)| text.contains(word)).map(|(_, status)| *status);
+        // Without a hint the server is taken to be at fault, so that the request is tried again.
         named.or_else(guessed).unwrap_or(502)
     }
 
@@ -180,7 +182,9 @@ fn status_verdict(status: u16, rejection: &Rejection) -> Verdict {
         413 => Verdict::TooLong,
         400 | 422 | 429 | 500 if rejection.names(TOO_LONG) => Verdict::TooLong,
         402 => Verdict::Permanent("check the account's credit"),
+        // OpenAI answers an empty account like a busy minute; no wait would help.
         429 if rejection.names(NO_QUOTA) => Verdict::Permanent("check the account's plan and billing details"),
+        // 409 and 425 come from gateways that lost a race, 520 to 524 from Cloudflare, 529 from overloaded Anthropic servers.
         408 | 409 | 425 | 429 | 500 | 502..=504 | 520..=524 | 529 => Verdict::Retry,
         401 => Verdict::Permanent("check OPENAI_API_KEY"),
         400 if rejection.names(&["api key", "api_key"]) => Verdict::Permanent("check OPENAI_API_KEY"),
@@ -239,7 +243,7 @@ pub(super) fn wait_after(fault: &Fault, planned: Option<Duration>) -> Option<Dur
 
 /// Returns how long `headers` ask to wait: `retry-after-ms`, or `retry-after` in seconds or as a date.
 ///
-/// A date is measured against the server's own clock where it tells it, else against `now`.
+/// A date is measured against the server's own clock where the answer has it, else against `now`.
 pub(super) fn asked_wait(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let number = |name: &str| text(name).and_then(|text| text.parse::<f64>().ok());

@@ -1,4 +1,4 @@
-//! Asking a model: one request type, one reply type, and errors sorted by what to do next.
+//! Requests to a model: one request type, one reply type, and errors sorted by what to do next.
 //!
 //! ```text
 //! Budgeted ─▶ Source ─┬▶ Client ─▶ retries ─▶ gate ─▶ one HTTP attempt
@@ -9,7 +9,7 @@
 //! Where money counts more than time, [`batch`] has many requests answered together. [`Client::embed`] asks for vectors.
 
 mod endpoint;
-pub mod batch;
+pub(crate) mod batch;
 mod budget;
 mod cassette;
 mod client;
@@ -19,9 +19,11 @@ mod wire;
 
 pub use budget::{Amount, Budget, Budgeted, DayLimit, Limits, Price, PriceError, Prices, Reservation};
 pub use cassette::{Recorder, Replay, Source};
-pub use client::{Client, find_ollama};
+pub use client::Client;
+pub(crate) use client::find_ollama;
 pub use embed::{EmbedFailure, Embedded};
-pub use endpoint::{DEFAULT_BASE_URL, DEFAULT_MODEL, ModelSettings, StructuredOutput};
+pub(crate) use endpoint::DEFAULT_BASE_URL;
+pub use endpoint::{DEFAULT_MODEL, ModelSettings, StructuredOutput};
 
 use std::borrow::Cow;
 
@@ -44,7 +46,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Returns its length in tokens, as close as can be told without the server's own count.
+    /// Returns its length in tokens, as close as can be estimated without the server's own count.
     #[must_use]
     pub fn prompt_tokens(&self) -> u64 {
         wire::prompt_tokens(self)
@@ -65,7 +67,8 @@ impl Request {
     /// Reads a request as it was stored; `None` if it was stored by another program. What is a secret by now does not
     /// leave the machine any more.
     #[must_use]
-    pub fn from_body(body: &Value, guard: &Guard) -> Option<Self> {
+    pub(crate) fn from_body(body: &Value, guard: &Guard) -> Option<Self> {
+        // The guard may know more secrets than on the day on which the request was rendered.
         let text = |value: &Value| Some(guard.redact(value.as_str()?.to_owned()).0);
         let role = |turn: &Value| Some(if turn["is_answer"].as_bool()? { TurnRole::Assistant } else { TurnRole::User });
         let turn = |turn: &Value| Some(Turn { role: role(turn)?, text: text(&turn["text"])? });

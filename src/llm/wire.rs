@@ -83,6 +83,7 @@ pub(super) fn reply_counted(body: &Value, model: &str, prompt_tokens: impl FnOnc
     }
     let refusal = message["refusal"].as_str().filter(|text| !text.is_empty());
     let finish = match choice["finish_reason"].as_str() {
+        // Not all servers use OpenAI's words for the end of an answer.
         Some("length" | "max_tokens") => Finish::Length,
         Some("content_filter" | "refusal") => Finish::Refusal,
         _ if refusal.is_some() => Finish::Refusal,
@@ -131,6 +132,7 @@ impl Request {
 
 /// Returns the SHA-256 of `address` with its keys sorted, in hex.
 pub(super) fn hash(address: &Value) -> String {
+    // Sorted, since the order of keys differs between versions of the JSON library and the stored hash must not.
     let mut hex = String::with_capacity(64);
     for byte in Sha256::digest(sorted(address).to_string()) {
         write!(hex, "{byte:02x}").expect("writing to a String cannot fail");
@@ -256,6 +258,7 @@ impl Dialect {
     /// Returns what is left when two calls have each learnt something.
     pub(super) fn merge(self, learnt: Self) -> Self {
         Self {
+            // Two calls may learn at the same time; each lesson only ever takes something away.
             format: self.format.max(learnt.format),
             limit: if learnt.limit_swapped { learnt.limit } else { self.limit },
             temperature: self.temperature.and(learnt.temperature),

@@ -674,7 +674,7 @@ impl BatchQueue<'_> {
             state.unclaimed += Spent { calls: 1, cached: 0, prompt_tokens, completion_tokens };
         }
         match waiting.and_then(|waiting| waiting.reservation) {
-            Some(reservation) => reservation.settle(prompt_tokens, completion_tokens),
+            Some(reservation) => reservation.pay(prompt_tokens, completion_tokens),
             None => self.budget.charge_in_batch(prompt_tokens, completion_tokens),
         }
     }

@@ -53,6 +53,7 @@ fn next_batch<C: Complete>(pipeline: &Pipeline<'_, C>) -> Result<Vec<PendingWind
         count += window.candidates.len();
         count <= BATCH
     });
+    // A window with more candidates than that is written alone.
     let fitting = fits.count().max(1);
     pending.truncate(fitting);
     Ok(pending)
@@ -77,6 +78,7 @@ async fn consolidate_batch<C: Complete>(
     tally: &RefCell<Tally<'_>>,
 ) -> Result<(), PipelineError> {
     for _ in 0..MAX_REPLANS {
+        // Planned outside the transaction, since it may ask the model; the write checks that nothing changed meanwhile.
         let (plan, spent) =
             consolidate(pipeline.store, pipeline.guard, model, incoming.clone(), Timestamp::now()).await?;
         {
@@ -145,7 +147,7 @@ impl Tally<'_> {
 
 /// What a full pass works with.
 #[derive(Debug)]
-pub struct FullPass<'a, C> {
+pub(crate) struct FullPass<'a, C> {
     /// Where the memories are.
     pub store: &'a Store,
     /// What takes secrets out.
@@ -208,7 +210,7 @@ pub struct NamespaceReport {
 ///
 /// # Errors
 /// [`PipelineError`] if the database cannot be read or written; what was written stays.
-pub async fn full_pass<C: Complete>(
+pub(crate) async fn full_pass<C: Complete>(
     pass: FullPass<'_, C>,
     arguments: &serde_json::Value,
     dry_run: bool,
@@ -304,7 +306,7 @@ const SAID_IN: &str = "import";
 
 /// A memory to be imported.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ImportedMemory {
+pub(crate) struct ImportedMemory {
     /// What it says, and where it belongs.
     pub incoming: Incoming,
     /// Its own id, where the file gives one.
@@ -332,7 +334,7 @@ pub struct ImportResult {
 ///
 /// # Errors
 /// [`PipelineError`] if the store cannot be used, or if other processes never leave it alone.
-pub async fn consolidate_imported<C: Complete>(
+pub(crate) async fn consolidate_imported<C: Complete>(
     store: &Store,
     guard: &Guard,
     model: Option<&C>,
@@ -343,6 +345,7 @@ pub async fn consolidate_imported<C: Complete>(
     for (place, arrival) in arrivals.into_iter().enumerate() {
         ordered.push((place, with_evidence(store, guard, arrival)?));
     }
+    // The newer of two contradicting memories wins by the time at which it held, so they are taken in that order.
     ordered.sort_by_key(|(place, arrival)| (held_from(arrival), *place));
     let mut outcome = ImportResult::default();
     for batch in ordered.chunks(IMPORTED_AT_ONCE) {
@@ -396,6 +399,7 @@ fn known_before(db: &Database, arrival: &ImportedMemory) -> Result<Option<Memory
     let Some(own) = evidence.first().filter(|piece| piece.transcript == SAID_IN && evidence.len() == 1) else {
         return Ok(None);
     };
+    // The same words may have been merged into a memory that was superseded since.
     let resting = db.resting_on(&arrival.incoming.namespace, own)?;
     Ok(resting.into_iter().min_by_key(|memory| memory.status != Status::Active))
 }

@@ -18,7 +18,7 @@ use crate::llm::{Complete, Cost, Finish, LlmError, Price, Reply, Request};
 use crate::store::{Database, SeenTranscript, StoreError};
 
 /// Tokens of an answer, where the ledger holds too few for an average. Models that think before they answer take more.
-pub const ASSUMED_COMPLETION_TOKENS: u64 = 1_000;
+const ASSUMED_COMPLETION_TOKENS: u64 = 1_000;
 /// Calls from which on the ledger's own average is taken.
 const MIN_CALLS: u64 = 5;
 
@@ -122,6 +122,7 @@ pub async fn estimate(
     cancel: CancellationToken,
     watch: &mut dyn FnMut(&Event<'_>),
 ) -> Result<Estimate, PipelineError> {
+    // Claims and rendered requests go to a copy, which is dropped.
     let copy = pipeline.store.copy_in_memory()?;
     let mut pipeline = Pipeline { store: &copy, ..pipeline };
     pipeline.look_up_projects()?;
@@ -329,6 +330,7 @@ impl Seen {
     /// Returns the conversations that were read from `path`, or else the one whose id stands in its name.
     fn from(&self, path: &Path) -> Vec<&SeenTranscript> {
         let text = path.to_string_lossy().into_owned();
+        // One file may hold many conversations, as `file#1` or, in an archive, `file/name`.
         let inside = |origin: &str| matches!(origin.as_bytes().get(text.len()), None | Some(b'#' | b'/' | b'\\'));
         let near = self.by_origin.range(text.clone()..).take_while(|(origin, _)| origin.starts_with(&text));
         let read: Vec<_> = near.filter(|(origin, _)| inside(origin)).flat_map(|(_, indices)| indices).collect();

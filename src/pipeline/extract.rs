@@ -136,6 +136,7 @@ fn write<C: Complete>(
         tally.under_way.remove(id);
         tally.extracted(job, extraction);
     }
+    // A model may repeat a secret in other words than those in which it was taken out.
     let candidates: Vec<_> =
         extractions.iter().map(|extraction| pipeline.guard.redact(extraction.candidates.clone()).0).collect();
     let finished = extractions.iter().zip(&candidates).zip(&claimed.ids).map(|((extraction, candidates), id)| {
@@ -147,6 +148,7 @@ fn write<C: Complete>(
     let finished: Vec<_> = finished.collect();
     let written = pipeline.store.finish_windows(&finished, &pipeline.owner, Timestamp::now())?;
     if let Some(model) = model {
+        // Only after the windows are written: forgotten before, a kill in between would pay for the replies again.
         extractions.iter().for_each(|extraction| model.forget(&extraction.useless));
     }
     // What another process took while this one stood still is finished by the other.

@@ -74,6 +74,7 @@ pub fn scan(
         let Some(stamp) = Stamp::of(&log.path) else { continue };
         let Some(changed) = stamp.changed_at() else { continue };
         let age = now.duration_since(changed);
+        // A log that still changes would be read again and again; one that is old is not this session's to read.
         let is_wanted =
             (scan.idle..scan.max_age).contains(&age) && (scan.subagents || !is_subagents(&agent, &log.path));
         if !is_wanted || !is_unread(store, &log.path, &stamp)? {
@@ -192,6 +193,7 @@ async fn go<F: Future<Output = Result<(), Fault>>>(
             held.insert(id, job);
             running.push(async move { (id, task.await) });
         }
+        // Asked last, so that a job that came up while the others ran is still taken.
         if held.is_empty() && is_over(store, shift)? {
             return Ok(worked);
         }
@@ -217,6 +219,7 @@ async fn go<F: Future<Output = Result<(), Fault>>>(
         let now = Timestamp::now();
         if now.duration_since(alive_at) >= HEARTBEAT {
             alive_at = now;
+            // While this process works, no other begins; if it dies, the lease runs out.
             store.lease(WORKER_LEASE, owner, now)?;
             for job in held.values() {
                 store.job_heartbeat(job, now)?;
@@ -268,6 +271,7 @@ pub const ENVIRONMENT_MARK: &str = "AFTERTHOUGHT_WORKER";
 pub fn start_worker(program: &Path, arguments: &[&str], folder: &Path) -> io::Result<()> {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(folder).env(ENVIRONMENT_MARK, "1");
+    // A hook waits until its standard streams are closed, and the worker outlives it.
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
@@ -287,6 +291,7 @@ pub fn start_worker(program: &Path, arguments: &[&str], folder: &Path) -> io::Re
 /// Lets other programs go first, where the system allows it.
 pub fn lower_priority() {
     #[cfg(unix)]
+    // A worker that is not allowed to be nice still works.
     rustix::process::nice(10).ok();
 }
 

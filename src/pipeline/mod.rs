@@ -37,29 +37,26 @@ use crate::memory::Namespace;
 use crate::store::{FileRead, RunId, RunStatus, Store, StoreError};
 
 pub use batch::{BatchCounts, Batching};
-pub use consolidate::{
-    FullPass, FullSummary, ImportResult, ImportedMemory, NamespaceReport, consolidate_imported, full_pass,
-};
+pub(crate) use consolidate::{FullPass, ImportedMemory, consolidate_imported, full_pass};
+pub use consolidate::{FullSummary, ImportResult, NamespaceReport};
 pub use estimate::{
-    ASSUMED_COMPLETION_TOKENS, Basis, Estimate, EstimatedWindows, Holding, RequestCounter, Survey, SurveyedFolder,
-    estimate, survey,
+    Basis, Estimate, EstimatedWindows, Holding, RequestCounter, Survey, SurveyedFolder, estimate, survey,
 };
 pub(crate) use jobs::is_unread;
 pub use jobs::{
     ENVIRONMENT_MARK, Fault, LINGER, Scan, Shift, Until, WATCH_LEASE, WORKER_LEASE, Worked, is_subagents,
     lower_priority, request_for, scan, start_worker, work_off,
 };
-pub use model::CachedModel;
-pub use projects::{Aliased, Merged, NamingError, give_folder, merge, name_project, project_at};
-pub use read::{
-    Conversations, FileMark, FileReport, LeftOut, ReadEvent, Selection, Sources, Stamp, conversations, named_project,
-    path_key,
-};
+pub(crate) use model::CachedModel;
+pub use projects::{Aliased, Merged, NamingError};
+pub(crate) use projects::{give_folder, merge, name_project, project_at};
+pub(crate) use read::ReadEvent;
+pub use read::{Conversations, FileReport, LeftOut, Selection, Sources, Stamp, conversations, named_project, path_key};
 pub use run::{Planned, plan, run};
 pub use summary::{Failure, Files, Filtered, Summary, Windows};
 
 /// Most known memories that are shown to the model with a window.
-pub const MAX_KNOWN: usize = 8;
+pub(crate) const MAX_KNOWN: usize = 8;
 
 /// What a run does, apart from where it reads and writes.
 #[derive(Debug, Clone)]
@@ -248,6 +245,7 @@ impl<'a, C: Complete> Pipeline<'a, C> {
                 finished.retain(|_, file| file.skipped_records == 0);
                 Ok(finished)
             }
+            // Finished windows stay known; opening the logs again costs time, not calls.
             Reread::All | Reread::Erased => Ok(HashMap::new()),
         }
     }
@@ -273,6 +271,7 @@ impl<'a, C: Complete> Pipeline<'a, C> {
         let noted = file.map_or(Ok(()), |file| {
             self.store.file_read(self.extractor.kind(), &self.signature, &file, Timestamp::now())
         });
+        // The run is whole without the note, so this is no failure.
         if let Err(error) = noted {
             tracing::warn!("could not note that a log is finished, so the next run opens it again: {error}");
         }
@@ -299,6 +298,7 @@ fn signature(options: &Options, guard: &Guard) -> String {
     let mut hasher = Sha256::new();
     let formats: Vec<_> = INGESTORS.iter().map(|ingestor| (ingestor.name(), ingestor.rule())).collect();
     let namespace = options.namespace.as_ref().map(ToString::to_string);
+    // Whatever of this changes, every log is opened again; finished windows are still known and cost nothing.
     let code = (env!("CARGO_PKG_VERSION"), env!("AFTERTHOUGHT_READING_CODE"), formats);
     hasher.update(format!("{code:?} {guard:?} {:?} {:?} {namespace:?}", options.window, options.sources.format));
     hex(&hasher.finalize()[..16])

@@ -25,7 +25,7 @@ const RENEW: Duration = Duration::from_secs(15);
 /// Answers from the store where it can, and stores what it had to ask for.
 ///
 /// Once the model has failed in a way that the next request would meet too, it is not asked again.
-pub struct CachedModel<'a, C> {
+pub(crate) struct CachedModel<'a, C> {
     inner: Budgeted<'a, &'a C>,
     store: &'a Store,
     guard: &'a Guard,
@@ -37,7 +37,7 @@ pub struct CachedModel<'a, C> {
 
 impl<'a, C: Complete> CachedModel<'a, C> {
     /// Puts the requests of `store` and `budget` in front of `inner`.
-    pub const fn new(inner: &'a C, store: &'a Store, guard: &'a Guard, budget: &'a Budget) -> Self {
+    pub(crate) const fn new(inner: &'a C, store: &'a Store, guard: &'a Guard, budget: &'a Budget) -> Self {
         Self {
             inner: Budgeted::new(inner, budget),
             store,
@@ -55,12 +55,12 @@ impl<'a, C: Complete> CachedModel<'a, C> {
     }
 
     /// Returns why the model is not asked any more, if so.
-    pub fn halted(&self) -> Option<LlmError> {
+    pub(crate) fn halted(&self) -> Option<LlmError> {
         self.halted.borrow().clone()
     }
 
     /// Forgets replies that were of no use, so that the requests are sent again.
-    pub fn forget(&self, keys: &[String]) {
+    pub(crate) fn forget(&self, keys: &[String]) {
         if let Err(error) = self.store.forget_replies(keys) {
             tracing::warn!("a useless reply stays in the store, so the next run will not ask again: {error}");
         }
@@ -110,7 +110,9 @@ impl<'a, C: Complete> CachedModel<'a, C> {
             }
             pause = (pause * 2).min(LOOK.1);
         }
+        // Claimed under an owner of its own: two tasks of one run must not send the same request either.
         let claim = SendingClaim { store: self.store, key, owner };
+        // Looked at after the wait for the claim, in which another task may have met the fault.
         if let Some(error) = self.halted() {
             return Err(error);
         }
@@ -153,6 +155,7 @@ impl<'a, C: Complete> CachedModel<'a, C> {
     /// Stores a reply, redacted. A reply that cannot be stored is still used, since it is paid for.
     fn keep(&self, key: &str, reply: Reply) -> Reply {
         let (text, _) = self.guard.redact(reply.text.clone());
+        // From here to the next point the reply is paid for and stored nowhere.
         point("reply.received");
         if let Err(error) = self.store.save_reply(key, &text, &reply, Timestamp::now()) {
             tracing::warn!("a reply was used but could not be kept for later runs: {error}");
@@ -230,6 +233,7 @@ impl<C: Complete> PackModel<'_, '_, C> {
             None
         });
         let earlier_key = match stored.flatten() {
+            // Paid for with other settings or another model, it still answers for these windows.
             Some(StoredRequest { key, body }) if self.model.is_paid(&key) => match body {
                 Some((request, reading)) => return (Rendered { request, reading }, key),
                 None => Some(key),

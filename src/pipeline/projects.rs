@@ -110,6 +110,7 @@ impl ProjectResolver {
                  `afterthought project merge {before} {now}`"
             ));
         }
+        // Only where a folder changed its project does the time of the conversation decide.
         let path = sighting.path.as_deref().filter(|_| placement.follows_time());
         let before = path.map(|path| lookup.store.path_history(path)).transpose()?.unwrap_or_default();
         Ok(Resolved { now: placement.namespace, before })
@@ -121,7 +122,7 @@ impl ProjectResolver {
 ///
 /// # Errors
 /// [`StoreError`] if what was found cannot be remembered.
-pub fn project_at(store: &Store, folder: &str, warn: &mut dyn FnMut(&str)) -> Result<Namespace, StoreError> {
+pub(crate) fn project_at(store: &Store, folder: &str, warn: &mut dyn FnMut(&str)) -> Result<Namespace, StoreError> {
     let transcript = Transcript { project: Some(folder.to_owned()), ..Transcript::default() };
     let mut lookup = Lookup { store, started_at: Timestamp::now(), warn };
     Ok(ProjectResolver::on_this_machine().namespaces_of(&transcript, None, &mut lookup)?.project)
@@ -138,6 +139,7 @@ impl Resolved {
 /// so that it can be undone by itself.
 fn remember(sighting: &Sighting, lookup: &mut Lookup<'_>) -> Result<Placement, StoreError> {
     let (store, now) = (lookup.store, Timestamp::now());
+    // Looked up first without a write, which most sightings do not need.
     let planned = store.placement(sighting)?;
     let Some(from) = planned.join else {
         return store.write(None, now, |w| {
@@ -248,7 +250,7 @@ fn spelled<S: serde::Serializer>(namespace: &Namespace, serializer: S) -> Result
 ///
 /// # Errors
 /// [`NamingError`], if there is no such project, or the name is another one's.
-pub fn name_project(store: &Store, what: &str, name: &str, now: Timestamp) -> Result<Aliased, NamingError> {
+pub(crate) fn name_project(store: &Store, what: &str, name: &str, now: Timestamp) -> Result<Aliased, NamingError> {
     let name = checked(name)?;
     let project = store.project(what)?;
     let namespace = store.merged_into(&project.namespace)?;
@@ -266,7 +268,7 @@ pub fn name_project(store: &Store, what: &str, name: &str, now: Timestamp) -> Re
 ///
 /// # Errors
 /// [`NamingError`], if the folder or the name cannot be a project's.
-pub fn give_folder(
+pub(crate) fn give_folder(
     store: &Store,
     machine: &Machine,
     path: &str,
@@ -301,7 +303,7 @@ pub fn give_folder(
 ///
 /// # Errors
 /// [`NamingError`], if either is unknown or they are one already.
-pub fn merge(store: &Store, from: &str, into: &str, now: Timestamp) -> Result<Merged, NamingError> {
+pub(crate) fn merge(store: &Store, from: &str, into: &str, now: Timestamp) -> Result<Merged, NamingError> {
     let namespace_of = |text: &str| store.merged_into(&store.project(text)?.namespace);
     let (first, second) = (namespace_of(from)?, namespace_of(into)?);
     if first == second {

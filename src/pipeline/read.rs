@@ -26,7 +26,7 @@ const READ_AHEAD: usize = 1;
 
 /// What the reading thread says, file by file in the order given.
 #[derive(Debug)]
-pub enum ReadEvent {
+pub(crate) enum ReadEvent {
     /// The reading of a file, a folder or an archive begins; what follows is from it.
     Begun(Option<FileMark>),
     /// It came to its end.
@@ -72,7 +72,7 @@ pub struct Sources {
 }
 
 /// The logs that earlier runs have finished, by the hash of their path.
-pub type Finished = HashMap<String, FileRead>;
+type Finished = HashMap<String, FileRead>;
 
 /// Starts reading `sources`, but for the logs in `finished` that have not changed; events arrive in order, and the
 /// channel closes at the end.
@@ -81,7 +81,7 @@ pub type Finished = HashMap<String, FileRead>;
 ///
 /// # Errors
 /// [`IngestError`] if the format is unknown or nothing is found, before anything is read.
-pub fn start(
+pub(super) fn start(
     sources: &Sources,
     selection: &Selection,
     finished: Finished,
@@ -89,6 +89,7 @@ pub fn start(
 ) -> Result<mpsc::Receiver<ReadEvent>, IngestError> {
     let forced = sources.format.as_deref().map(ingest::by_name).transpose()?;
     let mut found = ingest::discover(&sources.paths)?;
+    // A log named on the command line and found in a known folder is read once.
     let mut seen: HashSet<PathBuf> = found.iter().map(|one| true_path(&one.path)).collect();
     found.extend(sources.found.iter().filter(|one| seen.insert(true_path(&one.path))).cloned());
     let (sender, receiver) = mpsc::channel(READ_AHEAD);
@@ -130,6 +131,7 @@ impl Reader {
 
     fn read(&self, found: Found) -> Result<(), Closed> {
         let Found { path, named } = found;
+        // Taken before the reading: a log that grows meanwhile must look changed to the next run.
         let stamp = Stamp::of(&path);
         if let Some(reason) = self.leaves(&path, stamp.as_ref().and_then(Stamp::changed_at)) {
             return self.send(ReadEvent::FileLeftOut(reason));
@@ -260,7 +262,7 @@ fn passed_over(error: IngestError, path: PathBuf, named: bool) -> Result<FileRep
 
 /// A log as it was when its reading began.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileMark {
+pub(crate) struct FileMark {
     /// Hash of its path.
     pub path: String,
     /// What it was like.
@@ -295,6 +297,7 @@ impl Stamp {
         } else {
             stamp.add(Path::new(""), &data);
             let mut log = path.as_os_str().to_owned();
+            // SQLite writes new rows there first and may leave the database file as it is for hours.
             log.push("-wal");
             Path::new(&log).metadata().into_iter().for_each(|data| stamp.add(Path::new("-wal"), &data));
         }
@@ -331,7 +334,7 @@ impl Stamp {
     /// Returns the mark under which a log is noted when it is finished; `None` if another change could leave the stamp
     /// as it is.
     #[must_use]
-    pub fn mark(&self, path: &Path, now: Timestamp) -> Option<FileMark> {
+    pub(crate) fn mark(&self, path: &Path, now: Timestamp) -> Option<FileMark> {
         let changed_at = self.changed_at?;
         let is_coarse = changed_at.subsec_nanosecond() == 0;
         let is_certain = !is_coarse || now.duration_since(changed_at) > COARSE;

@@ -76,12 +76,14 @@ async fn go<C: Complete>(
         pipeline.guard.clone(),
     )?;
     let queue = model.as_ref().and_then(|model| model.queue.as_ref());
+    // Asked before anything is written, so that a server without batches leaves no trace.
     if let Some(queue) = queue {
         queue.check().await?;
     }
     let run = pipeline.store.begin_run("run", arguments, Timestamp::now())?;
     tracing::info!(run = run.id.as_str(), extractor = pipeline.extractor.label(), "a run begins");
     pipeline.owner = run.id.as_str().to_owned();
+    // Of an interrupted run, so that its requests show the same known memories when it continues.
     pipeline.started_at = run.started_at;
     let summary =
         Summary { run: Some(pipeline.owner.clone()), extractor: pipeline.extractor.label(), ..Summary::default() };

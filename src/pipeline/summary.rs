@@ -307,6 +307,7 @@ impl<'a> Tally<'a> {
 
 /// Returns why a file could not be read. One that holds memories was given to the wrong command.
 fn reason(path: &Path, error: &IngestError) -> String {
+    // Looked into again only where no reader took it, since most logs are not memories.
     let is_of_memories = matches!(error, IngestError::UnknownFormat { .. })
         && path != Path::new("-")
         && open(path).is_ok_and(|input| recognise(&Head::of(&input)).is_some());
@@ -424,6 +425,7 @@ impl FilesUnderWay {
     }
 
     fn close(&mut self, number: FileNumber) -> Option<FileRead> {
+        // A log counts as finished only with all its windows, or a killed run would lose the rest.
         let is_done = self.open.get(&number.0).is_some_and(|open| open.is_at_end && open.pending == 0);
         if is_done { self.open.remove(&number.0).map(|open| open.file) } else { None }
     }

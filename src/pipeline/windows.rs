@@ -362,6 +362,7 @@ impl<T> Packer<T> {
     }
 
     fn fill(&mut self, load: &Load<'_>, window: T) -> Vec<Vec<T>> {
+        // Kept open for a small rest, it would only delay its own request.
         if load.tokens >= self.enough() {
             return vec![vec![window]];
         }
@@ -409,6 +410,7 @@ impl<T> Packer<T> {
         pack.windows.insert(member.position, window);
         let is_full = pack.windows.len() >= member.windows;
         let closed = if is_full { self.awaited.remove(&member.request) } else { None };
+        // Its other windows may never come, such as when a log was deleted.
         let oldest = if self.awaited.len() > MAX_AWAITED { self.awaited.pop_first() } else { None };
         closed.into_iter().chain(oldest.map(|(_, pack)| pack)).map(Awaited::close).collect()
     }
@@ -429,9 +431,11 @@ const MAX_SHIFT: isize = 40;
 /// before it, or by at most [`MAX_SHIFT`] messages.
 fn still_there(messages: &[Message], finished: &[DoneWindow]) -> Vec<Range<usize>> {
     let mut found = Found { messages, ranges: Vec::new() };
+    // Windows that did not move are placed first, so that one that moved cannot take the place of another.
     let moved: Vec<&DoneWindow> = finished.iter().filter(|window| !found.take(window, 0)).collect();
     let mut shift = 0;
     for window in moved {
+        // Messages are inserted or removed at one place, so the windows after it move by the same distance.
         let near = (1..=MAX_SHIFT).flat_map(|distance| [distance, -distance]);
         if let Some(to) = std::iter::once(shift).chain(near).find(|&to| found.take(window, to)) {
             shift = to;

@@ -75,11 +75,13 @@ pub use index::ranking::{Ranked, Said, Seq};
 pub use index::search::{Hit, Likeness};
 pub use index::vectors::{Coverage, NewVector, Unembedded, VectorModel};
 pub use ledger::{
-    Batch, BatchReply, BatchRequest, Claimed, DoneWindow, EXTRACT, Enqueued, FailedCommand, FailedWindow, FileOutcome,
-    FileRead, Finished, Fired, Health, HeldJob, Job, JobEnd, JobRequest, JobStatus, KnownLine, LEASE, Leased,
-    OpenRequest, PendingWindow, RETRY_AFTER, RequestClaim, RequestId, RequestPart, Run, RunId, RunStatus,
-    SeenTranscript, Spent, Stage, Step, StoredRequest, TranscriptId, UnfinishedWindow, WindowId, WindowKey,
+    Batch, BatchReply, DoneWindow, EXTRACT, Enqueued, FailedWindow, FileOutcome, Fired, Health, HeldJob, Job, JobEnd,
+    JobRequest, JobStatus, KnownLine, Leased, Run, RunId, RunStatus, Spent, Stage, Step, TranscriptId, WindowId,
     days_before,
+};
+pub(crate) use ledger::{
+    BatchRequest, Claimed, FailedCommand, FileRead, Finished, PendingWindow, RequestClaim, RequestId, RequestPart,
+    SeenTranscript, StoredRequest, UnfinishedWindow, WindowKey,
 };
 pub use memories::brief_rows::BriefRow;
 pub use memories::filter::{Filter, Order, Within};

@@ -53,7 +53,7 @@ pub struct Batch {
 
 /// A request that is to wait in a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BatchRequest {
+pub(crate) struct BatchRequest {
     /// Hash of the request.
     pub key: String,
     /// Its length.
@@ -89,7 +89,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn batch_of(&self, key: &str) -> Result<Option<Batch>, StoreError> {
+    pub(crate) fn batch_of(&self, key: &str) -> Result<Option<Batch>, StoreError> {
         let condition = "id = (SELECT batch FROM requests WHERE key = ?1 AND state = 'asked')";
         self.query_one(&format!("{SELECT} AND {condition}"), [key], batch_from_row)
     }
@@ -98,7 +98,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn batch_requests(&self, id: &str) -> Result<Vec<BatchRequest>, StoreError> {
+    pub(crate) fn batch_requests(&self, id: &str) -> Result<Vec<BatchRequest>, StoreError> {
         self.query_all(
             "SELECT key, prompt_tokens FROM requests WHERE batch = ?1 AND state = 'asked' ORDER BY key",
             [id],
@@ -128,7 +128,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn plan_batch(
+    pub(crate) fn plan_batch(
         &self,
         batch: &Batch,
         requests: &[BatchRequest],
@@ -162,7 +162,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn batch_is(&self, batch: &Batch, now: Timestamp) -> Result<bool, StoreError> {
+    pub(crate) fn batch_is(&self, batch: &Batch, now: Timestamp) -> Result<bool, StoreError> {
         Ok(self.execute(
             "UPDATE batches SET stage = ?3, stage_at = ?4, input_file = ?5, remote_id = ?6,
              remote_status = ?7 WHERE id = ?1 AND owner = ?2 AND stage <> 'ended'",
@@ -182,7 +182,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn take_batch_over(&self, batch: &Batch, to: &str) -> Result<bool, StoreError> {
+    pub(crate) fn take_batch_over(&self, batch: &Batch, to: &str) -> Result<bool, StoreError> {
         Ok(self.execute(
             "UPDATE batches SET owner = ?3 WHERE id = ?1 AND owner = ?2 AND stage = ?4",
             params![batch.id, batch.owner, to, batch.stage.as_str()],
@@ -225,7 +225,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn drop_batch(&self, batch: &Batch) -> Result<(), StoreError> {
+    pub(crate) fn drop_batch(&self, batch: &Batch) -> Result<(), StoreError> {
         self.execute(
             "DELETE FROM batches WHERE id = ?1 AND owner = ?2 AND stage = ?3 AND remote_id IS NULL",
             [&batch.id, &batch.owner, batch.stage.as_str()],

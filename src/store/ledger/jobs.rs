@@ -15,9 +15,9 @@ use crate::store::row::{spelled, time, time_or_none, whole_milliseconds};
 use crate::store::{Database, Store, StoreError};
 
 /// How long a claim holds without a sign of life.
-pub const LEASE: SignedDuration = SignedDuration::from_mins(2);
+const LEASE: SignedDuration = SignedDuration::from_mins(2);
 /// Pauses before the second, third and fourth attempt; after the last one a job has failed.
-pub const RETRY_AFTER: [SignedDuration; 3] =
+const RETRY_AFTER: [SignedDuration; 3] =
     [SignedDuration::from_mins(5), SignedDuration::from_hours(1), SignedDuration::from_hours(6)];
 /// The kind of a job that extracts one log.
 pub const EXTRACT: &str = "extract";
@@ -166,6 +166,7 @@ impl Store {
     /// [`StoreError`] if the file cannot be written.
     pub fn claim_job(&self, now: Timestamp) -> Result<Option<HeldJob>, StoreError> {
         let now = whole_milliseconds(now);
+        // A worker killed a second ago would otherwise keep its job until the lease runs out.
         self.release_jobs_of_the_dead(now)?;
         let token = uuid::Uuid::now_v7().to_string();
         let job = self.query_one(
@@ -188,7 +189,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn job_heartbeat(&self, held: &HeldJob, now: Timestamp) -> Result<bool, StoreError> {
+    pub(crate) fn job_heartbeat(&self, held: &HeldJob, now: Timestamp) -> Result<bool, StoreError> {
         Ok(self.execute(
             "UPDATE jobs SET lease_until = ?3 WHERE id = ?1 AND owner = ?2 AND status = 'running'",
             params![held.job.id, held.token, (now + LEASE).as_millisecond()],
@@ -219,6 +220,7 @@ impl Store {
                 params![held.job.id, held.token, now_ms, why, until.as_millisecond()],
             )?,
             JobEnd::Failed(why) => {
+                // The claim has counted this attempt already.
                 let tried = usize::try_from(held.job.attempts).unwrap_or(usize::MAX).saturating_sub(1);
                 let again = RETRY_AFTER.get(tried).map(|pause| (now + *pause).as_millisecond());
                 self.execute(
@@ -262,7 +264,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn release_jobs_of_the_dead(&self, now: Timestamp) -> Result<(), StoreError> {
+    pub(crate) fn release_jobs_of_the_dead(&self, now: Timestamp) -> Result<(), StoreError> {
         let running = self.jobs_where("status = 'running' AND lease_until > ?1", now)?;
         for (job, pid) in running.into_iter().filter_map(|(job, pid)| Some((job, pid?))) {
             if !process_may_live(pid) {
@@ -315,7 +317,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn extracted_until(&self, key: &str) -> Result<Option<i64>, StoreError> {
+    pub(crate) fn extracted_until(&self, key: &str) -> Result<Option<i64>, StoreError> {
         let sql = "SELECT done_watermark FROM jobs WHERE kind = ?1 AND key = ?2";
         Ok(self.query_one(sql, (EXTRACT, key), |row| row.get(0))?.flatten())
     }
@@ -368,6 +370,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub fn lease(&self, name: &str, owner: &str, now: Timestamp) -> Result<Leased, StoreError> {
+        // Read before the statement that takes the lease, since SQL cannot look at processes.
         let dead = self.dead_holder(name)?;
         // Left by processes that ended without giving them back, under names that nobody takes again.
         self.execute("DELETE FROM leases WHERE lease_until < ?1", [(now - FORGOTTEN).as_millisecond()])?;

@@ -10,22 +10,23 @@ mod status;
 mod transcripts;
 mod windows;
 
-#[cfg(test)]
-mod tests;
-
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use batches::{Batch, BatchReply, BatchRequest, Stage};
-pub use jobs::{EXTRACT, Enqueued, HeldJob, Job, JobEnd, JobRequest, JobStatus, LEASE, Leased, RETRY_AFTER};
-pub use requests::{OpenRequest, RequestClaim, RequestId, RequestPart, StoredRequest, UnfinishedWindow};
+pub(crate) use batches::BatchRequest;
+pub use batches::{Batch, BatchReply, Stage};
+pub use jobs::{EXTRACT, Enqueued, HeldJob, Job, JobEnd, JobRequest, JobStatus, Leased};
+pub(crate) use requests::{RequestClaim, RequestId, RequestPart, StoredRequest, UnfinishedWindow};
 pub(super) use requests::{close_requests_showing, forget_requests_about};
 pub use runs::{Run, RunStatus};
-pub use sessions::{FailedCommand, Fired, Step};
+pub(crate) use sessions::FailedCommand;
+pub use sessions::{Fired, Step};
 pub use status::{Health, Spent, days_before};
-pub use transcripts::{FileOutcome, FileRead, KnownLine, SeenTranscript};
-pub use windows::{Claimed, FailedWindow, Finished, PendingWindow, WindowKey};
+pub use transcripts::{FileOutcome, KnownLine};
+pub(crate) use transcripts::{FileRead, SeenTranscript};
+pub use windows::FailedWindow;
+pub(crate) use windows::{Claimed, Finished, PendingWindow, WindowKey};
 
 /// Identity of a run: a `UUIDv7`, so that ids sort by start.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -70,3 +71,6 @@ pub struct DoneWindow {
     /// Hash of the messages.
     pub content_hash: String,
 }
+
+#[cfg(test)]
+mod tests;

@@ -27,11 +27,11 @@ const LEASE: SignedDuration = SignedDuration::from_mins(1);
 
 /// Identity of the first request about some windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RequestId(i64);
+pub(crate) struct RequestId(i64);
 
 /// A request about a part of some windows, to be stored.
 #[derive(Debug, Clone, Copy)]
-pub struct RequestPart<'a> {
+pub(crate) struct RequestPart<'a> {
     /// The first request about the windows; `None` if this is the first.
     pub root: Option<RequestId>,
     /// Names the part and the purpose; the first word is the kind of the request.
@@ -50,7 +50,7 @@ pub struct RequestPart<'a> {
 
 /// A request about a part of some windows, as it was stored.
 #[derive(Debug, Clone, PartialEq)]
-pub struct StoredRequest {
+pub(crate) struct StoredRequest {
     /// Hash under which its reply is stored.
     pub key: String,
     /// What is sent, and how to read the reply; `None` where an older program has stored only the hash.
@@ -59,7 +59,7 @@ pub struct StoredRequest {
 
 /// The first request about some windows that are not finished.
 #[derive(Debug, Clone, PartialEq)]
-pub struct OpenRequest {
+pub(crate) struct OpenRequest {
     /// How many windows it is about.
     pub windows: usize,
     /// The memories that it shows; `None` where it is not rendered yet.
@@ -70,7 +70,7 @@ pub struct OpenRequest {
 
 /// A window that was begun and is not done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnfinishedWindow {
+pub(crate) struct UnfinishedWindow {
     /// Its place in the transcript.
     pub window: DoneWindow,
     /// Messages before it that are shown as context, where a stored request shows them.
@@ -81,7 +81,7 @@ pub struct UnfinishedWindow {
 
 /// Whether a request may be sent.
 #[derive(Debug, Clone, PartialEq)]
-pub enum RequestClaim {
+pub(crate) enum RequestClaim {
     /// By the caller, until it gives no sign of life for a minute.
     Mine,
     /// It was answered.
@@ -98,7 +98,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn keep_request(&self, part: &RequestPart<'_>, now: Timestamp) -> Result<Option<RequestId>, StoreError> {
+    pub(crate) fn keep_request(&self, part: &RequestPart<'_>, now: Timestamp) -> Result<Option<RequestId>, StoreError> {
         let body = compressed(part.request);
         let kind = part.part.split(' ').next().unwrap_or_default();
         self.read(|conn| {
@@ -124,6 +124,7 @@ impl Store {
                     |row| row.get(0),
                 )
                 .optional()?;
+            // Two packs may render the same words; the first keeps the windows, and the reply is found by its key.
             let Some(id) = stored else { return Ok(part.root) };
             let root = part.root.map_or(id, |root| root.0);
             transaction.prepare_cached("UPDATE requests SET root = ?2 WHERE id = ?1")?.execute([id, root])?;
@@ -151,7 +152,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn claim_request(
+    pub(crate) fn claim_request(
         &self,
         key: &str,
         request: &Request,
@@ -168,6 +169,7 @@ impl Store {
                 )?
                 .query_row([key], |row| claim_of(row, owner, now))
                 .optional()?;
+            // Dropping the transaction gives up the lock without a write.
             if let Some(claim) = found.filter(|claim| *claim != RequestClaim::Mine) {
                 return Ok(claim);
             }
@@ -196,7 +198,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn renew_request(&self, key: &str, owner: &str, now: Timestamp) -> Result<(), StoreError> {
+    pub(crate) fn renew_request(&self, key: &str, owner: &str, now: Timestamp) -> Result<(), StoreError> {
         self.execute(
             "UPDATE requests SET lease_until = ?3 WHERE key = ?1 AND owner = ?2",
             params![key, owner, (now + LEASE).as_millisecond()],
@@ -208,7 +210,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn release_request(&self, key: &str, owner: &str) -> Result<(), StoreError> {
+    pub(crate) fn release_request(&self, key: &str, owner: &str) -> Result<(), StoreError> {
         self.execute(
             "UPDATE requests SET state = 'failed', owner = NULL, pid = NULL, lease_until = NULL,
                 body = iif(root IS NULL, NULL, body)
@@ -222,7 +224,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn save_reply(
+    pub(crate) fn save_reply(
         &self,
         key: &str,
         text: &Redacted<String>,
@@ -237,7 +239,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn forget_replies(&self, keys: &[String]) -> Result<(), StoreError> {
+    pub(crate) fn forget_replies(&self, keys: &[String]) -> Result<(), StoreError> {
         for key in keys {
             self.execute("DELETE FROM requests WHERE key = ?1 AND text IS NOT NULL AND body IS NULL", [key])?;
             self.execute(
@@ -253,7 +255,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn close_request(&self, root: RequestId) -> Result<(), StoreError> {
+    pub(crate) fn close_request(&self, root: RequestId) -> Result<(), StoreError> {
         self.read(|conn| {
             let transaction = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
             close(&transaction, root.0)?;
@@ -281,7 +283,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn stored_request(
+    pub(crate) fn stored_request(
         &self,
         root: RequestId,
         part: &str,
@@ -307,7 +309,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn unfinished_windows(
+    pub(crate) fn unfinished_windows(
         &self,
         transcript: TranscriptId,
         extractor: &str,
@@ -333,7 +335,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn open_request(&self, root: RequestId) -> Result<Option<OpenRequest>, StoreError> {
+    pub(crate) fn open_request(&self, root: RequestId) -> Result<Option<OpenRequest>, StoreError> {
         self.query_one(
             "SELECT (SELECT count(*) FROM request_windows WHERE request = ?1), known, EXISTS (
                 SELECT 1 FROM requests WHERE root = ?1 AND state = 'asked' AND batch IS NOT NULL)

@@ -56,7 +56,7 @@ impl Run {
     /// Whether a process works on it: it has not ended, its last heartbeat is less than a minute old, and where the
     /// system tells, its process is there.
     #[must_use]
-    pub fn is_alive(&self, now: Timestamp) -> bool {
+    pub(crate) fn is_alive(&self, now: Timestamp) -> bool {
         // In either direction: a clock that was wrong may have put the last heartbeat years ahead.
         let recent = now.duration_since(self.heartbeat_at).abs() < HEARTBEAT_LIMIT;
         self.status == RunStatus::Running && recent && process_may_live(self.pid)
@@ -65,6 +65,7 @@ impl Run {
 
 /// Returns `false` only where the system shows that there is no such process, or one that has ended.
 pub(super) fn process_may_live(pid: u32) -> bool {
+    // Only Linux shows other processes this way; elsewhere heartbeats and leases decide alone.
     if !Path::new("/proc/self").exists() {
         return true;
     }
@@ -115,7 +116,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn heartbeat(&self, run: &RunId, now: Timestamp) -> Result<(), StoreError> {
+    pub(crate) fn heartbeat(&self, run: &RunId, now: Timestamp) -> Result<(), StoreError> {
         self.execute("UPDATE runs SET heartbeat_at = ?2 WHERE id = ?1", params![run.as_str(), now.as_millisecond()])
             .map(drop)
     }
@@ -178,6 +179,7 @@ impl Database {
         if part == "last" {
             return self.runs(1)?.pop().ok_or_else(unknown);
         }
+        // Ids of one day begin alike, so people type the end of one.
         let condition = "length(?1) >= 4 AND (substr(id, 1, length(?1)) = ?1 OR substr(id, -length(?1)) = ?1)";
         let mut found = self.runs_where(condition, &[&part], 2)?;
         if found.len() == 1 { found.pop().ok_or_else(unknown) } else { Err(unknown()) }
@@ -187,7 +189,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn runs_of(&self, command: &str, arguments: &Value) -> Result<Vec<Run>, StoreError> {
+    pub(crate) fn runs_of(&self, command: &str, arguments: &Value) -> Result<Vec<Run>, StoreError> {
         self.runs_where("command = ?1 AND arguments = ?2", &[&command, &to_json(arguments)?], usize::MAX)
     }
 

@@ -31,7 +31,7 @@ pub struct Fired {
 
 /// A command that failed and has not succeeded since.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FailedCommand {
+pub(crate) struct FailedCommand {
     /// What the command is known by, e.g. `cargo test`.
     pub signature: String,
     /// The command.
@@ -80,7 +80,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn hook_fired(&self, agent: &str, event: &str, now: Timestamp) -> Result<(), StoreError> {
+    pub(crate) fn hook_fired(&self, agent: &str, event: &str, now: Timestamp) -> Result<(), StoreError> {
         let before = (now - NOTED_EVERY).as_millisecond();
         // Looked at first, since hooks fire many times a minute and a write would wait for other writers.
         let sql = "SELECT 1 FROM hook_fires WHERE agent = ?1 AND event = ?2 AND at > ?3";
@@ -97,7 +97,12 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn memories_shown(&self, session: &str, memories: &[MemoryId], now: Timestamp) -> Result<(), StoreError> {
+    pub(crate) fn memories_shown(
+        &self,
+        session: &str,
+        memories: &[MemoryId],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
         if memories.is_empty() {
             return Ok(());
         }
@@ -116,7 +121,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn forget_shown(&self, session: &str) -> Result<(), StoreError> {
+    pub(crate) fn forget_shown(&self, session: &str) -> Result<(), StoreError> {
         self.execute("DELETE FROM hook_told WHERE session = ?1", [session]).map(drop)
     }
 
@@ -124,7 +129,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn command_failed(
+    pub(crate) fn command_failed(
         &self,
         session: &str,
         failed: &Redacted<FailedCommand>,
@@ -144,10 +149,11 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn step_taken(&self, session: &str, step: &Redacted<Step>) -> Result<(), StoreError> {
+    pub(crate) fn step_taken(&self, session: &str, step: &Redacted<Step>) -> Result<(), StoreError> {
         let open = self.failed_commands(session)?;
         for mut failed in open {
             failed.steps.push((**step).clone());
+            // The last steps before the success are the likeliest to have fixed it.
             let first = failed.steps.len().saturating_sub(MAX_STEPS);
             self.execute(
                 "UPDATE hook_failures SET steps = ?3 WHERE session = ?1 AND signature = ?2",
@@ -161,7 +167,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn close_failure(&self, session: &str, signature: &str) -> Result<(), StoreError> {
+    pub(crate) fn close_failure(&self, session: &str, signature: &str) -> Result<(), StoreError> {
         self.execute("DELETE FROM hook_failures WHERE session = ?1 AND signature = ?2", (session, signature)).map(drop)
     }
 }
@@ -190,7 +196,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn shown_in(&self, session: &str, since: Timestamp) -> Result<HashSet<MemoryId>, StoreError> {
+    pub(crate) fn shown_in(&self, session: &str, since: Timestamp) -> Result<HashSet<MemoryId>, StoreError> {
         let shown = self.query_all(
             "SELECT memory_id FROM hook_told WHERE session = ?1 AND at >= ?2 ORDER BY 1",
             params![session, since.as_millisecond()],
@@ -203,7 +209,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn failed_commands(&self, session: &str) -> Result<Vec<FailedCommand>, StoreError> {
+    pub(crate) fn failed_commands(&self, session: &str) -> Result<Vec<FailedCommand>, StoreError> {
         self.read(|conn| {
             let mut statement = conn.prepare_cached(
                 "SELECT signature, command, error, call, steps, at FROM hook_failures WHERE session = ?1

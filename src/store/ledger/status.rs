@@ -90,6 +90,7 @@ fn latest(conn: &Connection, what: &str) -> rusqlite::Result<Option<Timestamp>> 
 }
 
 fn halted(conn: &Connection) -> rusqlite::Result<Option<String>> {
+    // Of the last run alone: a later one that was not halted has made up for it.
     let sql = "SELECT json_extract(summary, '$.halted') FROM runs WHERE command = 'run' AND summary IS NOT NULL
                ORDER BY started_at DESC, id DESC LIMIT 1";
     Ok(conn.query_row(sql, (), |row| row.get::<_, Option<String>>(0)).optional()?.flatten())
@@ -127,6 +128,7 @@ impl Database {
                  WHERE text IS NOT NULL AND answered_at >= ?1
                  UNION ALL SELECT at, model, tokens, 0 FROM vector_spending WHERE at >= ?1",
             )?;
+            // Days depend on the time zone of the person, which SQLite does not know.
             let mut rows = statement.query([begin.as_millisecond()])?;
             while let Some(row) = rows.next()? {
                 let (day, model): (_, String) = (time(row, 0)?.to_zoned(zone.clone()).date(), row.get(1)?);

@@ -16,7 +16,7 @@ use crate::store::{Database, Store, StoreError, Writer};
 
 /// A transcript that was read, as far as it can be told from a file's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SeenTranscript {
+pub(crate) struct SeenTranscript {
     /// Identity within its source.
     pub external_id: String,
     /// Where it was read.
@@ -40,7 +40,7 @@ string_enum!(
 
 /// A log that was read to its end, with all its windows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileRead {
+pub(crate) struct FileRead {
     /// Hash of its path.
     pub path: String,
     /// What it was like, so that a change shows.
@@ -70,7 +70,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn transcripts_seen(&self) -> Result<Vec<SeenTranscript>, StoreError> {
+    pub(crate) fn transcripts_seen(&self) -> Result<Vec<SeenTranscript>, StoreError> {
         self.query_all("SELECT external_id, origin, started_at, ended_at FROM transcripts ORDER BY key", (), |row| {
             Ok(SeenTranscript {
                 external_id: row.get(0)?,
@@ -86,7 +86,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn files_read(&self, extractor: &str, signature: &str) -> Result<HashMap<String, FileRead>, StoreError> {
+    pub(crate) fn files_read(&self, extractor: &str, signature: &str) -> Result<HashMap<String, FileRead>, StoreError> {
         let found = self.query_all(
             "SELECT path, stamp, outcome, transcripts, messages, windows, skipped_records FROM files
              WHERE extractor = ?1 AND signature = ?2 ORDER BY path",
@@ -101,7 +101,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn stamps_of_files(&self) -> Result<HashMap<String, HashMap<String, u64>>, StoreError> {
+    pub(crate) fn stamps_of_files(&self) -> Result<HashMap<String, HashMap<String, u64>>, StoreError> {
         let mut stamps: HashMap<String, HashMap<String, u64>> = HashMap::new();
         if self.has_table("files")? {
             let sql = "SELECT path, stamp, transcripts FROM files ORDER BY path, extractor";
@@ -118,7 +118,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn was_read(&self, key: &str, stamp: &str) -> Result<bool, StoreError> {
+    pub(crate) fn was_read(&self, key: &str, stamp: &str) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM files WHERE path = ?1 AND stamp = ?2";
         Ok(self.query_one(sql, (key, stamp), |_| Ok(()))?.is_some())
     }
@@ -129,7 +129,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn transcript_seen(
+    pub(crate) fn transcript_seen(
         &self,
         transcript: &Redacted<Transcript>,
         namespace: &Namespace,
@@ -162,7 +162,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn file_read(
+    pub(crate) fn file_read(
         &self,
         extractor: &str,
         signature: &str,
@@ -239,13 +239,14 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn set_known_context(
+    pub(crate) fn set_known_context(
         &self,
         namespace: &Namespace,
         lines: &Redacted<Vec<KnownLine>>,
     ) -> Result<usize, StoreError> {
         let before = self.known_context(namespace)?;
         let place = namespace.to_string();
+        // All old lines of a file go first, since several of `lines` may be from one file.
         for line in lines.iter() {
             self.execute("DELETE FROM known_context WHERE namespace = ?1 AND origin = ?2", (&place, &line.origin))?;
         }

@@ -18,7 +18,7 @@ use crate::store::{Database, Store, StoreError, Writer};
 
 /// What makes a window this window: the same words at the same place, read by the same kind of extractor.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WindowKey {
+pub(crate) struct WindowKey {
     /// The transcript.
     pub transcript: TranscriptId,
     /// Extractor with all that changes its answers, e.g. `llm:<model>:<prompt hash>` or `rules:1`.
@@ -33,7 +33,7 @@ pub struct WindowKey {
 
 /// Whether the window may be extracted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Claimed {
+pub(crate) enum Claimed {
     /// It is the caller's until the lease runs out.
     Yes(WindowId),
     /// It was extracted before.
@@ -47,7 +47,7 @@ pub enum Claimed {
 
 /// What came of a window.
 #[derive(Debug, Clone, Copy)]
-pub struct Finished<'a> {
+pub(crate) struct Finished<'a> {
     /// How it ended.
     pub outcome: Outcome,
     /// What is proposed.
@@ -64,7 +64,7 @@ pub struct Finished<'a> {
 
 /// A window whose candidates wait to be applied.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PendingWindow {
+pub(crate) struct PendingWindow {
     /// The window.
     pub id: WindowId,
     /// Namespace of its transcript.
@@ -123,7 +123,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn claim_windows(
+    pub(crate) fn claim_windows(
         &self,
         keys: &[WindowKey],
         owner: &str,
@@ -148,7 +148,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn finish_windows(
+    pub(crate) fn finish_windows(
         &self,
         windows: &[(WindowId, Finished<'_>)],
         owner: &str,
@@ -161,6 +161,7 @@ impl Store {
             let done =
                 windows.iter().zip(&written).filter(|((_, one), is_ours)| **is_ours && one.outcome != Outcome::Failed);
             let done: Vec<i64> = done.map(|((id, _), _)| id.0).collect();
+            // In the same transaction: a request without windows would be taken up for nothing.
             close_those_about(&transaction, &done)?;
             point("window.finish");
             transaction.commit()?;
@@ -173,7 +174,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn release_window(&self, id: WindowId, owner: &str) -> Result<(), StoreError> {
+    pub(crate) fn release_window(&self, id: WindowId, owner: &str) -> Result<(), StoreError> {
         self.execute(
             "UPDATE windows SET lease_until = 0, attempts = attempts - 1
              WHERE id = ?1 AND owner = ?2 AND status = 'claimed'",
@@ -187,7 +188,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn reopen_windows(&self, run: &RunId) -> Result<usize, StoreError> {
+    pub(crate) fn reopen_windows(&self, run: &RunId) -> Result<usize, StoreError> {
         let reopened = self.execute(
             "UPDATE windows SET applied_at = NULL, applied_run = NULL
              WHERE applied_run = ?1 AND status = 'done' AND candidates <> '[]'",
@@ -214,7 +215,7 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn mark_windows_applied(&self, windows: &[WindowId]) -> Result<usize, StoreError> {
+    pub(crate) fn mark_windows_applied(&self, windows: &[WindowId]) -> Result<usize, StoreError> {
         let mut marked = 0;
         for window in windows {
             marked += self.execute(
@@ -270,6 +271,7 @@ fn finish(
     finished: &Finished<'_>,
     now: Timestamp,
 ) -> Result<bool, StoreError> {
+    // A failed window keeps what could be used of it for the listing, and is extracted anew.
     let status = if finished.outcome == Outcome::Failed { "failed" } else { "done" };
     let nothing_to_apply = status == "done" && finished.candidates.is_empty();
     let candidates: &Vec<Candidate> = finished.candidates;
@@ -300,7 +302,11 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn finished_windows(&self, transcript: TranscriptId, extractor: &str) -> Result<Vec<DoneWindow>, StoreError> {
+    pub(crate) fn finished_windows(
+        &self,
+        transcript: TranscriptId,
+        extractor: &str,
+    ) -> Result<Vec<DoneWindow>, StoreError> {
         self.query_all(
             "SELECT start, len, content_hash FROM windows
              WHERE transcript_id = ?1 AND extractor = ?2 AND status = 'done' AND NOT (lacks = 1 AND attempts < 3)
@@ -314,7 +320,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn completions_of_windows(&self) -> Result<(u64, u64), StoreError> {
+    pub(crate) fn completions_of_windows(&self) -> Result<(u64, u64), StoreError> {
         let found = self.query_one(
             "SELECT coalesce(sum(spent ->> '$.calls'), 0), coalesce(sum(spent ->> '$.completion_tokens'), 0)
              FROM windows WHERE spent IS NOT NULL",
@@ -330,7 +336,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn pending_windows(&self, limit: usize) -> Result<Vec<PendingWindow>, StoreError> {
+    pub(crate) fn pending_windows(&self, limit: usize) -> Result<Vec<PendingWindow>, StoreError> {
         let mut windows: Vec<PendingWindow> = self.query_all(
             "SELECT w.id, t.namespace, t.key, t.started_at, w.start, w.candidates
              FROM windows w JOIN transcripts t ON t.id = w.transcript_id
