@@ -246,6 +246,6 @@ mod tests {
         }
         let good = read_one("consolidate/system.md", "{{ sent as it is }").unwrap();
         assert_eq!(good.keys().copied().collect::<Vec<_>>(), [Prompt::ConsolidateSystem]);
-        assert!(told("readme.txt", "x").unwrap_err().starts_with("no prompt is in"));
+        assert!(read_one("readme.txt", "x").unwrap_err().starts_with("no prompt is in"));
     }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::requests::OpenRequest;
 use super::*;
 use crate::extract::{Outcome, Spent};
 use crate::guard::Guard;
