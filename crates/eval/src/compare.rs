@@ -292,6 +292,7 @@ fn compared(a: &Tally, b: &Tally, results: [&Results; 2]) -> Option<SuiteCompari
         run.chain(tally.failed.iter().map(|(case, _)| case.clone())).collect()
     };
     let mut left_out: Vec<String> = named(a).into_iter().chain(named(b)).collect();
+    // A case that only one run has would shift every measure for a reason that is no change.
     left_out.retain(|case| !both.contains(case.as_str()));
     left_out.sort();
     left_out.dedup();
@@ -480,6 +481,7 @@ fn drawn(pairs: &Pairs<'_>) -> Vec<Vec<f64>> {
 fn chance(contributions: &[f64]) -> f64 {
     let seen = contributions.iter().sum::<f64>().abs();
     let size: f64 = contributions.iter().map(|one| one.abs()).sum();
+    // Up to 4,096 assignments are cheap, and their p has no random error.
     let exact = contributions.len() <= EXACT;
     let rounds = if exact { 1_u32 << contributions.len() } else { FLIPS };
     let mut random = SplitMix::new(SEED);

@@ -175,6 +175,7 @@ pub fn content_hash(path: &Path) -> Result<String, EvalError> {
     let counts = |entry: &walkdir::DirEntry| {
         let name = entry.file_name().to_string_lossy();
         let is_markdown = Path::new(&*name).extension().is_some_and(|ending| ending == "md");
+        // Recordings and notes do not change what is measured, so they must not invalidate a baseline.
         entry.depth() == 0 || !(name.starts_with('.') || name == REPLIES || is_markdown)
     };
     for entry in walkdir::WalkDir::new(path).sort_by_file_name().into_iter().filter_entry(counts) {
@@ -198,6 +199,7 @@ pub fn hash_of(parts: &[&str]) -> String {
 }
 
 fn hash_part(hasher: &mut Sha256, part: &[u8]) {
+    // The length keeps "ab" + "c" and "a" + "bc" apart.
     hasher.update((part.len() as u64).to_le_bytes());
     hasher.update(part);
 }

@@ -261,6 +261,7 @@ fn compare_suite(line: &BaselineSuite, other: &BaselineSuite, tally: &Tally) -> 
     }
     let before = line.tally();
     for case in &before.cases {
+        // Leaving a bad case out must not pass the gate.
         let is_gone = !tally.cases.iter().any(|own| own.case == case.case);
         if is_gone && !tally.failed.iter().any(|(failed, _)| *failed == case.case) {
             ruling.worse.push(format!("{} was not run", case.case));
@@ -285,6 +286,7 @@ fn compare_suite(line: &BaselineSuite, other: &BaselineSuite, tally: &Tally) -> 
 /// Returns why a suite cannot be compared.
 fn wrong(line: &BaselineSuite, other: &BaselineSuite) -> Vec<String> {
     let mut found = Vec::new();
+    // Edited cases make other figures; comparing them would blame the program.
     if line.content != other.content {
         found.push(
             "its cases are not those of the baseline; renew the baseline if they were meant to change".to_owned(),

@@ -158,6 +158,7 @@ impl Results {
         if head.form != FORM {
             return Err(wrong("it is no result file; `afterthought eval SUITE --out FILE` writes one".to_owned()));
         }
+        // Checked before the rest is parsed, since a later version may have fields that are unknown here.
         if head.version > VERSION {
             let version = head.version;
             return Err(wrong(format!(
@@ -339,6 +340,7 @@ impl Cost {
             failed_calls: self.failed_calls + other.failed_calls,
             prompt_tokens: self.prompt_tokens + other.prompt_tokens,
             completion_tokens: self.completion_tokens + other.completion_tokens,
+            // An unknown price must not look like a free call.
             money: match (self.money, other.money) {
                 (Some(one), Some(two)) => Some(one + two),
                 (one, None) if other.calls == 0 => one,

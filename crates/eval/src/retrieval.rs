@@ -400,6 +400,7 @@ pub fn score_query(
 }
 
 fn score_required(case: &RecallCase, query: &Query, found: &[FoundMemory], tokens: fn(&str) -> usize, row: &mut Row) {
+    // Recall at 1 can reach 1 only with a single answer; the share keeps queries with more comparable.
     let all = float(query.must.len());
     let is_among = |k: usize, id: &String| found.iter().take(k).any(|one| one.id == *id);
     let among = |k: usize| float(query.must.iter().filter(|id| is_among(k, id)).count());
@@ -445,6 +446,7 @@ pub fn score_brief(placed: &Placed<BriefCase>, situation: &Situation, brief: &Co
         row.yes("all held", missing.is_empty());
         missing.into_iter().for_each(|id| row.fault("missed", id, text_of(id), "the brief lacks it"));
     }
+    // The whole text is searched: a title or a heading can leak what no memory of the list contains.
     let text = normalize(&brief.text);
     let never = patterns(&situation.id, "never", &situation.never).unwrap_or_default();
     let leaked: Vec<&String> = situation.must_not.iter().filter(contains).collect();

@@ -77,6 +77,7 @@ impl Tally {
         }
         let of = |measure: &Measure| row.measures.get(&measure.name).copied().unwrap_or_default();
         let ratios: Vec<Ratio> = self.measures.iter().map(of).collect();
+        // Repetitions show the noise of the model and not of the cases; as cases of their own they would narrow the interval.
         if let Some(case) = self.cases.iter_mut().find(|case| case.case == row.case) {
             case.ratios.iter_mut().zip(ratios).for_each(|(own, more)| *own = own.plus(more));
             return;
@@ -131,6 +132,7 @@ impl Tally {
         let mut random = SplitMix::new(SEED);
         let mut values: Vec<Vec<f64>> = vec![Vec::with_capacity(DRAWS); self.measures.len()];
         for _ in 0..DRAWS {
+            // Whole cases are drawn: the memories of one conversation are not independent.
             let drawn: Vec<&CaseTally> = (0..cases.len()).map(|_| cases[random.below(cases.len())]).collect();
             values.iter_mut().zip(self.over(&drawn)).for_each(|(values, value)| values.extend(value));
         }

@@ -9,6 +9,7 @@ use crate::vocabulary::Language;
 
 /// Returns `text` as patterns see it: NFKC, lower case, plain quotes and dashes, single spaces.
 pub(crate) fn normalize(text: &str) -> String {
+    // NFKC folds full-width letters and digits, which Chinese and Japanese texts mix with ASCII.
     let plain: String = text.nfkc().flat_map(char::to_lowercase).map(plain).collect();
     on_one_line(&plain)
 }
@@ -103,6 +104,7 @@ pub(crate) fn is_written_in(text: &str, language: Language) -> bool {
         .map(str::to_lowercase)
         .collect();
     // Names and code stay in Latin letters, and one Chinese word has about two characters.
+    // A tie counts as Chinese: a memory about code may name as many commands as it has characters.
     let is_chinese = chinese > 0 && chinese >= words.len();
     if language == Language::Zh {
         return is_chinese;
@@ -158,6 +160,7 @@ fn stem(word: &str) -> String {
     let stem = cut.unwrap_or_else(|| word.to_owned());
     let stem = stem.strip_suffix('e').filter(|head| head.len() >= 3).unwrap_or(&stem);
     // "planning" leaves "plann".
+    // The rule also shortens "class" to "clas"; that is harmless, since all forms are shortened alike.
     let mut last = stem.chars().rev();
     let doubled = last.next().zip(last.next()).is_some_and(|(one, other)| one == other && one.is_ascii_alphabetic());
     if doubled && stem.len() > 3 { stem[..stem.len() - 1].to_owned() } else { stem.to_owned() }
@@ -175,6 +178,7 @@ pub(crate) fn fact_words(text: &str) -> BTreeSet<String> {
     for word in content_words(text) {
         let letters: Vec<char> = word.chars().collect();
         if letters.len() > 2 && letters.iter().any(is_unspaced) {
+            // Pairs stand in for words, so that no segmentation has to agree between fact and memory.
             words.extend(letters.windows(2).map(|pair| pair.iter().collect::<String>()));
         } else {
             words.insert(word);

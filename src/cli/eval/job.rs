@@ -128,6 +128,7 @@ fn find_recording(args: &EvalArgs) -> Option<Recording> {
     if args.says_who_answers() {
         return None;
     }
+    // Only a recording that all suites share is used: a run with two models could not be compared.
     let mut found = args.paths.iter().map(|path| recording_beside(path));
     let first = found.next()??;
     found.all(|other| other.is_some_and(|other| other == first)).then_some(first)

@@ -137,6 +137,7 @@ async fn run_questions(job: &Job<'_>, placed: &Placed<QaCase>, retriever: &Retri
         let sources = inline_sources(vec![folder.write_log(&case.id, &case.transcript)?]);
         let extraction = run_logs(&sources, &folder.database(), job.subject, job.options).await?;
         let mut store = CaseStore::around(Store::open(folder.database())?, now);
+        // A control returns memories without storing them.
         if store.store.count(&Filter::default())? == 0 {
             store.insert_predictions(&extraction.predictions)?;
         }

@@ -141,6 +141,7 @@ pub(super) async fn run_case<C: Complete>(
     options: &RunOptions<'_>,
 ) -> anyhow::Result<Extraction> {
     let folder = CaseFolder::new(options.keep.as_deref(), &case.label())?;
+    // Every log is read from a copy, so that its path and time do not depend on the machine.
     let sources = if let Some(messages) = &case.conversation {
         inline_sources(vec![folder.write_log(&case.id, messages)?])
     } else {
@@ -171,6 +172,7 @@ pub(super) async fn run_logs<C: Complete>(
     options: &RunOptions<'_>,
 ) -> anyhow::Result<Extraction> {
     let read = conversations(sources, options.guard).await?;
+    // A log that is skipped silently would show as missed memories.
     if let Some((path, error)) = read.failed.into_iter().next() {
         bail!("{}: {error}", path.display());
     }

@@ -45,6 +45,7 @@ pub fn decide_by_similarity(
         .map(|(place, other)| (cosine(&words, &other), place, other))
         .max_by(|one, other| one.0.total_cmp(&other.0));
     let Some((similarity, place, other)) = nearest else { return (Decision::Add, None, "nothing is similar") };
+    // Guards make the control a fair one: it fails by its method and not by an obvious omission.
     if similarity < ALIKE || !is_guarded(&words, &other) {
         return (Decision::Add, None, "nothing is similar");
     }

@@ -178,6 +178,7 @@ fn faults_of_event(
     if is_waiting && !should_wait {
         faults.push(StreamFault::Waiting);
     }
+    // An event that is gone by mistake is reported as lost, not also as apart from its group.
     let alive: BTreeSet<&String> = active.iter().flatten().collect();
     if let Some(wanted) = wanted.filter(|_| is_active) {
         let own: Vec<&BTreeSet<String>> = active.iter().filter(has).collect();
@@ -219,6 +220,7 @@ impl StreamOutcome {
                 if targets.contains(reached) {
                     return true;
                 }
+                // Only replacement is transitive; supporting a supporter says nothing about the first memory.
                 if relation == RelationType::Supersedes && seen.insert(*reached) {
                     open.insert(*reached);
                 }

@@ -338,6 +338,7 @@ pub(crate) fn compile(id: &str, field: &str, patterns: &[String]) -> Result<Vec<
         let regex = RegexBuilder::new(&normalize_pattern(pattern)).case_insensitive(true).multi_line(true).build();
         let regex =
             regex.map_err(|error| (place.clone(), format!("{pattern:?} is no pattern: {}", last_line(&error))))?;
+        // A stray `|` at the end is easily overlooked and would make every memory correct.
         if regex.is_match("") {
             return Err((place, format!("{pattern:?} matches everything")));
         }
@@ -449,6 +450,7 @@ pub fn discover(paths: &[PathBuf]) -> Result<Vec<DiscoveredCase>, EvalError> {
         }
     }
     let mut seen = BTreeSet::new();
+    // A folder and a folder in it may both be given; no case counts twice.
     places.retain(|place| seen.insert(place.canonicalize().unwrap_or_else(|_| place.clone())));
     let mut found = Vec::new();
     for place in places {

@@ -143,6 +143,7 @@ fn assess(patterns: &Patterns, case: &LoadedCase, predictions: &[Prediction], te
         predictions.iter().map(|prediction| first_assessment(patterns, case, prediction, texts)).collect();
     let mut found: Vec<bool> =
         (0..patterns.golds.len()).map(|gold| assessments.iter().any(|one| one.golds.contains(&gold))).collect();
+    // Duplicates are marked before parts are joined: a memory that states a part is no duplicate.
     mark_duplicates(patterns, &mut assessments);
     for (gold, is_found) in found.iter_mut().enumerate() {
         *is_found = *is_found || is_stated_together(patterns, gold, predictions, texts, &mut assessments);
@@ -170,6 +171,7 @@ fn first_assessment(
     };
     let forbidden: Vec<usize> =
         patterns.forbidden.iter().enumerate().filter(|(_, one)| one.matches(text)).map(|(at, _)| at).collect();
+    // A forbidden memory finds nothing: otherwise a leaked secret could raise recall.
     let golds = if forbidden.is_empty() { places(Match::Stated) } else { Vec::new() };
     let distorts = places(Match::Distorted);
     let standing = if !forbidden.is_empty() {
@@ -201,6 +203,7 @@ fn mark_duplicates(patterns: &Patterns, assessments: &mut [Assessment]) {
     let choices: Vec<Vec<usize>> = assessments
         .iter()
         .map(|assessment| {
+            // Required and important ones first, so that an optional one never takes their partner.
             let mut golds = assessment.golds.clone();
             golds.sort_by_key(|&gold| (patterns.golds[gold].gold.optional, patterns.golds[gold].gold.importance));
             golds
@@ -329,6 +332,7 @@ fn count_memories(patterns: &Patterns, extraction: &Extraction, scored: &Scored,
     let quotes = extraction.predictions.iter().map(|one| one.evidence.len() as u64).sum();
     row.ratio("quotes", assessments.iter().map(|one| one.quotes_found as u64).sum(), quotes);
     row.ratio("language", count(&|one| one.in_language), all);
+    // Per case and not per memory: storing more must not make a leak look smaller.
     row.ratio("forbidden", standing(Standing::Forbidden), 1);
     let counts = [
         ("memories", all),
@@ -391,6 +395,7 @@ fn names_date(prediction: &Prediction, date: Moment) -> bool {
     if prediction.valid.iter().any(|at| (first..=last).contains(at)) {
         return true;
     }
+    // Cases give dates in UTC; a memory names the calendar day without a zone.
     let day = first.to_zoned(jiff::tz::TimeZone::UTC).date();
     let (year, month, number) = (day.year(), i32::from(day.month()), day.day());
     let spellings = if matches!(date, Moment::Month(_)) {

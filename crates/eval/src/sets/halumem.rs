@@ -101,6 +101,7 @@ impl Point {
     /// Returns whether it replaces others.
     fn is_update(&self) -> bool {
         let is_update =
+            // The published files write booleans as the texts "True" and "False".
             self.is_update.as_bool().or_else(|| Some(self.is_update.as_str()?.eq_ignore_ascii_case("true")));
         is_update == Some(true) && !self.originals.is_empty()
     }
@@ -277,6 +278,7 @@ fn score_points(points: &[&Point], memories: &[Prediction], row: &mut Row) {
         }
     }
     for (one, other) in true_of.iter().zip(&false_of) {
+        // A tie counts as true: the interference then adds nothing to the true point.
         row.yes("precision", *one > 0.0 && one >= other);
     }
     for point in &lies {

@@ -254,6 +254,7 @@ impl Corrections {
                 question.evidence = evidence;
                 citations += 1;
             }
+            // An entry may correct the citation alone and confirm the answer.
             let same = corrected.answer.as_deref() == Some(question.answer.as_str());
             if !same && corrected.kind != "WRONG_CITATION" {
                 question.answer.clear();
@@ -337,6 +338,7 @@ impl<'a> SourcedText<'a> {
     /// Returns a turn with its photo. A photo contains answers, but does not count among the spoken words.
     fn of_turn(turn: &'a Turn) -> Self {
         let mut text = Self::new(&turn.said, BTreeSet::from([turn.id.clone()]));
+        // Captions were written by a model and not said, but questions ask about them.
         text.words.extend(turn.photo.as_deref().map(content_words).unwrap_or_default());
         text
     }
@@ -344,6 +346,7 @@ impl<'a> SourcedText<'a> {
 
 /// Returns the turns that a memory cites. A photo is a message of its own beside its turn.
 fn turns_of<'a>(messages: impl IntoIterator<Item = &'a String>) -> BTreeSet<String> {
+    // The reader gives a photo the id of its turn with a suffix.
     messages.into_iter().map(|id| id.split('/').next().unwrap_or(id).to_owned()).collect()
 }
 

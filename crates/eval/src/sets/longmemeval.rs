@@ -141,6 +141,7 @@ pub fn score(item: &Item, found: &[FoundMemory], tokens: fn(&str) -> usize) -> R
         about: item.question.clone(),
         ..Row::new(Kind::LongMemEval, &item.id)
     };
+    // Its authors leave these out of retrieval, since no session answers them.
     if item.abstains() {
         return row;
     }

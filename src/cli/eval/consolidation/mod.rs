@@ -359,6 +359,7 @@ async fn run_again<C: Complete>(
     decider: &Decider<'_, C>,
     run: &mut Run<'_>,
 ) -> anyhow::Result<()> {
+    // A second run must need no request: whatever it asks was decided before.
     let refusing = Refusing::default();
     let decider = match decider {
         Decider::Model(_) | Decider::Rules => Decider::Model(&refusing),

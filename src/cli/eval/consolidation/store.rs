@@ -156,6 +156,7 @@ impl CaseHome {
 
     /// Reads the memories that `incoming` are compared with, under names that no other case has.
     pub(super) fn look(&mut self, incoming: Vec<Incoming>) -> anyhow::Result<Vec<Surrounded>> {
+        // All stores use the same inner namespaces, so that copies of one template serve every case.
         let inside = incoming.into_iter().map(|one| Incoming { namespace: self.inward(&one.namespace), ..one });
         let mut looked = look_around(&self.store, inside.collect())?;
         self.revisions = looked.revisions;
