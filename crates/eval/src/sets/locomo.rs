@@ -166,8 +166,8 @@ fn turns(conversation: &Value) -> Vec<Turn> {
 
 fn question(value: &Value) -> Option<Question> {
     let category = value["category"].as_u64().filter(|category| (1..=ADVERSARIAL).contains(category))?;
-    let told = if category == ADVERSARIAL { &value["adversarial_answer"] } else { &value["answer"] };
-    let answer = match told {
+    let given = if category == ADVERSARIAL { &value["adversarial_answer"] } else { &value["answer"] };
+    let answer = match given {
         Value::String(answer) => answer.clone(),
         Value::Number(answer) => answer.to_string(),
         _ => String::new(),
