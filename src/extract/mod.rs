@@ -124,7 +124,7 @@ pub enum DropReason {
     OtherSpeaker,
     /// It says nothing once the secrets are taken out, or holds personal data that the settings drop.
     Secret,
-    /// It repeats what agents are told at every start.
+    /// It repeats the instructions that agents get at every start.
     KnownContext,
 }
 

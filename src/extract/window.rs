@@ -345,9 +345,9 @@ pub(super) const MAX_CARRIED_TOKENS: usize = MAX_CARRIED * (CARRIED_TOKENS + STA
 const MAX_LOOKED_AT: usize = 1_000;
 /// Bytes that are looked at of each.
 const MAX_TEXT_BYTES: usize = 4_000;
-/// A word is telling if at most one in this many messages has it.
+/// A word is distinctive if at most one in this many messages has it.
 const RARE: usize = 8;
-/// Telling words that a message must share with the window.
+/// Distinctive words that a message must share with the window.
 const MIN_SHARED: usize = 2;
 
 /// Returns the indexes of the messages to show again with a window: in order, all before its context.

@@ -13,7 +13,7 @@ pub const WEIGHT_WORDS: f64 = 0.5;
 pub const WEIGHT_NEIGHBOURS: f64 = 0.3;
 /// What it gets when the query names who said it.
 pub const WEIGHT_SPEAKER: f64 = 0.1;
-/// What it gets when it is of the time that the query names, or tells a time that the query asks for.
+/// What it gets when it is of the time that the query names, or gives a time that the query asks for.
 pub const WEIGHT_DATE: f64 = 0.2;
 
 /// What another way of looking than by words found, such as vectors.

@@ -1,7 +1,7 @@
 //! Standing instructions and preferences, which apply to every request.
 //!
 //! A question about a deployment shares no word with "always answer in German", so these are not looked for by
-//! likeness. They come from a channel of their own, in which the query only tells which of them come first.
+//! likeness. They come from a channel of their own, in which the query only decides their order.
 
 use std::collections::HashMap;
 

@@ -30,7 +30,7 @@ pub fn by_vectors(
     Ok(Channel { name: NAME.to_owned(), scores: near.into_iter().map(|near| (near.seq, near.cosine)).collect() })
 }
 
-/// Fewest memories among which it can be told that one stands out.
+/// Fewest memories among which one can stand out.
 const MIN_TO_COMPARE: usize = 5;
 /// Most memories that can stand out.
 const MAX_STANDING_OUT: usize = 5;

@@ -111,7 +111,7 @@ impl Asked {
     }
 
     /// Returns how well a memory fits that says `content` and is of these times: 1 where one of them is named, less
-    /// where it is soon after; where none is named but one is asked for, 1 if the content tells any.
+    /// where it is soon after; where none is named but one is asked for, 1 if the content gives any.
     pub(super) fn fit(&self, content: &str, times: &[Timestamp]) -> f64 {
         if self.named.is_empty() {
             return if self.for_time && TELLS_TIME.is_match(content) { 1.0 } else { 0.0 };

@@ -116,10 +116,12 @@ fn by_script(text: &str) -> Result<Language, ()> {
 }
 
 fn by_words(lower: &str, among: &[Language]) -> Option<Language> {
+    // A text in another script, such as Greek, may still quote Latin words; those do not make it English.
     let is_known_script = |c| is_latin(c) || is_cyrillic(c) || is_han(c) || is_kana(c) || is_hangul(c);
     if lower.chars().any(|c| c.is_alphabetic() && !is_known_script(c)) {
         return None;
     }
+    // Phones and word processors write `don’t` with a typographic apostrophe.
     let lower = lower.replace('’', "'");
     let words: Vec<&str> =
         lower.split(|c: char| !(c.is_alphanumeric() || c == '\'')).filter(|word| !word.is_empty()).collect();
@@ -129,6 +131,7 @@ fn by_words(lower: &str, among: &[Language]) -> Option<Language> {
         candidates.map(|(language, frequent)| (count(frequent), *language)).collect();
     counts.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
     match counts[..] {
+        // On a tie, as in a text of two languages, a wrong guess costs more than none.
         [(most, language), (second, _), ..] if most > second => Some(language),
         [(most, language)] if most > 0 => Some(language),
         _ => None,

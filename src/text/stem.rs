@@ -25,6 +25,7 @@ pub(crate) const fn snowball(language: Language) -> Option<Algorithm> {
 
 /// Folds the commonest endings, so that `uses`, `using` and `used` count as one word.
 pub(crate) fn stem(word: &str, language: Language) -> String {
+    // Shorter words, code and other scripts have no ending that could be cut safely.
     let plain = word.trim_end_matches("'s").trim_end_matches('\'');
     if plain.len() < 4 || !plain.chars().all(|c| c.is_lowercase() && (c.is_ascii() || c < '\u{250}')) {
         return plain.to_owned();

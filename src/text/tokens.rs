@@ -106,7 +106,7 @@ const MAX_SIGNED_CHARS: usize = 64;
 const MAX_TERMS: usize = 48;
 /// Longest part of a query that is looked at, in characters.
 const MAX_QUERY_CHARS: usize = 4_000;
-/// Words that tell little and are left out of a query that has others; in order.
+/// Function words, left out of a query that has others; in order.
 pub const STOP_WORDS: &[&str] = &[
     "a", "about", "am", "an", "and", "are", "as", "at", "be", "been", "by", "can", "could", "did", "do", "does", "for",
     "from", "had", "has", "have", "he", "her", "his", "how", "i", "if", "in", "is", "it", "its", "me", "my", "of",
@@ -127,7 +127,7 @@ pub(crate) fn is_stop(word: &str) -> bool {
 pub(crate) enum Piece<'t> {
     /// A word; its other forms mean the same.
     Word(&'t str),
-    /// A word that tells little; it counts for the length alone.
+    /// A function word; it counts for the length alone.
     Stop(&'t str),
     /// Characters of writing without spaces, or a made-up word: as they are or not at all.
     Exact(String),
@@ -161,7 +161,7 @@ pub(crate) enum Sought {
 pub(crate) struct Query {
     /// Any of these is a hit; each once.
     pub(crate) sought: Vec<Sought>,
-    /// The query's own words in lower case, for telling which of them a memory holds.
+    /// The query's own words in lower case, for reporting which of them a memory contains.
     pub(crate) words: Vec<String>,
 }
 
@@ -196,7 +196,7 @@ fn sought_by(chunk: &str) -> Vec<Sought> {
     let signed = signed_words(chunk);
     let mut sought = Vec::new();
     split_runs(chunk, |run| match run {
-        // The lone letter of `c++` stands in too many texts to be looked for, as does a word that tells little.
+        // The lone letter of `c++` stands in too many texts to be looked for, as does a function word.
         Run::Word(word) if !signed.is_empty() && is_lean(word) => {}
         Run::Word(word) => sought.push(Sought::Word(word.to_owned())),
         Run::Unspaced(characters) => {

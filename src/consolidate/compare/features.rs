@@ -181,7 +181,7 @@ fn is_measure(text: &str) -> bool {
     figure(text, Language::English).is_some()
 }
 
-/// What the cues of a text tell, and the words that are left.
+/// Cues found in a text, and the words that are left.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each cue is heard or not, independently")]
 struct Heard {
@@ -254,7 +254,7 @@ fn wrap(word: &str) -> String {
     format!(" {word} ")
 }
 
-/// Listens to `words` and returns what their cues tell.
+/// Returns the cues found in `words`.
 fn hear(words: &[Word]) -> Heard {
     let text: String = words.iter().map(|word| wrap(&word.text.to_lowercase())).collect();
     let text = &without_contrast(&text);

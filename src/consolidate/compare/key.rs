@@ -59,7 +59,7 @@ const REDACTED: &str = "[redacted:";
 /// Returns the key as it is compared: lower-case, `_` within parts, the last part by its usual name.
 #[must_use]
 pub fn canonical(key: &str) -> String {
-    /// Keys whose last part alone does not tell what they are about.
+    /// Keys whose last part alone does not identify the attribute.
     const WHOLE: &[&str] = &["deploy.target", "deployment.target", "deployment.platform", "hosting.provider"];
     let plain: String = comparable(key).chars().map(|c| if matches!(c, ' ' | '-' | '/') { '_' } else { c }).collect();
     if WHOLE.contains(&plain.as_str()) {
@@ -73,7 +73,7 @@ pub fn canonical(key: &str) -> String {
 
 /// Returns the attribute that `key` names, as it is compared; `None` if it names none.
 ///
-/// A key from which the guard took a secret is like any other that it was taken from, so it tells nothing.
+/// A key from which the guard took a secret equals every other redacted key, so it identifies no attribute.
 #[must_use]
 pub fn attribute(key: &str) -> Option<String> {
     let key = canonical(key);

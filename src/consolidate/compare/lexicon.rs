@@ -1,6 +1,6 @@
 //! The words that guards listen to, in English, Chinese, Japanese, Korean, Spanish and German.
 
-/// What a cue tells about the claim that it stands in.
+/// Meaning of a cue for the claim that contains it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::consolidate) enum Cue {
     /// Looks like another cue and is none.
@@ -39,7 +39,7 @@ pub(in crate::consolidate) enum Cue {
     Figure(&'static str),
 }
 
-/// Cues by what they tell; alternatives are separated by `|`. The longest match at a place wins.
+/// Cues by meaning; alternatives are separated by `|`. The longest match at a place wins.
 pub(super) const CUES: &[(Cue, &str)] = &[
     (
         Cue::Neutral,

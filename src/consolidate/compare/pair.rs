@@ -110,7 +110,7 @@ fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Pai
         return (Pairing::Apart, "stands beside the known value");
     }
     match arity {
-        // Words of two languages do not tell whether another thing is meant.
+        // Words of two languages do not show whether another thing is meant.
         Arity::Single if !says_so && a.language == b.language && names_another_thing(a, b) => {
             (Pairing::Unsure, "another value, perhaps of another thing")
         }
@@ -154,7 +154,7 @@ fn names_value(a: &View<'_>, b: &View<'_>) -> bool {
     value.chars().count() > 1 && a.features.text.contains(&value)
 }
 
-/// Tells which of two claims of one value says more.
+/// Compares the detail of two claims with one value.
 fn detail(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static str) {
     let (new, old) = (extra(a, b), extra(b, a));
     if new.figures && old.figures {
@@ -272,7 +272,7 @@ fn opposite(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static str
         return (Pairing::Unsure, "may say the opposite");
     }
     let denies = a.features.polarity == Polarity::Negative;
-    // `no longer` with all that was known is the end of it, whatever is told besides.
+    // `no longer` with all that was known is the end of it, whatever else is said.
     let all_known = words.known_only == 0 || containment(a, b).0;
     if denies && one_matter && a.features.cue == Some(Turn::Changed) && all_known && !old.any() {
         return (Pairing::Opposed, "says that it is over");
@@ -312,10 +312,10 @@ const SAME_MATTER: f64 = 0.6;
 /// Shared units from which one text is held to say all of the other.
 const UNITS_CONTAINED: usize = 3;
 
-/// Shared units before a number from which it tells how much, and not which one.
+/// Shared units before a number from which it is a quantity and not a label.
 const UNITS_BEFORE: usize = 3;
 
-/// Returns what two claims are to each other by the places where their sentences differ, if that tells.
+/// Compares two claims by the places where their sentences differ; `None` if those do not decide.
 fn by_frame(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame) -> Option<(Pairing, &'static str)> {
     if leaves(a, b, words, frame) {
         return Some((Pairing::Opposed, "says that it moved on from there"));
@@ -347,7 +347,7 @@ fn by_frame(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame) -> Option<
     None
 }
 
-/// Whether the incoming claim says that what the known one tells is over, and what holds instead.
+/// Whether the incoming claim ends what the known one states, and names what replaces it.
 fn leaves(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame) -> bool {
     let whole = words.shared + words.known_only;
     let matter = if frame.same_subject {
@@ -360,8 +360,8 @@ fn leaves(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame) -> bool {
         close && words.shared + named >= 2 && part(words.shared, whole) >= SAME_MATTER
     };
     let brings = extra(a, b).any() || words.incoming_only > 0;
-    let told = a.leaves_what_names(b) || (frame.same_subject && a.features.cue == Some(Turn::Corrected));
-    matter && brings && is_episode(b) == is_episode(a) && told
+    let announced = a.leaves_what_names(b) || (frame.same_subject && a.features.cue == Some(Turn::Corrected));
+    matter && brings && is_episode(b) == is_episode(a) && announced
 }
 
 /// Whether two sentences have the very same words in another order, and begin with different ones.
@@ -407,17 +407,17 @@ fn names_another_thing(a: &View<'_>, b: &View<'_>) -> bool {
         return true;
     }
     let values = format!("{} {}", x.text, y.text);
-    // Words of change tell that it is the same thing, whichever of the two comes in.
-    let told = a.features.cue.is_some() || b.features.cue.is_some();
+    // Words of change show that it is the same thing, whichever of the two comes in.
+    let has_cue = a.features.cue.is_some() || b.features.cue.is_some();
     let (left, right) = (frame_words(a, &x), frame_words(b, &y));
     let shared = left.intersection(&right).count();
-    let much_alike = shared > 0 && shared * 2 >= left.len().min(right.len()) && !told;
+    let much_alike = shared > 0 && shared * 2 >= left.len().min(right.len()) && !has_cue;
     slots(&a.features.text, &b.features.text).is_some_and(|slots| {
         slots.iter().any(|slot| {
             let new = names(&slot.incoming, &values, &slot.known);
             let old = names(&slot.known, &values, &slot.incoming);
             let at_start = slot.shared_before <= 1 && shared > 0;
-            let narrowed = slot.is_narrowing() && (new || old) && !told;
+            let narrowed = slot.is_narrowing() && (new || old) && !has_cue;
             (new && old && (much_alike || at_start)) || (at_start && much_alike && (new || old)) || narrowed
         })
     })
@@ -461,7 +461,7 @@ fn names(units: &[String], values: &str, others: &[String]) -> bool {
             .is_none()
 }
 
-/// Whether a word of both claims moved to or from the place after a word that tells a direction: `tabs to spaces`.
+/// Whether a word of both claims moved to or from the place after a word of direction: `tabs to spaces`.
 fn is_turned_about(a: &View<'_>, b: &View<'_>) -> bool {
     const TOWARDS: &[&str] = &[
         "to", "from", "before", "after", "than", "over", "into", "by", "a", "antes", "después", "que", "zu", "nach",

@@ -47,7 +47,7 @@ impl Names {
         self.text.push('\n');
     }
 
-    /// Returns a name of `content`, a sentence, that comes from nowhere; `quote` tells in which script was spoken.
+    /// Returns a name of `content`, a sentence, that comes from nowhere; `quote` shows the script of the conversation.
     pub(super) fn foreign<'t>(&self, content: &'t str, quote: &str) -> Option<&'t str> {
         // Between scripts a name is written otherwise.
         if quote.chars().any(|c| c.is_alphabetic() && !is_latin(c))

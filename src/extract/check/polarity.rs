@@ -83,7 +83,7 @@ fn is_contrast(before: &str, said: &str) -> bool {
         && content_words(before).iter().any(|word| said.contains(word))
 }
 
-/// Whether words are enough to tell a statement by: two, a long one, or two characters of Chinese.
+/// Whether words are enough to identify a statement: two, a long one, or two characters of Chinese.
 fn is_telling(words: &[String]) -> bool {
     words.len() > 1 || words.iter().any(|word| word.chars().count() >= 5 || word.chars().all(is_wide))
 }

@@ -30,7 +30,7 @@ const MAX_CONTINUATIONS: u8 = 8;
 /// came of each, in order; the cost of a request is counted once, with the first window that it shows.
 ///
 /// A window in which nobody says anything costs no call; the others are read in one request. If the answer cannot be
-/// used, or not all of it, the model is asked once more and told why; what is still unusable is counted. If an answer
+/// used, or not all of it, the model is asked once more, with the errors; what is still unusable is counted. If an answer
 /// about several windows is refused, cut or unusable, or the request too long for the model, each half of them is read
 /// apart, so that one costs its neighbours nothing; so is a single window in halves if its answer is cut or its request
 /// too long. Where a cut answer cannot be halved any more, its rest is asked for. A person's message of over 8,000 tokens is read in several requests, so that nothing of it is lost.
@@ -47,7 +47,7 @@ pub async fn extract<C: Complete>(model: &C, guard: &Guard, tasks: &[Task<'_>]) 
             reading.fail(&view, "too many requests in a row could not be used; the next run tries again");
             continue;
         }
-        // Sessions are told apart before any is halved, so that only halves of one are counted.
+        // Sessions are separated before any is halved, so that only halves of one are counted.
         let halvings = halvings + u8::from(view.sights.len() == 1);
         // Found only when they are wanted, as it means counting every token again.
         let halves = || if halvings <= MAX_HALVINGS { halved(tasks, &view) } else { Vec::new() };

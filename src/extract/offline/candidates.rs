@@ -39,11 +39,12 @@ impl<'a> Gathered<'a> {
         }
         let evidence: Vec<Evidence> = sources.iter().map(|(message, quote)| self.evidence(message, quote)).collect();
         if matches!(finding.claim.structured, Some(Structured::Episode(_))) {
-            self.take_back(|told| tells_less(told, sources));
+            self.take_back(|candidate| quotes_part_of(candidate, sources));
         }
         let mut claim = finding.claim;
         claim.valid_from = first.time.and_then(|time| valid_from(time, finding.since));
         claim.tags = tags(&claim);
+        // People repeat themselves with other capitals and punctuation; one candidate then cites every occurrence.
         let says = says(&claim);
         if let Some(&at) = self.known.get(&says) {
             let known = &mut self.candidates[at].evidence;
@@ -93,12 +94,14 @@ impl<'a> Gathered<'a> {
     }
 }
 
-/// Whether `told` only quotes a sentence of an episode that rests on `sources`.
-fn tells_less(told: &Candidate, sources: &[(&Message, &str)]) -> bool {
-    let [piece] = &told.evidence[..] else { return false };
+/// Whether `candidate` only quotes a sentence of an episode that rests on `sources`.
+fn quotes_part_of(candidate: &Candidate, sources: &[(&Message, &str)]) -> bool {
+    let [piece] = &candidate.evidence[..] else { return false };
     let quotes =
         |(message, quote): &(&Message, &str)| piece.messages == [message.id.clone()] && piece.quote.contains(quote);
-    told.claim.memory_type == MemoryType::Episodic && told.claim.structured.is_none() && sources.iter().any(quotes)
+    candidate.claim.memory_type == MemoryType::Episodic
+        && candidate.claim.structured.is_none()
+        && sources.iter().any(quotes)
 }
 
 /// Returns what a claim says, whatever its capitals and marks are.

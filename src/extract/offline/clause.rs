@@ -46,7 +46,8 @@ pub(super) struct Finding {
 
 /// Longest value that is kept under a key, in characters.
 const MAX_VALUE_CHARS: usize = 80;
-/// Attribute and value, where they can be told.
+
+/// Attribute and value, where they are known.
 #[derive(Default)]
 pub(super) struct Slot {
     pub(super) attribute: Option<String>,
@@ -81,7 +82,7 @@ pub(super) fn until_pointing(hit: &Hit<'_>) -> Option<String> {
 /// Last place in a value, in bytes, at which a known name is what the value is about.
 const MAX_NAME_AT: usize = 30;
 
-/// Returns the attribute that the known names of `value` belong to; several values of one attribute tell nothing.
+/// Returns the attribute that the known names of `value` belong to; several values of one attribute leave it without one.
 pub(super) fn slot_of(value: &str, over: &str) -> Slot {
     let mut names = product::named(value);
     names.retain(|named| named.at <= MAX_NAME_AT);

@@ -47,6 +47,7 @@ pub(super) fn solved(task: &Task<'_>, gathered: &mut Gathered<'_>) {
             open = None;
             continue;
         }
+        // Messages before the span belong to the window before this one, which has reported their failures.
         if in_span {
             failures(message, gathered);
         }
@@ -104,7 +105,7 @@ fn states_problem(language: &LanguageRules, text: &str) -> bool {
     long_enough && chars <= MAX_SENTENCE_CHARS && !supposed && language.problem.is_match(text)
 }
 
-/// An episode with the words that say it is solved, and the assistant's words where they tell how.
+/// An episode with the words that say it is solved, and the assistant's words where they say how.
 type Fixed<'a> = (Finding, &'a str, Option<(&'a Message, &'a str)>);
 
 /// Returns the episode in which `message` says that `problem` is solved, with the words that say so.
@@ -123,8 +124,8 @@ fn fixed<'a>(problem: &Problem<'_>, message: &'a Message, proposed: Option<&'a M
         let points = |named: &&str| !language.empty_value.is_match(named) && !language.points(named);
         let mut help = None;
         let fix = if named.as_ref().is_some_and(points) {
-            let told = text.trim_end_matches(['.', '!', '。', '！']);
-            Fix::Told(lower_first(&in_third_person(language, told, message.speaker.as_deref())))
+            let stated = text.trim_end_matches(['.', '!', '。', '！']);
+            Fix::Stated(lower_first(&in_third_person(language, stated, message.speaker.as_deref())))
         } else {
             let helper = proposed?;
             let done = what_was_done(helper)?;
@@ -254,7 +255,7 @@ fn failure(language: &LanguageRules, tried: &str, text: &str, message: &Message)
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Fix {
     /// A sentence of the person who had the problem: "the cause was a stale cookie".
-    Told(String),
+    Stated(String),
     /// A sentence about what the assistant did: "the assistant added a flag".
     Done(String),
     /// The assistant's words, which are no sentence about what was done.
@@ -265,17 +266,17 @@ impl Fix {
     /// Returns the words of the fix, as a sentence of its own.
     fn action(&self) -> String {
         match self {
-            Self::Told(text) | Self::Done(text) | Self::Advised(text) => capitalised(text),
+            Self::Stated(text) | Self::Done(text) | Self::Advised(text) => capitalised(text),
         }
     }
 }
 
-/// Returns the sentence that tells `problem`, a person's own words, and its `fix`.
+/// Returns one sentence on `problem`, in a person's own words, and its `fix`.
 fn solved_sentence(language: &LanguageRules, problem: &str, fix: &Fix, speaker: Option<&str>) -> String {
     let phrases = &language.definition.phrases;
     let problem = past_problem(language, problem, speaker);
     let (frame, words) = match fix {
-        Fix::Told(text) => (phrases.solved, text),
+        Fix::Stated(text) => (phrases.solved, text),
         Fix::Done(text) => (phrases.solved_by, text),
         Fix::Advised(text) => (phrases.solved_with, text),
     };

@@ -85,7 +85,7 @@ pub(super) struct Definition {
     pub(super) value_end: &'static str,
     /// Patterns of a value that says nothing by itself.
     pub(super) empty_value: &'static str,
-    /// Pattern of what the facts of a project are told of.
+    /// Pattern of the subject of a fact about the project.
     pub(super) subject: &'static str,
     /// Pattern of what may follow such a word without pointing outside the project.
     pub(super) own_ground: &'static str,

@@ -1,4 +1,4 @@
-//! What is known by name: products and settings, each with the attribute that it is a value of.
+//! Products and settings known by name, each with the attribute that it is a value of.
 
 use std::sync::LazyLock;
 
@@ -174,6 +174,7 @@ fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     let before = text[..start].chars().next_back();
     let mut after = text[end..].chars();
     let next = after.next();
+    // `go.mod` does not name Go, and `react-router` does not name React.
     let dotted = matches!(next, Some('.' | '-' | '+' | '#')) && after.next().is_some_and(|c| c.is_ascii_alphanumeric());
     !before.is_some_and(|c| joins(c) || matches!(c, '-' | '.'))
         && !next.is_some_and(|c| joins(c) || matches!(c, '\'' | '’' | '<'))
@@ -184,6 +185,7 @@ fn stands_alone(text: &str, start: usize, end: usize) -> bool {
 fn version(rest: &str) -> &str {
     static VERSION: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"^ v?\d{1,4}(?:\.\d{1,4}){0,3}\b").expect("the pattern is a constant"));
+    // `Rust 90%` and `Go 10:30` give no version.
     let end = VERSION.find(rest).map_or(0, |found| found.end());
     if rest[end..].starts_with(['%', '0', ':']) { "" } else { &rest[..end] }
 }

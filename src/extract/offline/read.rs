@@ -22,10 +22,10 @@ pub(super) fn sentence(sentence: &str, voice: &Voice<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let dated = (language.definition.dates)(text, voice.now);
-    let told = named_again(&dated.text);
-    let mut findings: Vec<Finding> = clauses(language, &told)
+    let expanded = named_again(&dated.text);
+    let mut findings: Vec<Finding> = clauses(language, &expanded)
         .into_iter()
-        .filter_map(|part| clause(language, &subject_of(&told, part), voice, false))
+        .filter_map(|part| clause(language, &subject_of(&expanded, part), voice, false))
         .collect();
     // "If we move to AWS, we use Lambda" says only what would be; an instruction may have its condition.
     if language.conditions.is_match(&dated.text) {

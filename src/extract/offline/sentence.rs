@@ -259,7 +259,7 @@ const fn is_terminal(c: char) -> bool {
 /// Fewest letters of a word that may end a sentence of somebody who writes no capitals.
 const MIN_LAST_LETTERS: usize = 3;
 
-/// Whether `word` is no shortened one, as far as its letters tell.
+/// Whether `word` looks like a whole word and not an abbreviation.
 fn is_word(word: &str) -> bool {
     word.chars().count() >= MIN_LAST_LETTERS && word.chars().all(char::is_alphanumeric)
 }
@@ -395,7 +395,7 @@ fn quotations(text: &str) -> Vec<Range<usize>> {
         }
         before = c;
     }
-    // A quotation that is never closed goes on to the end.
+    // A quotation that is never closed goes on to the end; a short one is more likely an inch mark or a typing error.
     found.extend(
         open.filter(|(start, _)| text[*start..].chars().count() > MAX_QUOTED_CHARS).map(|(start, _)| start..text.len()),
     );

@@ -59,15 +59,15 @@ pub(super) fn take_back(
             gathered.take_back(is_last);
         }
     }
-    let told = Correction::of(&message.text);
+    let correction = Correction::of(&message.text);
     // What has a key is replaced by its next value, with its history.
-    let is_met = |candidate: &Candidate| candidate.claim.key.is_none() && told.replaces(candidate);
+    let is_met = |candidate: &Candidate| candidate.claim.key.is_none() && correction.replaces(candidate);
     if gathered.candidates().iter().any(is_met) && amends() {
         gathered.take_back(is_met);
     }
 }
 
-/// Whether `message` begins by taking back the one `before` it, in whose language it is if it is too short to tell.
+/// Whether `message` begins by taking back the one `before` it, in whose language it is if it is too short to detect one.
 fn withdraws(message: &Message, before: &Message) -> bool {
     let text = fold(message.text.trim_start());
     detect_read(&text, detect_read(&before.text, None)).is_some_and(|tongue| Table::of(tongue).withdraws(&text))
@@ -84,9 +84,9 @@ pub(super) fn amends(lines: &[Line<'_>]) -> bool {
     lines.iter().any(|line| line.amends)
 }
 
-/// Adds the statements among `lines`; `told` marks those that are kept in other words already.
-pub(super) fn stated(message: &Message, lines: &[Line<'_>], told: &[bool], gathered: &mut Gathered<'_>) {
-    for passage in passages(lines, told, message.speaker.is_some()) {
+/// Adds the statements among `lines`; `kept` marks those that are kept in other words already.
+pub(super) fn stated(message: &Message, lines: &[Line<'_>], kept: &[bool], gathered: &mut Gathered<'_>) {
+    for passage in passages(lines, kept, message.speaker.is_some()) {
         if let Some(finding) = finding(&passage, lines, message) {
             let first = lines[passage.first].said;
             let quotes: Vec<_> = (passage.first..=passage.last).map(|at| (message, lines[at].said)).collect();
@@ -257,7 +257,7 @@ const MIN_WORDS: usize = 5;
 /// The same of a statement that says who somebody is, or what they like or cannot bear.
 const MIN_PLAIN_WORDS: usize = 3;
 
-/// Fewest words of a sentence that tells what the next one speaks of.
+/// Fewest words of a sentence that gives the next one its subject.
 const MIN_JOINED_WORDS: usize = 3;
 /// Fewest words of a statement that says "it" or "that" and has no sentence before it.
 const MIN_CLEAR_WORDS: usize = 8;
@@ -275,16 +275,16 @@ pub(super) struct Passage {
     pub(super) kind: Kind,
 }
 
-/// Returns the statements among `lines`, in order; none of them takes in a sentence that is `told` elsewhere.
+/// Returns the statements among `lines`, in order; none of them takes in a sentence that is `kept` elsewhere.
 ///
 /// Among people, whose messages are short, sentences that stand together say one thing; somebody with an assistant says one
 /// thing a sentence, and gives it things to do between them.
-pub(super) fn passages(lines: &[Line<'_>], told: &[bool], among_people: bool) -> Vec<Passage> {
+pub(super) fn passages(lines: &[Line<'_>], kept: &[bool], among_people: bool) -> Vec<Passage> {
     let mut found: Vec<Passage> = Vec::new();
     for (at, line) in lines.iter().enumerate() {
-        let Some(kind) = line.cue.filter(|_| !told[at]) else { continue };
+        let Some(kind) = line.cue.filter(|_| !kept[at]) else { continue };
         let fits = |first: usize, last: usize| length(lines, first, last) <= MAX_PASSAGE_CHARS;
-        let joins = |other: usize| !lines[other].forbidden && !told[other] && lines[other].tongue == line.tongue;
+        let joins = |other: usize| !lines[other].forbidden && !kept[other] && lines[other].tongue == line.tongue;
         let is_short = count_words(&line.text) < if kind.is_plain() { MIN_PLAIN_WORDS } else { MIN_WORDS };
         let taken = found.last().map(|last| last.last);
         let (mut first, mut last) = (at, at);
@@ -325,14 +325,14 @@ fn count_words(text: &str) -> usize {
     text.split(' ').count() + han / 2
 }
 
-/// Fewest letters of a word that tells what is talked of.
+/// Fewest letters of a word that identifies a topic.
 const MIN_LETTERS: usize = 4;
 /// Words that a correction must share with what it takes back, where none of them names its topic.
 const MIN_SHARED_WORDS: usize = 2;
 /// Longest topic at the start of a message, in characters: "exam news: …".
 const MAX_TOPIC_CHARS: usize = 40;
 
-/// Words that tell nothing.
+/// Words that identify no topic.
 #[rustfmt::skip]
 const COMMON: &[&str] = &[
     "about", "after", "again", "also", "always", "back", "before", "being", "come", "does", "done", "down", "each", "every", "first", "from",
@@ -346,7 +346,7 @@ const COMMON: &[&str] = &[
 /// The words of a correction.
 pub(super) struct Correction {
     words: BTreeSet<String>,
-    /// Words that alone tell what is talked of: names, and what stands before the first colon.
+    /// Words that identify the topic alone: names, and the words before the first colon.
     topics: BTreeSet<String>,
 }
 
@@ -356,23 +356,23 @@ impl Correction {
         let topic = text.split_once(':').map_or("", |(topic, _)| topic);
         let topic = if topic.chars().count() <= MAX_TOPIC_CHARS { topic } else { "" };
         let names = split_words(text).skip(1).filter(|word| word.starts_with(char::is_uppercase));
-        let topics = split_words(topic).chain(names).map(str::to_lowercase).filter(|word| is_telling(word));
-        Self { words: telling_words(text), topics: topics.collect() }
+        let topics = split_words(topic).chain(names).map(str::to_lowercase).filter(|word| is_topic_word(word));
+        Self { words: topic_words(text), topics: topics.collect() }
     }
 
     /// Whether the correction is about what `candidate` says.
     pub(super) fn replaces(&self, candidate: &Candidate) -> bool {
         candidate.evidence.iter().any(|piece| {
-            let said = telling_words(&piece.quote);
+            let said = topic_words(&piece.quote);
             let shared = self.words.intersection(&said).count();
             shared >= MIN_SHARED_WORDS || self.topics.intersection(&said).next().is_some()
         })
     }
 }
 
-pub(super) fn telling_words(text: &str) -> BTreeSet<String> {
+pub(super) fn topic_words(text: &str) -> BTreeSet<String> {
     let mut words: BTreeSet<String> =
-        split_words(text).map(str::to_lowercase).filter(|word| is_telling(word)).collect();
+        split_words(text).map(str::to_lowercase).filter(|word| is_topic_word(word)).collect();
     let han: Vec<char> = text.chars().filter(|c| is_han(*c)).collect();
     words.extend(han.windows(2).map(|pair| pair.iter().collect::<String>()));
     words
@@ -382,6 +382,6 @@ fn split_words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_alphanumeric() || c == '-')).filter(|word| !word.is_empty())
 }
 
-fn is_telling(word: &str) -> bool {
+fn is_topic_word(word: &str) -> bool {
     word.chars().count() >= MIN_LETTERS && !COMMON.contains(&word) && !word.starts_with(|c: char| c.is_ascii_digit())
 }

@@ -4,7 +4,7 @@
 //! rows ─▶ weigh (floor, score, section) ─▶ texts of the best ─▶ select (quota, likeness, budget) ─▶ render
 //! ```
 //!
-//! The same memories give the same bytes: nothing in a brief counts or tells the time, the clock decides only whether a
+//! The same memories give the same bytes: nothing in a brief counts or gives the time, the clock decides only whether a
 //! memory's own time is over, and showing a memory is logged but not counted as a use of it.
 
 mod query;

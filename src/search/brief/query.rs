@@ -11,13 +11,13 @@ use crate::store::{Database, Filter, StoreError};
 
 /// Hits that are looked at.
 const HITS: usize = 100;
-/// Least share of what a question tells that a memory must hold to bear on it.
+/// Least share of a question's information that a memory must contain to bear on it.
 const MIN_SHARE: f64 = 0.35;
 /// What a pair of characters that stands in no memory counts beside a word that does not: most pairs are no words.
 const UNSEEN_PAIR: f64 = 0.3;
 /// Letters of a word that count, so that its endings do not.
 const STEM_CHARS: usize = 5;
-/// Words that tell nothing about what is asked.
+/// Words that say nothing about the subject of a question.
 const EMPTY_WORDS: &[&str] = &[
     "about", "after", "again", "also", "and", "any", "are", "been", "before", "but", "can", "could", "did", "does",
     "done", "for", "from", "get", "give", "had", "has", "have", "her", "here", "him", "his", "how", "into", "its",
@@ -26,7 +26,7 @@ const EMPTY_WORDS: &[&str] = &[
     "want", "was", "were", "what", "when", "where", "which", "who", "why", "will", "with", "would", "you", "your",
 ];
 
-/// Returns the memories that bear on `query` with how well they do, 0–1: half the share of what it tells that they hold,
+/// Returns the memories that bear on `query` with how well they do, 0–1: half the share of its information that they contain,
 /// half their relevance among the hits. What holds too little of it is left out, unless its meaning stands out; so there
 /// may be none. With them comes why the meaning was left out of account, if it was.
 pub(super) fn to_the_point(
@@ -41,7 +41,7 @@ pub(super) fn to_the_point(
     let evidence = store.evidence_of(&memories)?;
     let held = |memory: &Memory| words_of(&memory.claim, evidence.get(&memory.id).map_or(&[], Vec::as_slice));
     let shares = shares(&words(query), &memories.iter().map(held).collect::<Vec<_>>());
-    // Of what came by its meaning alone, no share of the words tells anything.
+    // For a hit by meaning alone, shared words say nothing.
     let by_words = found.iter().zip(shares).map(|(hit, share)| if hit.fit.words > 0.0 { share } else { 0.0 });
     let shares: Vec<f64> = by_words.collect();
     let bears = |hit: &Found, share: f64| share >= MIN_SHARE || stand_out.contains(&hit.memory.id);
@@ -50,8 +50,8 @@ pub(super) fn to_the_point(
     Ok((fits.collect(), without_meaning))
 }
 
-/// Returns for each memory the share of what is asked that it holds. A word tells the more the fewer of them hold it; one
-/// that none holds tells as much as the most telling of the others.
+/// Returns for each memory the share of what is asked that it holds. A word counts the more the fewer of them contain it; one
+/// that none contains counts as much as the rarest of the others.
 fn shares(asked: &BTreeSet<String>, held: &[BTreeSet<String>]) -> Vec<f64> {
     let rarity = |word: &&String| {
         let holding = held.iter().filter(|words| words.contains(*word)).count();
@@ -75,7 +75,7 @@ fn number(count: usize) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-/// Returns the telling words of a memory and of what it rests on.
+/// Returns the distinctive words of a memory and of its evidence.
 fn words_of(claim: &Claim, evidence: &[Evidence]) -> BTreeSet<String> {
     let parts = [&claim.summary, &claim.subject, &claim.key, &claim.value].map(|part| part.as_deref().unwrap_or(""));
     let quotes = evidence.iter().map(|piece| piece.quote.as_str());
@@ -84,7 +84,7 @@ fn words_of(claim: &Claim, evidence: &[Evidence]) -> BTreeSet<String> {
     words(&all.join(" "))
 }
 
-/// Returns the beginnings of the telling words of a text, and the pairs of characters of writing without spaces.
+/// Returns the beginnings of the distinctive words of a text, and the pairs of characters of writing without spaces.
 fn words(text: &str) -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     for word in text.to_lowercase().split(|c: char| !c.is_alphanumeric()) {

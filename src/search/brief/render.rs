@@ -98,7 +98,7 @@ pub(super) fn closing(left_out: usize, format: Format) -> String {
 
 /// Longest text of a memory in a line of its own, in characters; of a longer one the summary is shown, or the beginning.
 const COMPACT_CHARS: usize = 300;
-/// The same where all is told that is known of it.
+/// The same where everything known of it is shown.
 const DETAILED_CHARS: usize = 1_200;
 
 /// Returns the lines of a memory, each with its line break.

@@ -28,15 +28,15 @@ pub struct BriefRequest {
     pub quotas: Quotas,
     /// Most memories in all; `None` for as many as the sections may hold.
     pub max_memories: Option<usize>,
-    /// Least importance of what is told unpinned, 0–1.
+    /// Least importance of an unpinned memory that is shown, 0–1.
     pub min_importance: f64,
-    /// Types of memories that are told; empty for every type.
+    /// Types of memories that are shown; empty for every type.
     pub types: Vec<MemoryType>,
     /// How fast confidence fades.
     pub half_lives: HalfLives,
 }
 
-/// Most memories that are told where something was asked, unless the settings say otherwise.
+/// Most memories that are shown for a question, unless the settings say otherwise.
 const MAX_ASKED_FOR: usize = 10;
 
 impl BriefRequest {
@@ -103,7 +103,7 @@ pub enum Section {
 }
 
 impl Section {
-    /// Every section, in the order in which they are told.
+    /// Every section, in the order of the brief.
     pub const ALL: [Self; 3] = [Self::Standing, Self::LongTerm, Self::ShortTerm];
 
     /// Returns the spelling used in JSON.

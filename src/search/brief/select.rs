@@ -26,7 +26,7 @@ pub const WEIGHT_RECENCY: f64 = 0.20;
 pub const WEIGHT_TIER: f64 = 0.10;
 /// Share of how well it fits what was asked; the standing has the rest.
 pub const WEIGHT_TO_THE_POINT: f64 = 0.70;
-/// Least confidence, as far as it has faded, of what is told unpinned.
+/// Least confidence, as far as it has faded, of an unpinned memory that is shown.
 const MIN_CONFIDENCE: f64 = 0.15;
 /// Memories whose texts are looked at, for each that a section may hold: some say the same, some are too long.
 const TEXTS_PER_PLACE: usize = 3;
@@ -54,13 +54,13 @@ pub struct Standing {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "because", rename_all = "snake_case")]
 pub enum Because {
-    /// It matters less than the least that is told.
+    /// Its importance is below the minimum.
     Unimportant,
     /// Nobody has confirmed or used it for so long that it is too unsure.
     Faded,
     /// It does not bear on what was asked.
     BesideThePoint,
-    /// Another one that is told says the same.
+    /// Another memory in the brief says the same.
     SaysTheSame {
         /// That one.
         other: MemoryId,
@@ -85,21 +85,21 @@ impl Because {
         }
     }
 
-    /// Whether it would be told if there were room.
+    /// Whether it would be shown if there were room.
     #[must_use]
     pub const fn is_for_want_of_room(&self) -> bool {
         matches!(self, Self::OverQuota | Self::OverBudget)
     }
 }
 
-/// A memory that may be told.
+/// A memory that may be shown.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Candidate {
     pub(super) id: MemoryId,
     pub(super) standing: Standing,
 }
 
-/// What may be told, by section and best first, and what may not.
+/// Memories that may be shown, by section and best first, and those that may not.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Weighed {
     sections: [Vec<Candidate>; 3],
@@ -128,7 +128,7 @@ impl Weighed {
 
 /// Sorts memories into sections, best first; equally good ones by their last change and then by id.
 ///
-/// Fading and recency are told from the latest event among `brief_rows` rather than from a clock, so that a brief does not
+/// Fading and recency are measured from the latest event among `brief_rows` rather than from a clock, so that a brief does not
 /// change while nothing else does. `to_the_point` says how well a memory fits what was asked, and leaves out what it does
 /// not name, but for what stands whatever is asked.
 pub(super) fn weigh(
@@ -204,7 +204,7 @@ const fn share_of(tier: Tier) -> f64 {
     }
 }
 
-/// Returns why a memory is not told however much room there is. What is pinned always may be.
+/// Returns why a memory is not shown however much room there is. What is pinned always may be.
 fn floor(row: &BriefRow, standing: &Standing, is_beside: bool, request: &BriefRequest) -> Option<Because> {
     match () {
         () if row.pinned => None,
@@ -220,7 +220,7 @@ const SHARES: [f64; 3] = [0.35, 0.45, 0.20];
 /// As many as no store holds, for what the count of those left out may cost.
 const MANY: usize = 999_999_999;
 
-/// A memory that is told if there is room.
+/// A memory that is shown if there is room.
 struct Elected {
     section: Section,
     candidate: Candidate,
@@ -372,7 +372,7 @@ fn elect(
     spelled.collect()
 }
 
-/// Keeps at most as many as may be told in all. Half of the places are for the standing ones and half for the others, and
+/// Keeps at most as many as may be shown in all. Half of the places are for the standing ones and half for the others, and
 /// what one half leaves the other takes; in each the pinned ones stay, then the best.
 fn best_of_all(
     mut chosen: Vec<(Section, Candidate)>,
