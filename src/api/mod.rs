@@ -47,9 +47,10 @@ pub use crate::lifecycle::{NEAR_DAYS, Report, Upkeep};
 pub use crate::llm::{DEFAULT_MODEL, Price};
 pub use crate::pipeline::{
     Basis, ENVIRONMENT_MARK, Estimate, Event, Fault, Files, Filtered, FullSummary, Holding, LINGER, Reread, Scan,
-    Selection, Shift, Sources, Stamp, Summary, Survey, Until, WATCH_LEASE, WORKER_LEASE, Worked, choose, is_subagents,
-    lower_priority, named_project, path_key, request_for, start_worker,
+    Selection, Shift, Sources, Stamp, Summary, Survey, Until, WATCH_LEASE, WORKER_LEASE, Worked, choose,
+    lower_priority, named_project, start_worker,
 };
+pub(crate) use crate::pipeline::{is_subagents, path_key, request_for};
 pub use crate::search::{Found, Weights, brief};
 pub use crate::store::{
     AccessKind, AuditEntry, BuiltUpon, Converted, Coverage, Deed, Erased, FailedWindow, Filter, Fired, Flaw, FlawKind,

@@ -160,7 +160,7 @@ impl Embedder {
 
     /// Returns the model's name as the server knows it, which is also the one that has a price.
     #[must_use]
-    pub fn paid_name(&self) -> &str {
+    pub(crate) fn paid_name(&self) -> &str {
         &self.model
     }
 
@@ -172,7 +172,7 @@ impl Embedder {
 
     /// Whether no text leaves this machine.
     #[must_use]
-    pub fn is_on_this_machine(&self) -> bool {
+    pub(crate) fn is_on_this_machine(&self) -> bool {
         self.client.is_on_this_machine()
     }
 

@@ -90,7 +90,7 @@ pub struct Steps {
 /// It stays within what strict mode accepts: every object is closed and requires all its properties, what may be absent
 /// is a union with `null`, and there are no references, bounds, formats or descriptions.
 #[must_use]
-pub fn reply_schema(categories: &[String]) -> ReplySchema {
+pub(crate) fn reply_schema(categories: &[String]) -> ReplySchema {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
@@ -106,7 +106,7 @@ pub fn reply_schema(categories: &[String]) -> ReplySchema {
 
 /// Returns the part of a schema from [`reply_schema`] that describes one memory.
 #[must_use]
-pub fn item_schema(schema: &ReplySchema) -> &Value {
+pub(crate) fn item_schema(schema: &ReplySchema) -> &Value {
     &schema.schema["properties"]["memories"]["items"]
 }
 

@@ -406,7 +406,7 @@ fn is_ideographic(sign: char) -> bool {
 /// A bare "yes" or "no" counts where it answers a question of the assistant, or where what it answers is not among
 /// `messages`.
 #[must_use]
-pub fn has_human_signal(messages: &[Message]) -> bool {
+pub(crate) fn has_human_signal(messages: &[Message]) -> bool {
     let mut asked = true;
     for message in messages.iter().filter(|message| message.kind == Kind::Prose) {
         if message.is_human() {

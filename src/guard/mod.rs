@@ -31,5 +31,6 @@ pub use pii::DROPPED_MARKER;
 pub use redaction::{CleanText, DENIED_MARKER, Guard, Redact, Redacted};
 pub use scan::Findings;
 pub use secrets::{Part, SECRETS, Secret};
-pub use steering::{Suspicion, is_pasted, steers, suspicion};
+pub use steering::{Suspicion, is_pasted};
+pub(crate) use steering::{steers, suspicion};
 pub use values::Naming;

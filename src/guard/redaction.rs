@@ -100,7 +100,7 @@ impl Guard {
     /// Returns the guard that lets no content of files through whose names match `patterns`, such as `*.pem`, instead of
     /// those in [`crate::config::DENIED_FILES`]. A pattern that cannot be read stands for itself.
     #[must_use]
-    pub fn denying(self, patterns: &[String]) -> Self {
+    pub(crate) fn denying(self, patterns: &[String]) -> Self {
         Self { denied: Denied::new(patterns), ..self }
     }
 

@@ -113,7 +113,7 @@ fn folded(text: &str) -> String {
 
 /// Returns why `candidate` must not be stored as something to go by; `None` for nearly everything that people say.
 #[must_use]
-pub fn suspicion(candidate: &Candidate) -> Option<Suspicion> {
+pub(crate) fn suspicion(candidate: &Candidate) -> Option<Suspicion> {
     let (mut texts, mut claim) = (Vec::new(), candidate.claim.clone());
     claim.edit_texts(&mut |text| texts.push(std::mem::take(text)));
     texts.extend(candidate.evidence.iter().map(|evidence| evidence.quote.clone()));
@@ -130,7 +130,7 @@ fn is_rule(candidate: &Candidate) -> bool {
 
 /// Returns what `text` would steer. A phrase that is quoted where its sentence speaks of a defence is only mentioned.
 #[must_use]
-pub fn steers(text: &str) -> Option<Suspicion> {
+pub(crate) fn steers(text: &str) -> Option<Suspicion> {
     let text = plain(text);
     let mut found = TABLE.candidates(&text).filter_map(|(kind, pattern)| Some((kind, pattern.find(&text)?)));
     let is_meant = |kind: Suspicion, start: usize, end: usize| {

@@ -90,7 +90,7 @@ impl Budget {
 
     /// Whether any limit is set.
     #[must_use]
-    pub const fn is_limited(&self) -> bool {
+    pub(crate) const fn is_limited(&self) -> bool {
         self.limits.max_cost.is_some() || self.limits.max_tokens.is_some() || self.limits.day.is_some()
     }
 

@@ -18,7 +18,12 @@ use crate::store::{EXTRACT, Enqueued, HeldJob, Job, JobEnd, JobRequest, Leased, 
 
 /// Returns the job of a log, due at `not_before`; `None` where there is no such file.
 #[must_use]
-pub fn request_for(agent: &str, log: &Path, project: Option<&Path>, not_before: Timestamp) -> Option<JobRequest> {
+pub(crate) fn request_for(
+    agent: &str,
+    log: &Path,
+    project: Option<&Path>,
+    not_before: Timestamp,
+) -> Option<JobRequest> {
     let changed = log.metadata().ok().filter(std::fs::Metadata::is_file)?.modified().ok()?;
     Some(JobRequest {
         kind: EXTRACT.to_owned(),
@@ -41,7 +46,7 @@ pub(crate) fn is_unread(store: &Store, log: &Path, stamp: &Stamp) -> Result<bool
 
 /// Whether a log is that of a sub-agent.
 #[must_use]
-pub fn is_subagents(agent: &str, log: &Path) -> bool {
+pub(crate) fn is_subagents(agent: &str, log: &Path) -> bool {
     let name = log.file_name().unwrap_or_default().to_string_lossy();
     let folder = log.parent().and_then(Path::file_name).unwrap_or_default();
     agent == "claude-code" && (name.starts_with("agent-") || folder == "subagents")

@@ -44,14 +44,16 @@ pub use estimate::{
 };
 pub(crate) use jobs::is_unread;
 pub use jobs::{
-    ENVIRONMENT_MARK, Fault, LINGER, Scan, Shift, Until, WATCH_LEASE, WORKER_LEASE, Worked, is_subagents,
-    lower_priority, request_for, scan, start_worker, work_off,
+    ENVIRONMENT_MARK, Fault, LINGER, Scan, Shift, Until, WATCH_LEASE, WORKER_LEASE, Worked, lower_priority, scan,
+    start_worker, work_off,
 };
+pub(crate) use jobs::{is_subagents, request_for};
 pub(crate) use model::CachedModel;
 pub use projects::{Aliased, Merged, NamingError};
 pub(crate) use projects::{give_folder, merge, name_project, project_at};
 pub(crate) use read::ReadEvent;
-pub use read::{Conversations, FileReport, LeftOut, Selection, Sources, Stamp, conversations, named_project, path_key};
+pub(crate) use read::path_key;
+pub use read::{Conversations, FileReport, LeftOut, Selection, Sources, Stamp, conversations, named_project};
 pub use run::{Planned, plan, run};
 pub use summary::{Failure, Files, Filtered, Summary, Windows};
 

@@ -358,7 +358,7 @@ const fn noticed_at(_: &Metadata) -> i128 {
 
 /// Returns the key of a path: a hash, the same however the path is spelled.
 #[must_use]
-pub fn path_key(path: &Path) -> String {
+pub(crate) fn path_key(path: &Path) -> String {
     hex(&Sha256::digest(true_path(path).as_os_str().as_encoded_bytes())[..16])
 }
 

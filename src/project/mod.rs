@@ -25,7 +25,8 @@ use self::git::read;
 use crate::config::PROJECT_FILE;
 use crate::memory::{Namespace, string_enum};
 
-pub use remote::{Remote, without_credentials};
+pub use remote::Remote;
+pub(crate) use remote::without_credentials;
 
 /// Longest part of a namespace, in bytes.
 const MAX_PART: usize = 200;
@@ -147,7 +148,7 @@ impl Machine {
 
     /// Returns which project `transcript` belongs to; `None` if it names none.
     #[must_use]
-    pub fn sight(&self, transcript: &Transcript) -> Option<Sighting> {
+    pub(crate) fn sight(&self, transcript: &Transcript) -> Option<Sighting> {
         let address = transcript.repository.as_deref().and_then(Remote::parse);
         let project = transcript.project.as_deref().map(without_credentials);
         let address = address.or_else(|| project.as_deref().and_then(Remote::named));
@@ -160,7 +161,7 @@ impl Machine {
 
     /// Returns which project a folder of this machine belongs to; `None` if it is nobody's.
     #[must_use]
-    pub fn sight_path(&self, path: &str) -> Option<Sighting> {
+    pub(crate) fn sight_path(&self, path: &str) -> Option<Sighting> {
         self.sight_folder(&tidied(path), None)
     }
 
@@ -241,7 +242,7 @@ fn is_drive(part: &str) -> bool {
 
 /// Whether a repository stands, or a worktree of one, in exactly this folder.
 #[must_use]
-pub fn is_repository(folder: &str) -> bool {
+pub(crate) fn is_repository(folder: &str) -> bool {
     git::stands_in(Path::new(folder))
 }
 

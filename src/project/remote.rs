@@ -128,7 +128,7 @@ fn is_drive(text: &str) -> bool {
 
 /// Returns `text` without the name and password that an address of the form `scheme://name:password@host` holds.
 #[must_use]
-pub fn without_credentials(text: &str) -> String {
+pub(crate) fn without_credentials(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let is_host = |authority: &str| authority.split_once(':').is_none_or(|(_, port)| port.parse::<u16>().is_ok());

@@ -30,7 +30,8 @@ pub use rank::{
 };
 pub use search::{Direct, Highlight, Related, Search, direct, highlight};
 pub use standing::{STANDING, standing};
-pub use vectors::{by_meaning, by_vectors};
+pub(crate) use vectors::by_meaning;
+pub use vectors::by_vectors;
 
 /// A memory that bears on a query.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -84,7 +84,7 @@ impl Fit {
 
     /// Returns the fit with its sum.
     #[must_use]
-    pub fn summed(self, weights: &Weights) -> Self {
+    pub(crate) fn summed(self, weights: &Weights) -> Self {
         let total = self.own(weights)
             + weights.neighbours * self.neighbours
             + weights.speaker * self.speaker

@@ -66,14 +66,14 @@ pub use history::decided::{Fingerprint, HashPair, PassMark};
 pub use history::plan_ledger::PlanLedger;
 pub use history::undo::{BuiltUpon, Kept, KeptBecause, Undone};
 pub use index::near::Around;
-pub use index::near_words::{concepts, near_words};
+pub(crate) use index::near_words::{concepts, near_words};
 pub use index::ranking::{Ranked, Said, Seq};
 pub use index::search::{Hit, Likeness};
 pub use index::vectors::{Coverage, Near, NewVector, Unembedded, VectorModel};
+pub(crate) use ledger::days_before;
 pub use ledger::{
     Batch, BatchReply, DoneWindow, EXTRACT, Enqueued, FailedWindow, FileOutcome, Fired, Health, HeldJob, Job, JobEnd,
     JobRequest, JobStatus, KnownLine, Leased, Run, RunId, RunStatus, Spent, Stage, Step, TranscriptId, WindowId,
-    days_before,
 };
 pub(crate) use ledger::{
     BatchRequest, Claimed, FailedCommand, FileRead, Finished, PendingWindow, RequestClaim, RequestId, RequestPart,
@@ -124,13 +124,6 @@ impl Deref for Store {
 }
 
 impl Store {
-    /// Writes through `guard`, in place of one with the default settings.
-    #[must_use]
-    pub fn with_guard(self, guard: Guard) -> Self {
-        self.set_guard(guard);
-        self
-    }
-
     /// Writes through `guard` from now on.
     pub(crate) fn set_guard(&self, guard: Guard) {
         self.db.guard.replace(guard);

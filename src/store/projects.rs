@@ -64,7 +64,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn placement(&self, sighting: &Redacted<Sighting>) -> Result<Placement, StoreError> {
+    pub(crate) fn placement(&self, sighting: &Redacted<Sighting>) -> Result<Placement, StoreError> {
         let chosen_by_name = sighting.identity.basis == Basis::Name;
         if let Some(text) = sighting.text.as_ref().filter(|_| !chosen_by_name)
             && let Some(namespace) = self.alias_of(&text.key)?

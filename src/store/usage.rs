@@ -39,7 +39,7 @@ impl Store {
     /// Counts a use of each of these memories, and returns whether it could: a file that is locked or read-only is
     /// no reason to fail the read that this is about.
     #[must_use = "a caller that does not care says so with `let _`"]
-    pub fn record_access(&self, memories: &[MemoryId], kind: AccessKind, now: Timestamp) -> bool {
+    pub(crate) fn record_access(&self, memories: &[MemoryId], kind: AccessKind, now: Timestamp) -> bool {
         memories.is_empty() || self.without_waiting(|| self.count_uses(memories, kind, now))
     }
 
@@ -66,7 +66,7 @@ impl Store {
     /// Notes that these memories were put in front of a model, without counting that as a use, and returns whether it
     /// could, as for [`Store::record_access`].
     #[must_use = "a caller that does not care says so with `let _`"]
-    pub fn log_shown(&self, memories: &[MemoryId], now: Timestamp) -> bool {
+    pub(crate) fn log_shown(&self, memories: &[MemoryId], now: Timestamp) -> bool {
         let log = || {
             let transaction = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
             for memory in memories {

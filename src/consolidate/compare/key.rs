@@ -82,7 +82,7 @@ pub fn attribute(key: &str) -> Option<String> {
 
 /// Returns the spellings of the attribute that `key` names, the one that is compared first; none if it names none.
 #[must_use]
-pub fn spellings(key: &str) -> Vec<String> {
+pub(crate) fn spellings(key: &str) -> Vec<String> {
     let Some(key) = attribute(key) else { return Vec::new() };
     let (head, tail) = key.rsplit_once('.').map_or(("", key.as_str()), |(head, tail)| (head, tail));
     let names = ALIASES.iter().find(|names| names[0] == tail).copied().unwrap_or_default();

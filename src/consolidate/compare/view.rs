@@ -61,7 +61,7 @@ impl<'a> View<'a> {
 
     /// Whether both name one attribute.
     #[must_use]
-    pub fn same_key(&self, other: &Self) -> bool {
+    pub(crate) fn same_key(&self, other: &Self) -> bool {
         let (Some(a), Some(b)) = (&self.key, &other.key) else { return false };
         // `flour.supplier` is `supplier.flour`.
         a == b || a.split_once('.').zip(b.rsplit_once('.')).is_some_and(|((x, y), (v, w))| x == w && y == v)
@@ -69,7 +69,7 @@ impl<'a> View<'a> {
 
     /// Whether one may take the other's place at all: the same attribute, or the same subject in much the same words.
     #[must_use]
-    pub fn may_retire(&self, other: &Self) -> bool {
+    pub(crate) fn may_retire(&self, other: &Self) -> bool {
         let same_subject = self.subject.is_some() && self.subject == other.subject;
         let attribute_open = self.key.is_none() || other.key.is_none();
         self.same_key(other) || (same_subject && attribute_open && Words::of(self, other).overlap() >= RETIRE_OVERLAP)

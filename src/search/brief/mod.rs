@@ -101,7 +101,7 @@ pub fn compose(store: &Database, request: &BriefRequest, now: Timestamp) -> Resu
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
-pub fn compose_with(
+pub(crate) fn compose_with(
     store: &Database,
     request: &BriefRequest,
     vectors: Option<&QueryVectors>,

@@ -87,7 +87,7 @@ impl Because {
 
     /// Whether it would be shown if there were room.
     #[must_use]
-    pub const fn is_for_want_of_room(&self) -> bool {
+    pub(crate) const fn is_for_want_of_room(&self) -> bool {
         matches!(self, Self::OverQuota | Self::OverBudget)
     }
 }

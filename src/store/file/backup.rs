@@ -119,7 +119,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Unwritable`] if one cannot be removed.
-    pub fn remove_automatic_backups(&self) -> Result<Vec<PathBuf>, StoreError> {
+    pub(crate) fn remove_automatic_backups(&self) -> Result<Vec<PathBuf>, StoreError> {
         let mut found: Vec<PathBuf> = beside(&self.path, ".schema-");
         found.extend(unfinished(&self.path).into_iter().filter(|path| is_left(path)));
         for path in &found {

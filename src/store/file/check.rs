@@ -119,7 +119,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read at all.
-    pub fn check_quickly(&self) -> Result<Vec<Flaw>, StoreError> {
+    pub(crate) fn check_quickly(&self) -> Result<Vec<Flaw>, StoreError> {
         let mut checked = Checked::default();
         self.examine_pages("quick_check", &mut checked)?;
         Ok(checked.flaws)

@@ -200,7 +200,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if SQLite does not return it.
-    pub fn is_encrypted(&self) -> Result<bool, StoreError> {
+    pub(crate) fn is_encrypted(&self) -> Result<bool, StoreError> {
         is_encrypted(&self.conn)
     }
 }

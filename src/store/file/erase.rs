@@ -195,7 +195,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn is_withdrawn(&self, key: &str) -> Result<bool, StoreError> {
+    pub(crate) fn is_withdrawn(&self, key: &str) -> Result<bool, StoreError> {
         self.read(|conn| {
             Ok(conn.prepare_cached("SELECT 1 FROM withdrawn WHERE key_hash = ?1")?.exists([key_hash(key)])?)
         })
@@ -207,7 +207,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn readmit(&self, key: &str) -> Result<bool, StoreError> {
+    pub(crate) fn readmit(&self, key: &str) -> Result<bool, StoreError> {
         self.read(|conn| {
             Ok(conn.prepare_cached("DELETE FROM withdrawn WHERE key_hash = ?1")?.execute(params![key_hash(key)])? > 0)
         })
@@ -536,7 +536,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn is_unsealed(&self) -> Result<bool, StoreError> {
+    pub(crate) fn is_unsealed(&self) -> Result<bool, StoreError> {
         self.read(|conn| {
             let there = conn.table_exists(None, "unsealed")?;
             Ok(there && conn.prepare_cached("SELECT 1 FROM unsealed")?.exists(())?)

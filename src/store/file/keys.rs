@@ -207,7 +207,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::BadKey`] if what is given cannot be used.
-    pub fn key_given() -> Result<Option<KeyPlace>, StoreError> {
+    pub(crate) fn key_given() -> Result<Option<KeyPlace>, StoreError> {
         Ok(Keys::Outside.given()?.map(|key| key.place().clone()))
     }
 }

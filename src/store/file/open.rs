@@ -126,7 +126,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if SQLite refuses.
-    pub fn leave_log(&self) -> Result<(), StoreError> {
+    pub(crate) fn leave_log(&self) -> Result<(), StoreError> {
         self.db.conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         Ok(())
     }
@@ -141,7 +141,7 @@ impl Database {
 
     /// Whether the file was opened for reading only.
     #[must_use]
-    pub fn is_read_only(&self) -> bool {
+    pub(crate) fn is_read_only(&self) -> bool {
         let is_kept_from_writing = self.conn.pragma_query_value(None, "query_only", |row| row.get(0)).unwrap_or(false);
         is_kept_from_writing || self.conn.is_readonly("main").unwrap_or(true)
     }

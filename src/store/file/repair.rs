@@ -85,7 +85,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the file is no memory database, is of a newer version, is too damaged to be opened, or cannot be
     /// written; it is unchanged then.
-    pub fn repair_file(path: &Path, now: Timestamp) -> Result<Repaired, StoreError> {
+    pub(crate) fn repair_file(path: &Path, now: Timestamp) -> Result<Repaired, StoreError> {
         let opened = Self::open(path).and_then(|store| {
             // The pages of an encrypted file can be read completely or not at all.
             let is_damaged = !store.is_encrypted()? && store.pages_are_damaged()?;

@@ -118,7 +118,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn history_of_run(&self, run: &RunId) -> Result<Vec<HistoryEntry>, StoreError> {
+    pub(crate) fn history_of_run(&self, run: &RunId) -> Result<Vec<HistoryEntry>, StoreError> {
         self.entries("run_id = ?1", &[&run.as_str()])
     }
 
@@ -160,7 +160,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn last_change(&self) -> Result<i64, StoreError> {
+    pub(crate) fn last_change(&self) -> Result<i64, StoreError> {
         self.read(|conn| Ok(conn.query_row("SELECT ifnull(max(id), 0) FROM history", (), |row| row.get(0))?))
     }
 

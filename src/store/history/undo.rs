@@ -81,7 +81,7 @@ impl Store {
     ///
     /// # Errors
     /// As for [`Store::undo_run`], [`StoreError::RunUndone`] being about the first of them.
-    pub fn undo_runs(&self, runs: &[RunId], now: Timestamp) -> Result<Undone, StoreError> {
+    pub(crate) fn undo_runs(&self, runs: &[RunId], now: Timestamp) -> Result<Undone, StoreError> {
         self.write(None, now, |w| {
             let entries = w.entries_of(runs, now)?;
             if let Some(first) = runs.first().filter(|_| entries.is_empty())

@@ -90,7 +90,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn around_and_forgotten(
+    pub(crate) fn around_and_forgotten(
         &self,
         around: &Around<'_>,
         limit: usize,

@@ -76,7 +76,7 @@ impl NearForms {
 /// Returns the words by which claims that may say the same as `claim` are found in `namespace`: twelve hex digits each,
 /// each once. The first is its subject, if it has one. Claims of different namespaces have no word in common.
 #[must_use]
-pub fn near_words(namespace: &Namespace, claim: &Claim) -> Vec<String> {
+pub(crate) fn near_words(namespace: &Namespace, claim: &Claim) -> Vec<String> {
     let NearForms { words, concepts, .. } = NearForms::of(namespace, claim);
     words.into_iter().chain(concepts).map(|name| name.to_string()).collect()
 }
@@ -259,7 +259,7 @@ static EAR: LazyLock<Ear> = LazyLock::new(|| {
 
 /// Returns the names of the concepts that `text` speaks of.
 #[must_use]
-pub fn concepts(text: &str) -> BTreeSet<&'static str> {
+pub(crate) fn concepts(text: &str) -> BTreeSet<&'static str> {
     heard([&cut(&folded(text))]).collect()
 }
 

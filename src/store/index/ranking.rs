@@ -72,7 +72,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn ranked_rows(&self, rows: &[Seq], filter: &Filter) -> Result<Vec<Ranked>, StoreError> {
+    pub(crate) fn ranked_rows(&self, rows: &[Seq], filter: &Filter) -> Result<Vec<Ranked>, StoreError> {
         let clauses = Clauses::of(filter);
         let sql = format!(
             "SELECT m.seq, m.id, m.content, m.importance, m.confidence, m.updated_at, m.created_at, m.valid_from,
@@ -114,7 +114,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn rows_of(&self, ids: &[&MemoryId]) -> Result<HashMap<MemoryId, Seq>, StoreError> {
+    pub(crate) fn rows_of(&self, ids: &[&MemoryId]) -> Result<HashMap<MemoryId, Seq>, StoreError> {
         let ids: Vec<&str> = ids.iter().map(|id| id.as_str()).collect();
         let sql = "SELECT m.id, m.seq FROM json_each(?1) wanted CROSS JOIN memories m ON m.id = wanted.value";
         let found = self.query_all(sql, [to_json(&ids)?], |row| {
@@ -146,7 +146,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn in_rows(&self, rows: &[Seq]) -> Result<Vec<Memory>, StoreError> {
+    pub(crate) fn in_rows(&self, rows: &[Seq]) -> Result<Vec<Memory>, StoreError> {
         let sql = format!(
             "SELECT {MEMORY_COLUMNS}, m.seq FROM json_each(?1) wanted CROSS JOIN {MEMORY_TABLES}
              WHERE m.seq = wanted.value"

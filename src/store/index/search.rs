@@ -75,7 +75,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn word_hits(&self, query: &str, filter: &Filter, limit: usize) -> Result<Vec<(Seq, f64)>, StoreError> {
+    pub(crate) fn word_hits(&self, query: &str, filter: &Filter, limit: usize) -> Result<Vec<(Seq, f64)>, StoreError> {
         let hits = self.hits(&Query::of(query), filter, limit)?;
         if hits.is_empty() { self.hits_by_letters(query, filter, limit) } else { Ok(hits) }
     }
@@ -83,7 +83,7 @@ impl Database {
     /// Returns the words of `query` that stand in the memory's own texts, in the query's order and in lower case; a
     /// longer word with the same beginning counts. All of the query where it has no words.
     #[must_use]
-    pub fn words_in(&self, query: &str, memory: &Memory) -> Vec<String> {
+    pub(crate) fn words_in(&self, query: &str, memory: &Memory) -> Vec<String> {
         let claim = &memory.claim;
         let subject = claim.subject.as_deref().unwrap_or_default();
         let text = folded(&[claim.title.as_str(), &claim.content, subject, &claim.tags.join(" ")].join("\n"));
@@ -92,7 +92,7 @@ impl Database {
 
     /// Returns the words of `query` in lower case, without those of little weight; all of it where it has no words.
     #[must_use]
-    pub fn words_of(&self, query: &str) -> Vec<String> {
+    pub(crate) fn words_of(&self, query: &str) -> Vec<String> {
         let words = Query::of(query).words;
         let words = if words.is_empty() { vec![folded(&letters(query))] } else { words };
         words.into_iter().filter(|word| !word.is_empty()).collect()
@@ -120,7 +120,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn by_content(&self, namespace: &Namespace, content: &str) -> Result<Vec<Memory>, StoreError> {
+    pub(crate) fn by_content(&self, namespace: &Namespace, content: &str) -> Result<Vec<Memory>, StoreError> {
         let sql = format!(
             "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.content_hash = ?1 AND m.namespace = ?2
                  AND m.status IN ('active', 'pending') ORDER BY m.created_at, m.id"
@@ -132,7 +132,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn ever_held(&self, namespace: &Namespace, content: &str) -> Result<bool, StoreError> {
+    pub(crate) fn ever_held(&self, namespace: &Namespace, content: &str) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM memories WHERE content_hash = ?1 AND namespace = ?2)";
         let values = [normalised_hash(content), namespace.to_string()];
         self.query_only(sql, values, |row| row.get(0))

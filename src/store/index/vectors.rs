@@ -69,7 +69,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn vector_dimension(&self, name: &str) -> Result<Option<usize>, StoreError> {
+    pub(crate) fn vector_dimension(&self, name: &str) -> Result<Option<usize>, StoreError> {
         if !self.has_vectors()? {
             return Ok(None);
         }
@@ -86,7 +86,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn has_vectors(&self) -> Result<bool, StoreError> {
+    pub(crate) fn has_vectors(&self) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'vector_models')";
         self.query_only(sql, (), |row| row.get(0))
     }
@@ -128,7 +128,7 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn note_unembeddable(
+    pub(crate) fn note_unembeddable(
         &self,
         model: &VectorModel,
         id: &MemoryId,
@@ -184,7 +184,7 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn release_vectors(&self, owner: &str) -> Result<(), StoreError> {
+    pub(crate) fn release_vectors(&self, owner: &str) -> Result<(), StoreError> {
         self.execute("DELETE FROM vector_lease WHERE owner = ?1", [owner]).map(drop)
     }
 
@@ -192,7 +192,7 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn note_embedding(&self, model: CleanText<'_>, tokens: u64) -> Result<(), StoreError> {
+    pub(crate) fn note_embedding(&self, model: CleanText<'_>, tokens: u64) -> Result<(), StoreError> {
         self.execute(
             "INSERT INTO vector_spending (at, model, tokens) VALUES (?1, ?2, ?3)",
             params![self.now().as_millisecond(), &*model, i64::try_from(tokens).unwrap_or(i64::MAX)],
@@ -263,7 +263,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn vector_coverage(&self, model: &VectorModel) -> Result<Coverage, StoreError> {
+    pub(crate) fn vector_coverage(&self, model: &VectorModel) -> Result<Coverage, StoreError> {
         if !self.has_vectors()? {
             return Ok(Coverage::default());
         }

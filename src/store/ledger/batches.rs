@@ -195,7 +195,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn end_batch(
+    pub(crate) fn end_batch(
         &self,
         id: &str,
         remote_status: &str,

@@ -239,7 +239,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn retry_jobs(&self, one: Option<i64>, now: Timestamp) -> Result<usize, StoreError> {
+    pub(crate) fn retry_jobs(&self, one: Option<i64>, now: Timestamp) -> Result<usize, StoreError> {
         self.execute(
             "UPDATE jobs SET status = 'waiting', attempts = 0, not_before = ?1, updated_at = ?1
              WHERE (status = 'failed' OR (status = 'waiting' AND error IS NOT NULL)) AND (?2 IS NULL OR id = ?2)",

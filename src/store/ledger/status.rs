@@ -151,7 +151,7 @@ impl Database {
 
 /// Returns the first of the `count` days that end with `last`.
 #[must_use]
-pub fn days_before(last: Date, count: u32) -> Date {
+pub(crate) fn days_before(last: Date, count: u32) -> Date {
     let back = SignedDuration::from_hours(24 * i64::from(count.saturating_sub(1)));
     last.checked_sub(back).unwrap_or(Date::MIN)
 }

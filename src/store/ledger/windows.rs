@@ -204,7 +204,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn reset_failed_windows(&self) -> Result<usize, StoreError> {
+    pub(crate) fn reset_failed_windows(&self) -> Result<usize, StoreError> {
         self.execute("UPDATE windows SET attempts = 0, error = NULL WHERE status = 'failed'", ())
     }
 }

@@ -276,7 +276,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn resting_on(&self, namespace: &Namespace, piece: &Evidence) -> Result<Vec<Memory>, StoreError> {
+    pub(crate) fn resting_on(&self, namespace: &Namespace, piece: &Evidence) -> Result<Vec<Memory>, StoreError> {
         self.read(|conn| {
             let sql = format!(
                 "SELECT {MEMORY_COLUMNS} FROM evidence e CROSS JOIN memories m ON m.id = e.memory_id

@@ -111,7 +111,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn optimise(&self) -> Result<(), StoreError> {
+    pub(crate) fn optimise(&self) -> Result<(), StoreError> {
         self.read(|conn| {
             let merging = rusqlite::Transaction::new_unchecked(conn, rusqlite::TransactionBehavior::Immediate)?;
             crate::store::index::words::merge(&merging)?;
