@@ -8,8 +8,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use afterthought::consolidate::plan::neighbours::gather;
-use afterthought::consolidate::plan::{Answers, Stage, Surrounded, draft};
-use afterthought::consolidate::{Incoming, Plan, apply};
+use afterthought::consolidate::plan::{Answers, CandidateContext, Stage, draft};
+use afterthought::consolidate::{IncomingClaim, Plan, apply};
 use afterthought::guard::Guard;
 use afterthought::memory::{Audience, Candidate, ExtractionMethod, Memory, MemoryId, Namespace};
 use afterthought::store::{Filter, Store, StoreError};
@@ -74,7 +74,8 @@ fn against(report: &mut Report, stored: usize) -> (Duration, Duration) {
     let finding = add_times(report, &name("finding"), (looking / each(), times), searching);
     add_recall(report, &name("twins found"), &cases, &twins);
 
-    let alone = |case: &Surrounded| clocked(|| draft(std::slice::from_ref(case), &Answers::new(), Stage::Last, now)).1;
+    let alone =
+        |case: &CandidateContext| clocked(|| draft(std::slice::from_ref(case), &Answers::new(), Stage::Last, now)).1;
     let (one_by_one, deciding) = timed(|| cases.iter().map(alone).collect::<Vec<Duration>>());
     add_times(report, &name("deciding alone"), (deciding / each(), one_by_one), None);
     let ((changes, _), deciding) = timed(|| draft(&cases, &Answers::new(), Stage::Last, now));
@@ -112,7 +113,7 @@ fn fill(path: &Path, guard: &Guard, said: &[Said], now: Timestamp) -> Vec<Memory
 /// Index of an incoming claim, how it says again what is stored, and the memory that says it.
 type Planted<'i> = (usize, Twin, &'i MemoryId);
 
-fn incoming<'i>(speech: &mut Speech, stored: &[Said], ids: &'i [MemoryId]) -> (Vec<Incoming>, Vec<Planted<'i>>) {
+fn incoming<'i>(speech: &mut Speech, stored: &[Said], ids: &'i [MemoryId]) -> (Vec<IncomingClaim>, Vec<Planted<'i>>) {
     let (mut all, mut twins) = (Vec::with_capacity(INCOMING), Vec::new());
     for index in 0..INCOMING {
         let number = 10_000_000 + index;
@@ -130,13 +131,13 @@ fn incoming<'i>(speech: &mut Speech, stored: &[Said], ids: &'i [MemoryId]) -> (V
         };
         let candidate = Candidate { claim, audience: Audience::User, evidence, replaces: None, is_pasted: false };
         let (namespace, source) = (Namespace::global(), "bench".into());
-        all.push(Incoming { candidate, namespace, source, method: ExtractionMethod::Auto });
+        all.push(IncomingClaim { candidate, namespace, source, method: ExtractionMethod::Auto });
     }
     (all, twins)
 }
 
-fn look_around(store: &Store, incoming: &[Incoming]) -> (Vec<Surrounded>, Vec<Duration>) {
-    let one = |incoming: &Incoming| {
+fn look_around(store: &Store, incoming: &[IncomingClaim]) -> (Vec<CandidateContext>, Vec<Duration>) {
+    let one = |incoming: &IncomingClaim| {
         let (mut cases, took) = clocked(|| gather(store, vec![incoming.clone()]).unwrap());
         (cases.remove(0), took)
     };
@@ -144,7 +145,7 @@ fn look_around(store: &Store, incoming: &[Incoming]) -> (Vec<Surrounded>, Vec<Du
 }
 
 /// Returns what a search for all words of a claim costs, ranked and with nothing left out.
-fn search(store: &Store, incoming: &[Incoming]) -> Duration {
+fn search(store: &Store, incoming: &[IncomingClaim]) -> Duration {
     let filter = Filter::exactly(&[Namespace::global()]);
     let texts = incoming.iter().take(SEARCHES).map(|incoming| incoming.candidate.claim.content.as_str());
     let times: Vec<Duration> =
@@ -174,7 +175,7 @@ fn mean(times: &[Duration]) -> Duration {
     times.iter().sum::<Duration>() / u32::try_from(times.len()).unwrap()
 }
 
-fn add_recall(report: &mut Report, what: &str, cases: &[Surrounded], twins: &[Planted<'_>]) {
+fn add_recall(report: &mut Report, what: &str, cases: &[CandidateContext], twins: &[Planted<'_>]) {
     let mut counts: BTreeMap<Twin, (usize, usize)> = BTreeMap::new();
     for (index, twin, id) in twins {
         let (found, all) = counts.entry(*twin).or_default();

@@ -12,8 +12,8 @@ use super::{ApiError, Memories, prices};
 use crate::config::Config;
 use crate::pipeline::{self, Survey};
 use crate::store::{
-    AuditEntry, AuditLog, Backup, Batch, Checked, Converted, Deed, FailedWindow, Fired, Flaw, HistoryEntry, Job,
-    KeyHome, KeyPlace, Repaired, Restored as RestoredBackup, Run, RunId, Spent, Store, days_before,
+    AuditAction, AuditEntry, AuditLog, Backup, Batch, Checked, Conversion, FailedWindow, Flaw, HistoryEntry,
+    HookFiring, Job, KeyHome, KeyPlace, Repaired, Restored as RestoredBackup, Run, RunId, Spent, Store, days_before,
 };
 
 /// Tokens and calls of one model on one day, with their cost.
@@ -43,7 +43,7 @@ impl Memories {
     pub fn backup(&self, path: &Path) -> Result<Backup, ApiError> {
         let (store, audit) = (self.ledger("back up memories")?, self.audit()?);
         let made = store.backup(path, Timestamp::now())?;
-        count(audit, Deed::Backup, made.memories)?;
+        count(audit, AuditAction::Backup, made.memories)?;
         Ok(made)
     }
 
@@ -54,7 +54,7 @@ impl Memories {
     pub fn restore_backup(config: &Config, from: &Path) -> Result<RestoredBackup, ApiError> {
         let audit = audit_of(config)?;
         let restored = Store::restore_backup(&config.db.value, from, Timestamp::now())?;
-        count(audit, Deed::RestoreBackup, restored.memories)?;
+        count(audit, AuditAction::RestoreBackup, restored.memories)?;
         Ok(restored)
     }
 
@@ -95,10 +95,10 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if there is no key, or the file cannot be written.
-    pub fn encrypt(config: &Config, key_file: Option<&Path>) -> Result<Option<Converted>, ApiError> {
+    pub fn encrypt(config: &Config, key_file: Option<&Path>) -> Result<Option<Conversion>, ApiError> {
         let audit = audit_of(config)?;
         let done = Store::encrypt(&config.db.value, key_file, Timestamp::now())?;
-        done.as_ref().map_or(Ok(()), |done| count(audit, Deed::Encrypt, done.memories))?;
+        done.as_ref().map_or(Ok(()), |done| count(audit, AuditAction::Encrypt, done.memories))?;
         Ok(done)
     }
 
@@ -106,10 +106,10 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if there is no key, or the file cannot be written.
-    pub fn decrypt(config: &Config) -> Result<Option<Converted>, ApiError> {
+    pub fn decrypt(config: &Config) -> Result<Option<Conversion>, ApiError> {
         let audit = audit_of(config)?;
         let done = Store::decrypt(&config.db.value, Timestamp::now())?;
-        done.as_ref().map_or(Ok(()), |done| count(audit, Deed::Decrypt, done.memories))?;
+        done.as_ref().map_or(Ok(()), |done| count(audit, AuditAction::Decrypt, done.memories))?;
         Ok(done)
     }
 
@@ -258,7 +258,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be read.
-    pub fn hooks_fired(&self) -> Result<Vec<Fired>, ApiError> {
+    pub fn hooks_fired(&self) -> Result<Vec<HookFiring>, ApiError> {
         Ok(self.ledger("look at hooks")?.hooks_fired()?)
     }
 }
@@ -283,6 +283,6 @@ fn audit_of(config: &Config) -> Result<Option<AuditLog>, ApiError> {
     Ok(if config.audit.value { Some(AuditLog::open(&config.db.value)?) } else { None })
 }
 
-fn count(log: Option<AuditLog>, action: Deed, memories: usize) -> Result<(), ApiError> {
+fn count(log: Option<AuditLog>, action: AuditAction, memories: usize) -> Result<(), ApiError> {
     Ok(log.map_or(Ok(()), |mut log| log.count(action, memories, Timestamp::now()))?)
 }

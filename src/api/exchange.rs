@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 use transcripts::{Folder, Head, IngestError, Input, Skipped, open};
 
 use super::{ApiError, Memories, Model};
-use crate::consolidate::{Change, Decision, Incoming, SavedPlan};
+use crate::consolidate::{Change, Decision, IncomingClaim, SavedPlan};
 use crate::exchange::{
     Counts, Exported, FilePlace, Gathered, Imported, Terms, exported, gather, import_as_is, place_of, recognise,
 };
 use crate::fault::point;
 use crate::memory::{Audience, Candidate, Namespace, Status};
 use crate::pipeline::{CachedModel, ImportResult, ImportedMemory, consolidate_imported, path_key};
-use crate::store::{Deed, Filter, Order, PlanLedger, RunId, RunStatus};
+use crate::store::{AuditAction, Filter, Order, PlanLedger, RunId, RunStatus};
 
 /// Memories that an export reads at a time; the rest stays in the file.
 const PAGE: usize = 500;
@@ -299,7 +299,7 @@ impl Memories {
             }
         }
         if let Some(mut log) = audit {
-            log.count(Deed::Export, count, Timestamp::now()).map_err(ApiError::from)?;
+            log.count(AuditAction::Export, count, Timestamp::now()).map_err(ApiError::from)?;
         }
         Ok(count)
     }
@@ -320,8 +320,12 @@ fn arrival(imported: Imported) -> ImportedMemory {
     let Imported { memory, has_id, evidence, .. } = imported;
     let candidate =
         Candidate { claim: memory.claim, audience: Audience::Project, evidence, replaces: None, is_pasted: false };
-    let incoming =
-        Incoming { candidate, namespace: memory.namespace, source: memory.source, method: memory.extraction_method };
+    let incoming = IncomingClaim {
+        candidate,
+        namespace: memory.namespace,
+        source: memory.source,
+        method: memory.extraction_method,
+    };
     ImportedMemory { incoming, id: has_id.then_some(memory.id), at: memory.created_at }
 }
 

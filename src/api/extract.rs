@@ -10,12 +10,13 @@ use transcripts::{Message, Transcript, content_hash};
 
 use super::remember::holder;
 use super::{ApiError, Memories, Model, ModelOptions, NewMemory, RunRequest};
-use crate::consolidate::pass::{self, TakenBack};
-use crate::consolidate::{ApplyError, Change, Incoming, apply, consolidate, settle_by_rules};
+use crate::consolidate::pass::{self, UndonePolicy};
+use crate::consolidate::{ApplyError, Change, IncomingClaim, apply, consolidate, settle_by_rules};
 use crate::guard::Guard;
 use crate::memory::{Audience, Candidate, Memory, MemoryId, Namespace, Status};
 use crate::pipeline::{
-    CachedModel, Event, FullPass, FullSummary, Options, Pipeline, Reread, Selection, Sources, Summary, full_pass, run,
+    CachedModel, Event, FullPass, FullSummary, Options, Pipeline, RereadPolicy, Selection, Sources, Summary, full_pass,
+    run,
 };
 use crate::store::Store;
 
@@ -136,7 +137,7 @@ impl Memories {
         let (_, options) = self.run_options(RunRequest {
             sources: Sources { transcripts: vec![transcript], ..Sources::default() },
             selection: Selection { zone: Some(TimeZone::system()), ..Selection::default() },
-            reread: Reread::All,
+            reread: RereadPolicy::All,
             ..RunRequest::default()
         });
         let instructions = context.instructions.clone().or_else(|| options.instructions.clone());
@@ -193,7 +194,7 @@ impl Memories {
         let Some(store) = self.storage.as_store() else {
             return Ok(self.storage.save_batch(memories)?.into_iter().map(Some).collect());
         };
-        let incoming: Vec<Incoming> = memories.into_iter().map(incoming).collect();
+        let incoming: Vec<IncomingClaim> = memories.into_iter().map(incoming).collect();
         let plan = settle_by_rules(store, &incoming, None, Timestamp::now())?;
         plan.changes.iter().map(|change| Ok(holder(store, change)?.map(|memory| memory.id))).collect()
     }
@@ -206,7 +207,7 @@ impl Memories {
     pub async fn consolidate_memories(&self, memories: Vec<NewMemory>) -> Result<ConsolidationResult, ApiError> {
         let store = self.ledger("consolidate memories")?;
         let memories = memories.into_iter().map(|new| Ok(incoming(self.acceptable(new)?)));
-        let incoming = memories.collect::<Result<Vec<Incoming>, ApiError>>()?;
+        let incoming = memories.collect::<Result<Vec<IncomingClaim>, ApiError>>()?;
         let chosen = Model::choose(&self.config, &ModelOptions::default()).await?;
         let budget = self.budget_of(&chosen)?;
         let model = chosen.source.as_ref().map(|source| CachedModel::new(source, store, &self.guard, &budget));
@@ -258,7 +259,7 @@ impl Memories {
             budget: &budget,
             within,
             jobs: self.config.jobs.value,
-            taken_back: if options.again { TakenBack::Again } else { TakenBack::Stays },
+            taken_back: if options.again { UndonePolicy::Again } else { UndonePolicy::Stays },
         };
         Ok(full_pass(pass, &arguments, options.dry_run, options.cancel, watch).await?)
     }
@@ -274,10 +275,10 @@ impl Memories {
     }
 }
 
-fn incoming(new: NewMemory) -> Incoming {
+fn incoming(new: NewMemory) -> IncomingClaim {
     let NewMemory { claim, namespace, source, method, evidence } = new;
     let candidate = Candidate { claim, audience: Audience::Project, evidence, replaces: None, is_pasted: false };
-    Incoming { candidate, namespace, source, method }
+    IncomingClaim { candidate, namespace, source, method }
 }
 
 fn result_of(store: &Store, changes: Vec<Change>) -> Result<ConsolidationResult, ApiError> {

@@ -38,7 +38,7 @@ use storage::SqliteStorage;
 
 pub use crate::changeset::Action;
 pub use crate::consolidate::{
-    AppliedPlan, Change, Decision, Plan, Restored, Reviewed, Rivals, SavedPlan, SavedPlanError, pass,
+    AppliedPlan, Change, Decision, Plan, Restored, ReviewedChange, RivalPolicy, SavedPlan, SavedPlanError, pass,
 };
 pub use crate::embed::{Filled, Progress, QUERY_TIMEOUT, QueryVectors};
 pub use crate::exchange::{Counts, Exported, MEMORY_FORMATS, markdown};
@@ -46,16 +46,17 @@ pub use crate::lifecycle::decay::heat;
 pub use crate::lifecycle::{NEAR_DAYS, Report, Upkeep};
 pub use crate::llm::{DEFAULT_MODEL, Price};
 pub use crate::pipeline::{
-    Basis, ENVIRONMENT_MARK, Estimate, Event, Fault, Files, Filtered, FullSummary, Holding, LINGER, Reread, Scan,
-    Selection, Shift, Sources, Stamp, Summary, Survey, Until, WATCH_LEASE, WORKER_LEASE, Worked, choose,
-    lower_priority, named_project, start_worker,
+    Basis, ENVIRONMENT_MARK, Estimate, Event, Fault, Files, FullSummary, LINGER, RereadPolicy, Scan, Selection,
+    SelectionCounts, SourceTotals, Sources, Stamp, Summary, Survey, WATCH_LEASE, WORKER_LEASE, WorkerEnd,
+    WorkerOptions, WorkerReport, choose, lower_priority, named_project, start_worker,
 };
 pub(crate) use crate::pipeline::{is_subagents, path_key, request_for};
 pub use crate::search::{Found, Weights, brief};
 pub use crate::store::{
-    AccessKind, AuditEntry, BuiltUpon, Converted, Coverage, Deed, Erased, FailedWindow, Filter, Fired, Flaw, FlawKind,
-    Health, HistoryEntry, Job, JobRequest, JobStatus, KeyHome, Leased, Loss, Order, Project, Run, RunId,
-    Scope as ErasureScope, Sealed, StoreError, Through, Undone, Waiting, Within,
+    AccessKind, AuditAction, AuditChannel, AuditEntry, Conversion, Coverage, Erased, FailedWindow, Filter, Flaw,
+    FlawKind, Health, HistoryEntry, HookFiring, Job, JobRequest, JobStatus, KeyHome, LaterChanges, LeaseOutcome, Loss,
+    NamespaceSubtree, Order, Project, RewriteOutcome, Run, RunId, Scope as ErasureScope, StoreError, UndoReport,
+    Waiting,
 };
 pub use database::{DaySpending, Encryption, survey};
 pub use error::ApiError;
@@ -86,7 +87,7 @@ pub struct Memories {
     guard: Guard,
     vectors: Option<Arc<QueryVectors>>,
     namespaces: Option<NamespaceSet>,
-    through: Through,
+    through: AuditChannel,
 }
 
 /// Options for opening memories.
@@ -99,7 +100,7 @@ pub struct Builder {
     vectors: Option<Option<Arc<QueryVectors>>>,
     query_timeout: Duration,
     namespaces: Option<NamespaceSet>,
-    through: Through,
+    through: AuditChannel,
     access: Access,
 }
 
@@ -157,7 +158,7 @@ impl Builder {
 
     /// Sets what the audit log says that changes were made through.
     #[must_use]
-    pub fn through(self, through: Through) -> Self {
+    pub fn through(self, through: AuditChannel) -> Self {
         Self { through, ..self }
     }
 
@@ -233,7 +234,7 @@ impl Memories {
             vectors: None,
             query_timeout: AGENT_WAIT,
             namespaces: None,
-            through: Through::Library,
+            through: AuditChannel::Library,
             access: Access::Any,
         }
     }

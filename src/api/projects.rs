@@ -4,9 +4,9 @@ use jiff::Timestamp;
 
 use super::{ApiError, Memories};
 use crate::memory::{Audience, Namespace};
-use crate::pipeline::{self, Aliased, Merged, project_at};
+use crate::pipeline::{self, ProjectAlias, ProjectMerge, project_at};
 use crate::project::Machine;
-use crate::store::{Filter, Project, Within};
+use crate::store::{Filter, NamespaceSubtree, Project};
 
 /// The namespaces that a caller can read and write; all others are treated as if they did not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,15 +70,16 @@ impl NamespaceSet {
     /// [`ApiError::OutOfReach`] if it names none of them.
     pub fn confine(&self, filter: Filter) -> Result<Filter, ApiError> {
         let asked = &filter.namespaces;
-        let means = |within: &Within, namespace: &Namespace| match within {
-            Within::Exactly(one) => one == namespace,
-            Within::Under(root) => namespace.parts().starts_with(root.parts()),
+        let means = |within: &NamespaceSubtree, namespace: &Namespace| match within {
+            NamespaceSubtree::Exactly(one) => one == namespace,
+            NamespaceSubtree::Under(root) => namespace.parts().starts_with(root.parts()),
         };
         let named = |namespace: &&Namespace| asked.is_empty() || asked.iter().any(|one| means(one, namespace));
-        let left: Vec<Within> = self.namespaces.iter().filter(named).cloned().map(Within::Exactly).collect();
+        let left: Vec<NamespaceSubtree> =
+            self.namespaces.iter().filter(named).cloned().map(NamespaceSubtree::Exactly).collect();
         if left.is_empty() {
             let spelled = asked.iter().map(|one| match one {
-                Within::Exactly(namespace) | Within::Under(namespace) => namespace.to_string(),
+                NamespaceSubtree::Exactly(namespace) | NamespaceSubtree::Under(namespace) => namespace.to_string(),
             });
             return Err(self.refused(&spelled.collect::<Vec<_>>().join(" and ")));
         }
@@ -139,7 +140,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if there is no such project, or another one has the name.
-    pub fn name_project(&self, what: &str, name: &str) -> Result<Aliased, ApiError> {
+    pub fn name_project(&self, what: &str, name: &str) -> Result<ProjectAlias, ApiError> {
         Ok(pipeline::name_project(self.ledger(PROJECTS)?, what, name, Timestamp::now())?)
     }
 
@@ -150,7 +151,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if the folder or the name cannot be a project's.
-    pub fn give_folder(&self, path: &str, name: &str) -> Result<Aliased, ApiError> {
+    pub fn give_folder(&self, path: &str, name: &str) -> Result<ProjectAlias, ApiError> {
         Ok(pipeline::give_folder(self.ledger(PROJECTS)?, &Machine::this(), path, name, Timestamp::now())?)
     }
 
@@ -159,7 +160,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if either is unknown, or they are one project already.
-    pub fn merge_projects(&self, from: &str, into: &str) -> Result<Merged, ApiError> {
+    pub fn merge_projects(&self, from: &str, into: &str) -> Result<ProjectMerge, ApiError> {
         Ok(pipeline::merge(self.ledger(PROJECTS)?, from, into, Timestamp::now())?)
     }
 }
@@ -179,7 +180,7 @@ mod tests {
         let set = NamespaceSet::of_project(space("project/shop"));
         let all = set.confine(Filter::default()).unwrap();
         assert_eq!(all, Filter::exactly(&[space("project/shop"), space("global")]));
-        let under = Filter { namespaces: vec![Within::Under(space("project"))], ..Filter::default() };
+        let under = Filter { namespaces: vec![NamespaceSubtree::Under(space("project"))], ..Filter::default() };
         assert_eq!(set.confine(under).unwrap(), Filter::exactly(&[space("project/shop")]));
         let other = Filter::exactly(&[space("project/other"), space("project/shop")]);
         assert_eq!(set.confine(other).unwrap(), Filter::exactly(&[space("project/shop")]));

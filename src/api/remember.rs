@@ -6,12 +6,14 @@ use jiff::Timestamp;
 
 use super::{ApiError, Memories};
 use crate::changeset::Action;
-use crate::consolidate::{self, Change, Decision, Incoming, Restored, Rivals, settle_by_rules, supported};
+use crate::consolidate::{self, Change, Decision, IncomingClaim, Restored, RivalPolicy, settle_by_rules, supported};
 use crate::guard::{Guard, Redact, steers};
 use crate::memory::{
     Audience, Candidate, Claim, ExtractionMethod, Memory, MemoryId, MemoryType, Relation, RelationType, Scope, Status,
 };
-use crate::store::{AuditLog, Deed, Erased, Filter, Order, Sealed, Store, StoreError, Through, Writer};
+use crate::store::{
+    AuditAction, AuditChannel, AuditLog, Erased, Filter, Order, RewriteOutcome, Store, StoreError, Writer,
+};
 
 /// Longest content of a memory that a person or an agent writes, in characters.
 pub const MAX_CONTENT_CHARS: usize = 8_000;
@@ -173,7 +175,7 @@ pub struct Erasure {
     /// What was erased.
     pub erased: Erased,
     /// How far the file was rewritten.
-    pub sealed: Sealed,
+    pub sealed: RewriteOutcome,
     /// Backups that updates had made, and that were removed because they still held it.
     pub removed: Vec<PathBuf>,
 }
@@ -234,7 +236,7 @@ impl Memories {
         &self,
         store: &Store,
         draft: &MemoryDraft,
-        incoming: Incoming,
+        incoming: IncomingClaim,
         known: Memory,
     ) -> Result<Remembered, ApiError> {
         refuse_pinned(&known, draft.author)?;
@@ -265,7 +267,7 @@ impl Memories {
         Ok(Remembered { change, memory: Some(memory) })
     }
 
-    fn incoming(&self, draft: &MemoryDraft) -> Result<Incoming, ApiError> {
+    fn incoming(&self, draft: &MemoryDraft) -> Result<IncomingClaim, ApiError> {
         let claim = self.checked(draft.claim(Timestamp::now()), &draft.source)?;
         let namespace = match &self.namespaces {
             Some(namespaces) => namespaces.for_audience(draft.audience)?.clone(),
@@ -276,7 +278,7 @@ impl Memories {
         // What an agent was manipulated into waits for a person, as it would if a log contained it.
         let is_order = draft.author == Author::Agent && crate::guard::suspicion(&candidate).is_some();
         let method = if is_order { ExtractionMethod::Auto } else { ExtractionMethod::Manual };
-        Ok(Incoming { candidate, namespace, source: draft.source.clone(), method })
+        Ok(IncomingClaim { candidate, namespace, source: draft.source.clone(), method })
     }
 
     /// Returns a claim that may be stored, with personal data treated as the settings say.
@@ -326,7 +328,7 @@ impl Memories {
         let why = if author == Author::Agent { "by an agent" } else { "by hand" };
         let (memory, is_changed) = self.rewrite(store, Memory { claim, ..before }, why)?;
         if is_changed {
-            self.record(audit, author, Deed::Update, std::slice::from_ref(&memory.id))?;
+            self.record(audit, author, AuditAction::Update, std::slice::from_ref(&memory.id))?;
         }
         Ok((memory, is_changed))
     }
@@ -364,7 +366,7 @@ impl Memories {
         }
         let audit = self.audit()?;
         let deleted = self.storage.delete_batch(&found)?;
-        self.record(audit, Author::Person, Deed::Forget, &found)?;
+        self.record(audit, Author::Person, AuditAction::Forget, &found)?;
         Ok(deleted)
     }
 
@@ -413,7 +415,7 @@ impl Memories {
         };
         self.ledger(FORGET)?.write::<_, StoreError>(None, Timestamp::now(), forget)?;
         let ids: Vec<MemoryId> = memories.iter().map(|memory| memory.id.clone()).collect();
-        self.record(audit, author, Deed::Forget, &ids)
+        self.record(audit, author, AuditAction::Forget, &ids)
     }
 
     /// Returns what [`Memories::erase`] would erase.
@@ -455,7 +457,7 @@ impl Memories {
     pub fn restore(
         &self,
         ids: &[impl AsRef<str>],
-        rivals: Rivals,
+        rivals: RivalPolicy,
         author: Author,
     ) -> Result<Vec<(Memory, Restored)>, ApiError> {
         let memories = ids.iter().map(|id| self.resolve(id.as_ref())).collect::<Result<Vec<_>, _>>()?;
@@ -472,7 +474,7 @@ impl Memories {
         let restored = store.write::<_, StoreError>(None, Timestamp::now(), |writer| {
             ids.iter().map(|id| consolidate::restore(writer, id, rivals)).collect::<Result<Vec<_>, _>>()
         })?;
-        self.record(audit, author, Deed::Restore, &ids)?;
+        self.record(audit, author, AuditAction::Restore, &ids)?;
         ids.iter().zip(restored).map(|(id, restored)| Ok((store.memory(id)?, restored))).collect()
     }
 
@@ -551,10 +553,10 @@ impl Memories {
         &self,
         log: Option<AuditLog>,
         author: Author,
-        action: Deed,
+        action: AuditAction,
         ids: &[MemoryId],
     ) -> Result<(), ApiError> {
-        let through = if author == Author::Agent { Through::Agent } else { self.through };
+        let through = if author == Author::Agent { AuditChannel::Agent } else { self.through };
         Ok(log.map_or(Ok(()), |mut log| log.note(through, action, ids, Timestamp::now()))?)
     }
 }

@@ -8,7 +8,8 @@ use super::{ApiError, Author, Memories};
 use crate::lifecycle::{self, Census, Report, Rules, Upkeep};
 use crate::memory::{Evidence, Memory, Relation};
 use crate::store::{
-    BuiltUpon, Deed, Filter, Health, HistoryEntry, Run, RunId, RunStatus, Stats, StoreError, Undone, Waiting,
+    AuditAction, Filter, Health, HistoryEntry, LaterChanges, Run, RunId, RunStatus, Stats, StoreError, UndoReport,
+    Waiting,
 };
 
 /// A memory with everything that is known of it.
@@ -156,7 +157,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be read.
-    pub fn built_upon(&self, run: &RunId) -> Result<Vec<BuiltUpon>, ApiError> {
+    pub fn built_upon(&self, run: &RunId) -> Result<Vec<LaterChanges>, ApiError> {
         Ok(self.ledger("undo a run")?.built_upon(run)?)
     }
 
@@ -164,7 +165,7 @@ impl Memories {
     ///
     /// # Errors
     /// As for [`Memories::undo`].
-    pub fn would_undo(&self, runs: &[RunId]) -> Result<Undone, ApiError> {
+    pub fn would_undo(&self, runs: &[RunId]) -> Result<UndoReport, ApiError> {
         Ok(self.ledger("undo a run")?.copy_in_memory()?.undo_runs(runs, Timestamp::now())?)
     }
 
@@ -173,14 +174,14 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if a run is unknown, in progress or undone already, or the database cannot be written.
-    pub fn undo(&self, runs: &[RunId], redo: bool) -> Result<(Undone, usize), ApiError> {
+    pub fn undo(&self, runs: &[RunId], redo: bool) -> Result<(UndoReport, usize), ApiError> {
         let (store, audit) = (self.ledger("undo a run")?, self.audit()?);
         let undone = match store.undo_runs(runs, Timestamp::now()) {
             // Another process may have undone it first; the windows are reopened all the same.
-            Err(StoreError::RunUndone { .. }) if redo => Undone::default(),
+            Err(StoreError::RunUndone { .. }) if redo => UndoReport::default(),
             undone => undone?,
         };
-        self.record(audit, Author::Person, Deed::Undo, &undone.removed)?;
+        self.record(audit, Author::Person, AuditAction::Undo, &undone.removed)?;
         let mut reopened = 0;
         for run in runs.iter().filter(|_| redo) {
             reopened += store.reopen_windows(run)?;
@@ -217,7 +218,7 @@ impl Memories {
             Maintenance::Expired => lifecycle::tick(store, &rules, Timestamp::now())?,
         };
         if !report.done.purges.is_empty() {
-            self.record(audit, Author::Person, Deed::Purge, &report.done.purges)?;
+            self.record(audit, Author::Person, AuditAction::Purge, &report.done.purges)?;
         }
         Ok(report)
     }

@@ -15,8 +15,8 @@ use crate::extract::window::WindowBudget;
 use crate::guard::Guard;
 use crate::llm::{Budget, Client, Complete as _, DEFAULT_MODEL, Limits, Price, Recorder, Replay, Source};
 use crate::pipeline::{
-    self, Batching, Estimate, Event, Extractor, Options, Pipeline, PipelineError, Planned, RequestCounter, Reread,
-    Selection, Sources, Summary,
+    self, Batching, Estimate, Event, Extractor, Options, Pipeline, PipelineError, RequestCounter, RereadPolicy,
+    RunPlan, Selection, Sources, Summary,
 };
 use crate::store::{RunId, RunStatus, StoreError};
 
@@ -94,7 +94,7 @@ pub struct RunRequest {
     /// Messages, projects and files of them.
     pub selection: Selection,
     /// Logs that are opened even if they were finished and have not changed.
-    pub reread: Reread,
+    pub reread: RereadPolicy,
     /// Identity of the run: an interrupted run with the same one is resumed.
     pub arguments: Value,
 }
@@ -160,7 +160,7 @@ impl Memories {
             }
             watch(event);
         };
-        let Planned { summary, seen, ledger } = pipeline::plan(pipeline, &arguments, cancel, &mut watch).await?;
+        let RunPlan { summary, seen, ledger } = pipeline::plan(pipeline, &arguments, cancel, &mut watch).await?;
         let plan = SavedPlan::new(store.identity()?, seen, changes, ledger, Timestamp::now());
         Ok((summary, plan))
     }

@@ -10,7 +10,7 @@ use crate::memory::{Memory, MemoryId};
 use crate::pipeline::{Stamp, is_unread};
 use crate::search::brief::{self, Brief, BriefRequest, Counting};
 use crate::search::{Direct, Found, direct};
-use crate::store::{AccessKind, Enqueued, FailedCommand, Filter, JobRequest, Step, Store};
+use crate::store::{AccessKind, EnqueueOutcome, FailedCommand, Filter, JobRequest, Step, Store};
 use crate::work::command::{error_line, signature, tidied};
 use crate::work::{self, fixes};
 
@@ -47,7 +47,7 @@ impl Memories {
     /// # Errors
     /// [`ApiError`] if it cannot be written.
     pub fn enqueue(&self, request: &JobRequest, now: Timestamp) -> Result<bool, ApiError> {
-        Ok(self.ledger(QUEUE)?.enqueue(request, now)? == Enqueued::Waiting)
+        Ok(self.ledger(QUEUE)?.enqueue(request, now)? == EnqueueOutcome::Waiting)
     }
 
     /// Whether neither a job nor a run has read the log as it is now.

@@ -65,7 +65,7 @@ impl StorageAdapter for Shelf {
     fn query(&self, query: &Query) -> Result<Vec<Memory>, ApiError> {
         let named = |memory: &Memory| {
             let named = &query.filter.namespaces;
-            named.is_empty() || named.contains(&crate::store::Within::Exactly(memory.namespace.clone()))
+            named.is_empty() || named.contains(&crate::store::NamespaceSubtree::Exactly(memory.namespace.clone()))
         };
         let shelf = self.0.borrow();
         let found = shelf.values().rev().filter(|memory| memory.status == Status::Active && named(memory));
@@ -209,7 +209,7 @@ fn what_an_agent_was_talked_into_waits_for_a_person() {
     let change = MemoryChange { content: Some(order.to_owned()), ..MemoryChange::default() };
     let error = memories.update_memory(tea.id.as_str(), &change, Author::Agent).unwrap_err();
     assert!(matches!(error, ApiError::Order { .. }), "{error}");
-    let error = memories.restore(&[waits.id.as_str()], Rivals::Retire, Author::Agent).unwrap_err();
+    let error = memories.restore(&[waits.id.as_str()], RivalPolicy::Retire, Author::Agent).unwrap_err();
     assert!(matches!(error, ApiError::NotNow { .. }), "{error}");
 }
 
@@ -269,7 +269,7 @@ fn an_update_confirms_and_a_forgotten_memory_comes_back() {
     assert_eq!(memories.forget(&[id], Some("wrong"), Author::Agent).unwrap()[0].status, Status::Forgotten);
     assert!(memories.update_memory(id, &change, Author::Agent).unwrap_err().to_string().contains("restore it first"));
     assert_eq!(memories.remember(&agent("Ana drinks black tea.")).unwrap().memory, None, "it was rejected");
-    assert_eq!(memories.restore(&[id], Rivals::Retire, Author::Agent).unwrap()[0].0.status, Status::Active);
+    assert_eq!(memories.restore(&[id], RivalPolicy::Retire, Author::Agent).unwrap()[0].0.status, Status::Active);
 }
 
 #[test]
@@ -307,7 +307,7 @@ fn what_is_out_of_reach_is_as_if_it_were_not_there() {
         memories.details(foreign).err().unwrap(),
         memories.update_memory(foreign, &change, Author::Person).unwrap_err(),
         memories.forget(&[foreign], None, Author::Person).unwrap_err(),
-        memories.restore(&[foreign], Rivals::Retire, Author::Person).err().unwrap(),
+        memories.restore(&[foreign], RivalPolicy::Retire, Author::Person).err().unwrap(),
         memories.relate(own.id.as_str(), RelationType::Supports, foreign, None, Author::Person).unwrap_err(),
     ] {
         assert_eq!(error.to_string(), unknown);

@@ -15,8 +15,10 @@ use super::{ApiError, Memories, Model, ModelOptions, RunRequest};
 use crate::config::Config;
 use crate::guard::Guard;
 use crate::llm::{Budget, Limits};
-use crate::pipeline::{self, Event, Fault, Pipeline, Reread, Scan, Selection, Shift, Sources, Summary, Worked};
-use crate::store::{Job, Leased, Spent};
+use crate::pipeline::{
+    self, Event, Fault, Pipeline, RereadPolicy, Scan, Selection, Sources, Summary, WorkerOptions, WorkerReport,
+};
+use crate::store::{Job, LeaseOutcome, Spent};
 
 /// Agent of logs that stand in a folder that a person named.
 pub const NAMED_FILES: &str = "files";
@@ -91,7 +93,7 @@ impl Worker<'_> {
         let (arguments, options) = memories.run_options(RunRequest {
             sources: sources(job),
             selection: Selection { zone: Some(Zoned::now().time_zone().clone()), exclude, ..Selection::default() },
-            reread: Reread::Nothing,
+            reread: RereadPolicy::Nothing,
             arguments: json!({"paths": [job.path], "by": "jobs"}),
         });
         let pipeline = Pipeline::new(store, &memories.guard, model.extractor(), &budget, options);
@@ -148,9 +150,9 @@ impl Memories {
     /// [`ApiError`] if the database cannot be read or written; claimed logs are free again when their lease is over.
     pub async fn work_off<F: Future<Output = Result<(), Fault>>>(
         &self,
-        shift: Shift<'_>,
+        shift: WorkerOptions<'_>,
         work: impl Fn(Job) -> F,
-    ) -> Result<Worked, ApiError> {
+    ) -> Result<WorkerReport, ApiError> {
         Ok(pipeline::work_off(self.ledger(QUEUE)?, shift, work).await?)
     }
 
@@ -170,7 +172,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be written.
-    pub fn lease(&self, name: &str, owner: &str) -> Result<Leased, ApiError> {
+    pub fn lease(&self, name: &str, owner: &str) -> Result<LeaseOutcome, ApiError> {
         Ok(self.ledger(QUEUE)?.lease(name, owner, Timestamp::now())?)
     }
 

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use afterthought::api::{Change, Decision, Memories, PlanOutcome, Reviewed, RunId, SavedPlan, SavedPlanError};
+use afterthought::api::{Change, Decision, Memories, PlanOutcome, ReviewedChange, RunId, SavedPlan, SavedPlanError};
 use anyhow::Context as _;
 use serde_json::json;
 
@@ -109,8 +109,8 @@ fn print_changes(outcome: &PlanOutcome, is_dry: bool, memories: &Memories, out: 
     Ok(())
 }
 
-fn print_change(reviewed: &Reviewed, memories: &Memories, out: &Printer) -> anyhow::Result<()> {
-    let Reviewed { change, instead_of } = reviewed;
+fn print_change(reviewed: &ReviewedChange, memories: &Memories, out: &Printer) -> anyhow::Result<()> {
+    let ReviewedChange { change, instead_of } = reviewed;
     if out.is_json() {
         let mut value = report::as_json(change);
         if let Some(before) = instead_of {

@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use afterthought::api::QUERY_TIMEOUT;
-use afterthought::api::{Memories, Through, database_path};
+use afterthought::api::{AuditChannel, Memories, database_path};
 use afterthought::config::{Config, Folders, LogFormat, Partial};
 use afterthought::memory::Namespace;
 use anyhow::Context as _;
@@ -139,7 +139,7 @@ impl Context<'_> {
     /// Opens the memories as [`Context::memories`] does, with `flags` of the subcommand as the strongest settings.
     pub fn memories_with(&self, flags: Partial) -> anyhow::Result<Memories> {
         let builder = Memories::builder().config(self.global.settings(flags)?).query_timeout(QUERY_TIMEOUT);
-        Ok(builder.through(Through::Command).open()?)
+        Ok(builder.through(AuditChannel::Command).open()?)
     }
 
     /// Opens the memories for reading; `None` if there is no database yet, which is reported.
@@ -162,7 +162,7 @@ impl Context<'_> {
             return Ok(None);
         }
         let builder = Memories::builder().config(config).query_timeout(QUERY_TIMEOUT);
-        Ok(Some(builder.through(Through::Command).read_only().open()?))
+        Ok(Some(builder.through(AuditChannel::Command).read_only().open()?))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use afterthought::api::brief::{self, Because, Brief, BriefRequest, Format, Standing};
+use afterthought::api::brief::{self, Brief, BriefRequest, ExclusionReason, Format, Standing};
 use afterthought::api::{Filter, Memories};
 use afterthought::memory::{Namespace, Status};
 use anyhow::Context as _;
@@ -129,12 +129,12 @@ fn explain(brief: &Brief, request: &BriefRequest, memories: &Memories, out: &Pri
             let said =
                 memories.get_memory(&one.id)?.map(|memory| one_line(&memory.claim.content, 120)).unwrap_or_default();
             let as_well = match &one.because {
-                Because::SaysTheSame { other } => format!(" · as {} does", memories.short_id(other)?),
-                Because::Unimportant
-                | Because::Faded
-                | Because::BesideThePoint
-                | Because::OverQuota
-                | Because::OverBudget => String::new(),
+                ExclusionReason::SaysTheSame { other } => format!(" · as {} does", memories.short_id(other)?),
+                ExclusionReason::Unimportant
+                | ExclusionReason::Faded
+                | ExclusionReason::BesideThePoint
+                | ExclusionReason::OverQuota
+                | ExclusionReason::OverBudget => String::new(),
             };
             out.line(format_args!("{:.2} {} {said}", one.standing.total, memories.short_id(&one.id)?))?;
             out.line(format_args!("     {DIM}{}{as_well}{DIM:#}", parts(&one.standing)))?;

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use afterthought::api::{
-    ApiError, AuditEntry, Converted, Deed, Flaw, FlawKind, KeyHome, Loss, Maintenance, Memories, Report, StoreError,
-    Through, Upkeep,
+    ApiError, AuditAction, AuditChannel, AuditEntry, Conversion, Flaw, FlawKind, KeyHome, Loss, Maintenance, Memories,
+    Report, StoreError, Upkeep,
 };
 use afterthought::memory::MemoryId;
 use jiff::{SignedDuration, Timestamp};
@@ -322,22 +322,22 @@ fn audit_line(entry: &AuditEntry, memories: Option<&Memories>) -> String {
     let short =
         |id: &MemoryId| memories.and_then(|memories| memories.short_id(id).ok()).unwrap_or_else(|| id.to_string());
     let through = match entry.through {
-        Through::Command => "by command",
-        Through::Agent => "by an agent",
-        Through::Library => "by a program",
+        AuditChannel::Command => "by command",
+        AuditChannel::Agent => "by an agent",
+        AuditChannel::Library => "by a program",
     };
     let did = match entry.did {
-        Deed::Update => "update",
-        Deed::Forget => "forget",
-        Deed::Restore => "restore",
-        Deed::Export => "export",
-        Deed::Erase => "erase",
-        Deed::Purge => "purge",
-        Deed::Undo => "undo",
-        Deed::Backup => "backup",
-        Deed::RestoreBackup => "restore-backup",
-        Deed::Encrypt => "encrypt",
-        Deed::Decrypt => "decrypt",
+        AuditAction::Update => "update",
+        AuditAction::Forget => "forget",
+        AuditAction::Restore => "restore",
+        AuditAction::Export => "export",
+        AuditAction::Erase => "erase",
+        AuditAction::Purge => "purge",
+        AuditAction::Undo => "undo",
+        AuditAction::Backup => "backup",
+        AuditAction::RestoreBackup => "restore-backup",
+        AuditAction::Encrypt => "encrypt",
+        AuditAction::Decrypt => "decrypt",
     };
     let count = counted(entry.memories, "memory");
     let conversations = entry.conversations.map(|count| format!(" of {}", counted(count, "conversation")));
@@ -419,7 +419,7 @@ fn key_home(text: &str) -> anyhow::Result<KeyHome> {
     })
 }
 
-fn print_converted(done: Option<Converted>, word: &str, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+fn print_converted(done: Option<Conversion>, word: &str, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let out = context.out;
     let Some(done) = done else {
         return Ok(out.nothing(format_args!("the database is already {word}")));
@@ -428,7 +428,7 @@ fn print_converted(done: Option<Converted>, word: &str, context: &Context<'_>) -
         out.json(&done)?;
         return Ok(ExitStatus::Success);
     }
-    let Converted { path, bytes, memories, key, copies } = &done;
+    let Conversion { path, bytes, memories, key, copies } = &done;
     out.line(format_args!(
         "{} is {word}: {}, {}, key from {key}",
         path.display(),

@@ -1,6 +1,6 @@
 //! `update`, `pin`, `restore` and `relate`: changes by hand.
 
-use afterthought::api::{Author, Memories, MemoryChange, Restored, Rivals};
+use afterthought::api::{Author, Memories, MemoryChange, Restored, RivalPolicy};
 use afterthought::memory::{Memory, MemoryId, RelationType};
 
 use super::args::{Context, time};
@@ -107,7 +107,7 @@ pub fn pin(args: &PinArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> 
 }
 
 pub fn restore(args: &RestoreArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let rivals = if args.keep_both { Rivals::Keep } else { Rivals::Retire };
+    let rivals = if args.keep_both { RivalPolicy::Keep } else { RivalPolicy::Retire };
     let memories = context.memories()?;
     let restored = memories.restore(&args.ids, rivals, Author::Person)?;
     for (memory, restored) in &restored {

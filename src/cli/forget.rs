@@ -1,6 +1,6 @@
 //! `forget`: single memories, which can be restored, or all that came of conversations, which cannot.
 
-use afterthought::api::{Author, Erased, Erasure, ErasureScope, Memories, Order, Sealed};
+use afterthought::api::{Author, Erased, Erasure, ErasureScope, Memories, Order, RewriteOutcome};
 use afterthought::memory::Memory;
 use anyhow::bail;
 use jiff::{Timestamp, Zoned};
@@ -133,7 +133,12 @@ fn erase(
 }
 
 /// Prints what was erased, or would be where the file was not rewritten yet.
-fn print_erased(erased: &Erased, sealed: Option<Sealed>, memories: &Memories, out: &Printer) -> anyhow::Result<()> {
+fn print_erased(
+    erased: &Erased,
+    sealed: Option<RewriteOutcome>,
+    memories: &Memories,
+    out: &Printer,
+) -> anyhow::Result<()> {
     let backups = memories.backups()?;
     if out.is_json() {
         return Ok(out.json(&json!({
@@ -175,8 +180,8 @@ fn print_erased(erased: &Erased, sealed: Option<Sealed>, memories: &Memories, ou
     Ok(())
 }
 
-fn print_remainders(sealed: Option<Sealed>, backups: &[std::path::PathBuf], out: &Printer) {
-    if sealed == Some(Sealed::Waiting) {
+fn print_remainders(sealed: Option<RewriteOutcome>, backups: &[std::path::PathBuf], out: &Printer) {
+    if sealed == Some(RewriteOutcome::Waiting) {
         out.warn(
             "another process is at the file, so freed parts of it may still contain what was erased; `afterthought db maintain` \
              writes it anew when that has ended",

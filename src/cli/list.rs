@@ -1,6 +1,6 @@
 //! `list`: memories by what they are rather than by words; and the filters that other commands share.
 
-use afterthought::api::{ApiError, Filter, Memories, Order, Within};
+use afterthought::api::{ApiError, Filter, Memories, NamespaceSubtree, Order};
 use afterthought::memory::{Memory, MemoryType, Scope, Status};
 
 use jiff::{Timestamp, Zoned};
@@ -101,7 +101,7 @@ impl Selection {
     /// Returns the filter, confined to the global `--namespace` and what is below it.
     pub fn filter(&self, context: &Context<'_>) -> anyhow::Result<Filter> {
         let namespace = context.settings()?.namespace();
-        let within = if self.exact { Within::Exactly } else { Within::Under };
+        let within = if self.exact { NamespaceSubtree::Exactly } else { NamespaceSubtree::Under };
         let statuses = match (self.all, self.statuses.is_empty()) {
             (true, _) => Vec::new(),
             (false, true) => vec![Status::Active],

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io;
 use std::ops::Add;
 
-use afterthought::api::{Change, Decision, Files, Filtered, Memories, Plan, Summary};
+use afterthought::api::{Change, Decision, Files, Memories, Plan, SelectionCounts, Summary};
 use serde_json::json;
 
 use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, one_line};
@@ -256,7 +256,7 @@ fn print_batches(out: &Printer, summary: &Summary) {
 }
 
 /// Tells which files were passed over and left out.
-pub fn print_files(out: &Printer, files: Files, filtered: Filtered, conversations: u64) {
+pub fn print_files(out: &Printer, files: Files, filtered: SelectionCounts, conversations: u64) {
     if files.unchanged > 0 {
         out.note(format_args!(
             "{} finished before and unchanged, so not opened (--reread opens them)",
@@ -276,7 +276,7 @@ pub fn print_files(out: &Printer, files: Files, filtered: Filtered, conversation
 }
 
 /// Tells what was not asked for, so that nobody takes it for read.
-fn print_filtered(out: &Printer, filtered: Filtered) {
+fn print_filtered(out: &Printer, filtered: SelectionCounts) {
     let parts = [
         (filtered.files_excluded, "file", "excluded"),
         (filtered.files_out_of_range, "file", "older than --since"),

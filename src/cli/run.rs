@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use afterthought::api::{
-    Basis, DEFAULT_MODEL, Event, Memories, Model, Reread, RunEstimate, RunId, RunRequest, Selection, Sources, Summary,
-    Through, denied_paths, named_project, path_patterns,
+    AuditChannel, Basis, DEFAULT_MODEL, Event, Memories, Model, RereadPolicy, RunEstimate, RunId, RunRequest,
+    Selection, Sources, Summary, denied_paths, named_project, path_patterns,
 };
 use afterthought::config::{Config, ExtractorChoice, Partial};
 use anyhow::{Context as _, anyhow, ensure};
@@ -190,10 +190,10 @@ impl LogArgs {
             selection: self.selection(config, &now().to_zoned(TimeZone::system()))?,
             // The records that -v names because they could not be used are found by reading them again.
             reread: match (self.reread, is_verbose) {
-                _ if self.reread_erased => Reread::Erased,
-                (true, _) => Reread::All,
-                (false, true) => Reread::Flawed,
-                (false, false) => Reread::Nothing,
+                _ if self.reread_erased => RereadPolicy::Erased,
+                (true, _) => RereadPolicy::All,
+                (false, true) => RereadPolicy::Flawed,
+                (false, false) => RereadPolicy::Nothing,
             },
             // An interrupted run with the same arguments is resumed.
             arguments: json!({
@@ -291,7 +291,7 @@ fn without_model(model: &Model, config: &Config) -> Option<&'static str> {
 /// Opens the database. A plan by rules that is not saved has nothing to keep, so it does not create one.
 fn open(config: Config, mode: Mode<'_>, model: &Model) -> anyhow::Result<Memories> {
     let creates_none = matches!(mode, Mode::Plan(None)) && model.name().is_none() && !config.db.value.exists();
-    let builder = Memories::builder().config(config).through(Through::Command);
+    let builder = Memories::builder().config(config).through(AuditChannel::Command);
     Ok(if creates_none { builder.path("memory:").open()? } else { builder.writable().open()? })
 }
 
@@ -338,7 +338,7 @@ fn estimate(args: &LogArgs, in_batches: bool, context: &Context<'_>) -> anyhow::
     let (config, out) = (args.settings(context)?, context.out);
     let request = args.request(&config, false)?;
     let exists = config.db.value.exists();
-    let builder = Memories::builder().config(config).through(Through::Command);
+    let builder = Memories::builder().config(config).through(AuditChannel::Command);
     let memories = if exists { builder.read_only().open()? } else { builder.path("memory:").open()? };
     let bar = out.progress();
     let mut reporter = RunReporter::new(out, &memories, true);

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use afterthought::serve::http::{Listening, listen};
+use afterthought::serve::http::{HttpOptions, listen};
 use tokio_util::sync::CancellationToken;
 
 use super::args::Context;
@@ -33,7 +33,7 @@ pub struct ServeArgs {
 
 pub fn run(args: &ServeArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let server = args.served.server(context.settings()?)?;
-    let listening = Listening { address: args.addr, names: args.names.clone(), token: std::env::var(TOKEN).ok() };
+    let listening = HttpOptions { address: args.addr, names: args.names.clone(), token: std::env::var(TOKEN).ok() };
     let runtime = runtime()?;
     let outcome = runtime.block_on(async {
         let stop = CancellationToken::new();

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use afterthought::api::{Holding, Survey, survey};
+use afterthought::api::{SourceTotals, Survey, survey};
 use anyhow::Context as _;
 use transcripts::known::KNOWN;
 
@@ -74,7 +74,7 @@ fn row(survey: &Survey, home: Option<&Path>) -> [String; 6] {
 }
 
 /// Returns how much was read, in words.
-fn progress(total: &Holding) -> String {
+fn progress(total: &SourceTotals) -> String {
     let conversations = counted(total.conversations, "conversation");
     match (total.files_new, total.files_changed) {
         (new, _) if new == total.files => "nothing".to_owned(),
@@ -85,7 +85,7 @@ fn progress(total: &Holding) -> String {
     }
 }
 
-fn dates(total: &Holding) -> String {
+fn dates(total: &SourceTotals) -> String {
     match (total.from.map(day), total.to.map(day)) {
         (Some(from), Some(to)) if from == to => from,
         (Some(from), Some(to)) => format!("{from} – {to}"),

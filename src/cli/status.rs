@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use afterthought::api::{
-    DaySpending, Encryption, Fired, Health, JobStatus, Memories, NEAR_DAYS, Statistics, WATCH_LEASE, WORKER_LEASE,
+    DaySpending, Encryption, Health, HookFiring, JobStatus, Memories, NEAR_DAYS, Statistics, WATCH_LEASE, WORKER_LEASE,
 };
 use afterthought::config::{Config, Layer};
 use afterthought::serve::hook::{Agent, HookLog, Installed, commands_in};
@@ -326,7 +326,7 @@ fn hook_checks(memories: Option<&Memories>, path: &Path, now: Timestamp) -> Vec<
     checks
 }
 
-fn agent_checks(agent: Agent, fired: &[Fired], now: Timestamp) -> Vec<Check> {
+fn agent_checks(agent: Agent, fired: &[HookFiring], now: Timestamp) -> Vec<Check> {
     let name = if agent == Agent::ClaudeCode { "claude-code" } else { "codex" };
     let mut installed: Vec<Installed> = Vec::new();
     for is_project in [false, true] {
@@ -337,7 +337,7 @@ fn agent_checks(agent: Agent, fired: &[Fired], now: Timestamp) -> Vec<Check> {
             Err(error) => return vec![Check::new(name, State::Bad, spelled(&error))],
         }
     }
-    let fired: Vec<&Fired> = fired.iter().filter(|one| one.agent == agent.as_str()).collect();
+    let fired: Vec<&HookFiring> = fired.iter().filter(|one| one.agent == agent.as_str()).collect();
     if installed.is_empty() {
         let finding = format!("no hooks; `afterthought agent install {}` installs them", agent.as_str());
         return vec![Check::new(name, State::Note, finding)];
@@ -371,7 +371,7 @@ fn agent_checks(agent: Agent, fired: &[Fired], now: Timestamp) -> Vec<Check> {
     vec![state, fires(agent, &fired, now)]
 }
 
-fn fires(agent: Agent, fired: &[&Fired], now: Timestamp) -> Check {
+fn fires(agent: Agent, fired: &[&HookFiring], now: Timestamp) -> Check {
     if fired.is_empty() {
         let trust = if agent == Agent::Codex { "; Codex runs them only once you trust them with /hooks" } else { "" };
         return Check::new("fired", State::Note, format!("none of them yet; begin a session{trust}"));

@@ -1,6 +1,6 @@
 //! `undo`: a run taken back, with or without what was built on it.
 
-use afterthought::api::{BuiltUpon, Memories, Run, RunId, Undone};
+use afterthought::api::{LaterChanges, Memories, Run, RunId, UndoReport};
 use anyhow::bail;
 use serde_json::json;
 
@@ -83,7 +83,7 @@ pub fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus>
     Ok(exit_status(&undone))
 }
 
-const fn exit_status(undone: &Undone) -> ExitStatus {
+const fn exit_status(undone: &UndoReport) -> ExitStatus {
     if undone.kept.is_empty() { ExitStatus::Success } else { ExitStatus::Failures }
 }
 
@@ -91,7 +91,7 @@ const fn exit_status(undone: &Undone) -> ExitStatus {
 fn choose(
     args: &UndoArgs,
     run: &Run,
-    later: &[BuiltUpon],
+    later: &[LaterChanges],
     memories: &Memories,
     out: &Printer,
 ) -> anyhow::Result<Option<Vec<RunId>>> {
@@ -127,7 +127,7 @@ fn choose(
 }
 
 /// Says who has changed what since.
-fn named(one: &BuiltUpon, memories: &Memories) -> anyhow::Result<String> {
+fn named(one: &LaterChanges, memories: &Memories) -> anyhow::Result<String> {
     let who = match &one.run {
         Some(id) => {
             let run = memories.run(id.as_str())?;
@@ -148,7 +148,7 @@ fn named(one: &BuiltUpon, memories: &Memories) -> anyhow::Result<String> {
 }
 
 fn print_undone(
-    undone: &Undone,
+    undone: &UndoReport,
     runs: &[RunId],
     is_dry: bool,
     memories: &Memories,

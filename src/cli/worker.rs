@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use afterthought::api::{
-    Fault, Job, LINGER, Leased, Maintenance, Memories, NAMED_FILES, Scan, Shift, Until, WATCH_LEASE, Worked, Worker,
-    WorkerEvent, lower_priority,
+    Fault, Job, LINGER, LeaseOutcome, Maintenance, Memories, NAMED_FILES, Scan, WATCH_LEASE, Worker, WorkerEnd,
+    WorkerEvent, WorkerOptions, WorkerReport, lower_priority,
 };
 use afterthought::config::Config;
 use afterthought::serve::hook::HookLog;
@@ -91,7 +91,7 @@ pub fn run(args: &WorkArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus>
     }
     let memories = context.memories()?;
     let cancel = CancellationToken::new();
-    let until = Until::NothingIn(if args.detached { LINGER } else { SignedDuration::ZERO });
+    let until = WorkerEnd::NothingIn(if args.detached { LINGER } else { SignedDuration::ZERO });
     let worked = runtime()?.block_on(async {
         stop_on_interrupt(cancel.clone());
         work(&memories, &args.model, args.at_a_time, until, cancel, &mut || {}, context).await
@@ -119,11 +119,11 @@ async fn work(
     memories: &Memories,
     model: &ModelArgs,
     at_a_time: usize,
-    until: Until,
+    until: WorkerEnd,
     cancel: CancellationToken,
     tick: &mut dyn FnMut(),
     context: &Context<'_>,
-) -> anyhow::Result<Worked> {
+) -> anyhow::Result<WorkerReport> {
     let settings = |folder: Option<&Path>| settings_in(folder, model, context).map_err(|error| spelled(&error));
     let report = |event: WorkerEvent<'_>| match event {
         WorkerEvent::Model(model) => report_discovered(model, context.out),
@@ -138,7 +138,7 @@ async fn work(
         slices: RefCell::new(HashMap::new()),
     };
     let mut report_end = |job: &Job, fault: Option<&Fault>| print_end(context, job, fault);
-    let shift = Shift { at_a_time, until, cancel, every: Some((TICK, tick)), report: &mut report_end };
+    let shift = WorkerOptions { at_a_time, until, cancel, every: Some((TICK, tick)), report: &mut report_end };
     let extract = async |job: Job| {
         let outcome = worker.extract(&job).await;
         outcome.unwrap_or_else(|error| Err(Fault::Failed(spelled(&error.into()))))
@@ -173,7 +173,7 @@ pub fn watch(args: &WatchArgs, context: &Context<'_>) -> anyhow::Result<ExitStat
     lower_priority();
     let memories = context.memories()?;
     let owner = uuid::Uuid::now_v7().to_string();
-    if let Leased::Other { pid } = memories.lease(WATCH_LEASE, &owner)? {
+    if let LeaseOutcome::Other { pid } = memories.lease(WATCH_LEASE, &owner)? {
         bail!("process {pid} is watching with this database; stop it first");
     }
     let outcome = runtime()?.block_on(watch_logs(args, context, &memories, &owner));
@@ -190,15 +190,15 @@ async fn watch_logs(
     let cancel = CancellationToken::new();
     stop_on_signals(cancel.clone());
     let mut rounds = Rounds { args, context, memories, owner, next: Timestamp::MIN, next_full: Timestamp::MIN };
-    let mut total = Worked::default();
+    let mut total = WorkerReport::default();
     if !args.once {
         context.out.note("watching; press Ctrl-C to stop");
     }
     loop {
-        let until = if args.once { Until::NothingIn(SignedDuration::ZERO) } else { Until::Cancelled };
+        let until = if args.once { WorkerEnd::NothingIn(SignedDuration::ZERO) } else { WorkerEnd::Cancelled };
         let mut tick = || rounds.tick();
         let worked = work(memories, &args.model, args.at_a_time, until, cancel.clone(), &mut tick, context).await?;
-        total = Worked { done: total.done + worked.done, left: total.left + worked.left, busy: worked.busy };
+        total = WorkerReport { done: total.done + worked.done, left: total.left + worked.left, busy: worked.busy };
         if cancel.is_cancelled() || (args.once && worked.busy.is_none()) {
             break;
         }

@@ -14,8 +14,8 @@ use transcripts::json;
 
 use crate::consolidate::compare::features::{Features, Turn as Direction};
 use crate::consolidate::decide::named::Named;
-use crate::consolidate::decide::ruling::When;
-use crate::consolidate::plan::{Answer, Answers, Question, Surrounded};
+use crate::consolidate::decide::ruling::ValidTime;
+use crate::consolidate::plan::{Answer, Answers, CandidateContext, Question};
 use crate::extract::Spent;
 use crate::guard::Guard;
 use crate::llm::{Complete, Cost, Finish, LlmError, Reply, ReplySchema, Request, Turn, TurnRole};
@@ -53,7 +53,7 @@ pub struct Asked {
 /// What is too long for the model is asked in halves, and of an answer that was cut off the rest is asked for again. A
 /// call that fails or cannot be read is counted and leaves its questions without answer; after an error that the next
 /// call would meet too, no more are begun.
-pub async fn ask<C: Complete>(cases: &[Surrounded], questions: &[Question], guard: &Guard, model: &C) -> Asked {
+pub async fn ask<C: Complete>(cases: &[CandidateContext], questions: &[Question], guard: &Guard, model: &C) -> Asked {
     let sheets = Sheet::fill(cases, questions);
     let count = sheets.len();
     let (mut asked, mut done) = (Asked::default(), 0);
@@ -148,7 +148,7 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
 /// One call's worth of questions, with the numbers that memories are given in it.
 pub(super) struct Sheet<'a> {
     questions: &'a [Question],
-    cases: &'a [Surrounded],
+    cases: &'a [CandidateContext],
     /// What is shown, by number from 1.
     shown: Vec<Shown>,
     numbers: BTreeMap<&'a MemoryId, usize>,
@@ -165,7 +165,7 @@ struct Shown {
 
 impl<'a> Sheet<'a> {
     /// Spreads `questions` over as few sheets as they fit on, in their order.
-    pub(super) fn fill(cases: &'a [Surrounded], questions: &'a [Question]) -> Vec<Self> {
+    pub(super) fn fill(cases: &'a [CandidateContext], questions: &'a [Question]) -> Vec<Self> {
         let (mut sheets, mut start, mut shown) = (Vec::new(), 0, BTreeSet::new());
         for (index, question) in questions.iter().enumerate() {
             let ids: BTreeSet<&MemoryId> = mentioned(cases, question).collect();
@@ -183,7 +183,7 @@ impl<'a> Sheet<'a> {
         sheets
     }
 
-    fn new(cases: &'a [Surrounded], questions: &'a [Question]) -> Self {
+    fn new(cases: &'a [CandidateContext], questions: &'a [Question]) -> Self {
         let mut sheet = Self { cases, questions, shown: Vec::new(), numbers: BTreeMap::new() };
         for question in questions {
             for known in &question.known {
@@ -278,13 +278,13 @@ impl<'a> Sheet<'a> {
     }
 }
 
-fn mentioned<'a>(cases: &'a [Surrounded], question: &'a Question) -> impl Iterator<Item = &'a MemoryId> {
+fn mentioned<'a>(cases: &'a [CandidateContext], question: &'a Question) -> impl Iterator<Item = &'a MemoryId> {
     question.known.iter().map(|known| &known.memory.id).chain([&cases[question.index].id])
 }
 
 impl Shown {
     fn of(claim: &Claim, evidence: &[Evidence], written_at: Option<Timestamp>) -> Self {
-        let at = When::of(claim, evidence, written_at.unwrap_or(Timestamp::UNIX_EPOCH)).at;
+        let at = ValidTime::of(claim, evidence, written_at.unwrap_or(Timestamp::UNIX_EPOCH)).at;
         // Days are those of the clock by which they were said.
         let clock = evidence.first().and_then(|piece| piece.said_at?.offset_seconds).unwrap_or(0);
         let clock = Offset::from_seconds(clock).unwrap_or(Offset::UTC);
@@ -431,14 +431,14 @@ mod tests {
     #[test]
     fn a_last_few_questions_get_no_sheet_of_their_own() {
         let against = known("old", "The shop is in Riga.");
-        let surrounded = |index: usize| Surrounded {
+        let surrounded = |index: usize| CandidateContext {
             incoming: incoming(&format!("The shop is in street {index}.")),
             id: MemoryId::from_stored(format!("new-{index}")),
             known: vec![against.clone()],
             rejected: Vec::new(),
             settled: None,
         };
-        let cases: Vec<Surrounded> = (0..320).map(surrounded).collect();
+        let cases: Vec<CandidateContext> = (0..320).map(surrounded).collect();
         let question = |index| Question { index, known: vec![against.clone()], closeness: 1.0, open: true };
         for (count, expected) in [
             (1, vec![1]),

@@ -19,12 +19,12 @@ mod restoring;
 #[cfg(test)]
 mod tests;
 
-pub use moving::{Moved, merge_projects};
+pub use moving::{MoveReport, merge_projects};
 pub(crate) use plan::apply::apply_within;
 pub use plan::apply::{Applied, ApplyError, apply, consolidate, settle_by_rules};
 pub use plan::rows::supported;
-pub use plan::{APPLY, AppliedPlan, Reviewed, SavedPlan, SavedPlanError, applied_by, apply_saved};
-pub use restoring::{Restored, Rivals, restore};
+pub use plan::{APPLY, AppliedPlan, ReviewedChange, SavedPlan, SavedPlanError, applied_by, apply_saved};
+pub use restoring::{Restored, RivalPolicy, restore};
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -101,7 +101,7 @@ impl Conflict {
 
 /// A candidate with the place where it would be kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Incoming {
+pub struct IncomingClaim {
     /// What is proposed.
     pub candidate: Candidate,
     /// Where it belongs.
@@ -176,7 +176,7 @@ pub struct Plan {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     /// The candidate.
-    pub incoming: Incoming,
+    pub incoming: IncomingClaim,
     /// What is done with it.
     pub decision: Decision,
     /// For [`Decision::Contradict`]: why.

@@ -7,18 +7,18 @@ use serde::Serialize;
 use crate::changeset::{Action, Row, RowChange, Rows};
 use crate::guard::CleanText;
 use crate::memory::{Audience, Candidate, Memory, Namespace, RelationType, Status};
-use crate::store::{Filter, Order, StoreError, Within, Writer};
+use crate::store::{Filter, NamespaceSubtree, Order, StoreError, Writer};
 
 use super::plan::apply::look_around;
 use super::plan::{Answers, Stage, draft};
-use super::{Change, Decision, Incoming};
+use super::{Change, Decision, IncomingClaim};
 
 /// Memories that are settled together.
 const BATCH: usize = 200;
 
 /// What became of the memories that were moved.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Moved {
+pub struct MoveReport {
     /// Memories that lie in the other namespace now, of every status.
     pub moved: usize,
     /// How the active ones were settled with what was known there.
@@ -35,10 +35,11 @@ pub struct Moved {
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be written.
-pub fn merge_projects(writer: &Writer<'_>, from: &Namespace, into: &Namespace) -> Result<Moved, StoreError> {
-    let all = Filter { namespaces: vec![Within::Exactly(from.clone())], statuses: Vec::new(), ..Filter::default() };
+pub fn merge_projects(writer: &Writer<'_>, from: &Namespace, into: &Namespace) -> Result<MoveReport, StoreError> {
+    let all =
+        Filter { namespaces: vec![NamespaceSubtree::Exactly(from.clone())], statuses: Vec::new(), ..Filter::default() };
     let memories = writer.list(&all, Order::Id, usize::MAX, 0)?;
-    let mut moved = Moved { moved: memories.len(), ..Moved::default() };
+    let mut moved = MoveReport { moved: memories.len(), ..MoveReport::default() };
     let (settled, kept): (Vec<_>, Vec<_>) =
         memories.into_iter().partition(|memory| memory.status == Status::Active && !memory.pinned);
     let reason = writer.redact(format!("{from} was merged into {into}"));
@@ -64,7 +65,7 @@ fn settle_batch(
     memories: &[Memory],
     into: &Namespace,
     reason: CleanText<'_>,
-    moved: &mut Moved,
+    moved: &mut MoveReport,
 ) -> Result<(), StoreError> {
     let incoming = memories.iter().map(|memory| incoming(writer, memory, into)).collect::<Result<_, _>>()?;
     let mut cases = look_around(writer, incoming)?.cases;
@@ -80,7 +81,7 @@ fn settle_batch(
     Ok(())
 }
 
-fn incoming(writer: &Writer<'_>, memory: &Memory, into: &Namespace) -> Result<Incoming, StoreError> {
+fn incoming(writer: &Writer<'_>, memory: &Memory, into: &Namespace) -> Result<IncomingClaim, StoreError> {
     let candidate = Candidate {
         claim: memory.claim.clone(),
         audience: Audience::Project,
@@ -89,7 +90,7 @@ fn incoming(writer: &Writer<'_>, memory: &Memory, into: &Namespace) -> Result<In
         is_pasted: false,
     };
     let (source, method) = (memory.source.clone(), memory.extraction_method);
-    Ok(Incoming { candidate, namespace: into.clone(), source, method })
+    Ok(IncomingClaim { candidate, namespace: into.clone(), source, method })
 }
 
 /// Writes what the change makes of a memory that has been moved, and of those that were there.
@@ -142,7 +143,7 @@ mod tests {
         memory.id
     }
 
-    fn merge(store: &Store, at: Timestamp) -> (crate::store::RunId, Moved) {
+    fn merge(store: &Store, at: Timestamp) -> (crate::store::RunId, MoveReport) {
         let run = store.begin_run("projects merge", &json!({}), at).unwrap().id;
         let moved = store.write(Some(&run), at, |w| merge_projects(w, &old(), &shop())).unwrap();
         store.finish_run(&run, RunStatus::Finished, &json!({}), at).unwrap();

@@ -8,11 +8,11 @@ use crate::store::{Database, StoreError, Writer};
 
 use super::plan::neighbours::gather_afresh;
 use super::plan::{Answers, Stage, draft};
-use super::{Decision, Incoming};
+use super::{Decision, IncomingClaim};
 
 /// What becomes of memories that cannot hold beside one that is restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rivals {
+pub enum RivalPolicy {
     /// The restored one takes their place; where one is pinned, it waits in the inbox instead.
     Retire,
     /// They stay.
@@ -35,14 +35,14 @@ pub struct Restored {
 ///
 /// # Errors
 /// [`StoreError::UnknownMemory`] if it is not there.
-pub fn restore(writer: &Writer<'_>, id: &MemoryId, rivals: Rivals) -> Result<Restored, StoreError> {
+pub fn restore(writer: &Writer<'_>, id: &MemoryId, rivals: RivalPolicy) -> Result<Restored, StoreError> {
     let memory = writer.memory(id)?;
     if memory.status == Status::Active {
         writer.lift_tombstone(id)?;
         return Ok(Restored { changed: false, rivals: Vec::new(), waits: false });
     }
     let against = rivals_of(writer, &memory)?;
-    let waits = rivals == Rivals::Retire && against.iter().any(|rival| rival.pinned);
+    let waits = rivals == RivalPolicy::Retire && against.iter().any(|rival| rival.pinned);
     if waits {
         writer.lift_tombstone(id)?;
         let changed =
@@ -51,7 +51,7 @@ pub fn restore(writer: &Writer<'_>, id: &MemoryId, rivals: Rivals) -> Result<Res
         return Ok(Restored { changed, rivals: against, waits });
     }
     writer.restore(id)?;
-    if rivals == Rivals::Retire {
+    if rivals == RivalPolicy::Retire {
         for rival in &against {
             writer.set_status(
                 &rival.id,
@@ -105,7 +105,7 @@ fn contradicted(db: &Database, memory: &Memory) -> Result<Vec<MemoryId>, StoreEr
         is_pasted: false,
     };
     let (namespace, source, method) = (memory.namespace.clone(), memory.source.clone(), memory.extraction_method);
-    let mut cases = gather_afresh(db, vec![Incoming { candidate, namespace, source, method }])?;
+    let mut cases = gather_afresh(db, vec![IncomingClaim { candidate, namespace, source, method }])?;
     for case in &mut cases {
         case.known.retain(|known| known.memory.id != memory.id && known.memory.status == Status::Active);
         case.rejected.clear();

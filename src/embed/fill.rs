@@ -15,7 +15,7 @@ use super::{Documents, EmbedError, Embedder};
 use crate::fault::point;
 use crate::guard::{Guard, Redacted};
 use crate::llm::Budget;
-use crate::store::{NewVector, Store, StoreError, Unembedded, VectorModel};
+use crate::store::{MissingVector, NewVector, Store, StoreError, VectorModel};
 
 /// Texts in one call.
 const BATCH: usize = 64;
@@ -87,7 +87,7 @@ impl Filling<'_> {
         // No vector has length 0, so all memories count as missing.
         let mut model = known.unwrap_or_else(|| VectorModel { name: self.embedder.name().to_owned(), dimension: 0 });
         let total = self.store.vector_coverage(&model)?.waiting.min(self.most);
-        let mut last: Option<Unembedded> = None;
+        let mut last: Option<MissingVector> = None;
         let mut done = 0;
         while done < total && !self.cancel.is_cancelled() {
             let waiting = self.store.without_vector(&model, last.as_ref(), BATCH.min(total - done))?;
@@ -133,7 +133,7 @@ impl Filling<'_> {
     fn keep(
         &self,
         model: &VectorModel,
-        waiting: &[Unembedded],
+        waiting: &[MissingVector],
         documents: &Documents,
         filled: &mut Filled,
     ) -> Result<(), StoreError> {

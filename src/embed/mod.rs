@@ -19,7 +19,7 @@ use secrecy::SecretString;
 use crate::config::{EmbeddingProvider, EmbeddingSettings};
 use crate::guard::{Guard, Redacted};
 use crate::llm::{Budget, Client, DEFAULT_BASE_URL, EmbedFailure, LlmError, ModelSettings};
-use crate::store::{Database, StoreError, Unembedded, VectorModel};
+use crate::store::{Database, MissingVector, StoreError, VectorModel};
 use crate::tokens;
 
 pub use fill::{Filled, Filling, Progress, fill};
@@ -212,7 +212,7 @@ impl Embedder {
     }
 
     /// Returns the text that stands for a memory.
-    fn text(&self, guard: &Guard, memory: &Unembedded) -> Redacted {
+    fn text(&self, guard: &Guard, memory: &MissingVector) -> Redacted {
         let (title, content) = (memory.title.trim(), memory.content.trim());
         // The title of a memory written by hand is its first words.
         let text = if title.is_empty() || content.starts_with(title) {

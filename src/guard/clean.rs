@@ -11,7 +11,7 @@ const MAX_ROUNDS: usize = 16;
 
 /// What was taken out of a transcript.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Cleaned {
+pub struct Cleaning {
     /// Secrets and personal data, by name of their row.
     pub findings: Findings,
     /// Private spans.
@@ -26,7 +26,7 @@ pub struct Cleaned {
     pub removed: usize,
 }
 
-impl Cleaned {
+impl Cleaning {
     /// Returns what was taken out, by kind, with the kinds that were found alone.
     pub fn counts(&self) -> impl Iterator<Item = (&'static str, usize)> + '_ {
         let kinds = [
@@ -47,8 +47,8 @@ impl Guard {
     /// marker; the summary at the start of a compacted session becomes [`Kind::Summary`] and keeps its text. One
     /// that is left without text is removed. Reading the result again changes nothing.
     #[must_use]
-    pub fn clean_transcript(&self, mut transcript: Transcript) -> (Redacted<Transcript>, Cleaned) {
-        let mut cleaned = Cleaned::default();
+    pub fn clean_transcript(&self, mut transcript: Transcript) -> (Redacted<Transcript>, Cleaning) {
+        let mut cleaned = Cleaning::default();
         // Addresses of repositories may carry a user and a token.
         for address in [&mut transcript.project, &mut transcript.repository].into_iter().flatten() {
             *address = without_credentials(address);
@@ -81,7 +81,7 @@ impl Guard {
 }
 
 /// Takes what was injected out of what people, assistants and tools say; the other kinds are nobody's words anyway.
-fn strip(message: &mut Message, cleaned: &mut Cleaned) {
+fn strip(message: &mut Message, cleaned: &mut Cleaning) {
     let said = match message.kind {
         Kind::Prose => message.role != Role::System,
         Kind::ToolResult => true,
@@ -108,7 +108,7 @@ fn strip(message: &mut Message, cleaned: &mut Cleaned) {
     }
 }
 
-fn set_aside(message: &mut Message, cleaned: &mut Cleaned) {
+fn set_aside(message: &mut Message, cleaned: &mut Cleaning) {
     message.kind = Kind::Context;
     INJECTED_MARKER.clone_into(&mut message.text);
     cleaned.injected += 1;
@@ -419,7 +419,7 @@ mod tests {
                 ("m9", Kind::Prose, "DB_PASSWORD=[redacted:password]"),
             ]
         );
-        let expected = Cleaned {
+        let expected = Cleaning {
             findings: Findings::from([("password", 1)]),
             private_spans: 1,
             stripped: 2,
@@ -429,7 +429,7 @@ mod tests {
         };
         assert_eq!(cleaned, expected);
         let (again, cleaned) = Guard::default().clean_transcript(clean.clone().into_inner());
-        assert_eq!((again, cleaned), (clean, Cleaned::default()));
+        assert_eq!((again, cleaned), (clean, Cleaning::default()));
     }
 
     #[test]

@@ -26,11 +26,11 @@ mod tests;
 mod values;
 
 pub use crate::config::{GuardSettings, Treatment};
-pub use clean::{Cleaned, INJECTED_MARKER, INJECTION_TAG, PRIVATE_MARKER};
+pub use clean::{Cleaning, INJECTED_MARKER, INJECTION_TAG, PRIVATE_MARKER};
 pub use pii::DROPPED_MARKER;
 pub use redaction::{CleanText, DENIED_MARKER, Guard, Redact, Redacted};
 pub use scan::Findings;
 pub use secrets::{Part, SECRETS, Secret};
 pub use steering::{Suspicion, is_pasted};
 pub(crate) use steering::{steers, suspicion};
-pub use values::Naming;
+pub use values::NameStrength;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::guard::values::{
-    ABOUT, COUNTING, GRAMMAR, Naming, UNITS, Value, has_digit, has_letters_and_digits, is_access_code,
+    ABOUT, COUNTING, GRAMMAR, NameStrength, UNITS, Value, has_digit, has_letters_and_digits, is_access_code,
     is_alphabetic_script, is_chosen, is_code, is_common, is_dotted_name, is_login_password, is_opaque, is_placeholder,
     is_type, is_word, names_secret, read_value, whole_end,
 };
@@ -18,7 +18,7 @@ pub(super) fn assigned(
     suffix: &str,
     sign: &str,
     at: usize,
-    naming: Naming,
+    naming: NameStrength,
 ) -> Option<Range<usize>> {
     let name = Name::around(text, hint, suffix);
     // Without a sign the next word is the next word of a sentence, except on a command line.
@@ -29,10 +29,12 @@ pub(super) fn assigned(
     let word = is_word(value.text);
     // What a name or a sentence promises is the cheaper test, so it comes first.
     let fits = match naming {
-        _ if naming != Naming::Key && name.plural => has_letters_and_digits(value.text),
-        _ if naming != Naming::Key && word => is_chosen_word(&value, &name, sign, text),
-        Naming::Password | Naming::Pin | Naming::Code | Naming::Login => is_chosen(value.text) && !is_reference(&value),
-        Naming::Key => {
+        _ if naming != NameStrength::Key && name.plural => has_letters_and_digits(value.text),
+        _ if naming != NameStrength::Key && word => is_chosen_word(&value, &name, sign, text),
+        NameStrength::Password | NameStrength::Pin | NameStrength::Code | NameStrength::Login => {
+            is_chosen(value.text) && !is_reference(&value)
+        }
+        NameStrength::Key => {
             !is_reference(&value) && is_opaque(value.text)
                 || name.upper && sign.trim() == "=" && word && value.text.len() >= 12
         }
@@ -127,7 +129,7 @@ fn is_chosen_word(value: &Value<'_>, name: &Name<'_>, sign: &str, text: &str) ->
 // Values said in a sentence: `the password is …`.
 
 /// Returns the value said in the sentence that goes on behind `whole`, which names the secret.
-pub(super) fn spoken(text: &str, whole: &Range<usize>, naming: Naming) -> Option<Range<usize>> {
+pub(super) fn spoken(text: &str, whole: &Range<usize>, naming: NameStrength) -> Option<Range<usize>> {
     let at = whole.end;
     let at = at + text[at..].len() - text[at..].trim_start_matches(['*', ' ']).len();
     let value = read_value(text, at)?;
@@ -137,27 +139,27 @@ pub(super) fn spoken(text: &str, whole: &Range<usize>, naming: Naming) -> Option
     let said = value.text.trim_end_matches(['!', '?']);
     // What a name or a sentence promises is the cheaper test, so it comes first.
     let fits = match naming {
-        Naming::Pin => {
+        NameStrength::Pin => {
             (4..=12).contains(&said.len())
                 && said.trim_end_matches(['#', '*']).bytes().all(|b| b.is_ascii_digit() || b == b'-')
                 && said.contains(|c: char| c.is_ascii_digit())
                 && !counts_something(said, &text[end..])
         }
-        Naming::Password if is_word(said) => {
+        NameStrength::Password if is_word(said) => {
             is_alphabetic_script(said)
                 && closes
                 && said.len() >= 5
                 && (value.quoted || !is_common(said) && !names_secret(said) && !is_state(said))
                 && !is_matter(text, whole)
         }
-        Naming::Password => is_chosen(said) && !counts_something(said, &text[end..]) && !said.contains("://"),
-        Naming::Code => is_access_code(said) && !counts_something(said, &text[end..]),
+        NameStrength::Password => is_chosen(said) && !counts_something(said, &text[end..]) && !said.contains("://"),
+        NameStrength::Code => is_access_code(said) && !counts_something(said, &text[end..]),
         // A passphrase has spaces, and only quotes show where it ends.
-        Naming::Login if value.quoted && said.contains(' ') => {
+        NameStrength::Login if value.quoted && said.contains(' ') => {
             has_digit(said) || is_word_list(said) && said.len() >= 12
         }
-        Naming::Login => is_login_password(said),
-        Naming::Key => is_opaque(said) && !said.contains('/') && !is_dotted_name(said),
+        NameStrength::Login => is_login_password(said),
+        NameStrength::Key => is_opaque(said) && !said.contains('/') && !is_dotted_name(said),
     };
     let holds = fits && !is_placeholder(said) && !is_type(text, &value) && (value.quoted || !is_code(said));
     holds.then(|| value.range.start..value.range.start + said.len())

@@ -9,7 +9,7 @@ use crate::config::{DENIED_FILES, GuardSettings, GuardTable};
 use crate::guard::pii;
 use crate::guard::scan::{self, Findings};
 use crate::memory::{Candidate, Claim, Evidence, Memory, Structured};
-use crate::project::Sighting;
+use crate::project::ProjectSighting;
 
 /// A value from whose every text the secrets were taken.
 #[derive(Debug, Clone, PartialEq)]
@@ -248,7 +248,7 @@ impl Redact for serde_json::Value {
     }
 }
 
-impl Redact for Sighting {
+impl Redact for ProjectSighting {
     fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
         for text in [&mut self.path, &mut self.root, &mut self.mark, &mut self.warning] {
             text.edit_texts(edit);

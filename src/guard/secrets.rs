@@ -2,7 +2,7 @@
 
 use crate::guard::named::is_word_list;
 use crate::guard::values::{
-    Naming, has_digit, has_letters_and_digits, is_credential_value, is_made_up, is_opaque, is_random,
+    NameStrength, has_digit, has_letters_and_digits, is_credential_value, is_made_up, is_opaque, is_random,
     is_slashed_password, is_strong, is_user_password, is_vendor_key,
 };
 
@@ -34,9 +34,9 @@ pub enum Part {
     /// As [`Part::Group`], where the match begins a word.
     Apart(fn(&str) -> bool),
     /// The value that follows the match, as after `PASSWORD=`.
-    Assigned(Naming),
+    Assigned(NameStrength),
     /// The value that follows the match in a sentence, as after `the password is`.
-    Spoken(Naming),
+    Spoken(NameStrength),
     /// The words to the end of the sentence that follow the match, as after `my passphrase is`.
     Phrase,
 }
@@ -348,14 +348,14 @@ pub const SECRETS: &[Secret] = &[
 
     // Named values: NAME=value in all its spellings.
     Secret {
-        name: "password", reach: 0, part: Part::Assigned(Naming::Password),
+        name: "password", reach: 0, part: Part::Assigned(NameStrength::Password),
         hints: &["password", "passwd", "passphrase", "passcode", "pwd", "passwort", "kennwort", "contraseña", "contrasena", "senha", "mot de passe", "parola d'ordine", "wachtwoord", "hasło", "пароль", "密码", "密碼", "口令", "パスワード", "비밀번호"],
         pattern: concat!(r"(?i:password|passwd|passphrase|passcode|pwd|passwort|kennwort|contraseña|contrasena|senha|mot de passe|parola d'ordine|wachtwoord|hasło|пароль|密码|密碼|口令|パスワード|비밀번호)",
             assign!()),
         example: "DB_PASSWORD={a12}",
     },
     Secret {
-        name: "secret", reach: 0, part: Part::Assigned(Naming::Key),
+        name: "secret", reach: 0, part: Part::Assigned(NameStrength::Key),
         hints: &["secret", "token", "api_key", "apikey", "api-key", "api key", "access_key", "accesskey", "access-key", "private_key", "privatekey", "auth_key", "authkey", "account_key", "accountkey", "encryption_key", "signing_key", "credential", "密钥", "令牌"],
         pattern: concat!(r"(?i:secret|token|api[_ -]?key|access[_-]?key|private_?key|auth_?key|account_?key|encryption_key|signing_key|credential|密钥|令牌)",
             assign!()),
@@ -370,18 +370,18 @@ pub const SECRETS: &[Secret] = &[
         example: "my passphrase is {w8} {w9} {w8} {w10}",
     },
     Secret {
-        name: "spoken-password", reach: 0, part: Part::Spoken(Naming::Password),
+        name: "spoken-password", reach: 0, part: Part::Spoken(NameStrength::Password),
         hints: &["password", "passwd", "passcode", "passwort", "kennwort", "contraseña", "contrasena", "senha", "mot de passe", "wachtwoord", "hasło", "пароль", "密码", "密碼", "口令", "パスワード", "비밀번호"],
         pattern: concat!(r"(?i:password|passwd|passcode|passwort|kennwort|contraseña|contrasena|senha|mot de passe|wachtwoord|hasło|пароль|密码|密碼|口令|パスワード|비밀번호)", says!()),
         example: "the password for the staging box is {a12}",
     },
     Secret {
-        name: "spoken-pin", reach: 0, part: Part::Spoken(Naming::Pin), hints: &["pin", "otp", "security code"],
+        name: "spoken-pin", reach: 0, part: Part::Spoken(NameStrength::Pin), hints: &["pin", "otp", "security code"],
         pattern: concat!(r"(?i:pin(?:[ -]?code| number|-nummer)?|otp|security code)", says!()),
         example: "my PIN is {d8}",
     },
     Secret {
-        name: "spoken-key", reach: 0, part: Part::Spoken(Naming::Key), hints: &["key", "token", "secret", "credential", "schlüssel", "密钥", "令牌"],
+        name: "spoken-key", reach: 0, part: Part::Spoken(NameStrength::Key), hints: &["key", "token", "secret", "credential", "schlüssel", "密钥", "令牌"],
         pattern: concat!(r"(?i:keys?|tokens?|secrets?|credentials?|schlüssel|密钥|令牌)", says!()),
         example: "our API key for maps is {a24}",
     },
@@ -439,7 +439,7 @@ pub(super) const WIFI_KEY: Secret = Secret {
         joining_words!()
     ),
     reach: 0,
-    part: Part::Spoken(Naming::Login),
+    part: Part::Spoken(NameStrength::Login),
     example: "the wifi key is {a6}-{a12}",
 };
 
@@ -473,7 +473,7 @@ pub(super) const ACCESS_CODE: Secret = Secret {
         joining_words!()
     ),
     reach: 0,
-    part: Part::Spoken(Naming::Code),
+    part: Part::Spoken(NameStrength::Code),
     example: "the alarm code is {d8}",
 };
 
@@ -495,7 +495,7 @@ pub(super) const ONE_TIME_CODE: Secret = Secret {
         joining_words!()
     ),
     reach: 0,
-    part: Part::Spoken(Naming::Pin),
+    part: Part::Spoken(NameStrength::Pin),
     example: "verification code {d8}",
 };
 
@@ -508,7 +508,7 @@ pub(super) const YOUR_CODE: Secret = Secret {
     ],
     pattern: r"(?i:your code|[ts]u código|dein code|ihr code|(?:die|deine|ihre|meine) tan)(?: (?:is|es|ist|war|lautet)|:) ",
     reach: 0,
-    part: Part::Spoken(Naming::Pin),
+    part: Part::Spoken(NameStrength::Pin),
     example: "your code is {d8}",
 };
 
@@ -550,7 +550,7 @@ pub(super) const LOGIN_PAIR: Secret = Secret {
         r"(?:(?: (?:is|es|ist|lautet|est|è|é))?[:=：]? ?|[是为] ?)"
     ),
     reach: 0,
-    part: Part::Spoken(Naming::Login),
+    part: Part::Spoken(NameStrength::Login),
     example: "usuario ana, clave {a8}-{d8}",
 };
 

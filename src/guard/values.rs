@@ -7,7 +7,7 @@ use aho_corasick::AhoCorasick;
 
 /// What the name in front of a value promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Naming {
+pub enum NameStrength {
     /// A password: short and made by a person.
     Password,
     /// A key or token: long and made by a machine.

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::changeset::Action;
 use crate::lifecycle::decay::{confidence_at, heat};
-use crate::lifecycle::retention::{Act, Retired, Rules, due, is_past, moves, worth};
+use crate::lifecycle::retention::{Act, RetirementReason, Rules, due, is_past, moves, worth};
 use crate::memory::{Claim, Memory, MemoryId, MemoryType, Namespace, Relation, RelationType, Status, Tier};
 use crate::store::{Database, Filter, Outline, RunId, RunStatus, Store, StoreError, Writer};
 
@@ -188,7 +188,7 @@ fn crowded_out(
             if over == 0 {
                 break;
             }
-            over -= usize::from(add(store, steps, memory, Act::Retire { because: Retired::Count })?);
+            over -= usize::from(add(store, steps, memory, Act::Retire { because: RetirementReason::Count })?);
         }
     }
     Ok(())

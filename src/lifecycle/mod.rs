@@ -15,4 +15,4 @@ mod retention;
 mod tests;
 
 pub use maintain::{COMMAND, Census, NEAR_DAYS, Report, Step, Upkeep, census, maintain, plan, tick};
-pub use retention::{Act, Retired, Rules, WORTH_IMPORTANCE, due, moves, worth};
+pub use retention::{Act, RetirementReason, Rules, WORTH_IMPORTANCE, due, moves, worth};

@@ -76,7 +76,7 @@ pub enum Act {
     /// It is given up; it can be restored until it is purged.
     Retire {
         /// Why.
-        because: Retired,
+        because: RetirementReason,
     },
     /// It is used more, and loaded more readily.
     Promote {
@@ -93,7 +93,7 @@ pub enum Act {
 /// Why a memory is given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Retired {
+pub enum RetirementReason {
     /// It matters too little and nobody has used or confirmed it for long.
     Age,
     /// There are too many in its namespace, and it is worth least.
@@ -125,10 +125,14 @@ impl Act {
             Self::Expire => "its time is over",
             Self::Fade => "nobody has used or confirmed it for long",
             Self::Unite { .. } => "another one has the same words",
-            Self::Retire { because: Retired::Age } => "it matters little, and nobody has used or confirmed it for long",
-            Self::Retire { because: Retired::Count } => "there are too many in its namespace, and it is worth least",
-            Self::Retire { because: Retired::Superseded } => "another one took its place long ago",
-            Self::Retire { because: Retired::Expired } => "its time was over long ago",
+            Self::Retire { because: RetirementReason::Age } => {
+                "it matters little, and nobody has used or confirmed it for long"
+            }
+            Self::Retire { because: RetirementReason::Count } => {
+                "there are too many in its namespace, and it is worth least"
+            }
+            Self::Retire { because: RetirementReason::Superseded } => "another one took its place long ago",
+            Self::Retire { because: RetirementReason::Expired } => "its time was over long ago",
             Self::Promote { .. } => "it is used more",
             Self::Demote { .. } => "it is used less",
         }
@@ -150,10 +154,10 @@ pub fn due(memory: &Outline, rules: &Rules, now: Timestamp) -> Option<Act> {
     match memory.status {
         Status::Active => of_active(memory, rules, now),
         Status::Superseded if is_past(rules.superseded_days, memory.updated_at, now) => {
-            Some(Act::Retire { because: Retired::Superseded })
+            Some(Act::Retire { because: RetirementReason::Superseded })
         }
         Status::Expired if memory.scope == Scope::ShortTerm && is_past(rules.expired_days, memory.updated_at, now) => {
-            Some(Act::Retire { because: Retired::Expired })
+            Some(Act::Retire { because: RetirementReason::Expired })
         }
         Status::Superseded | Status::Expired | Status::Forgotten | Status::Pending => None,
     }
@@ -170,7 +174,7 @@ fn of_active(memory: &Outline, rules: &Rules, now: Timestamp) -> Option<Act> {
     }
     let is_unimportant = memory.importance < rules.auto_delete_below;
     (is_unimportant && is_past(rules.auto_delete_days, last_sure(memory), now))
-        .then_some(Act::Retire { because: Retired::Age })
+        .then_some(Act::Retire { because: RetirementReason::Age })
 }
 
 /// Returns where a memory moves in the hierarchy at `now`, if it does.

@@ -13,9 +13,9 @@ use super::Pipeline;
 use super::projects::Namespaces;
 use super::summary::Tally;
 use super::{CachedModel, HEARTBEAT, PipelineError, end_run, keep_alive};
-use crate::consolidate::decide::ruling::When;
-use crate::consolidate::pass::{Allowance, Event, Report, TakenBack, Terms, pass_over};
-use crate::consolidate::{ApplyError, Change, Decision, Incoming, Plan, apply, apply_within, consolidate};
+use crate::consolidate::decide::ruling::ValidTime;
+use crate::consolidate::pass::{Allowance, Event, Report, Terms, UndonePolicy, pass_over};
+use crate::consolidate::{ApplyError, Change, Decision, IncomingClaim, Plan, apply, apply_within, consolidate};
 use crate::extract::Spent;
 use crate::guard::Guard;
 use crate::llm::{Budget, Complete};
@@ -40,7 +40,7 @@ pub(super) async fn consolidate_windows<C: Complete>(
             return Ok(());
         }
         let windows: Vec<WindowId> = batch.iter().map(|window| window.id).collect();
-        let incoming: Vec<Incoming> = batch.into_iter().flat_map(incoming_of).collect();
+        let incoming: Vec<IncomingClaim> = batch.into_iter().flat_map(incoming_of).collect();
         consolidate_batch(pipeline, model, run, &windows, incoming, tally).await?;
     }
 }
@@ -59,14 +59,14 @@ fn next_batch<C: Complete>(pipeline: &Pipeline<'_, C>) -> Result<Vec<PendingWind
     Ok(pending)
 }
 
-fn incoming_of(window: PendingWindow) -> Vec<Incoming> {
+fn incoming_of(window: PendingWindow) -> Vec<IncomingClaim> {
     let namespaces = Namespaces::of_project(window.namespace);
     window.candidates.into_iter().map(|candidate| incoming(candidate, &namespaces, &window.transcript)).collect()
 }
 
-fn incoming(candidate: Candidate, namespaces: &Namespaces, transcript: &str) -> Incoming {
+fn incoming(candidate: Candidate, namespaces: &Namespaces, transcript: &str) -> IncomingClaim {
     let namespace = namespaces.for_audience(candidate.audience).clone();
-    Incoming { candidate, namespace, source: transcript.to_owned(), method: ExtractionMethod::Auto }
+    IncomingClaim { candidate, namespace, source: transcript.to_owned(), method: ExtractionMethod::Auto }
 }
 
 async fn consolidate_batch<C: Complete>(
@@ -74,7 +74,7 @@ async fn consolidate_batch<C: Complete>(
     model: Option<&CachedModel<'_, C>>,
     run: &RunId,
     windows: &[WindowId],
-    incoming: Vec<Incoming>,
+    incoming: Vec<IncomingClaim>,
     tally: &RefCell<Tally<'_>>,
 ) -> Result<(), PipelineError> {
     for _ in 0..MAX_REPLANS {
@@ -161,7 +161,7 @@ pub(crate) struct FullPass<'a, C> {
     /// Namespaces at a time.
     pub jobs: usize,
     /// What was taken back by an undo.
-    pub taken_back: TakenBack,
+    pub taken_back: UndonePolicy,
 }
 
 /// What a full pass came to. `consolidate --json` ends with it.
@@ -308,7 +308,7 @@ const SAID_IN: &str = "import";
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ImportedMemory {
     /// What it says, and where it belongs.
-    pub incoming: Incoming,
+    pub incoming: IncomingClaim,
     /// Its own id, where the file gives one.
     pub id: Option<MemoryId>,
     /// When it was learnt, where the file says so, else the time of the import.
@@ -370,7 +370,7 @@ async fn import_batch<C: Complete>(
                 None => open.push((*place, arrival.incoming.clone())),
             }
         }
-        let (places, incoming): (Vec<usize>, Vec<Incoming>) = open.into_iter().unzip();
+        let (places, incoming): (Vec<usize>, Vec<IncomingClaim>) = open.into_iter().unzip();
         let (plan, spent) = consolidate(store, guard, model, incoming, Timestamp::now()).await?;
         outcome.spent += spent;
         match apply(store, &plan, Some(run), Timestamp::now()) {
@@ -426,7 +426,7 @@ fn known(arrival: &ImportedMemory, memory: &Memory) -> Change {
 
 fn held_from(arrival: &ImportedMemory) -> Option<Timestamp> {
     let candidate = &arrival.incoming.candidate;
-    When::of(&candidate.claim, &candidate.evidence, arrival.at).at
+    ValidTime::of(&candidate.claim, &candidate.evidence, arrival.at).at
 }
 
 /// Lets a memory that rests on nothing rest on its own words. One that is here already in the same words, resting on
@@ -520,7 +520,7 @@ mod imported_tests {
         let claim = Claim::new(MemoryType::Semantic, "fact", "t", content);
         let candidate =
             Candidate { claim, audience: Audience::Project, evidence: Vec::new(), replaces: None, is_pasted: false };
-        let incoming = Incoming {
+        let incoming = IncomingClaim {
             candidate,
             namespace: Namespace::global(),
             source: "import".into(),

@@ -12,7 +12,7 @@ use transcripts::known::{KNOWN, Known, KnownFolder, Machine};
 use super::Pipeline;
 use super::extract::extract_all;
 use super::read::{Stamp, path_key};
-use super::summary::{Failure, Files, Filtered, Summary, Tally};
+use super::summary::{Failure, Files, SelectionCounts, Summary, Tally};
 use super::{Event, Extractor, PipelineError, read};
 use crate::llm::{Complete, Cost, Finish, LlmError, Price, Reply, Request};
 use crate::store::{Database, SeenTranscript, StoreError};
@@ -30,7 +30,7 @@ pub struct Estimate {
     /// Files by what became of them.
     pub files: Files,
     /// What was left out because it was not asked for.
-    pub filtered: Filtered,
+    pub filtered: SelectionCounts,
     /// Conversations.
     pub transcripts: u64,
     /// Messages in them.
@@ -192,7 +192,7 @@ pub struct Survey {
     pub about: &'static str,
     /// Everything in its folders.
     #[serde(flatten)]
-    pub total: Holding,
+    pub total: SourceTotals,
     /// Its folders that hold any log.
     pub folders: Vec<SurveyedFolder>,
 }
@@ -204,12 +204,12 @@ pub struct SurveyedFolder {
     pub folder: PathBuf,
     /// What is in it.
     #[serde(flatten)]
-    pub holding: Holding,
+    pub holding: SourceTotals,
 }
 
 /// How much there is, and how much of it was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Holding {
+pub struct SourceTotals {
     /// Logs, by files.
     pub files: u64,
     /// Their size.
@@ -228,7 +228,7 @@ pub struct Holding {
     pub to: Option<Timestamp>,
 }
 
-impl Holding {
+impl SourceTotals {
     fn add(&mut self, other: &Self) {
         self.files += other.files;
         self.bytes += other.bytes;
@@ -268,13 +268,13 @@ pub fn survey(
 fn survey_one(known: &Known, machine: &Machine<'_>, below: &[PathBuf], seen: &Seen) -> Survey {
     let folders = known.folders(machine, below).into_iter().map(|folder| survey_folder(folder, seen));
     let folders: Vec<SurveyedFolder> = folders.filter(|folder| folder.holding.files > 0).collect();
-    let mut total = Holding::default();
+    let mut total = SourceTotals::default();
     folders.iter().for_each(|folder| total.add(&folder.holding));
     Survey { source: known.name, about: known.about, total, folders }
 }
 
 fn survey_folder(folder: KnownFolder, seen: &Seen) -> SurveyedFolder {
-    let mut holding = Holding::default();
+    let mut holding = SourceTotals::default();
     for file in folder.files() {
         holding.add(&look_at(&file.path, seen));
     }
@@ -282,12 +282,12 @@ fn survey_folder(folder: KnownFolder, seen: &Seen) -> SurveyedFolder {
 }
 
 /// Returns what is known of one file without opening it.
-fn look_at(path: &Path, seen: &Seen) -> Holding {
+fn look_at(path: &Path, seen: &Seen) -> SourceTotals {
     // A folder without a time holds nothing, or nothing that can be looked into.
     let Some((stamp, changed_at)) = Stamp::of(path).and_then(|stamp| Some((stamp.clone(), stamp.changed_at()?))) else {
-        return Holding::default();
+        return SourceTotals::default();
     };
-    let mut holding = Holding { files: 1, bytes: stamp.bytes(), ..Holding::default() };
+    let mut holding = SourceTotals { files: 1, bytes: stamp.bytes(), ..SourceTotals::default() };
     holding.reaches(changed_at);
     for transcript in seen.from(path) {
         holding.conversations += 1;

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use transcripts::Found;
 
 use super::read::{Stamp, path_key};
-use crate::store::{EXTRACT, Enqueued, HeldJob, Job, JobEnd, JobRequest, Leased, Store, StoreError};
+use crate::store::{ClaimedJob, EXTRACT, EnqueueOutcome, Job, JobEnd, JobRequest, LeaseOutcome, Store, StoreError};
 
 /// Returns the job of a log, due at `not_before`; `None` where there is no such file.
 #[must_use]
@@ -86,7 +86,7 @@ pub fn scan(
             continue;
         }
         if let Some(request) = request_for(&agent, &log.path, None, now) {
-            waiting += usize::from(store.enqueue(&request, now)? == Enqueued::Waiting);
+            waiting += usize::from(store.enqueue(&request, now)? == EnqueueOutcome::Waiting);
         }
     }
     Ok(waiting)
@@ -114,7 +114,7 @@ pub enum Fault {
 
 /// When the work is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Until {
+pub enum WorkerEnd {
     /// When nothing is left that comes up within this time, or another process watches, which takes it on.
     NothingIn(SignedDuration),
     /// When it is cancelled.
@@ -125,11 +125,11 @@ pub enum Until {
 pub type Every<'a> = (Duration, &'a mut dyn FnMut());
 
 /// The terms on which jobs are worked off.
-pub struct Shift<'a> {
+pub struct WorkerOptions<'a> {
     /// Jobs at a time.
     pub at_a_time: usize,
     /// When it is over.
-    pub until: Until,
+    pub until: WorkerEnd,
     /// Takes on no more, and ends when what is under way is done.
     pub cancel: CancellationToken,
     /// Done again and again between jobs, and once at the beginning.
@@ -140,7 +140,7 @@ pub struct Shift<'a> {
 
 /// What was done in a shift.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Worked {
+pub struct WorkerReport {
     /// Jobs that were done.
     pub done: usize,
     /// Jobs that failed or were put off.
@@ -155,12 +155,12 @@ pub struct Worked {
 /// [`StoreError`] if the file cannot be read or written; what was held is free again when its lease is over.
 pub async fn work_off<F: Future<Output = Result<(), Fault>>>(
     store: &Store,
-    mut shift: Shift<'_>,
+    mut shift: WorkerOptions<'_>,
     work: impl Fn(Job) -> F,
-) -> Result<Worked, StoreError> {
+) -> Result<WorkerReport, StoreError> {
     let owner = uuid::Uuid::now_v7().to_string();
-    if let Leased::Other { pid } = store.lease(WORKER_LEASE, &owner, Timestamp::now())? {
-        return Ok(Worked { busy: Some(pid), ..Worked::default() });
+    if let LeaseOutcome::Other { pid } = store.lease(WORKER_LEASE, &owner, Timestamp::now())? {
+        return Ok(WorkerReport { busy: Some(pid), ..WorkerReport::default() });
     }
     let worked = go(store, &mut shift, &owner, work).await;
     let ended = store.end_lease(WORKER_LEASE, &owner);
@@ -171,12 +171,12 @@ pub async fn work_off<F: Future<Output = Result<(), Fault>>>(
 
 async fn go<F: Future<Output = Result<(), Fault>>>(
     store: &Store,
-    shift: &mut Shift<'_>,
+    shift: &mut WorkerOptions<'_>,
     owner: &str,
     work: impl Fn(Job) -> F,
-) -> Result<Worked, StoreError> {
-    let mut worked = Worked::default();
-    let mut held: HashMap<i64, HeldJob> = HashMap::new();
+) -> Result<WorkerReport, StoreError> {
+    let mut worked = WorkerReport::default();
+    let mut held: HashMap<i64, ClaimedJob> = HashMap::new();
     let mut running = FuturesUnordered::new();
     // A look for due work does not see what a dead worker holds.
     store.release_jobs_of_the_dead(Timestamp::now())?;
@@ -233,14 +233,14 @@ async fn go<F: Future<Output = Result<(), Fault>>>(
     }
 }
 
-fn is_over(store: &Store, shift: &Shift<'_>) -> Result<bool, StoreError> {
+fn is_over(store: &Store, shift: &WorkerOptions<'_>) -> Result<bool, StoreError> {
     if shift.cancel.is_cancelled() {
         return Ok(true);
     }
     let now = Timestamp::now();
     Ok(match shift.until {
-        Until::Cancelled => false,
-        Until::NothingIn(time) => {
+        WorkerEnd::Cancelled => false,
+        WorkerEnd::NothingIn(time) => {
             let watcher = store.lease_holder(WATCH_LEASE, now)?.filter(|pid| *pid != std::process::id());
             watcher.is_some() || store.next_job_at(now)?.is_none_or(|at| at > now + time)
         }
@@ -249,10 +249,10 @@ fn is_over(store: &Store, shift: &Shift<'_>) -> Result<bool, StoreError> {
 
 fn finish(
     store: &Store,
-    shift: &mut Shift<'_>,
-    job: &HeldJob,
+    shift: &mut WorkerOptions<'_>,
+    job: &ClaimedJob,
     outcome: &Result<(), Fault>,
-    worked: &mut Worked,
+    worked: &mut WorkerReport,
 ) -> Result<(), StoreError> {
     let end = match outcome {
         Ok(()) => JobEnd::Done,
@@ -374,9 +374,9 @@ mod worker_tests {
         store.enqueue(&request, Timestamp::now()).unwrap();
     }
 
-    fn shift<'a>(report: &'a mut dyn FnMut(&Job, Option<&Fault>)) -> Shift<'a> {
-        let until = Until::NothingIn(SignedDuration::ZERO);
-        Shift { at_a_time: 2, until, cancel: CancellationToken::new(), every: None, report }
+    fn shift<'a>(report: &'a mut dyn FnMut(&Job, Option<&Fault>)) -> WorkerOptions<'a> {
+        let until = WorkerEnd::NothingIn(SignedDuration::ZERO);
+        WorkerOptions { at_a_time: 2, until, cancel: CancellationToken::new(), every: None, report }
     }
 
     #[tokio::test]
@@ -395,7 +395,7 @@ mod worker_tests {
             }
         };
         let worked = work_off(&store, shift(&mut |_, _| {}), work).await.unwrap();
-        assert_eq!(worked, Worked { done: 3, left: 1, busy: None });
+        assert_eq!(worked, WorkerReport { done: 3, left: 1, busy: None });
         assert_eq!(*most.borrow(), 2);
         let jobs = store.jobs().unwrap();
         assert_eq!(jobs.iter().filter(|job| job.status == JobStatus::Done).count(), 3);
@@ -408,7 +408,7 @@ mod worker_tests {
         enqueue(&store, "a");
         store.lease(WORKER_LEASE, "other", Timestamp::now()).unwrap();
         let worked = work_off(&store, shift(&mut |_, _| {}), |_| async { Ok(()) }).await.unwrap();
-        assert_eq!(worked, Worked { busy: Some(std::process::id()), ..Worked::default() });
+        assert_eq!(worked, WorkerReport { busy: Some(std::process::id()), ..WorkerReport::default() });
         assert_eq!(store.jobs().unwrap()[0].status, JobStatus::Waiting);
     }
 
@@ -439,7 +439,7 @@ mod worker_tests {
             }
         };
         let mut report = |_: &Job, _: Option<&Fault>| {};
-        let shift = Shift { until: Until::Cancelled, cancel: cancel.clone(), ..shift(&mut report) };
+        let shift = WorkerOptions { until: WorkerEnd::Cancelled, cancel: cancel.clone(), ..shift(&mut report) };
         let worked = work_off(&store, shift, work).await.unwrap();
         assert!((1..=2).contains(&worked.done), "{worked:?}");
         assert!(store.jobs().unwrap().iter().all(|job| job.status != JobStatus::Running));

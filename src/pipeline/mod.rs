@@ -40,22 +40,22 @@ pub use batch::{BatchCounts, Batching};
 pub(crate) use consolidate::{FullPass, ImportedMemory, consolidate_imported, full_pass};
 pub use consolidate::{FullSummary, ImportResult, NamespaceReport};
 pub use estimate::{
-    Basis, Estimate, EstimatedWindows, Holding, RequestCounter, Survey, SurveyedFolder, estimate, survey,
+    Basis, Estimate, EstimatedWindows, RequestCounter, SourceTotals, Survey, SurveyedFolder, estimate, survey,
 };
 pub(crate) use jobs::is_unread;
 pub use jobs::{
-    ENVIRONMENT_MARK, Fault, LINGER, Scan, Shift, Until, WATCH_LEASE, WORKER_LEASE, Worked, lower_priority, scan,
-    start_worker, work_off,
+    ENVIRONMENT_MARK, Fault, LINGER, Scan, WATCH_LEASE, WORKER_LEASE, WorkerEnd, WorkerOptions, WorkerReport,
+    lower_priority, scan, start_worker, work_off,
 };
 pub(crate) use jobs::{is_subagents, request_for};
 pub(crate) use model::CachedModel;
-pub use projects::{Aliased, Merged, NamingError};
+pub use projects::{NamingError, ProjectAlias, ProjectMerge};
 pub(crate) use projects::{give_folder, merge, name_project, project_at};
 pub(crate) use read::ReadEvent;
 pub(crate) use read::path_key;
 pub use read::{Conversations, FileReport, LeftOut, Selection, Sources, Stamp, conversations, named_project};
-pub use run::{Planned, plan, run};
-pub use summary::{Failure, Files, Filtered, Summary, Windows};
+pub use run::{RunPlan, plan, run};
+pub use summary::{Failure, Files, SelectionCounts, Summary, Windows};
 
 /// Most known memories that are shown to the model with a window.
 pub(crate) const MAX_KNOWN: usize = 8;
@@ -68,7 +68,7 @@ pub struct Options {
     /// Which of it is wanted.
     pub selection: Selection,
     /// Which logs are opened even if they were finished and have not changed.
-    pub reread: Reread,
+    pub reread: RereadPolicy,
     /// Namespace for everything, instead of one by project.
     pub namespace: Option<Namespace>,
     /// Categories that are allowed.
@@ -83,7 +83,7 @@ pub struct Options {
 
 /// Which logs are opened even if they were finished and have not changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Reread {
+pub enum RereadPolicy {
     /// None.
     #[default]
     Nothing,
@@ -241,14 +241,14 @@ impl<'a, C: Complete> Pipeline<'a, C> {
     fn finished(&self) -> Result<HashMap<String, FileRead>, StoreError> {
         let all = || self.store.files_read(self.extractor.kind(), &self.signature);
         match self.options.reread {
-            Reread::Nothing => all(),
-            Reread::Flawed => {
+            RereadPolicy::Nothing => all(),
+            RereadPolicy::Flawed => {
                 let mut finished = all()?;
                 finished.retain(|_, file| file.skipped_records == 0);
                 Ok(finished)
             }
             // Finished windows stay known; opening the logs again costs time, not calls.
-            Reread::All | Reread::Erased => Ok(HashMap::new()),
+            RereadPolicy::All | RereadPolicy::Erased => Ok(HashMap::new()),
         }
     }
 

@@ -8,10 +8,10 @@ use serde::Serialize;
 use serde_json::json;
 use transcripts::Transcript;
 
-use crate::consolidate::{Moved, merge_projects};
+use crate::consolidate::{MoveReport, merge_projects};
 use crate::guard::Redacted;
 use crate::memory::{Audience, Namespace};
-use crate::project::{ALLOWED, Identity, Machine, Sighting};
+use crate::project::{ALLOWED, Identity, Machine, ProjectSighting};
 use crate::store::{Alias, Placement, Project, RunId, RunStatus, Store, StoreError};
 
 /// Namespaces for what is learnt from one transcript.
@@ -139,7 +139,7 @@ impl Resolved {
 
 /// Decides, remembers, and brings together what two identities of one project have learnt apart: as a run of its own,
 /// so that it can be undone by itself.
-fn remember(sighting: &Redacted<Sighting>, lookup: &mut Lookup<'_>) -> Result<Placement, StoreError> {
+fn remember(sighting: &Redacted<ProjectSighting>, lookup: &mut Lookup<'_>) -> Result<Placement, StoreError> {
     let (store, now) = (lookup.store, Timestamp::now());
     // Looked up first without a write, which most sightings do not need.
     let planned = store.placement(sighting)?;
@@ -216,7 +216,7 @@ pub enum NamingError {
 
 /// What a name or a folder stands for now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Aliased {
+pub struct ProjectAlias {
     /// The name.
     pub name: String,
     /// The folder, where one was given.
@@ -230,7 +230,7 @@ pub struct Aliased {
 
 /// What a merge did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Merged {
+pub struct ProjectMerge {
     /// The run that can be undone.
     pub run: RunId,
     /// The project whose memories were moved.
@@ -241,7 +241,7 @@ pub struct Merged {
     pub into: Namespace,
     /// What became of them.
     #[serde(flatten)]
-    pub moved: Moved,
+    pub moved: MoveReport,
 }
 
 fn spelled<S: serde::Serializer>(namespace: &Namespace, serializer: S) -> Result<S::Ok, S::Error> {
@@ -252,7 +252,7 @@ fn spelled<S: serde::Serializer>(namespace: &Namespace, serializer: S) -> Result
 ///
 /// # Errors
 /// [`NamingError`], if there is no such project, or the name is another one's.
-pub(crate) fn name_project(store: &Store, what: &str, name: &str, now: Timestamp) -> Result<Aliased, NamingError> {
+pub(crate) fn name_project(store: &Store, what: &str, name: &str, now: Timestamp) -> Result<ProjectAlias, NamingError> {
     let name = store.redact(checked(name)?);
     let project = store.project(what)?;
     let namespace = store.merged_into(&project.namespace)?;
@@ -261,7 +261,7 @@ pub(crate) fn name_project(store: &Store, what: &str, name: &str, now: Timestamp
         return Err(NamingError::Taken { name, namespace: other, label: project.label() });
     }
     store.write(None, now, |w| w.set_alias(Alias::Name((&name).into()), &namespace))?;
-    Ok(Aliased { name: name.into_inner(), path: None, namespace, left: None })
+    Ok(ProjectAlias { name: name.into_inner(), path: None, namespace, left: None })
 }
 
 /// Lets the folder `path`, with all below it, belong to the project `name`.
@@ -277,7 +277,7 @@ pub(crate) fn give_folder(
     path: &str,
     name: &str,
     now: Timestamp,
-) -> Result<Aliased, NamingError> {
+) -> Result<ProjectAlias, NamingError> {
     let name = store.redact(checked(name)?);
     let no_project = || NamingError::NoProject { path: path.to_owned() };
     let sighting = store.redact(machine.sight_path(path).ok_or_else(no_project)?);
@@ -298,7 +298,7 @@ pub(crate) fn give_folder(
         // The name of another project stays what it is.
         if w.alias_named(&name)?.is_none() { w.set_alias(Alias::Name((&name).into()), &namespace) } else { Ok(()) }
     })?;
-    Ok(Aliased { name: name.into_inner(), path: Some(path.into_inner()), namespace, left })
+    Ok(ProjectAlias { name: name.into_inner(), path: Some(path.into_inner()), namespace, left })
 }
 
 /// Moves the memories of the project `from` into the project `into`, as a run that can be undone; what `from` would get
@@ -306,7 +306,7 @@ pub(crate) fn give_folder(
 ///
 /// # Errors
 /// [`NamingError`], if either is unknown or they are one already.
-pub(crate) fn merge(store: &Store, from: &str, into: &str, now: Timestamp) -> Result<Merged, NamingError> {
+pub(crate) fn merge(store: &Store, from: &str, into: &str, now: Timestamp) -> Result<ProjectMerge, NamingError> {
     let namespace_of = |text: &str| store.merged_into(&store.project(text)?.namespace);
     let (first, second) = (namespace_of(from)?, namespace_of(into)?);
     if first == second {
@@ -318,7 +318,7 @@ pub(crate) fn merge(store: &Store, from: &str, into: &str, now: Timestamp) -> Re
     let status = if moved.is_ok() { RunStatus::Finished } else { RunStatus::Failed };
     let summary = serde_json::to_value(moved.as_ref().ok()).expect("counts hold nothing that JSON cannot");
     store.finish_run(&run, status, &summary, Timestamp::now())?;
-    Ok(Merged { run, from: first, into: second, moved: moved? })
+    Ok(ProjectMerge { run, from: first, into: second, moved: moved? })
 }
 
 fn checked(name: &str) -> Result<String, NamingError> {

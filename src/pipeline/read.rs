@@ -17,7 +17,7 @@ use transcripts::{
     hex, true_path,
 };
 
-use crate::guard::{Cleaned, Guard, Redacted};
+use crate::guard::{Cleaning, Guard, Redacted};
 use crate::memory::Namespace;
 use crate::store::{FileOutcome, FileRead};
 
@@ -34,7 +34,7 @@ pub(crate) enum ReadEvent {
     /// An earlier run has finished it, and it has not changed.
     Unchanged(Box<FileRead>),
     /// A conversation, with what was taken out of it.
-    Transcript(Box<Redacted<Transcript>>, Cleaned),
+    Transcript(Box<Redacted<Transcript>>, Cleaning),
     /// A file was read to its end.
     FileRead(FileReport),
     /// A file could not be read.

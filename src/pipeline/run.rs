@@ -31,7 +31,7 @@ pub async fn run<C: Complete>(
 
 /// A plan and what it rests on.
 #[derive(Debug)]
-pub struct Planned {
+pub struct RunPlan {
     /// Counts and costs; no run is named, since none is left.
     pub summary: Summary,
     /// Number of the last change of the database that the plan knows of.
@@ -51,14 +51,14 @@ pub async fn plan<C: Complete>(
     arguments: &serde_json::Value,
     cancel: CancellationToken,
     watch: &mut dyn FnMut(&Event<'_>),
-) -> Result<Planned, PipelineError> {
+) -> Result<RunPlan, PipelineError> {
     let model = pipeline.model();
     let copy = pipeline.store.copy_in_memory()?;
     let seen = copy.last_change()?;
     let summary = go(Pipeline { store: &copy, ..pipeline }, model, arguments, cancel, watch).await?;
     let run = summary.run.clone().map(RunId::from_stored);
     let ledger = run.map(|run| copy.plan_ledger(&run)).transpose()?.unwrap_or_default();
-    Ok(Planned { summary: Summary { run: None, ..summary }, seen, ledger })
+    Ok(RunPlan { summary: Summary { run: None, ..summary }, seen, ledger })
 }
 
 async fn go<C: Complete>(

@@ -12,7 +12,7 @@ use super::read::{FileMark, LeftOut, ReadEvent};
 use crate::consolidate::Decision;
 use crate::exchange::recognise;
 use crate::extract::{DropReason, Outcome, Spent};
-use crate::guard::{Cleaned, Redacted};
+use crate::guard::{Cleaning, Redacted};
 use crate::store::{FileOutcome, FileRead, WindowId};
 
 /// The summary of a run. `run --json` ends with it.
@@ -25,7 +25,7 @@ pub struct Summary {
     /// Files by what became of them.
     pub files: Files,
     /// What was left out because it was not asked for, and waits for a run that asks for it.
-    pub filtered: Filtered,
+    pub filtered: SelectionCounts,
     /// Conversations read.
     pub transcripts: u64,
     /// Messages in them.
@@ -95,7 +95,7 @@ impl Files {
 
 /// What was left out because it was not asked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Filtered {
+pub struct SelectionCounts {
     /// Files that match `--exclude`.
     pub files_excluded: u64,
     /// Files that were last changed before `--since`.
@@ -120,7 +120,7 @@ const fn is_none(count: &u64) -> bool {
     *count == 0
 }
 
-impl Filtered {
+impl SelectionCounts {
     /// Counts a file that was left out.
     pub const fn file(&mut self, reason: LeftOut) {
         *match reason {
@@ -246,7 +246,7 @@ impl<'a> Tally<'a> {
     }
 
     /// Counts a conversation that is wanted.
-    pub(super) fn wanted(&mut self, transcript: &Redacted<Transcript>, cleaned: &Cleaned) -> FileNumber {
+    pub(super) fn wanted(&mut self, transcript: &Redacted<Transcript>, cleaned: &Cleaning) -> FileNumber {
         let messages = transcript.messages.len() as u64;
         self.summary.transcripts += 1;
         self.summary.messages += messages;
@@ -272,7 +272,7 @@ impl<'a> Tally<'a> {
     }
 
     /// Counts what the reader says; returns the transcript if it brings one.
-    pub(super) fn read(&mut self, event: ReadEvent) -> Option<(Redacted<Transcript>, Cleaned)> {
+    pub(super) fn read(&mut self, event: ReadEvent) -> Option<(Redacted<Transcript>, Cleaning)> {
         match event {
             ReadEvent::Transcript(transcript, cleaned) => return Some((*transcript, cleaned)),
             ReadEvent::Begun(mark) => self.files.begin(mark),

@@ -14,10 +14,10 @@ use transcripts::{Message, Transcript, content_hash};
 
 use super::projects::{Lookup, Namespaces};
 use super::summary::{FileNumber, Tally};
-use super::{Event, Extractor, Pipeline, PipelineError, ReadEvent, Reread};
+use super::{Event, Extractor, Pipeline, PipelineError, ReadEvent, RereadPolicy};
 use crate::extract::Span;
 use crate::extract::window::{self, Window, WindowBudget};
-use crate::guard::{Cleaned, Redacted};
+use crate::guard::{Cleaning, Redacted};
 use crate::llm::Complete;
 use crate::store::{DoneWindow, RequestId, Store, StoreError, TranscriptId, UnfinishedWindow};
 
@@ -131,7 +131,7 @@ struct Wanted {
 fn wanted<C: Complete>(
     pipeline: &Pipeline<'_, C>,
     transcript: Redacted<Transcript>,
-    cleaned: &Cleaned,
+    cleaned: &Cleaning,
     tally: &RefCell<Tally<'_>>,
 ) -> Result<Option<Wanted>, PipelineError> {
     if is_withdrawn(pipeline, &transcript.key())? {
@@ -156,7 +156,7 @@ fn wanted<C: Complete>(
 
 /// Whether a person had the conversation erased, and has not asked for it again.
 fn is_withdrawn<C: Complete>(pipeline: &Pipeline<'_, C>, key: &str) -> Result<bool, PipelineError> {
-    if pipeline.options.reread == Reread::Erased {
+    if pipeline.options.reread == RereadPolicy::Erased {
         pipeline.store.readmit(key)?;
         return Ok(false);
     }

@@ -112,7 +112,7 @@ impl Identity {
 
 /// What is known of a conversation's project before the store is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sighting {
+pub struct ProjectSighting {
     /// The folder as the log spells it, under which the project is remembered; none where the log names only an
     /// address, or where another machine's folder must be meant.
     pub path: Option<String>,
@@ -148,7 +148,7 @@ impl Machine {
 
     /// Returns which project `transcript` belongs to; `None` if it names none.
     #[must_use]
-    pub(crate) fn sight(&self, transcript: &Transcript) -> Option<Sighting> {
+    pub(crate) fn sight(&self, transcript: &Transcript) -> Option<ProjectSighting> {
         let address = transcript.repository.as_deref().and_then(Remote::parse);
         let project = transcript.project.as_deref().map(without_credentials);
         let address = address.or_else(|| project.as_deref().and_then(Remote::named));
@@ -161,11 +161,11 @@ impl Machine {
 
     /// Returns which project a folder of this machine belongs to; `None` if it is nobody's.
     #[must_use]
-    pub(crate) fn sight_path(&self, path: &str) -> Option<Sighting> {
+    pub(crate) fn sight_path(&self, path: &str) -> Option<ProjectSighting> {
         self.sight_folder(&tidied(path), None)
     }
 
-    fn sight_folder(&self, path: &str, address: Option<Remote>) -> Option<Sighting> {
+    fn sight_folder(&self, path: &str, address: Option<Remote>) -> Option<ProjectSighting> {
         let text = Identity::text(path);
         let place = Some(Path::new(path)).filter(|place| place.is_absolute() && !git::is_share(place));
         if self.is_home(path) {
@@ -177,7 +177,7 @@ impl Machine {
             let is_free = here.is_none() && place.is_some_and(Path::is_dir);
             let named = if is_free { self.named(place) } else { Named::default() };
             let is_claim = here.is_none() && !place.is_some_and(Path::is_dir) && Remote::named(path).is_none();
-            let sighting = Sighting { is_claim, ..Self::sight_address(&address, text)? };
+            let sighting = ProjectSighting { is_claim, ..Self::sight_address(&address, text)? };
             return Some(sighting.renamed(named));
         }
         let root = here.as_ref().map(|here| plain(&here.root));
@@ -186,7 +186,7 @@ impl Machine {
         let is_here = place.is_some_and(Path::is_dir);
         let mark = here.as_ref().and_then(|here| here.mark.clone());
         let identity = remote.or_else(folder).or_else(|| text.clone())?;
-        let sighting = Sighting {
+        let sighting = ProjectSighting {
             path: Some(path.to_owned()),
             identity,
             root,
@@ -199,8 +199,8 @@ impl Machine {
         Some(sighting.renamed(self.named(place.filter(|_| is_here))))
     }
 
-    fn sight_address(address: &Remote, text: Option<Identity>) -> Option<Sighting> {
-        Some(Sighting {
+    fn sight_address(address: &Remote, text: Option<Identity>) -> Option<ProjectSighting> {
+        Some(ProjectSighting {
             path: None,
             identity: Identity::remote(address)?,
             root: None,
@@ -229,7 +229,7 @@ impl Machine {
     }
 }
 
-impl Sighting {
+impl ProjectSighting {
     fn renamed(self, named: Named) -> Self {
         let identity = named.name.as_deref().and_then(Identity::named).unwrap_or(self.identity);
         Self { identity, warning: named.warning, ..self }

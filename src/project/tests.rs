@@ -44,7 +44,7 @@ impl Desk {
         self.write(&format!("{name}/.git"), &format!("gitdir: {}\n", self.path(&inside).display()));
     }
 
-    fn sight(&self, name: &str) -> Option<Sighting> {
+    fn sight(&self, name: &str) -> Option<ProjectSighting> {
         let machine = Machine { home: Some(self.home.clone()) };
         machine.sight_path(&self.path(name).to_string_lossy())
     }
@@ -53,7 +53,7 @@ impl Desk {
         self.sight(name).unwrap().identity.id().replace(&*self.home.to_string_lossy(), "~")
     }
 
-    fn log(&self, project: Option<&str>, repository: Option<&str>) -> Option<Sighting> {
+    fn log(&self, project: Option<&str>, repository: Option<&str>) -> Option<ProjectSighting> {
         let named = |text: Option<&str>| text.map(|text| text.replace('~', &self.home.to_string_lossy()));
         let transcript = Transcript { project: named(project), repository: named(repository), ..Transcript::default() };
         Machine { home: Some(self.home.clone()) }.sight(&transcript)

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::{Found, Search, search};
 use crate::memory::{Memory, Namespace};
 use crate::store::samples::{day, insert, memory};
-use crate::store::{Filter, Order, Store, Within};
+use crate::store::{Filter, NamespaceSubtree, Order, Store};
 
 /// Memories of one store, each with queries of which it must be the first to be found.
 const TABLE: &[(&str, &[&str])] = &[
@@ -152,13 +152,13 @@ fn neighbours_of_another_namespace_are_not_found() {
         let memory = memory_in(namespace, text, text);
         write(&store, |writer| writer.insert(&clean(memory), &clean(vec![quote(text)])));
     }
-    let contents = |within: Vec<Within>| {
+    let contents = |within: Vec<NamespaceSubtree>| {
         let filter = Filter { namespaces: within, ..Filter::default() };
         let asked = Search { limit: 5, with_beside: true, ..Search::new("tea", &filter, day(1)) };
         let found = asked.run(&store).unwrap();
         found.into_iter().map(|found| found.memory.claim.content).collect::<Vec<_>>()
     };
-    assert_eq!(contents(vec![Within::Exactly(shop)]), ["Which tea do you like?"]);
+    assert_eq!(contents(vec![NamespaceSubtree::Exactly(shop)]), ["Which tea do you like?"]);
     assert_eq!(contents(vec![]), ["Which tea do you like?", "A secret of another project."]);
     let plain = search(&store, "tea", &Filter::default(), 5, day(1)).unwrap();
     assert_eq!(plain.len(), 1, "what holds no word of the query comes only where it is asked for");

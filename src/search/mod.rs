@@ -24,9 +24,9 @@ use crate::memory::Memory;
 use crate::store::{Database, Filter, StoreError};
 
 pub use rank::{
-    Channel, FULL_USE, Fit, Parts, RECENCY_HALF_LIFE_DAYS, Score, WEIGHT_CONFIDENCE, WEIGHT_DATE, WEIGHT_IMPORTANCE,
-    WEIGHT_NEIGHBOURS, WEIGHT_RECENCY, WEIGHT_RELEVANCE, WEIGHT_SPEAKER, WEIGHT_USE, WEIGHT_WORDS, Weights, relevances,
-    score, spread,
+    Channel, FULL_USE, Parts, QueryFit, RECENCY_HALF_LIFE_DAYS, Score, WEIGHT_CONFIDENCE, WEIGHT_DATE,
+    WEIGHT_IMPORTANCE, WEIGHT_NEIGHBOURS, WEIGHT_RECENCY, WEIGHT_RELEVANCE, WEIGHT_SPEAKER, WEIGHT_USE, WEIGHT_WORDS,
+    Weights, relevances, score, spread,
 };
 pub use search::{Direct, Highlight, Related, Search, direct, highlight};
 pub use standing::{STANDING, standing};
@@ -42,7 +42,7 @@ pub struct Found {
     /// How good a hit it is, with its parts.
     pub score: Score,
     /// How well it fits the query, with what that is made from.
-    pub fit: Fit,
+    pub fit: QueryFit,
     /// Words of the query that stand in it; a hit on its evidence or its neighbours alone has none.
     pub matched: Vec<String>,
     /// The part of its content that shows why.

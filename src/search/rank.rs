@@ -56,7 +56,7 @@ impl Default for Weights {
 
 /// How well a memory fits a query, with its parts; all but `total` and `neighbours` lie between 0 and 1.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Fit {
+pub struct QueryFit {
     /// The weighted sum, see [`Weights`].
     pub total: f64,
     /// The words: BM25 in parts of that of the best, 0 for one without any.
@@ -71,7 +71,7 @@ pub struct Fit {
     pub date: f64,
 }
 
-impl Fit {
+impl QueryFit {
     /// Returns what the words and the channels come to without anything around them, between 0 and 1.
     #[must_use]
     pub fn own(&self, weights: &Weights) -> f64 {
@@ -195,9 +195,9 @@ mod fuse_tests {
     #[test]
     fn words_alone_count_in_full_and_half_beside_a_channel() {
         let weights = Weights::default();
-        let alone = Fit { words: 0.8, ..Fit::default() };
+        let alone = QueryFit { words: 0.8, ..QueryFit::default() };
         close(alone.own(&weights), 0.8);
-        let both = Fit { channels: [("vectors".to_owned(), 0.4)].into(), ..alone };
+        let both = QueryFit { channels: [("vectors".to_owned(), 0.4)].into(), ..alone };
         close(both.own(&weights), 0.6);
         let off = Weights { words: 0.0, channels: 0.0, ..weights };
         close(both.own(&off), 0.0);
@@ -205,7 +205,7 @@ mod fuse_tests {
 
     #[test]
     fn the_sum_adds_what_stands_around() {
-        let fit = Fit { words: 0.5, neighbours: 1.0, speaker: 1.0, date: 0.5, ..Fit::default() };
+        let fit = QueryFit { words: 0.5, neighbours: 1.0, speaker: 1.0, date: 0.5, ..QueryFit::default() };
         close(fit.summed(&Weights::default()).total, 0.5 + 0.3 + 0.1 + 0.1);
     }
 

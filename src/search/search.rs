@@ -6,7 +6,7 @@ use std::ops::Range;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::rank::{Channel, Fit, Parts, Score, Weights, relevances, score, spread};
+use super::rank::{Channel, Parts, QueryFit, Score, Weights, relevances, score, spread};
 use super::vectors::{by_meaning, standing_out};
 use super::when::Asked;
 use super::{Found, named, unexpired};
@@ -100,14 +100,14 @@ impl<'a> Search<'a> {
         let words: HashMap<Seq, f64> =
             hits.into_iter().map(|(seq, score)| (seq, if best > 0.0 { score / best } else { 1.0 })).collect();
         let channels: Vec<HashMap<Seq, f64>> = self.channels.iter().map(spread_channel).collect();
-        let mut fits: HashMap<Seq, Fit> = HashMap::new();
+        let mut fits: HashMap<Seq, QueryFit> = HashMap::new();
         for seq in words.keys().chain(channels.iter().flat_map(HashMap::keys)) {
-            fits.entry(*seq).or_insert_with(|| Fit {
+            fits.entry(*seq).or_insert_with(|| QueryFit {
                 words: words.get(seq).copied().unwrap_or_default(),
                 channels: (self.channels.iter().zip(&channels))
                     .map(|(channel, scores)| (channel.name.clone(), scores.get(seq).copied().unwrap_or_default()))
                     .collect(),
-                ..Fit::default()
+                ..QueryFit::default()
             });
         }
         let mut pool = Pool::new(self);
@@ -120,7 +120,7 @@ impl<'a> Search<'a> {
 
     /// Returns at most `most` of what was found, those that fit best by themselves, so that more channels bring others
     /// and not more.
-    fn foremost(&self, fits: &HashMap<Seq, Fit>, most: usize) -> Vec<Seq> {
+    fn foremost(&self, fits: &HashMap<Seq, QueryFit>, most: usize) -> Vec<Seq> {
         let mut rows: Vec<(f64, Seq)> = fits.iter().map(|(seq, fit)| (fit.own(&self.weights), *seq)).collect();
         rows.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         rows.truncate(most);
@@ -142,7 +142,7 @@ impl<'a> Search<'a> {
         if self.with_beside {
             let missing: Vec<Seq> = given.keys().copied().filter(|seq| !pool.places.contains_key(seq)).collect();
             for memory in store.ranked_rows(&missing, filter)? {
-                pool.add(memory, Fit::default());
+                pool.add(memory, QueryFit::default());
             }
         }
         for (seq, mut scores) in given {
@@ -154,11 +154,11 @@ impl<'a> Search<'a> {
     }
 
     /// Returns the page that is asked for, each memory with its fit and its score.
-    fn ranked(&self, pool: Pool) -> Vec<(Ranked, Fit, Score)> {
-        let fits: Vec<(Ranked, Fit)> =
+    fn ranked(&self, pool: Pool) -> Vec<(Ranked, QueryFit, Score)> {
+        let fits: Vec<(Ranked, QueryFit)> =
             pool.all.into_iter().map(|(memory, fit)| (memory, fit.summed(&self.weights))).collect();
         let totals: Vec<f64> = fits.iter().map(|(_, fit)| fit.total).collect();
-        let mut scored: Vec<(Ranked, Fit, Score)> = fits
+        let mut scored: Vec<(Ranked, QueryFit, Score)> = fits
             .into_iter()
             .zip(relevances(&totals))
             .map(|((memory, fit), relevance)| {
@@ -186,7 +186,7 @@ impl<'a> Search<'a> {
         &self,
         store: &Database,
         filter: &Filter,
-        chosen: Vec<(Ranked, Fit, Score)>,
+        chosen: Vec<(Ranked, QueryFit, Score)>,
     ) -> Result<Vec<Found>, StoreError> {
         let rows: Vec<Seq> = chosen.iter().map(|(memory, _, _)| memory.seq).collect();
         let mut found = Vec::new();
@@ -210,7 +210,7 @@ impl<'a> Search<'a> {
 
 /// The memories that are ranked.
 struct Pool {
-    all: Vec<(Ranked, Fit)>,
+    all: Vec<(Ranked, QueryFit)>,
     places: HashMap<Seq, usize>,
     asked: Asked,
     query: String,
@@ -222,12 +222,12 @@ impl Pool {
         Self { all: Vec::new(), places: HashMap::new(), asked, query: search.query.to_lowercase() }
     }
 
-    fn add(&mut self, memory: Ranked, fit: Fit) {
+    fn add(&mut self, memory: Ranked, fit: QueryFit) {
         let is_named =
             memory.said.iter().filter_map(|said| said.speaker.as_deref()).any(|name| named(&self.query, name));
         let date = if self.asked.is_open() { self.asked.fit(&memory.content, &times(&memory)) } else { 0.0 };
         self.places.insert(memory.seq, self.all.len());
-        self.all.push((memory, Fit { speaker: f64::from(u8::from(is_named)), date, ..fit }));
+        self.all.push((memory, QueryFit { speaker: f64::from(u8::from(is_named)), date, ..fit }));
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 
 use super::rank::{Parts, score};
-use super::{Fit, Found, highlight, unexpired};
+use super::{Found, QueryFit, highlight, unexpired};
 use crate::lifecycle::decay::{Certainty, HalfLives};
 use crate::memory::{Memory, MemoryId};
 use crate::store::{Database, Filter, Order, Seq, StoreError};
@@ -80,7 +80,7 @@ fn found(store: &Database, query: &str, memory: Memory, words: &HashMap<MemoryId
     let matched = store.words_in(query, &memory);
     Found {
         score: score(&parts, now),
-        fit: Fit { total: words, words, ..Fit::default() },
+        fit: QueryFit { total: words, words, ..QueryFit::default() },
         highlight: highlight(&memory.claim.content, &matched),
         quote: None,
         related: Vec::new(),

@@ -51,7 +51,7 @@ pub enum HttpError {
 
 /// Where and to whom memories are served.
 #[derive(Debug, Clone)]
-pub struct Listening {
+pub struct HttpOptions {
     /// The address; port 0 takes a free one.
     pub address: SocketAddr,
     /// Further names that the server is reached by.
@@ -67,7 +67,7 @@ pub struct Listening {
 /// [`HttpError`] if the address is taken, or can be reached by others and there is no token.
 pub async fn listen(
     server: MemoryServer,
-    listening: &Listening,
+    listening: &HttpOptions,
     stop: CancellationToken,
 ) -> Result<(SocketAddr, impl Future<Output = Result<(), HttpError>>), HttpError> {
     let address = listening.address;

@@ -23,7 +23,7 @@ const MAX_NAME: usize = 64;
 /// What was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Deed {
+pub enum AuditAction {
     /// A memory says something else.
     Update,
     /// Memories are hidden.
@@ -51,7 +51,7 @@ pub enum Deed {
 /// Through what it was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Through {
+pub enum AuditChannel {
     /// A command of a person or a script.
     Command,
     /// An agent, over the Model Context Protocol.
@@ -70,9 +70,9 @@ pub struct AuditEntry {
     /// The process.
     pub pid: u32,
     /// Through what.
-    pub through: Through,
+    pub through: AuditChannel,
     /// What.
-    pub did: Deed,
+    pub did: AuditAction,
     /// How many memories.
     pub memories: usize,
     /// Which, the first thousand of them.
@@ -122,7 +122,13 @@ impl AuditLog {
     ///
     /// # Errors
     /// [`StoreError::Unwritable`].
-    pub fn note(&mut self, through: Through, did: Deed, ids: &[MemoryId], now: Timestamp) -> Result<(), StoreError> {
+    pub fn note(
+        &mut self,
+        through: AuditChannel,
+        did: AuditAction,
+        ids: &[MemoryId],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
         self.add(&entry(through, did, ids, now))
     }
 
@@ -130,8 +136,8 @@ impl AuditLog {
     ///
     /// # Errors
     /// [`StoreError::Unwritable`].
-    pub fn count(&mut self, did: Deed, memories: usize, now: Timestamp) -> Result<(), StoreError> {
-        self.add(&AuditEntry { memories, ..entry(Through::Command, did, &[], now) })
+    pub fn count(&mut self, did: AuditAction, memories: usize, now: Timestamp) -> Result<(), StoreError> {
+        self.add(&AuditEntry { memories, ..entry(AuditChannel::Command, did, &[], now) })
     }
 
     /// Adds a line about conversations that were erased with `ids`.
@@ -140,7 +146,7 @@ impl AuditLog {
     /// [`StoreError::Unwritable`].
     pub fn erased(&mut self, conversations: usize, ids: &[MemoryId], now: Timestamp) -> Result<(), StoreError> {
         let conversations = Some(conversations);
-        self.add(&AuditEntry { conversations, ..entry(Through::Command, Deed::Erase, ids, now) })
+        self.add(&AuditEntry { conversations, ..entry(AuditChannel::Command, AuditAction::Erase, ids, now) })
     }
 
     fn add(&mut self, entry: &AuditEntry) -> Result<(), StoreError> {
@@ -176,7 +182,7 @@ impl AuditLog {
     }
 }
 
-fn entry(through: Through, did: Deed, ids: &[MemoryId], now: Timestamp) -> AuditEntry {
+fn entry(through: AuditChannel, did: AuditAction, ids: &[MemoryId], now: Timestamp) -> AuditEntry {
     AuditEntry {
         at: now,
         who: who(),
@@ -218,7 +224,7 @@ mod tests {
         assert_eq!(AuditLog::read(&database).unwrap(), (vec![], 0));
         let ids: Vec<MemoryId> = (0..1_002).map(|_| memory("Tea", "The user drinks tea.").id).collect();
         let mut log = AuditLog::open(&database).unwrap();
-        log.note(Through::Agent, Deed::Update, &ids[..1], day(0)).unwrap();
+        log.note(AuditChannel::Agent, AuditAction::Update, &ids[..1], day(0)).unwrap();
         log.erased(3, &ids, day(1)).unwrap();
         std::fs::OpenOptions::new()
             .append(true)
@@ -226,7 +232,7 @@ mod tests {
             .unwrap()
             .write_all(b"{half\n")
             .unwrap();
-        log.count(Deed::Export, 7, day(2)).unwrap();
+        log.count(AuditAction::Export, 7, day(2)).unwrap();
         let (entries, broken) = AuditLog::read(&database).unwrap();
         assert_eq!(broken, 1);
         let told: Vec<_> = entries
@@ -236,9 +242,9 @@ mod tests {
         assert_eq!(
             told,
             [
-                (day(0), Through::Agent, Deed::Update, 1, 1, None),
-                (day(1), Through::Command, Deed::Erase, 1_002, MAX_IDS, Some(3)),
-                (day(2), Through::Command, Deed::Export, 7, 0, None),
+                (day(0), AuditChannel::Agent, AuditAction::Update, 1, 1, None),
+                (day(1), AuditChannel::Command, AuditAction::Erase, 1_002, MAX_IDS, Some(3)),
+                (day(2), AuditChannel::Command, AuditAction::Export, 7, 0, None),
             ]
         );
         assert_eq!(entries[0].ids, ids[..1]);
@@ -256,7 +262,7 @@ mod tests {
         let path = AuditLog::path_of(&database);
         for letter in ["a", "b", "c"] {
             fs::write(&path, format!("{}\n", letter.repeat(usize::try_from(MAX_BYTES).unwrap()))).unwrap();
-            AuditLog::open(&database).unwrap().count(Deed::Export, 1, day(0)).unwrap();
+            AuditLog::open(&database).unwrap().count(AuditAction::Export, 1, day(0)).unwrap();
         }
         let sizes: u64 = fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum();
         assert!(sizes < 2 * MAX_BYTES, "{sizes}");

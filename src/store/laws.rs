@@ -12,8 +12,8 @@ use serde_json::json;
 use super::samples::{clean, day, quote};
 use super::{Filter, Order, RunId, RunStatus, Store, StoreError, Writer};
 use crate::changeset::{Action, Changeset};
-use crate::consolidate::pass::{Allowance, TakenBack, Terms, pass_over};
-use crate::consolidate::{Incoming, Rivals, merge_projects, restore, settle_by_rules};
+use crate::consolidate::pass::{Allowance, Terms, UndonePolicy, pass_over};
+use crate::consolidate::{IncomingClaim, RivalPolicy, merge_projects, restore, settle_by_rules};
 use crate::exchange::{Gathered, exported, import_as_is, parse_line};
 use crate::guard::Guard;
 use crate::lifecycle::{Rules, maintain};
@@ -131,11 +131,11 @@ impl World {
         self.store.write(None, self.now(), change).unwrap();
     }
 
-    fn incoming(&self, claim: Claim, namespace: &Namespace, evidence: Vec<Evidence>) -> Incoming {
+    fn incoming(&self, claim: Claim, namespace: &Namespace, evidence: Vec<Evidence>) -> IncomingClaim {
         let claim = Claim { valid_from: Some(self.now()), ..claim };
         let candidate = Candidate { claim, audience: Audience::Project, evidence, replaces: None, is_pasted: false };
         let namespace = self.store.merged_into(namespace).unwrap();
-        Incoming { candidate, namespace, source: "run".into(), method: ExtractionMethod::Auto }
+        IncomingClaim { candidate, namespace, source: "run".into(), method: ExtractionMethod::Auto }
     }
 
     fn act(&mut self, act: &Act) {
@@ -152,7 +152,7 @@ impl World {
             }
             Act::Forget(which) => self.with(*which, |w, id| w.forget(id, Some("wrong".into())).map(drop)),
             Act::Restore(which, retire) => self.with(*which, |w, id| {
-                let rivals = if *retire { Rivals::Retire } else { Rivals::Keep };
+                let rivals = if *retire { RivalPolicy::Retire } else { RivalPolicy::Keep };
                 restore(w, id, rivals).map(drop)
             }),
             Act::Pin(which, on) => self.with(*which, |w, id| w.set_pinned(id, *on).map(drop)),
@@ -228,7 +228,7 @@ impl World {
                         run: Some(run),
                         now: world.now(),
                         allowance: &Allowance::of(count),
-                        taken_back: TakenBack::Stays,
+                        taken_back: UndonePolicy::Stays,
                     };
                     futures::executor::block_on(pass_over(&terms, &namespace, &|_| {})).unwrap();
                 }

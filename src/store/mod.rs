@@ -53,33 +53,34 @@ use crate::guard::{Guard, Redact, Redacted};
 pub use crate::text::normalise::normalised_hash;
 pub use crate::text::tokens::STOP_WORDS;
 pub use apply::Applied;
-pub use audit::{AuditEntry, AuditLog, Deed, Through};
+pub use audit::{AuditAction, AuditChannel, AuditEntry, AuditLog};
 pub use error::StoreError;
 pub use file::backup::{Backup, Restored};
 pub use file::check::{Checked, Flaw, FlawKind};
-pub use file::cipher::{CAN_ENCRYPT, Converted};
-pub use file::erase::{Conversation, Erased, Scope, Sealed};
+pub use file::cipher::{CAN_ENCRYPT, Conversion};
+pub use file::erase::{Conversation, Erased, RewriteOutcome, Scope};
 pub use file::keys::{KeyHome, KeyPlace};
 pub use file::repair::{Loss, Repaired};
 pub use history::HistoryEntry;
 pub use history::decided::{Fingerprint, HashPair, PassMark};
 pub use history::plan_ledger::PlanLedger;
-pub use history::undo::{BuiltUpon, Kept, KeptBecause, Undone};
+pub use history::undo::{KeepReason, Kept, LaterChanges, UndoReport};
 pub use index::near::Around;
 pub(crate) use index::near_words::{concepts, near_words};
 pub use index::ranking::{Ranked, Said, Seq};
 pub use index::search::{Hit, Likeness};
-pub use index::vectors::{Coverage, Near, NewVector, Unembedded, VectorModel};
+pub use index::vectors::{Coverage, MissingVector, Near, NewVector, VectorModel};
 pub(crate) use ledger::days_before;
 pub use ledger::{
-    Batch, BatchReply, DoneWindow, EXTRACT, Enqueued, FailedWindow, FileOutcome, Fired, Health, HeldJob, Job, JobEnd,
-    JobRequest, JobStatus, KnownLine, Leased, Run, RunId, RunStatus, Spent, Stage, Step, TranscriptId, WindowId,
+    Batch, BatchReply, ClaimedJob, DoneWindow, EXTRACT, EnqueueOutcome, FailedWindow, FileOutcome, Health, HookFiring,
+    Job, JobEnd, JobRequest, JobStatus, KnownLine, LeaseOutcome, Run, RunId, RunStatus, Spent, Stage, Step,
+    TranscriptId, WindowId,
 };
 pub(crate) use ledger::{
     BatchRequest, Claimed, FailedCommand, FileRead, Finished, PendingWindow, RequestClaim, RequestId, RequestPart,
     SeenTranscript, StoredRequest, UnfinishedWindow, WindowKey,
 };
-pub use memories::filter::{Filter, Order, Within};
+pub use memories::filter::{Filter, NamespaceSubtree, Order};
 pub use memories::insert::CleanMemory;
 pub use memories::outlines::{BriefRow, Outline};
 pub use memories::review::Waiting;

@@ -3,20 +3,20 @@
 use super::samples::{clean, day, insert, memory_in};
 use super::{Alias, Store, StoreError};
 use crate::memory::Namespace;
-use crate::project::{Identity, Machine, Remote, Sighting};
+use crate::project::{Identity, Machine, ProjectSighting, Remote};
 
 const SHOP: &str = "git@github.com:ana/shop.git";
 
 /// A folder that is not there, as any log may name one.
-fn text(path: &str) -> Sighting {
+fn text(path: &str) -> ProjectSighting {
     let machine = Machine { home: None };
     machine.sight_path(path).unwrap()
 }
 
 /// The same folder with a repository in it, or with a name.
-fn seen(path: &str, identity: Option<Identity>) -> Sighting {
+fn seen(path: &str, identity: Option<Identity>) -> ProjectSighting {
     let text = text(path);
-    Sighting { identity: identity.unwrap_or(text.identity), is_here: true, root: Some(path.to_owned()), ..text }
+    ProjectSighting { identity: identity.unwrap_or(text.identity), is_here: true, root: Some(path.to_owned()), ..text }
 }
 
 fn remote(address: &str) -> Option<Identity> {
@@ -28,7 +28,7 @@ fn folder(path: &str) -> Option<Identity> {
 }
 
 /// Places and remembers on a day; returns the namespace, and the one that is to be joined.
-fn place(store: &Store, sighting: &Sighting, at: i64) -> (String, Option<String>) {
+fn place(store: &Store, sighting: &ProjectSighting, at: i64) -> (String, Option<String>) {
     let sighting = &clean(sighting.clone());
     let placement = store
         .write::<_, StoreError>(None, day(at), |w| {
@@ -79,7 +79,8 @@ fn what_an_earlier_version_learnt_is_taken_over_once_and_by_one_project() {
     let old = text("/nowhere/workspace/shop").identity.namespaces().next().unwrap().to_string();
     learn(&store, &old);
     assert_eq!(place(&store, &seen("/nowhere/workspace/shop", remote(SHOP)), 0), (old.clone(), None));
-    let other = Sighting { path: None, ..seen("/nowhere/workspace/shop", remote("git@github.com:ben/shop.git")) };
+    let other =
+        ProjectSighting { path: None, ..seen("/nowhere/workspace/shop", remote("git@github.com:ben/shop.git")) };
     let (other, join) = place(&store, &other, 1);
     assert!(other != old && join.is_none(), "the memories are another project's now");
 }
@@ -104,19 +105,19 @@ fn another_repository_at_the_same_place_is_another_project() {
 #[test]
 fn something_else_in_the_place_of_a_repository_is_told_by_its_mark_or_by_there_being_none() {
     let store = Store::in_memory().unwrap();
-    let marked = |mark: &str, identity| Sighting { mark: Some(mark.into()), ..seen("/nowhere/w", identity) };
+    let marked = |mark: &str, identity| ProjectSighting { mark: Some(mark.into()), ..seen("/nowhere/w", identity) };
     let (shop, _) = place(&store, &marked("1f", remote(SHOP)), 0);
     let lone = folder("/nowhere/w");
     assert_eq!(place(&store, &marked("1f", lone.clone()), 1).0, shop, "it lost its remote");
     let (other, join) = place(&store, &marked("2e", lone), 2);
     assert!(other != shop && join.is_none(), "another one was begun there");
-    let (plain, join) = place(&store, &Sighting { root: None, ..seen("/nowhere/w", None) }, 3);
+    let (plain, join) = place(&store, &ProjectSighting { root: None, ..seen("/nowhere/w", None) }, 3);
     assert!(plain != shop && plain != other && join.is_none(), "{plain}");
 }
 
 #[test]
 fn a_log_that_names_the_repository_of_a_folder_that_is_gone_speaks_for_the_others() {
-    let claim = |address| Sighting {
+    let claim = |address| ProjectSighting {
         path: None,
         root: None,
         is_here: false,
@@ -144,11 +145,11 @@ fn a_worktree_brings_what_an_earlier_version_learnt_in_it() {
     let old = text("/nowhere/fix").identity.namespaces().next().unwrap().to_string();
     learn(&store, &old);
     let (shop, _) = place(&store, &seen("/nowhere/shop", folder("/nowhere/shop")), 0);
-    let fix = Sighting { root: Some("/nowhere/shop".into()), ..seen("/nowhere/fix", folder("/nowhere/shop")) };
+    let fix = ProjectSighting { root: Some("/nowhere/shop".into()), ..seen("/nowhere/fix", folder("/nowhere/shop")) };
     assert_eq!(place(&store, &fix, 1), (shop.clone(), Some(old)));
     // The repository got a remote, and was moved away from under its worktree.
     assert_eq!(place(&store, &seen("/nowhere/shop", remote(SHOP)), 2), (shop.clone(), None));
-    let other = Sighting { path: Some("/nowhere/new".into()), ..fix };
+    let other = ProjectSighting { path: Some("/nowhere/new".into()), ..fix };
     assert_eq!(place(&store, &other, 3).0, shop);
 }
 
@@ -170,7 +171,7 @@ fn a_person_outranks_a_remote_and_a_file_outranks_the_person() {
     assert_eq!(place(&store, &text("/nowhere/w"), 0).0, "project/mine");
     assert_ne!(place(&store, &text("/nowhere/ws"), 0).0, "project/mine");
     assert_eq!(place(&store, &seen("/nowhere/w/a", Identity::named("acme")), 0).0, "project/acme");
-    let elsewhere = Sighting { path: None, ..seen("/nowhere/w/b", remote(SHOP)) };
+    let elsewhere = ProjectSighting { path: None, ..seen("/nowhere/w/b", remote(SHOP)) };
     assert_eq!(place(&store, &elsewhere, 0).0, "project/mine", "the person means the folder of any machine");
     store.write(None, day(0), |w| w.set_alias(Alias::Name("beta".into()), &namespace)).unwrap();
     assert_eq!(place(&store, &seen("/x", Identity::named("beta")), 0).0, "project/mine");

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::guard::{CleanText, Redacted};
 use crate::memory::Namespace;
-use crate::project::{Basis, Identity, Remote, Sighting, is_repository};
+use crate::project::{Basis, Identity, ProjectSighting, Remote, is_repository};
 use crate::store::row::{spelled, time};
 use crate::store::{Database, RunId, StoreError, Writer};
 
@@ -64,7 +64,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub(crate) fn placement(&self, sighting: &Redacted<Sighting>) -> Result<Placement, StoreError> {
+    pub(crate) fn placement(&self, sighting: &Redacted<ProjectSighting>) -> Result<Placement, StoreError> {
         let chosen_by_name = sighting.identity.basis == Basis::Name;
         if let Some(text) = sighting.text.as_ref().filter(|_| !chosen_by_name)
             && let Some(namespace) = self.alias_of(&text.key)?
@@ -91,7 +91,7 @@ impl Database {
     }
 
     /// What the folder belonged to when it was last seen, or else the folder of its repository.
-    fn remembered(&self, sighting: &Sighting) -> Result<Remembered, StoreError> {
+    fn remembered(&self, sighting: &ProjectSighting) -> Result<Remembered, StoreError> {
         let Some(path) = &sighting.path else { return Ok(Remembered::default()) };
         let own = self.last_at(path)?;
         let root = sighting.root.as_ref().filter(|_| own.is_none() && sighting.identity.basis == Basis::Folder);
@@ -133,7 +133,7 @@ impl Database {
     }
 
     /// The identity that holds: the one seen now, unless a better one was known before.
-    fn choose(&self, sighting: &Sighting, remembered: &Remembered) -> Result<Identity, StoreError> {
+    fn choose(&self, sighting: &ProjectSighting, remembered: &Remembered) -> Result<Identity, StoreError> {
         let now = &sighting.identity;
         let better =
             remembered.own.as_ref().or(remembered.root.as_ref()).filter(|seen| seen.identity.basis > now.basis);
@@ -150,7 +150,7 @@ impl Database {
     /// The namespace in which memories of the same project are already, under a weaker identity of it.
     fn earlier(
         &self,
-        sighting: &Sighting,
+        sighting: &ProjectSighting,
         identity: &Identity,
         remembered: Option<&Seen>,
         bound: &mut Vec<(Identity, Namespace)>,
@@ -254,7 +254,7 @@ impl Writer<'_> {
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn remember_place(
         &self,
-        sighting: &Redacted<Sighting>,
+        sighting: &Redacted<ProjectSighting>,
         placement: &Placement,
     ) -> Result<(), StoreError> {
         let now = self.now().as_millisecond();
@@ -284,7 +284,7 @@ impl Writer<'_> {
 
 /// Whether something else is where a better identity was known before: a folder that no file names any more, or one that
 /// is no repository any more, or another repository.
-fn is_replaced(seen: &Seen, sighting: &Sighting) -> bool {
+fn is_replaced(seen: &Seen, sighting: &ProjectSighting) -> bool {
     let is_unnamed = seen.identity.basis == Basis::Name || sighting.identity.basis == Basis::Text;
     let is_other = seen.mark.as_ref().zip(sighting.mark.as_ref()).is_some_and(|(one, other)| one != other);
     sighting.is_here && (is_unnamed || is_other)

@@ -8,7 +8,7 @@ use crate::changeset::Entity;
 use crate::extract::{Outcome, Spent};
 use crate::memory::Evidence;
 use crate::memory::{Memory, MemoryId, RelationType, Status};
-use crate::store::history::undo::{BuiltUpon, Kept, KeptBecause, Undone};
+use crate::store::history::undo::{KeepReason, Kept, LaterChanges, UndoReport};
 use serde_json::json;
 
 fn begin(store: &Store, what: &str) -> RunId {
@@ -57,7 +57,7 @@ fn undo_leaves_the_file_as_it_was() {
     let undone = store.undo_run(&run, day(3)).unwrap();
     assert_eq!(snapshot(&store), before);
     let restored = vec![tea.id.clone(), milk.id.clone()];
-    assert_eq!(undone, Undone { restored, removed: vec![new.id.clone()], kept: vec![] });
+    assert_eq!(undone, UndoReport { restored, removed: vec![new.id.clone()], kept: vec![] });
     assert_eq!(store.runs(1).unwrap()[0].status, RunStatus::Undone);
     assert!(matches!(store.undo_run(&run, day(4)), Err(StoreError::RunUndone { .. })));
     assert_eq!(store.history(&new.id).unwrap().last().unwrap().action, Action::Undo);
@@ -110,16 +110,16 @@ fn what_was_changed_since_is_kept_and_named_with_what_it_is_linked_to() {
     end(&store, &second);
     let undone = store.undo_run(&first, day(2)).unwrap();
     let mut kept = vec![
-        Kept { memory: tea.id.clone(), because: KeptBecause::LinkedToChanged },
-        Kept { memory: coffee.id.clone(), because: KeptBecause::ChangedSince },
+        Kept { memory: tea.id.clone(), because: KeepReason::LinkedToChanged },
+        Kept { memory: coffee.id.clone(), because: KeepReason::ChangedSince },
     ];
     kept.sort_by(|a, b| a.memory.cmp(&b.memory));
-    assert_eq!(undone, Undone { restored: vec![milk.id.clone()], removed: vec![], kept });
+    assert_eq!(undone, UndoReport { restored: vec![milk.id.clone()], removed: vec![], kept });
     assert_eq!(store.memory(&tea.id).unwrap().status, Status::Superseded);
 
     store.undo_run(&second, day(3)).unwrap();
     let undone = store.undo_run(&first, day(4)).unwrap();
-    assert_eq!(undone, Undone { restored: vec![tea.id.clone()], removed: vec![coffee.id.clone()], kept: vec![] });
+    assert_eq!(undone, UndoReport { restored: vec![tea.id.clone()], removed: vec![coffee.id.clone()], kept: vec![] });
     assert_eq!(store.memory(&tea.id).unwrap(), tea);
 }
 
@@ -172,7 +172,7 @@ fn later_runs_are_named_and_undone_with_what_they_have_built_on() {
     write(first, &|w| status(w, &tea.id, Status::Expired));
     runs.iter().for_each(|run| end(&store, run));
     store.undo_run(other, day(2)).unwrap();
-    let on = |run: &RunId, memory: &MemoryId| BuiltUpon { run: Some(run.clone()), memories: vec![memory.clone()] };
+    let on = |run: &RunId, memory: &MemoryId| LaterChanges { run: Some(run.clone()), memories: vec![memory.clone()] };
     assert_eq!(store.built_upon(first).unwrap(), [on(third, &milk.id), on(second, &tea.id)]);
     assert_eq!(store.built_upon(third).unwrap(), []);
     let all = [first.clone(), third.clone(), second.clone()];
@@ -195,6 +195,6 @@ fn what_was_changed_by_hand_is_named_last_and_stays() {
     let by: Vec<_> = store.built_upon(&first).unwrap().into_iter().map(|one| one.run).collect();
     assert_eq!(by, [Some(second.clone()), None]);
     let undone = store.undo_runs(&[first, second], day(2)).unwrap();
-    assert_eq!(undone.kept, [Kept { memory: tea.id.clone(), because: KeptBecause::ChangedSince }]);
+    assert_eq!(undone.kept, [Kept { memory: tea.id.clone(), because: KeepReason::ChangedSince }]);
     assert!(store.memory(&tea.id).unwrap().pinned);
 }

@@ -274,7 +274,7 @@ pub(crate) fn bare_months(text: &str, dates: &[Written]) -> Vec<Days> {
 }
 /// A span of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Lapse {
+pub(crate) struct TimeSpan {
     /// Its length.
     pub(crate) days: i32,
     /// Days of the unit that it is counted in.
@@ -285,7 +285,7 @@ pub(crate) struct Lapse {
     pub(crate) may_be_ahead: bool,
 }
 
-impl Lapse {
+impl TimeSpan {
     /// By how many days an end that is counted from a day may be off: calendars have months of several lengths, and a
     /// first or last day counts or not.
     pub(crate) fn slack(self) -> i32 {
@@ -319,10 +319,10 @@ static COUNTED: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Returns the spans of time in `text`.
-pub(crate) fn lapses(text: &str) -> Vec<Lapse> {
+pub(crate) fn lapses(text: &str) -> Vec<TimeSpan> {
     let lapse = |at: std::ops::Range<usize>, days, unit| {
         let (may_be_past, may_be_ahead) = directions(&text[..at.start], &text[at.end..]);
-        Lapse { days, unit, may_be_past, may_be_ahead }
+        TimeSpan { days, unit, may_be_past, may_be_ahead }
     };
     let counted = COUNTED.captures_iter(text).map(|found| {
         let (count, days) = (count(&found["n"]).unwrap_or(1), days(&found["unit"].to_lowercase()));

@@ -8,7 +8,7 @@ use transcripts::{MessageTime, hex};
 
 use super::Session;
 use super::command::{is_misuse, likeness, only_looks, signature};
-use crate::consolidate::{ApplyError, Incoming, settle_by_rules};
+use crate::consolidate::{ApplyError, IncomingClaim, settle_by_rules};
 use crate::memory::{
     Audience, Candidate, Claim, Episode, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Outcome,
     Structured,
@@ -96,7 +96,7 @@ pub(crate) fn store_remedy(
         store.write::<_, StoreError>(None, now, |w| w.insert(&memory, &evidence))?;
         return Ok(());
     }
-    let incoming = Incoming { candidate, namespace: namespace.clone(), source, method: ExtractionMethod::Auto };
+    let incoming = IncomingClaim { candidate, namespace: namespace.clone(), source, method: ExtractionMethod::Auto };
     settle_by_rules(store, &[incoming], None, now).map(drop)
 }
 

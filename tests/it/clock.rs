@@ -5,7 +5,9 @@ use std::time::Duration;
 use afterthought::guard::Guard;
 use afterthought::lifecycle::{Rules, maintain};
 use afterthought::memory::{Claim, ExtractionMethod, Memory, MemoryType, Namespace, Status};
-use afterthought::store::{EXTRACT, Enqueued, Filter, JobEnd, JobRequest, Leased, Order, Store, StoreError, Writer};
+use afterthought::store::{
+    EXTRACT, EnqueueOutcome, Filter, JobEnd, JobRequest, LeaseOutcome, Order, Store, StoreError, Writer,
+};
 use jiff::{SignedDuration, Timestamp};
 
 use super::world::{MANY_FACTS as FACTS, Server, World};
@@ -49,16 +51,16 @@ fn jobs_and_leases_of_a_clock_that_was_ahead_are_free_again() {
         let store = Store::in_memory().unwrap();
         // Held, put off after a failure, and put in line by processes whose clock was ahead; this one lives on.
         for key in ["held", "failed", "waiting"] {
-            assert_eq!(store.enqueue(&request(key, day(leap)), day(leap)).unwrap(), Enqueued::Waiting);
+            assert_eq!(store.enqueue(&request(key, day(leap)), day(leap)).unwrap(), EnqueueOutcome::Waiting);
         }
         let held = store.claim_job(day(leap)).unwrap().unwrap();
         let failed = store.claim_job(day(leap)).unwrap().unwrap();
         assert!(store.finish_job(&failed, JobEnd::Failed("down"), day(leap)).unwrap());
-        assert_eq!(store.lease("worker", "a", day(leap)).unwrap(), Leased::Mine);
+        assert_eq!(store.lease("worker", "a", day(leap)).unwrap(), LeaseOutcome::Mine);
         assert!(write(&store, day(leap), |w| w.lease_vectors("a")));
 
         let now = day(0);
-        assert_eq!(store.lease("worker", "b", now).unwrap(), Leased::Mine, "{leap}");
+        assert_eq!(store.lease("worker", "b", now).unwrap(), LeaseOutcome::Mine, "{leap}");
         assert_eq!(store.lease_holder("worker", now).unwrap(), Some(std::process::id()));
         assert!(write(&store, now, |w| w.lease_vectors("b")), "{leap}");
         let taken = store.claim_job(now).unwrap().unwrap();
@@ -82,9 +84,9 @@ fn a_holder_whose_clock_is_a_little_ahead_keeps_what_it_holds() {
     let ahead = day(0) + SignedDuration::from_secs(45);
     store.enqueue(&request("held", day(0)), day(0)).unwrap();
     store.claim_job(ahead).unwrap().unwrap();
-    assert_eq!(store.lease("worker", "a", ahead).unwrap(), Leased::Mine);
+    assert_eq!(store.lease("worker", "a", ahead).unwrap(), LeaseOutcome::Mine);
     assert_eq!(store.claim_job(day(0)).unwrap(), None);
-    assert!(matches!(store.lease("worker", "b", day(0)).unwrap(), Leased::Other { .. }));
+    assert!(matches!(store.lease("worker", "b", day(0)).unwrap(), LeaseOutcome::Other { .. }));
 }
 
 #[test]

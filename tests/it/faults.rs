@@ -14,7 +14,7 @@ use afterthought::extract::window::WindowBudget;
 use afterthought::guard::Guard;
 use afterthought::llm::{Budget, Client, Limits, ModelSettings};
 use afterthought::memory::CATEGORIES;
-use afterthought::pipeline::{self, Extractor, Options, Pipeline, Reread, Selection, Sources, Summary};
+use afterthought::pipeline::{self, Extractor, Options, Pipeline, RereadPolicy, Selection, Sources, Summary};
 use afterthought::store::{Filter, Order, Store};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -282,7 +282,7 @@ fn run(store: &Store, world: &World, base_url: &str) -> Summary {
     let options = Options {
         sources: Sources { paths: vec![world.path("logs")], ..Sources::default() },
         selection: Selection::default(),
-        reread: Reread::Nothing,
+        reread: RereadPolicy::Nothing,
         namespace: None,
         categories: CATEGORIES.iter().map(|&name| name.to_owned()).collect(),
         instructions: None,

@@ -46,7 +46,7 @@ fn run(store: &Store, logs: &Path) -> Summary {
     let options = Options {
         sources: Sources { paths: vec![logs.to_owned()], ..Sources::default() },
         selection: pipeline::Selection::default(),
-        reread: afterthought::pipeline::Reread::Nothing,
+        reread: afterthought::pipeline::RereadPolicy::Nothing,
         namespace: None,
         categories: CATEGORIES.iter().map(|&name| name.to_owned()).collect(),
         instructions: None,

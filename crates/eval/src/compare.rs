@@ -27,7 +27,7 @@ use serde::Serialize;
 
 use crate::EvalError;
 use crate::measure::{Better, Measure, Unit};
-use crate::report::{Block, Cell, Detail, Tone, counted, table};
+use crate::report::{Block, Cell, Detail, Rating, counted, table};
 use crate::results::{Cost, Finding, Manifest, Ratio, Results, Row};
 use crate::tally::{CaseTally, DRAWS, Interval, SplitMix, Tally, harmonic_mean, middle_95};
 use crate::vocabulary::Kind;
@@ -229,8 +229,8 @@ impl SuiteComparison {
             let value = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.2}"));
             let each = change.measures.iter().map(|one| format!("{} {} → {}", one.name, value(one.a), value(one.b)));
             let about = format!("{word}: {}", each.collect::<Vec<_>>().join(", "));
-            let lines = change.broken.iter().map(|text| Cell::new(format!("- {text}"), Tone::Bad));
-            let lines = lines.chain(change.fixed.iter().map(|text| Cell::new(format!("+ {text}"), Tone::Good)));
+            let lines = change.broken.iter().map(|text| Cell::new(format!("- {text}"), Rating::Bad));
+            let lines = lines.chain(change.fixed.iter().map(|text| Cell::new(format!("+ {text}"), Rating::Good)));
             blocks.push(Block::case(&change.case, Cell::new(about, tone), lines.collect(), findings));
         }
         blocks.extend(Block::left_out(self.changes.len(), shown, "cases changed"));
@@ -250,10 +250,10 @@ impl Difference {
             p => Cell::plain(Unit::Share.format(p)),
         };
         let (tone, word) = match self.verdict {
-            Verdict::Better => (Tone::Good, "better"),
-            Verdict::Worse => (Tone::Bad, "worse"),
-            Verdict::Unclear => (Tone::Dim, "unclear"),
-            Verdict::Same => (Tone::Dim, "same"),
+            Verdict::Better => (Rating::Good, "better"),
+            Verdict::Worse => (Rating::Bad, "worse"),
+            Verdict::Unclear => (Rating::Dim, "unclear"),
+            Verdict::Same => (Rating::Dim, "same"),
         };
         let given = |text: Option<String>| Cell::plain(text.unwrap_or_else(|| "–".to_owned()));
         vec![
@@ -271,11 +271,11 @@ impl Difference {
 }
 
 impl Direction {
-    const fn tone_and_name(self) -> (Tone, &'static str) {
+    const fn tone_and_name(self) -> (Rating, &'static str) {
         match self {
-            Self::Worse => (Tone::Bad, "worse"),
-            Self::Mixed => (Tone::Middling, "mixed"),
-            Self::Better => (Tone::Good, "better"),
+            Self::Worse => (Rating::Bad, "worse"),
+            Self::Mixed => (Rating::Middling, "mixed"),
+            Self::Better => (Rating::Good, "better"),
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::EvalError;
 use crate::compare::{Difference, Verdict, differences};
 use crate::files::{read_text, write_atomically};
 use crate::measure::{Better, Measure, Unit};
-use crate::report::{Block, Cell, Detail, Tone};
+use crate::report::{Block, Cell, Detail, Rating};
 use crate::results::{Ratio, Results};
 use crate::tally::{CaseTally, Tally};
 
@@ -226,10 +226,10 @@ impl SuiteRuling {
     /// Returns the ruling for people.
     pub fn block(&self, detail: Detail) -> Block {
         let (tone, word) = match self.ruling {
-            Ruling::Passed => (Tone::Good, "passed"),
-            Ruling::Skipped => (Tone::Dim, "skipped"),
-            Ruling::Worse => (Tone::Bad, "worse"),
-            Ruling::Wrong => (Tone::Bad, "error"),
+            Ruling::Passed => (Rating::Good, "passed"),
+            Ruling::Skipped => (Rating::Dim, "skipped"),
+            Ruling::Worse => (Rating::Bad, "worse"),
+            Ruling::Wrong => (Rating::Bad, "error"),
         };
         let how = match (self.ruling, self.exact) {
             (Ruling::Skipped, _) => "it was not run",
@@ -237,8 +237,8 @@ impl SuiteRuling {
             (_, false) => "by interval",
         };
         let (_, improvements) = detail.limits(0, IMPROVEMENTS);
-        let lines = self.worse.iter().map(|line| Cell::new(format!("- {line}"), Tone::Bad));
-        let better = self.better.iter().map(|line| Cell::new(format!("+ {line}"), Tone::Middling));
+        let lines = self.worse.iter().map(|line| Cell::new(format!("- {line}"), Rating::Bad));
+        let better = self.better.iter().map(|line| Cell::new(format!("+ {line}"), Rating::Middling));
         let most = self.worse.len() + improvements.min(self.better.len());
         Block::case(&format!("{word:<8}{}", self.suite), Cell::new(how, tone), lines.chain(better).collect(), most)
     }

@@ -38,12 +38,12 @@ pub struct Cell {
     /// The text.
     pub text: String,
     /// Whether the value is good.
-    pub tone: Tone,
+    pub tone: Rating,
 }
 
 /// Assessment of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tone {
+pub enum Rating {
     /// Neither good nor bad.
     Plain,
     /// Good.
@@ -57,16 +57,16 @@ pub enum Tone {
 }
 
 impl Cell {
-    pub(crate) fn new(text: impl Into<String>, tone: Tone) -> Self {
+    pub(crate) fn new(text: impl Into<String>, tone: Rating) -> Self {
         Self { text: text.into(), tone }
     }
 
     pub(crate) fn plain(text: impl Into<String>) -> Self {
-        Self::new(text, Tone::Plain)
+        Self::new(text, Rating::Plain)
     }
 
     fn dim(text: impl Into<String>) -> Self {
-        Self::new(text, Tone::Dim)
+        Self::new(text, Rating::Dim)
     }
 }
 
@@ -226,16 +226,16 @@ fn bounds(interval: Interval, unit: Unit) -> String {
     format!("{}–{}", unit.format(Some(interval.low)), unit.format(Some(interval.high)))
 }
 
-fn tone(value: Option<f64>, measure: &Measure) -> Tone {
+fn tone(value: Option<f64>, measure: &Measure) -> Rating {
     match (value, measure.better, measure.unit) {
-        (None, _, _) => Tone::Dim,
-        (Some(value), Better::Higher, _) if value >= 0.95 => Tone::Good,
-        (Some(value), Better::Higher, _) if value >= 0.8 => Tone::Middling,
-        (Some(value), Better::Lower, Unit::Share) if value <= 0.03 => Tone::Good,
-        (Some(value), Better::Lower, Unit::Share) if value <= 0.1 => Tone::Middling,
-        (Some(value), Better::Lower, Unit::Count) if value < 0.5 => Tone::Good,
-        (Some(_), Better::Lower, Unit::Number) => Tone::Plain,
-        (Some(_), Better::Higher | Better::Lower, _) => Tone::Bad,
+        (None, _, _) => Rating::Dim,
+        (Some(value), Better::Higher, _) if value >= 0.95 => Rating::Good,
+        (Some(value), Better::Higher, _) if value >= 0.8 => Rating::Middling,
+        (Some(value), Better::Lower, Unit::Share) if value <= 0.03 => Rating::Good,
+        (Some(value), Better::Lower, Unit::Share) if value <= 0.1 => Rating::Middling,
+        (Some(value), Better::Lower, Unit::Count) if value < 0.5 => Rating::Good,
+        (Some(_), Better::Lower, Unit::Number) => Rating::Plain,
+        (Some(_), Better::Higher | Better::Lower, _) => Rating::Bad,
     }
 }
 
@@ -308,7 +308,7 @@ fn finding_line(finding: &Finding) -> Cell {
     let says_more = finding.id.chars().count() < 20 && finding.id != finding.what;
     let id = if says_more { format!(" {}", finding.id) } else { String::new() };
     let text = format!("{}{id}{why}: {}{quote}", finding.what, on_one_line(&finding.text));
-    Cell::new(text, if finding.counts { Tone::Bad } else { Tone::Dim })
+    Cell::new(text, if finding.counts { Rating::Bad } else { Rating::Dim })
 }
 
 /// Returns the spread of every measure over several runs of the same cases.
@@ -444,7 +444,7 @@ mod tests {
         let report = Report::new("rules", rows, None);
         let blocks = report.blocks(Detail::Short);
         assert!(matches!(&blocks[0], Block::Heading(title) if title == "extraction by rules: 2 cases"));
-        let case = Block::Case("a1".to_owned(), Cell::dim(""), vec![Cell::new("missed m1: Ana sings.", Tone::Bad)]);
+        let case = Block::Case("a1".to_owned(), Cell::dim(""), vec![Cell::new("missed m1: Ana sings.", Rating::Bad)]);
         assert!(blocks.contains(&case), "{blocks:?}");
         let markdown = markdown_of(&blocks);
         assert!(

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use afterthought_eval::compare::compare;
 use afterthought_eval::gate::{Baseline, Ruling, judge};
-use afterthought_eval::report::{Block, Cell, Detail, Tone, to_markdown};
+use afterthought_eval::report::{Block, Cell, Detail, Rating, to_markdown};
 use afterthought_eval::results::Results;
 use anstyle::Style;
 use anyhow::{Context as _, ensure};
@@ -45,7 +45,7 @@ pub(super) fn print_blocks(blocks: &[Block], out: &Printer) -> anyhow::Result<()
 
 /// Prints a table, with colours where cells have an assessment.
 fn print_table(rows: &[Vec<Cell>], out: &Printer) -> anyhow::Result<()> {
-    if rows.iter().flatten().all(|cell| cell.tone == Tone::Plain) {
+    if rows.iter().flatten().all(|cell| cell.tone == Rating::Plain) {
         out.rows(rows.iter().map(|cells| cells.iter().map(|cell| cell.text.clone()).collect()).collect())?;
         return Ok(out.line("")?);
     }
@@ -65,13 +65,13 @@ fn print_table(rows: &[Vec<Cell>], out: &Printer) -> anyhow::Result<()> {
     Ok(out.line("")?)
 }
 
-const fn style(tone: Tone) -> Style {
+const fn style(tone: Rating) -> Style {
     match tone {
-        Tone::Plain => Style::new(),
-        Tone::Good => ADDED,
-        Tone::Middling => CHANGED,
-        Tone::Bad => REMOVED,
-        Tone::Dim => DIM,
+        Rating::Plain => Style::new(),
+        Rating::Good => ADDED,
+        Rating::Middling => CHANGED,
+        Rating::Bad => REMOVED,
+        Rating::Dim => DIM,
     }
 }
 

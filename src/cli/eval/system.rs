@@ -10,7 +10,9 @@ use afterthought::extract::WindowBudget;
 use afterthought::guard::Guard;
 use afterthought::llm::{Budget, Complete, LlmError, Reply, Request};
 use afterthought::memory::{Evidence, Memory, Namespace, Status, Structured};
-use afterthought::pipeline::{self, Extractor, Options, Pipeline, Reread, Selection, Sources, Summary, conversations};
+use afterthought::pipeline::{
+    self, Extractor, Options, Pipeline, RereadPolicy, Selection, Sources, Summary, conversations,
+};
 use afterthought::store::{Filter, Order, Store};
 use afterthought_eval::extraction::{
     CaseMessage, Citation, Control, Conversation, Extraction, INLINE_FORMAT, LoadedCase, Message, Prediction,
@@ -230,7 +232,7 @@ async fn run_pipeline<C: Complete>(
     let run_options = Options {
         sources: sources.clone(),
         selection: Selection::default(),
-        reread: Reread::Nothing,
+        reread: RereadPolicy::Nothing,
         namespace: options.namespace.clone(),
         categories: options.categories.clone(),
         instructions: options.instructions.clone(),

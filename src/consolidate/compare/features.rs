@@ -193,7 +193,7 @@ struct Heard {
     habit: bool,
     /// `Except` was heard.
     except: bool,
-    /// `Planned` was heard.
+    /// `RunPlan` was heard.
     planned: bool,
     /// `Changed` or `Ended` was heard.
     changed: bool,

@@ -12,7 +12,7 @@ use crate::text::script::is_hiragana;
 
 /// What an incoming claim is to a known one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pairing {
+pub enum ClaimRelation {
     /// It says nothing that is not known.
     Same,
     /// It says the same and more.
@@ -29,9 +29,9 @@ pub enum Pairing {
 
 /// A pairing with the reason for it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Paired {
+pub struct PairFinding {
     /// What the incoming claim is to the known one.
-    pub pairing: Pairing,
+    pub pairing: ClaimRelation,
     /// Why, in a few words, for people.
     pub why: &'static str,
     /// Shared content words over those of the shorter claim, 0–1.
@@ -54,26 +54,26 @@ const DETAIL_WORDS: usize = 4;
 
 /// Returns what `incoming` is to `known`. `hinted` says that the extractor named `known` as what `incoming` replaces.
 #[must_use]
-pub fn pair(incoming: &View<'_>, known: &View<'_>, hinted: bool) -> Paired {
+pub fn pair(incoming: &View<'_>, known: &View<'_>, hinted: bool) -> PairFinding {
     let words = Words::of(incoming, known);
     let overlap = words.overlap();
     let (pairing, why) = match guard(incoming, known) {
-        Some(why) => (Pairing::Apart, why),
-        None if incoming.features.text == known.features.text => (Pairing::Same, "the same words"),
+        Some(why) => (ClaimRelation::Apart, why),
+        None if incoming.features.text == known.features.text => (ClaimRelation::Same, "the same words"),
         None if incoming.same_key(known) => by_key(incoming, known, &words, hinted),
         None => by_words(incoming, known, &words, hinted),
     };
-    Paired { pairing, why, overlap }
+    PairFinding { pairing, why, overlap }
 }
 
 /// Compares two claims of one attribute.
-fn by_key(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (Pairing, &'static str) {
+fn by_key(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (ClaimRelation, &'static str) {
     let values = compare(a.claim.value.as_deref(), b.claim.value.as_deref());
     let turned = a.features.polarity != b.features.polarity;
     if a.features.polarity == Polarity::Mixed || b.features.polarity == Polarity::Mixed {
         return match values {
             Some(Values::Equal) if !turned => detail(a, b, words),
-            _ => (Pairing::Unsure, "several negations"),
+            _ => (ClaimRelation::Unsure, "several negations"),
         };
     }
     let arity = arity(a.key.as_deref().unwrap_or_default());
@@ -81,25 +81,25 @@ fn by_key(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (Pairing, 
         Some(Values::Equal | Values::More | Values::Less) if turned => turned_round(a, b, words),
         Some(Values::Equal | Values::More | Values::Less) => detail(a, b, words),
         Some(Values::Different) => another_value(a, b, arity, hinted),
-        Some(Values::Unclear) => (Pairing::Unsure, "one value is part of the other"),
+        Some(Values::Unclear) => (ClaimRelation::Unsure, "one value is part of the other"),
         None => by_words(a, b, words, hinted),
     }
 }
 
 /// A claim and its opposite, unless one is about a case that the other leaves out.
-fn turned_round(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static str) {
+fn turned_round(a: &View<'_>, b: &View<'_>, words: &Words) -> (ClaimRelation, &'static str) {
     if a.features.except != b.features.except || a.features.settings != b.features.settings {
-        return (Pairing::Unsure, "one holds in a special case only");
+        return (ClaimRelation::Unsure, "one holds in a special case only");
     }
     // More words around a negation may deny something else: "is vegetarian" and "eats no meat since vegetarian".
     let extra_words = if a.features.polarity == Polarity::Negative { words.incoming_only } else { words.known_only };
     if extra_words <= 1 && (words.overlap() >= RETIRE_OVERLAP || words.shared == 0) {
-        return (Pairing::Opposed, "says the opposite");
+        return (ClaimRelation::Opposed, "says the opposite");
     }
-    (Pairing::Unsure, "may say the opposite")
+    (ClaimRelation::Unsure, "may say the opposite")
 }
 
-fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Pairing, &'static str) {
+fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (ClaimRelation, &'static str) {
     let says_so = a.features.cue.is_some() && names_value(a, b);
     let special = a.features.settings != b.features.settings || a.features.except != b.features.except;
     let (x, y) = (a.claim.value.as_deref().unwrap_or_default(), b.claim.value.as_deref().unwrap_or_default());
@@ -107,32 +107,32 @@ fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Pai
         return another_number(a, b, special);
     }
     if a.features.also && !says_so {
-        return (Pairing::Apart, "stands beside the known value");
+        return (ClaimRelation::Apart, "stands beside the known value");
     }
     match arity {
         // Words of two languages do not show whether another thing is meant.
         Arity::Single if !says_so && a.language == b.language && names_another_thing(a, b) => {
-            (Pairing::Unsure, "another value, perhaps of another thing")
+            (ClaimRelation::Unsure, "another value, perhaps of another thing")
         }
-        Arity::Single if special => (Pairing::Unsure, "another value in a special case"),
-        Arity::Single => (Pairing::Opposed, "another value of one attribute"),
-        Arity::Many | Arity::Open if says_so => (Pairing::Opposed, "says that it replaces the known value"),
-        Arity::Open if hinted => (Pairing::Opposed, "another value, named as the one it replaces"),
-        Arity::Many if hinted => (Pairing::Unsure, "named as the one it replaces"),
-        Arity::Many => (Pairing::Apart, "one of several values"),
-        Arity::Open => (Pairing::Unsure, "another value, which may stand beside the known one"),
+        Arity::Single if special => (ClaimRelation::Unsure, "another value in a special case"),
+        Arity::Single => (ClaimRelation::Opposed, "another value of one attribute"),
+        Arity::Many | Arity::Open if says_so => (ClaimRelation::Opposed, "says that it replaces the known value"),
+        Arity::Open if hinted => (ClaimRelation::Opposed, "another value, named as the one it replaces"),
+        Arity::Many if hinted => (ClaimRelation::Unsure, "named as the one it replaces"),
+        Arity::Many => (ClaimRelation::Apart, "one of several values"),
+        Arity::Open => (ClaimRelation::Unsure, "another value, which may stand beside the known one"),
     }
 }
 
 /// What is counted or measured has one number at a time, unless it is another thing that is.
-fn another_number(a: &View<'_>, b: &View<'_>, special: bool) -> (Pairing, &'static str) {
+fn another_number(a: &View<'_>, b: &View<'_>, special: bool) -> (ClaimRelation, &'static str) {
     let (new, old) = (extra(a, b), extra(b, a));
     if special || names_another_thing(a, b) || numbers_aside_differ(a, b) || (new.entities && old.entities) {
-        (Pairing::Unsure, "another number, perhaps of another thing")
+        (ClaimRelation::Unsure, "another number, perhaps of another thing")
     } else if is_episode(a) || is_episode(b) {
-        (Pairing::Unsure, "another number on another occasion")
+        (ClaimRelation::Unsure, "another number on another occasion")
     } else {
-        (Pairing::Opposed, "another number of one attribute")
+        (ClaimRelation::Opposed, "another number of one attribute")
     }
 }
 
@@ -155,28 +155,28 @@ fn names_value(a: &View<'_>, b: &View<'_>) -> bool {
 }
 
 /// Compares the detail of two claims with one value.
-fn detail(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static str) {
+fn detail(a: &View<'_>, b: &View<'_>, words: &Words) -> (ClaimRelation, &'static str) {
     let (new, old) = (extra(a, b), extra(b, a));
     if new.figures && old.figures {
-        return (Pairing::Unsure, "the same value with other numbers");
+        return (ClaimRelation::Unsure, "the same value with other numbers");
     }
     if is_swapped(a, b, words) {
-        return (Pairing::Unsure, "the same words in another order");
+        return (ClaimRelation::Unsure, "the same words in another order");
     }
     if a.features.except != b.features.except || a.features.settings != b.features.settings {
-        return (Pairing::Unsure, "one holds in a special case only");
+        return (ClaimRelation::Unsure, "one holds in a special case only");
     }
     let new_detail = new.any() || words.incoming_only >= DETAIL_WORDS;
     let old_detail = old.any() || words.known_only >= DETAIL_WORDS;
     match (new_detail, old_detail) {
-        (false, _) => (Pairing::Same, "the same value in other words"),
-        (true, false) => (Pairing::More, "the same value in more detail"),
-        (true, true) => (Pairing::Both, "the same value, each with its own detail"),
+        (false, _) => (ClaimRelation::Same, "the same value in other words"),
+        (true, false) => (ClaimRelation::More, "the same value in more detail"),
+        (true, true) => (ClaimRelation::Both, "the same value, each with its own detail"),
     }
 }
 
 /// Compares two claims whose attribute is not known to be the same.
-fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (Pairing, &'static str) {
+fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (ClaimRelation, &'static str) {
     let same_subject = a.subject.is_some() && a.subject == b.subject;
     let enough = if same_subject { GREY_OVERLAP_SAME_SUBJECT } else { GREY_OVERLAP };
     let short = words.shared > 0 && words.overlap() >= 1.0 && containment(a, b) != (false, false);
@@ -186,22 +186,22 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (Pairing
     }
     if !close {
         return if hinted {
-            (Pairing::Unsure, "named as the one it replaces")
+            (ClaimRelation::Unsure, "named as the one it replaces")
         } else {
-            (Pairing::Apart, "other words")
+            (ClaimRelation::Apart, "other words")
         };
     }
     if is_swapped(a, b, words) {
-        return (Pairing::Unsure, "the same words in another order");
+        return (ClaimRelation::Unsure, "the same words in another order");
     }
     let (new, old) = (extra(a, b), extra(b, a));
     let keys_differ = a.key.is_some() && b.key.is_some() && !a.same_key(b);
     if keys_differ && !are_one_value(a, b, words) {
         let whole = words.incoming_only == 0 && words.known_only == 0 && !(new.any() && old.any());
         return if whole || hinted {
-            (Pairing::Unsure, "the same words, another attribute")
+            (ClaimRelation::Unsure, "the same words, another attribute")
         } else {
-            (Pairing::Apart, "another attribute")
+            (ClaimRelation::Apart, "another attribute")
         };
     }
     if a.features.polarity != b.features.polarity {
@@ -209,15 +209,15 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (Pairing
     }
     if (new.figures && old.figures) || (new.entities && old.entities) {
         return if hinted || (same_subject && a.features.cue.is_some()) {
-            (Pairing::Unsure, "other names or numbers, and words of change")
+            (ClaimRelation::Unsure, "other names or numbers, and words of change")
         } else {
-            (Pairing::Apart, "other names or numbers")
+            (ClaimRelation::Apart, "other names or numbers")
         };
     }
     let special = a.features.except != b.features.except || a.features.settings != b.features.settings;
     let one_is_an_event = is_episode(a) != is_episode(b);
     if a.features.polarity == Polarity::Mixed || special || one_is_an_event {
-        return (Pairing::Unsure, "much the same words, another turn");
+        return (ClaimRelation::Unsure, "much the same words, another turn");
     }
     let (known_whole, incoming_whole) =
         if words.incoming_only > 0 || words.known_only > 0 { containment(a, b) } else { (true, true) };
@@ -225,11 +225,11 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (Pairing
     let left_out = (words.known_only > 0 && !known_whole) || old.any();
     let moved_on = a.features.cue.is_some() && b.features.cue.is_none() && new.any();
     match (news, left_out) {
-        (false, _) => (Pairing::Same, "nothing that is not known"),
-        (true, false) if is_turned_about(a, b) => (Pairing::Unsure, "the same words in another order"),
-        (true, false) if moved_on => (Pairing::Unsure, "the known words, and others of change"),
-        (true, false) => (Pairing::More, "the known words and more"),
-        (true, true) => (Pairing::Unsure, "much the same words"),
+        (false, _) => (ClaimRelation::Same, "nothing that is not known"),
+        (true, false) if is_turned_about(a, b) => (ClaimRelation::Unsure, "the same words in another order"),
+        (true, false) if moved_on => (ClaimRelation::Unsure, "the known words, and others of change"),
+        (true, false) => (ClaimRelation::More, "the known words and more"),
+        (true, true) => (ClaimRelation::Unsure, "much the same words"),
     }
 }
 
@@ -258,7 +258,7 @@ fn is_swapped(a: &View<'_>, b: &View<'_>, words: &Words) -> bool {
     (whole && other_first) || (both_other && is_reordered(a, b)) || order(a) != order(b)
 }
 
-fn opposite(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static str) {
+fn opposite(a: &View<'_>, b: &View<'_>, words: &Words) -> (ClaimRelation, &'static str) {
     let (new, old) = (extra(a, b), extra(b, a));
     let mixed = a.features.polarity == Polarity::Mixed || b.features.polarity == Polarity::Mixed;
     let one_matter = a.subject == b.subject || a.subject.is_none() || b.subject.is_none();
@@ -269,27 +269,27 @@ fn opposite(a: &View<'_>, b: &View<'_>, words: &Words) -> (Pairing, &'static str
         || a.features.settings != b.features.settings
         || mixed
     {
-        return (Pairing::Unsure, "may say the opposite");
+        return (ClaimRelation::Unsure, "may say the opposite");
     }
     let denies = a.features.polarity == Polarity::Negative;
     // `no longer` with all that was known is the end of it, whatever else is said.
     let all_known = words.known_only == 0 || containment(a, b).0;
     if denies && one_matter && a.features.cue == Some(Turn::Changed) && all_known && !old.any() {
-        return (Pairing::Opposed, "says that it is over");
+        return (ClaimRelation::Opposed, "says that it is over");
     }
     // `does not smoke in the car` leaves all other places open, and `guide dogs are allowed` all other dogs out.
     let narrower = words.incoming_only > 0 || new.any() || (!denies && (words.known_only > 0 || old.any()));
     if narrower && a.features.cue.is_none() {
-        return (Pairing::Unsure, "may be denied in a special case only");
+        return (ClaimRelation::Unsure, "may be denied in a special case only");
     }
     let whole = words.incoming_only == 0 || words.known_only == 0;
     // A negation among many more words, or in an instruction beside a fact, may be about something else.
     let alike =
         words.incoming_only + words.known_only <= OPPOSED_EXTRA_WORDS && a.claim.memory_type == b.claim.memory_type;
     if one_matter && whole && alike && words.overlap() >= OPPOSED_OVERLAP {
-        (Pairing::Opposed, "says the opposite")
+        (ClaimRelation::Opposed, "says the opposite")
     } else {
-        (Pairing::Unsure, "may say the opposite")
+        (ClaimRelation::Unsure, "may say the opposite")
     }
 }
 
@@ -316,9 +316,9 @@ const UNITS_CONTAINED: usize = 3;
 const UNITS_BEFORE: usize = 3;
 
 /// Compares two claims by the places where their sentences differ; `None` if those do not decide.
-fn by_frame(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame) -> Option<(Pairing, &'static str)> {
+fn by_frame(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame) -> Option<(ClaimRelation, &'static str)> {
     if leaves(a, b, words, frame) {
-        return Some((Pairing::Opposed, "says that it moved on from there"));
+        return Some((ClaimRelation::Opposed, "says that it moved on from there"));
     }
     let dated = words.shared + 1 >= CORE_WORDS && !a.features.figures.is_disjoint(&b.features.figures);
     let core = words.shared >= CORE_WORDS || dated;
@@ -333,16 +333,16 @@ fn by_frame(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame) -> Option<
     }
     let slots = slots(&a.features.text, &b.features.text)?;
     if frame.close && is_another_number(a, b, words, &slots, frame) {
-        return Some((Pairing::Opposed, "another number in the same words"));
+        return Some((ClaimRelation::Opposed, "another number in the same words"));
     }
     if (frame.close || placed) && takes_its_place(a, b, &slots) {
-        return Some((Pairing::Opposed, "another value in the place of the known one"));
+        return Some((ClaimRelation::Opposed, "another value in the place of the known one"));
     }
     let keys_differ = a.key.is_some() && b.key.is_some() && !a.same_key(b);
     let has_own = words.known_only > 0 || extra(b, a).any();
     let moved_on = a.features.cue.is_some() && b.features.cue.is_none();
     if core && !keys_differ && has_own && !moved_on && !same_measure_differs(a, b) && each_adds(&slots) {
-        return Some((Pairing::Both, "the same fact, each with its own detail"));
+        return Some((ClaimRelation::Both, "the same fact, each with its own detail"));
     }
     None
 }

@@ -10,12 +10,12 @@ use jiff::Timestamp;
 
 use crate::consolidate::compare::features::{Features, Polarity};
 use crate::consolidate::compare::key::{Values, canonical, compare};
-use crate::consolidate::compare::pair::{Paired, Pairing, pair};
+use crate::consolidate::compare::pair::{ClaimRelation, PairFinding, pair};
 use crate::consolidate::compare::view::View;
 use crate::consolidate::decide::named::{Ask, choose};
 use crate::consolidate::decide::part::{Left, left_of};
 use crate::consolidate::decide::ruling::{Case, brings_nothing, is_covered, merge, more, oppose, same};
-use crate::consolidate::{Conflict, Decision, Incoming, Known, Rejected, Ruling};
+use crate::consolidate::{Conflict, Decision, IncomingClaim, Known, Rejected, Ruling};
 use crate::memory::Status;
 use crate::text::normalise::comparable;
 
@@ -40,7 +40,7 @@ impl Verdict {
 struct Met<'a> {
     known: &'a Known,
     view: View<'a>,
-    paired: Paired,
+    paired: PairFinding,
     hinted: bool,
 }
 
@@ -51,24 +51,24 @@ impl<'a> Met<'a> {
         Self { paired: pair(&case.view, &view, hinted), view, known, hinted }
     }
 
-    fn is(&self, pairing: Pairing, statuses: &[Status]) -> bool {
+    fn is(&self, pairing: ClaimRelation, statuses: &[Status]) -> bool {
         self.paired.pairing == pairing && statuses.contains(&self.known.memory.status)
     }
 
     fn is_exact(&self, case: &Case<'_>) -> bool {
-        self.paired.pairing == Pairing::Same && self.view.features.text == case.view.features.text
+        self.paired.pairing == ClaimRelation::Same && self.view.features.text == case.view.features.text
     }
 
     /// Whether it says the same in the same words, but for their order and for grammar.
     fn is_plainly_same(&self, case: &Case<'_>) -> bool {
         let (a, b) = (&case.view.features, &self.view.features);
-        self.is(Pairing::Same, &[Status::Active, Status::Pending])
+        self.is(ClaimRelation::Same, &[Status::Active, Status::Pending])
             && (&a.tokens, &a.figures, &a.entities, a.time, a.planned)
                 == (&b.tokens, &b.figures, &b.entities, b.time, b.planned)
             && case.view.claim.value.as_deref().map(comparable) == self.view.claim.value.as_deref().map(comparable)
     }
 
-    fn is_covered(&self, case: &Case<'_>, pairing: Pairing) -> bool {
+    fn is_covered(&self, case: &Case<'_>, pairing: ClaimRelation) -> bool {
         self.paired.pairing == pairing && is_covered(case.evidence(), &self.known.evidence)
     }
 }
@@ -85,7 +85,7 @@ pub(crate) fn decided_before(known: &Known) -> Verdict {
 /// attribute, then the overlap of content words between the guards of [`pair`]. `now` is when the candidate counts as
 /// written if it rests on no evidence.
 #[must_use]
-pub fn decide(incoming: &Incoming, known: &[Known], rejected: &[Rejected], now: Timestamp) -> Verdict {
+pub fn decide(incoming: &IncomingClaim, known: &[Known], rejected: &[Rejected], now: Timestamp) -> Verdict {
     let case = Case::new(incoming, now);
     if is_rejected(&case, known, rejected) {
         return Verdict::certain(Ruling::new(Decision::Skip, "rejected before"));
@@ -107,11 +107,11 @@ pub fn decide(incoming: &Incoming, known: &[Known], rejected: &[Rejected], now: 
 /// What a memory rests on already is settled first: it was decided before, and nothing learnt since reopens it.
 fn by_identity(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
     let skip = |known| Some(Ruling::about(Decision::Skip, known, "known from the same words"));
-    if let Some(met) = pairs.iter().find(|met| met.is_covered(case, Pairing::Same)) {
+    if let Some(met) = pairs.iter().find(|met| met.is_covered(case, ClaimRelation::Same)) {
         return skip(met.known);
     }
     // A new wording of what an earlier run took from the same words is not worth a question.
-    if let Some(met) = pairs.iter().find(|met| !met.known.fresh && met.is_covered(case, Pairing::Unsure)) {
+    if let Some(met) = pairs.iter().find(|met| !met.known.fresh && met.is_covered(case, ClaimRelation::Unsure)) {
         return skip(met.known);
     }
     let exact = pairs.iter().filter(|met| met.is_exact(case)).map(|met| met.known);
@@ -122,7 +122,9 @@ fn by_identity(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
     let current = |wanted| pairs.iter().any(|met| met.is(wanted, &[Status::Active]));
     match known.memory.status {
         Status::Active | Status::Pending => Some(same(case, known)),
-        Status::Superseded if !current(Pairing::Same) && !current(Pairing::Opposed) && !is_said_again(case, known) => {
+        Status::Superseded
+            if !current(ClaimRelation::Same) && !current(ClaimRelation::Opposed) && !is_said_again(case, known) =>
+        {
             Some(Ruling::about(Decision::Support, known, "known, and replaced since"))
         }
         Status::Superseded | Status::Forgotten | Status::Expired => None,
@@ -146,23 +148,23 @@ const fn rank(status: Status) -> u8 {
 
 /// Settles what the pairings with current memories settle, the strongest first.
 fn by_pairs(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
-    if let Some(met) = closest(pairs, Pairing::Same, &[Status::Active, Status::Pending]).first() {
+    if let Some(met) = closest(pairs, ClaimRelation::Same, &[Status::Active, Status::Pending]).first() {
         return Some(same(case, met.known));
     }
-    let opposed = closest(pairs, Pairing::Opposed, &[Status::Active]);
+    let opposed = closest(pairs, ClaimRelation::Opposed, &[Status::Active]);
     if let Some(first) = opposed.first() {
         let against: Vec<_> = opposed.iter().map(|met| (met.known, &met.view)).collect();
         let ruling = with_rest(case, oppose(case, &against, first.paired.why), &opposed);
-        return Some(match closest(pairs, Pairing::Same, &[Status::Superseded]).first() {
+        return Some(match closest(pairs, ClaimRelation::Same, &[Status::Superseded]).first() {
             // An old value, said again at no later time: what replaced it stays.
             Some(old) if ruling.born_superseded || is_undecided(case, &opposed) => old_value_again(case, old.known),
             Some(_) | None => ruling,
         });
     }
-    if let Some(met) = closest(pairs, Pairing::More, &[Status::Active]).first() {
+    if let Some(met) = closest(pairs, ClaimRelation::More, &[Status::Active]).first() {
         return Some(more(met.known, met.paired.why));
     }
-    closest(pairs, Pairing::Both, &[Status::Active]).first().map(|met| merge(case, met.known))
+    closest(pairs, ClaimRelation::Both, &[Status::Active]).first().map(|met| merge(case, met.known))
 }
 
 /// Keeps what a contradicted memory says besides; where that is unclear, a person decides.
@@ -195,7 +197,7 @@ fn with_rest(case: &Case<'_>, ruling: Ruling, opposed: &[&Met<'_>]) -> Ruling {
 }
 
 /// Returns the memories of a pairing and status, those that share most words first.
-fn closest<'a, 'b>(pairs: &'b [Met<'a>], pairing: Pairing, statuses: &[Status]) -> Vec<&'b Met<'a>> {
+fn closest<'a, 'b>(pairs: &'b [Met<'a>], pairing: ClaimRelation, statuses: &[Status]) -> Vec<&'b Met<'a>> {
     let mut found: Vec<&Met<'_>> = pairs.iter().filter(|met| met.is(pairing, statuses)).collect();
     found.sort_by(|a, b| {
         let by_overlap = b.paired.overlap.total_cmp(&a.paired.overlap);
@@ -219,7 +221,7 @@ fn old_value_again(case: &Case<'_>, known: &Known) -> Ruling {
 
 /// The cautious choice where the words leave it open, and a new memory where nothing is like it.
 fn unsettled(case: &Case<'_>, pairs: &[Met<'_>]) -> Verdict {
-    let open = closest(pairs, Pairing::Unsure, &[Status::Active]);
+    let open = closest(pairs, ClaimRelation::Unsure, &[Status::Active]);
     // Memories of the same attribute must not be crowded out by alike words of other ones.
     let same_key = open.iter().find(|met| met.view.same_key(&case.view));
     if let Some(met) = same_key.or_else(|| open.first()) {

@@ -13,7 +13,7 @@ use crate::consolidate::compare::key::{Arity, Values, arity, compare};
 use crate::consolidate::compare::view::{View, Words, extra, other_people};
 use crate::consolidate::decide::part::remaining;
 use crate::consolidate::decide::ruling::{Case, is_covered, merge, more, oppose, same};
-use crate::consolidate::{Decision, Incoming, Known, Ruling};
+use crate::consolidate::{Decision, IncomingClaim, Known, Ruling};
 use crate::memory::{Claim, MemoryId, Status};
 use crate::store::concepts;
 use crate::text::normalise::comparable;
@@ -165,7 +165,7 @@ struct Met<'a> {
 
 /// Returns what follows from what was `named` between `incoming` and known memories, the closest first.
 #[must_use]
-pub fn resolve(incoming: &Incoming, named: &[(&Known, &Named)], now: Timestamp) -> Ruling {
+pub fn resolve(incoming: &IncomingClaim, named: &[(&Known, &Named)], now: Timestamp) -> Ruling {
     let case = Case::new(incoming, now);
     let met: Vec<Met<'_>> = named
         .iter()

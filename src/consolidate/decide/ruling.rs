@@ -9,13 +9,13 @@ use transcripts::TimeSource;
 
 use crate::consolidate::compare::features::{Features, Turn};
 use crate::consolidate::compare::view::View;
-use crate::consolidate::{Conflict, Decision, Incoming, Known, Ruling};
+use crate::consolidate::{Conflict, Decision, IncomingClaim, Known, Ruling};
 use crate::memory::{Claim, Evidence};
 use crate::text::normalise::comparable;
 
 /// When a claim held, as far as it is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct When {
+pub struct ValidTime {
     /// From when it held; else when it was last said; for a claim without evidence, when it was written.
     pub at: Option<Timestamp>,
     from: Option<Timestamp>,
@@ -26,7 +26,7 @@ pub struct When {
     places: Vec<(String, u64)>,
 }
 
-impl When {
+impl ValidTime {
     /// Returns when `claim` held. `written_at` counts only where there is no evidence, since arrival of a log says
     /// nothing about its content.
     #[must_use]
@@ -94,20 +94,20 @@ impl When {
 /// A candidate made ready.
 #[derive(Clone)]
 pub(in crate::consolidate) struct Case<'a> {
-    pub(in crate::consolidate) incoming: &'a Incoming,
+    pub(in crate::consolidate) incoming: &'a IncomingClaim,
     pub(in crate::consolidate) view: View<'a>,
-    pub(in crate::consolidate) when: When,
+    pub(in crate::consolidate) when: ValidTime,
     /// What its words, or those it rests on, say about what was known before.
     pub(in crate::consolidate) turn: Option<Turn>,
 }
 
 impl<'a> Case<'a> {
-    pub(in crate::consolidate) fn new(incoming: &'a Incoming, now: Timestamp) -> Self {
+    pub(in crate::consolidate) fn new(incoming: &'a IncomingClaim, now: Timestamp) -> Self {
         let candidate = &incoming.candidate;
         let view = View::of(&candidate.claim, &candidate.evidence);
         let turn =
             view.features.cue.or_else(|| candidate.evidence.iter().find_map(|piece| Features::of(&piece.quote).cue));
-        Self { incoming, when: When::of(&candidate.claim, &candidate.evidence, now), view, turn }
+        Self { incoming, when: ValidTime::of(&candidate.claim, &candidate.evidence, now), view, turn }
     }
 
     pub(in crate::consolidate) fn evidence(&self) -> &'a [Evidence] {
@@ -116,7 +116,7 @@ impl<'a> Case<'a> {
 
     /// Compares the candidate's time with that of a known memory.
     pub(in crate::consolidate) fn holds(&self, known: &Known) -> Option<Ordering> {
-        self.when.compare(&When::of(&known.memory.claim, &known.evidence, known.memory.created_at))
+        self.when.compare(&ValidTime::of(&known.memory.claim, &known.evidence, known.memory.created_at))
     }
 }
 
@@ -242,7 +242,7 @@ fn born_superseded(ruling: Ruling, known: &View<'_>, why: &str) -> Ruling {
 
 /// Whether two people said different things on one day, and neither says that the other is out of date.
 fn is_disputed(case: &Case<'_>, known: &Known, view: &View<'_>) -> bool {
-    let said = When::of(&known.memory.claim, &known.evidence, known.memory.created_at);
+    let said = ValidTime::of(&known.memory.claim, &known.evidence, known.memory.created_at);
     let (ours, theirs) = (&case.view.speakers, &view.speakers);
     case.turn.is_none()
         && view.features.cue.is_none()
@@ -259,7 +259,7 @@ fn is_disputed(case: &Case<'_>, known: &Known, view: &View<'_>) -> bool {
 /// would change a pinned memory.
 pub(in crate::consolidate) fn oppose(case: &Case<'_>, known: &[(&Known, &View<'_>)], why: &str) -> Ruling {
     let latest = known.iter().max_by(|a, b| {
-        let at = |known: &Known| When::of(&known.memory.claim, &known.evidence, known.memory.created_at).at;
+        let at = |known: &Known| ValidTime::of(&known.memory.claim, &known.evidence, known.memory.created_at).at;
         at(a.0).cmp(&at(b.0)).then_with(|| a.0.memory.id.cmp(&b.0.memory.id))
     });
     let Some((target, view)) = latest else { return Ruling::new(Decision::Add, "new") };
@@ -309,11 +309,11 @@ mod tests {
     fn valid_time_beats_saying_and_saying_beats_writing() {
         let now = at("2026-06-01T00:00:00Z");
         let mut claim = Claim::new(MemoryType::Semantic, "fact", "t", "c");
-        assert_eq!(When::of(&claim, &[], now).at, Some(now));
+        assert_eq!(ValidTime::of(&claim, &[], now).at, Some(now));
         let evidence = [said("a", "1", Some("2026-01-01T00:00:00Z")), said("a", "2", Some("2026-02-01T00:00:00Z"))];
-        assert_eq!(When::of(&claim, &evidence, now).at, Some(at("2026-02-01T00:00:00Z")));
+        assert_eq!(ValidTime::of(&claim, &evidence, now).at, Some(at("2026-02-01T00:00:00Z")));
         claim.valid_from = Some(at("2020-01-01T00:00:00Z"));
-        assert_eq!(When::of(&claim, &evidence, now).at, Some(at("2020-01-01T00:00:00Z")));
+        assert_eq!(ValidTime::of(&claim, &evidence, now).at, Some(at("2020-01-01T00:00:00Z")));
     }
 
     #[test]
@@ -322,7 +322,7 @@ mod tests {
             let time = |day: &str| at(&format!("{day}T00:00:00Z"));
             let mut claim = Claim::new(MemoryType::Semantic, "fact", "t", "c");
             (claim.valid_from, claim.valid_to) = (from.map(time), to.map(time));
-            When::of(&claim, &[said_on(said)], at("2026-06-01T00:00:00Z"))
+            ValidTime::of(&claim, &[said_on(said)], at("2026-06-01T00:00:00Z"))
         };
         let rows = [
             // Both only said.
@@ -352,7 +352,7 @@ mod tests {
     fn undated_claims_are_ordered_within_one_transcript_only() {
         let claim = Claim::new(MemoryType::Semantic, "fact", "t", "c");
         let when = |transcript: &str, message: &str| {
-            When::of(&claim, &[said(transcript, message, None)], at("2026-06-01T00:00:00Z"))
+            ValidTime::of(&claim, &[said(transcript, message, None)], at("2026-06-01T00:00:00Z"))
         };
         assert_eq!(when("a", "10").compare(&when("a", "9")), Some(Ordering::Greater));
         assert_eq!(when("a", "9").compare(&when("b", "10")), None);

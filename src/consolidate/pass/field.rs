@@ -8,10 +8,10 @@ use jiff::Timestamp;
 use crate::changeset::{Action, Row, Rows};
 use crate::consolidate::Known;
 use crate::consolidate::compare::key::{attribute, spellings};
-use crate::consolidate::decide::ruling::When;
+use crate::consolidate::decide::ruling::ValidTime;
 use crate::consolidate::overlay::{Link, Overlay};
 use crate::consolidate::pass::judge::says_apart;
-use crate::consolidate::pass::{Event, TakenBack};
+use crate::consolidate::pass::{Event, UndonePolicy};
 use crate::consolidate::plan::neighbours::{MAX_NEIGHBOURS, SMALL};
 use crate::memory::{Evidence, Memory, MemoryId, Namespace, RelationType, Status};
 use crate::store::{Around as Looked, Database, Filter, HashPair, Order, StoreError};
@@ -45,7 +45,7 @@ impl Deref for Field {
 }
 
 impl Field {
-    pub(super) fn read(db: &Database, namespace: &Namespace, taken_back: TakenBack) -> Result<Self, StoreError> {
+    pub(super) fn read(db: &Database, namespace: &Namespace, taken_back: UndonePolicy) -> Result<Self, StoreError> {
         // Read first: a change between the two reads then has the namespace done again.
         let revision = db.revision(namespace)?;
         let mut field = Self {
@@ -58,14 +58,14 @@ impl Field {
             judged: db.judged(namespace)?,
             hashes: BTreeMap::new(),
         };
-        if taken_back == TakenBack::Stays {
+        if taken_back == UndonePolicy::Stays {
             field.taken_back = db.links_taken_back(namespace)?;
             for (by, _, gone) in field.taken_back.iter().filter(|(_, kind, _)| *kind == RelationType::Supersedes) {
                 field.gave_way.entry(gone.clone()).or_default().insert(by.clone());
             }
             field.reopened = db.steps_taken_back(namespace, Action::TaskClosed)?;
         }
-        if taken_back == TakenBack::Again {
+        if taken_back == UndonePolicy::Again {
             // What came of these was taken back with the rest: they are asked again, and mostly known from the ledger.
             field.judged.retain(|_, said| says_apart(said));
         }
@@ -185,7 +185,7 @@ fn joins(links: &BTreeSet<Link>, a: &MemoryId, b: &MemoryId, kinds: &[RelationTy
 /// From when a memory held, else when it was last said, else when it was learnt.
 pub(super) fn said_at(known: &Known) -> Timestamp {
     let memory = &known.memory;
-    When::of(&memory.claim, &known.evidence, memory.created_at).at.unwrap_or(memory.created_at)
+    ValidTime::of(&memory.claim, &known.evidence, memory.created_at).at.unwrap_or(memory.created_at)
 }
 
 /// When a memory was learnt, with its id where that is the same moment.

@@ -7,14 +7,14 @@ use jiff::Timestamp;
 use crate::consolidate::ask::{Asked, MAX_CANDIDATES, MAX_MEMORIES, ask};
 use crate::consolidate::compare::features::{Features, Polarity};
 use crate::consolidate::compare::key::{Values, compare};
-use crate::consolidate::compare::pair::{Pairing, pair};
+use crate::consolidate::compare::pair::{ClaimRelation, pair};
 use crate::consolidate::compare::view::Words;
 use crate::consolidate::compare::view::{About, View};
 use crate::consolidate::compare::view::{extra, guard};
 use crate::consolidate::decide::named::{Named, resolve, veto};
 use crate::consolidate::decide::{Verdict, decide};
-use crate::consolidate::plan::{Answer, Question, Surrounded};
-use crate::consolidate::{Decision, Incoming, Known, Ruling};
+use crate::consolidate::plan::{Answer, CandidateContext, Question};
+use crate::consolidate::{Decision, IncomingClaim, Known, Ruling};
 use crate::extract::Spent;
 use crate::guard::{Guard, suspicion};
 use crate::llm::Complete;
@@ -63,7 +63,7 @@ impl<'a> Views<'a> {
             self.made.entry(id).or_insert_with(|| view(found));
         }
         let of = |known: &Known| &self.made[&known.memory.id];
-        others.iter().all(|other| pair(of(memory), of(other), false).pairing == Pairing::Apart)
+        others.iter().all(|other| pair(of(memory), of(other), false).pairing == ClaimRelation::Apart)
     }
 }
 
@@ -86,7 +86,7 @@ pub(super) fn by_names(memory: &Known, named: &[(&Known, &Named)], now: Timestam
 /// Whether the words of two memories allow that they become one.
 pub(super) fn may_merge(a: &Known, b: &Known) -> bool {
     let (one, other) = (view(a), view(b));
-    let says_part = |paired| matches!(paired, Pairing::Same | Pairing::More | Pairing::Both);
+    let says_part = |paired| matches!(paired, ClaimRelation::Same | ClaimRelation::More | ClaimRelation::Both);
     let same_way = one.features.polarity == other.features.polarity;
     same_way
         && veto(&one, &other).is_none()
@@ -154,7 +154,7 @@ pub(super) fn is_one_matter(a: &Known, b: &Known) -> bool {
 /// Whether neither says more than the other.
 pub(super) fn is_same_both_ways(a: &Known, b: &Known) -> bool {
     let (one, other) = (view(a), view(b));
-    [pair(&one, &other, false), pair(&other, &one, false)].iter().all(|paired| paired.pairing == Pairing::Same)
+    [pair(&one, &other, false), pair(&other, &one, false)].iter().all(|paired| paired.pairing == ClaimRelation::Same)
 }
 
 pub(super) fn view(known: &Known) -> View<'_> {
@@ -188,14 +188,14 @@ pub(super) async fn ask_about<C: Complete>(
     guard: &Guard,
     model: &C,
 ) -> (Said, Spent, u64) {
-    let case = |(memory, _): &(Known, Vec<Known>)| Surrounded {
+    let case = |(memory, _): &(Known, Vec<Known>)| CandidateContext {
         incoming: as_incoming(memory),
         id: memory.memory.id.clone(),
         known: Vec::new(),
         rejected: Vec::new(),
         settled: None,
     };
-    let cases: Vec<Surrounded> = doubts.iter().map(case).collect();
+    let cases: Vec<CandidateContext> = doubts.iter().map(case).collect();
     let questions: Vec<Question> = doubts
         .iter()
         .enumerate()
@@ -228,9 +228,9 @@ const UNRELATED: &str = "unrelated";
 /// The spelling of two memories of one matter that both hold.
 pub(super) const COMPLEMENTARY: &str = "complementary";
 
-fn as_incoming(known: &Known) -> Incoming {
+fn as_incoming(known: &Known) -> IncomingClaim {
     let memory = &known.memory;
-    Incoming {
+    IncomingClaim {
         candidate: Candidate {
             claim: memory.claim.clone(),
             audience: Audience::Project,

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::field::Field;
 use super::judge::{COMPLEMENTARY, view};
 use crate::changeset::Action;
-use crate::consolidate::compare::pair::{Pairing, pair};
+use crate::consolidate::compare::pair::{ClaimRelation, pair};
 use crate::consolidate::compare::view::View;
 use crate::consolidate::compare::view::Words;
 use crate::consolidate::pass::field::Around;
@@ -92,18 +92,18 @@ fn relation<'s>(
 ) -> Option<(RelationType, &'static str, f64)> {
     let paired = pair(a, b, false);
     let kind = match paired.pairing {
-        Pairing::Same => (RelationType::Supports, "says it too"),
-        Pairing::More => (RelationType::Refines, "says it in more detail"),
-        Pairing::Both => (RelationType::Related, paired.why),
-        Pairing::Unsure => match said() {
+        ClaimRelation::Same => (RelationType::Supports, "says it too"),
+        ClaimRelation::More => (RelationType::Refines, "says it in more detail"),
+        ClaimRelation::Both => (RelationType::Related, paired.why),
+        ClaimRelation::Unsure => match said() {
             Some(COMPLEMENTARY) => (RelationType::Related, "of one matter"),
             None if is_one_matter(a, b) => (RelationType::Related, paired.why),
             Some(_) | None => return None,
         },
-        Pairing::Apart if a.same_key(b) && paired.why == "one of several values" => {
+        ClaimRelation::Apart if a.same_key(b) && paired.why == "one of several values" => {
             (RelationType::Related, "values of one attribute")
         }
-        Pairing::Opposed | Pairing::Apart => return None,
+        ClaimRelation::Opposed | ClaimRelation::Apart => return None,
     };
     Some((kind.0, kind.1, paired.overlap))
 }
@@ -142,12 +142,12 @@ fn leads_to(field: &Field, from: &MemoryId, to: &MemoryId) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::consolidate::pass::TakenBack;
+    use crate::consolidate::pass::UndonePolicy;
     use crate::store::samples::{day, insert, memory, relation, shop};
     use crate::store::{Store, StoreError};
 
     fn field(store: &Store) -> Field {
-        Field::read(store, &shop(), TakenBack::Stays).unwrap()
+        Field::read(store, &shop(), UndonePolicy::Stays).unwrap()
     }
 
     #[tokio::test]

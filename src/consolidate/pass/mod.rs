@@ -57,12 +57,12 @@ pub struct Terms<'a, C> {
     /// Calls that are left to the whole pass.
     pub allowance: &'a Allowance,
     /// What is done with what an undo took back.
-    pub taken_back: TakenBack,
+    pub taken_back: UndonePolicy,
 }
 
 /// What is done with what an undo took back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TakenBack {
+pub enum UndonePolicy {
     /// It is not done again.
     Stays,
     /// It is done again like anything else.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::field::{Field, said_hash};
 use super::judge::{Doubt, Said, ask_about, spelled, spread};
 use super::same::{Quiet, Swept, sweep};
-use super::{Event, Report, TakenBack, Terms, links, lists, reflect, tasks};
+use super::{Event, Report, Terms, UndonePolicy, links, lists, reflect, tasks};
 use crate::changeset::RowChange;
 use crate::consolidate::ApplyError;
 use crate::consolidate::Known;
@@ -84,7 +84,7 @@ pub async fn pass_over<C: Complete>(
 
 fn is_marked<C: Complete>(terms: &Terms<'_, C>, field: &Field) -> Result<bool, StoreError> {
     // The mark does not say what it left apart because a person had taken it back.
-    if terms.taken_back == TakenBack::Again {
+    if terms.taken_back == UndonePolicy::Again {
         return Ok(false);
     }
     let mark = terms.store.pass_mark(&field.namespace)?;

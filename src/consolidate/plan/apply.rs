@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use crate::changeset::Row;
 use crate::consolidate::ask::ask;
 use crate::consolidate::plan::neighbours::gather;
-use crate::consolidate::plan::{Answers, Question, Stage, Surrounded, draft};
-use crate::consolidate::{Change, Decision, Incoming, Known, Plan};
+use crate::consolidate::plan::{Answers, CandidateContext, Question, Stage, draft};
+use crate::consolidate::{Change, Decision, IncomingClaim, Known, Plan};
 use crate::extract::Spent;
 use crate::guard::Guard;
 use crate::llm::Complete;
@@ -45,9 +45,9 @@ pub struct Applied {
 
 /// Candidates with what surrounds them in the store.
 #[derive(Debug, Clone, PartialEq)]
-pub struct LookedAt {
+pub struct CandidateContexts {
     /// The candidates, in their order.
-    pub cases: Vec<Surrounded>,
+    pub cases: Vec<CandidateContext>,
     /// Revision of each of their namespaces, for [`Plan::revisions`].
     pub revisions: Vec<(Namespace, i64)>,
 }
@@ -63,10 +63,10 @@ pub async fn consolidate<C: Complete>(
     store: &Store,
     guard: &Guard,
     model: Option<&C>,
-    incoming: Vec<Incoming>,
+    incoming: Vec<IncomingClaim>,
     now: Timestamp,
 ) -> Result<(Plan, Spent), StoreError> {
-    let LookedAt { cases, revisions } = look_around(store, incoming)?;
+    let CandidateContexts { cases, revisions } = look_around(store, incoming)?;
     let (plan, spent) = settle(&cases, guard, model, now).await;
     Ok((Plan { revisions, ..plan }, spent))
 }
@@ -75,12 +75,12 @@ pub async fn consolidate<C: Complete>(
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
-pub fn look_around(db: &Database, incoming: Vec<Incoming>) -> Result<LookedAt, StoreError> {
+pub fn look_around(db: &Database, incoming: Vec<IncomingClaim>) -> Result<CandidateContexts, StoreError> {
     // Read first: a change between the two reads then makes the plan stale, not wrong.
     let namespaces: BTreeSet<Namespace> = incoming.iter().map(|incoming| incoming.namespace.clone()).collect();
     let revisions = namespaces.into_iter().map(|namespace| Ok((namespace.clone(), db.revision(&namespace)?)));
     let revisions = revisions.collect::<Result<_, StoreError>>()?;
-    Ok(LookedAt { cases: gather(db, incoming)?, revisions })
+    Ok(CandidateContexts { cases: gather(db, incoming)?, revisions })
 }
 
 /// Writes `plan` in one transaction; a plan of skips alone writes nothing.
@@ -116,7 +116,7 @@ pub(crate) fn apply_within(writer: &Writer<'_>, plan: &Plan) -> Result<Applied, 
 /// [`ApplyError::Store`] if it cannot be written.
 pub fn settle_by_rules(
     store: &Store,
-    incoming: &[Incoming],
+    incoming: &[IncomingClaim],
     run: Option<&RunId>,
     now: Timestamp,
 ) -> Result<Plan, ApplyError> {
@@ -220,7 +220,7 @@ const CLOSE: f64 = 0.5;
 /// The model is asked about all that the rules are not certain of, first as if every such candidate were new, so that
 /// one round finds nearly all pairs. What stays without answer is settled by the rules.
 pub async fn settle<C: Complete>(
-    cases: &[Surrounded],
+    cases: &[CandidateContext],
     guard: &Guard,
     model: Option<&C>,
     now: Timestamp,

@@ -12,10 +12,10 @@ use jiff::Timestamp;
 use crate::changeset::Row;
 use crate::consolidate::compare::key::attribute;
 use crate::consolidate::decide::named::{Ask, Named, resolve};
-use crate::consolidate::decide::ruling::When;
+use crate::consolidate::decide::ruling::ValidTime;
 use crate::consolidate::decide::{decide, decided_before};
 use crate::consolidate::overlay::Overlay;
-use crate::consolidate::{Change, Decision, Incoming, Known, Rejected, Rest, Ruling};
+use crate::consolidate::{Change, Decision, IncomingClaim, Known, Rejected, Rest, Ruling};
 use crate::guard::{Suspicion, suspicion};
 use crate::memory::{ExtractionMethod, Memory, MemoryId, Namespace, Status};
 use crate::store::near_words;
@@ -23,14 +23,14 @@ use crate::text::normalise::comparable;
 
 pub use apply::settle;
 pub use saved::{
-    APPLY, AppliedPlan, DiffLine, Reviewed, SavedPlan, SavedPlanError, Sign, VERSION, applied_by, apply_saved,
+    APPLY, AppliedPlan, DiffLine, ReviewedChange, SavedPlan, SavedPlanError, Sign, VERSION, applied_by, apply_saved,
 };
 
 /// A candidate with the memories that come into question.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Surrounded {
+pub struct CandidateContext {
     /// The candidate.
-    pub incoming: Incoming,
+    pub incoming: IncomingClaim,
     /// Id that a memory made of it gets.
     pub id: MemoryId,
     /// Stored memories of its namespace that come into question.
@@ -80,7 +80,12 @@ pub enum Stage {
 /// Each candidate sees what the ones before it became, so that duplicates within a batch collapse and a chain of
 /// replacements ends with one active memory.
 #[must_use]
-pub fn draft(cases: &[Surrounded], answers: &Answers, stage: Stage, now: Timestamp) -> (Vec<Change>, Vec<Question>) {
+pub fn draft(
+    cases: &[CandidateContext],
+    answers: &Answers,
+    stage: Stage,
+    now: Timestamp,
+) -> (Vec<Change>, Vec<Question>) {
     let mut working = Working::default();
     let (mut changes, mut questions) = (Vec::with_capacity(cases.len()), Vec::new());
     for (index, case) in cases.iter().enumerate() {
@@ -118,7 +123,7 @@ pub fn draft(cases: &[Surrounded], answers: &Answers, stage: Stage, now: Timesta
 }
 
 /// What a person writes by hand is theirs to say.
-fn suspicion_of(incoming: &Incoming) -> Option<Suspicion> {
+fn suspicion_of(incoming: &IncomingClaim) -> Option<Suspicion> {
     let by_hand = incoming.method == ExtractionMethod::Manual;
     if by_hand { None } else { suspicion(&incoming.candidate) }
 }
@@ -139,7 +144,7 @@ fn asked_about(known: &[Known], asks: &[&Ask]) -> Vec<Known> {
 }
 
 impl Change {
-    fn new(case: &Surrounded, ruling: Ruling, known: &[Known], now: Timestamp) -> Self {
+    fn new(case: &CandidateContext, ruling: Ruling, known: &[Known], now: Timestamp) -> Self {
         let makes = match ruling.decision {
             Decision::Add | Decision::Refine | Decision::Contradict => true,
             Decision::Merge => ruling.pending,
@@ -161,7 +166,7 @@ impl Change {
             pending: ruling.pending,
             reason: ruling.reason,
             before: before.map(|known| known.memory.claim.content.clone()),
-            holds_from: When::of(&candidate.claim, &candidate.evidence, now).at,
+            holds_from: ValidTime::of(&candidate.claim, &candidate.evidence, now).at,
             rows: Vec::new(),
         }
     }
@@ -191,7 +196,7 @@ pub(super) struct Working {
 
 impl Working {
     /// Returns what `case` is compared with: stored memories as they would be by now, then the closest of the batch.
-    pub(super) fn around(&self, case: &Surrounded) -> Vec<Known> {
+    pub(super) fn around(&self, case: &CandidateContext) -> Vec<Known> {
         let stored = case.known.iter().map(|known| self.overlay.get(&known.memory.id).unwrap_or(known).clone());
         let mut known: Vec<Known> = stored.collect();
         let fresh = self.closest(&case.incoming);
@@ -204,7 +209,7 @@ impl Working {
         known
     }
 
-    fn closest(&self, incoming: &Incoming) -> Vec<&Known> {
+    fn closest(&self, incoming: &IncomingClaim) -> Vec<&Known> {
         let mut shared: HashMap<&MemoryId, f64> = HashMap::new();
         for word in index_words(incoming) {
             let ids = self.by_word.get(&word).map_or(&[][..], Vec::as_slice);
@@ -230,7 +235,7 @@ impl Working {
     }
 
     /// Settles a candidate by what was named. What was named of a wording counts for the memory that it became part of.
-    pub(super) fn answered(&self, case: &Surrounded, known: &[Known], answer: &Answer, now: Timestamp) -> Ruling {
+    pub(super) fn answered(&self, case: &CandidateContext, known: &[Known], answer: &Answer, now: Timestamp) -> Ruling {
         let find = |id: &MemoryId| known.iter().find(|known| known.memory.id == *id).or_else(|| self.overlay.get(id));
         let mut named: Vec<(&Known, Named)> = Vec::new();
         for (id, said) in &answer.named {
@@ -295,7 +300,7 @@ impl Working {
     }
 
     /// Files a memory under its own words and under those of the candidate that made or changed it.
-    fn file(&mut self, id: &MemoryId, incoming: &Incoming) {
+    fn file(&mut self, id: &MemoryId, incoming: &IncomingClaim) {
         for word in index_words(incoming) {
             let ids = self.by_word.entry(word).or_default();
             if ids.last() != Some(id) {
@@ -319,7 +324,7 @@ impl Working {
 }
 
 /// The words under which a candidate is filed, those of the store; its key and whole text weigh more than words.
-fn index_words(incoming: &Incoming) -> Vec<String> {
+fn index_words(incoming: &IncomingClaim) -> Vec<String> {
     let claim = &incoming.candidate.claim;
     let whole = format!("\u{2}{}\u{1f}{}", comparable(&claim.content), incoming.namespace);
     near_words(&incoming.namespace, claim).into_iter().chain(key_word(incoming)).chain([whole]).collect()
@@ -331,7 +336,7 @@ fn rarity(having: usize, all: usize) -> f64 {
     (1.0 + all / having.max(1.0)).ln()
 }
 
-fn key_word(incoming: &Incoming) -> Option<String> {
+fn key_word(incoming: &IncomingClaim) -> Option<String> {
     filed_key(incoming.candidate.claim.key.as_deref()?, &incoming.namespace)
 }
 

@@ -6,9 +6,9 @@ use crate::memory::{Memory, MemoryId, Namespace};
 use crate::store::{Around, Database, Filter, Fingerprint, Order, StoreError};
 use crate::text::language::{COMPARED, detect};
 
-use super::Surrounded;
+use super::CandidateContext;
 use crate::consolidate::compare::key::spellings;
-use crate::consolidate::{Incoming, Known, Rejected};
+use crate::consolidate::{IncomingClaim, Known, Rejected};
 
 /// Active and pending memories that a candidate is compared with at most. The one that is replaced is the closest by
 /// words in only half of the cases, and among ten in nine of ten.
@@ -26,7 +26,7 @@ const MAX_FORGOTTEN: usize = 5;
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
-pub fn gather(db: &Database, incoming: Vec<Incoming>) -> Result<Vec<Surrounded>, StoreError> {
+pub fn gather(db: &Database, incoming: Vec<IncomingClaim>) -> Result<Vec<CandidateContext>, StoreError> {
     let mut foreign = Foreign::default();
     let one = |incoming| match settled(db, &incoming)? {
         Some(memory) => decided(db, memory, incoming),
@@ -39,19 +39,19 @@ pub fn gather(db: &Database, incoming: Vec<Incoming>) -> Result<Vec<Surrounded>,
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
-pub(crate) fn gather_afresh(db: &Database, incoming: Vec<Incoming>) -> Result<Vec<Surrounded>, StoreError> {
+pub(crate) fn gather_afresh(db: &Database, incoming: Vec<IncomingClaim>) -> Result<Vec<CandidateContext>, StoreError> {
     let mut foreign = Foreign::default();
     db.at_once(|db| incoming.into_iter().map(|incoming| surround(db, incoming, &mut foreign)).collect())
 }
 
 /// A candidate that needs to be held against nothing but what it led to.
-fn decided(db: &Database, memory: Memory, incoming: Incoming) -> Result<Surrounded, StoreError> {
+fn decided(db: &Database, memory: Memory, incoming: IncomingClaim) -> Result<CandidateContext, StoreError> {
     let (settled, evidence) = (Some(memory.id.clone()), db.evidence(&memory.id)?);
     let known = vec![Known { evidence, memory, fresh: false }];
-    Ok(Surrounded { id: MemoryId::new(), known, rejected: Vec::new(), settled, incoming })
+    Ok(CandidateContext { id: MemoryId::new(), known, rejected: Vec::new(), settled, incoming })
 }
 
-fn surround(db: &Database, incoming: Incoming, foreign: &mut Foreign) -> Result<Surrounded, StoreError> {
+fn surround(db: &Database, incoming: IncomingClaim, foreign: &mut Foreign) -> Result<CandidateContext, StoreError> {
     let claim = &incoming.candidate.claim;
     // Memories that a person or an import wrote bear their key as it was spelled.
     let keys = claim.key.as_deref().map(spellings).unwrap_or_default();
@@ -73,11 +73,11 @@ fn surround(db: &Database, incoming: Incoming, foreign: &mut Foreign) -> Result<
     });
     let known = known.collect();
     let rejected = rejected(db, &incoming, keys.first().map(String::as_str))?;
-    Ok(Surrounded { id: MemoryId::new(), known, rejected, settled: None, incoming })
+    Ok(CandidateContext { id: MemoryId::new(), known, rejected, settled: None, incoming })
 }
 
 /// What the very same candidate led to before, if that is still there.
-fn settled(db: &Database, incoming: &Incoming) -> Result<Option<Memory>, StoreError> {
+fn settled(db: &Database, incoming: &IncomingClaim) -> Result<Option<Memory>, StoreError> {
     let candidate = &incoming.candidate;
     let Some(print) = Fingerprint::of(&candidate.claim.content, &candidate.evidence) else { return Ok(None) };
     let Some(id) = db.settled(&incoming.namespace, &print)? else { return Ok(None) };
@@ -85,13 +85,13 @@ fn settled(db: &Database, incoming: &Incoming) -> Result<Option<Memory>, StoreEr
 }
 
 /// The memory that the extractor names, if it lies in the candidate's own namespace.
-fn replaced(db: &Database, incoming: &Incoming) -> Result<Option<Memory>, StoreError> {
+fn replaced(db: &Database, incoming: &IncomingClaim) -> Result<Option<Memory>, StoreError> {
     let Some(id) = &incoming.candidate.replaces else { return Ok(None) };
     Ok(db.find(id)?.filter(|memory| memory.namespace == incoming.namespace))
 }
 
 /// Values that were rejected: by the same words, or by the attribute's value.
-fn rejected(db: &Database, incoming: &Incoming, key: Option<&str>) -> Result<Vec<Rejected>, StoreError> {
+fn rejected(db: &Database, incoming: &IncomingClaim, key: Option<&str>) -> Result<Vec<Rejected>, StoreError> {
     let claim = &incoming.candidate.claim;
     let mut rejected = Vec::new();
     if db.rejected(&incoming.namespace, &claim.content, None)?.is_some() {
@@ -119,7 +119,7 @@ struct Foreign {
 
 impl Foreign {
     /// Returns what stands in another language in the namespace of `incoming`, if that is small.
-    fn to(&mut self, db: &Database, incoming: &Incoming) -> Result<Vec<Memory>, StoreError> {
+    fn to(&mut self, db: &Database, incoming: &IncomingClaim) -> Result<Vec<Memory>, StoreError> {
         let Some(own) = detect(&incoming.candidate.claim.content, COMPARED) else { return Ok(Vec::new()) };
         if !self.small.contains_key(&incoming.namespace) {
             let small = if db.holds_more_than(&incoming.namespace, SMALL)? {

@@ -144,7 +144,7 @@ fn ended(claim: &Claim, conflict: Conflict, next_from: Option<Timestamp>) -> Opt
 }
 
 fn known_from(known: &Known) -> Option<Timestamp> {
-    crate::consolidate::decide::ruling::When::of(&known.memory.claim, &known.evidence, known.memory.created_at).at
+    crate::consolidate::decide::ruling::ValidTime::of(&known.memory.claim, &known.evidence, known.memory.created_at).at
 }
 
 /// A new memory in the inbox, linked to what it would change.

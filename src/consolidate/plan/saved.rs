@@ -183,14 +183,14 @@ pub struct AppliedPlan {
     /// What was written.
     pub applied: Applied,
     /// What became of each change of the file, in its order.
-    pub changes: Vec<Reviewed>,
+    pub changes: Vec<ReviewedChange>,
     /// Parts of conversations that count as done by this.
     pub windows: usize,
 }
 
 /// A change of a saved plan.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reviewed {
+pub struct ReviewedChange {
     /// What was done.
     pub change: Change,
     /// What had been reviewed, where what it was about has changed since, and another decision follows from that.
@@ -255,7 +255,7 @@ fn apply_saved_within(writer: &Writer<'_>, plan: &SavedPlan) -> Result<AppliedPl
 }
 
 /// Returns what is to be done about a change of the file, now.
-fn review(writer: &Writer<'_>, change: &Change, touched: &BTreeSet<MemoryId>) -> Result<Reviewed, StoreError> {
+fn review(writer: &Writer<'_>, change: &Change, touched: &BTreeSet<MemoryId>) -> Result<ReviewedChange, StoreError> {
     let mut change = change.clone();
     // The file lay about; what stands in it comes from outside.
     change.incoming.candidate = writer.redact(change.incoming.candidate).into_inner();
@@ -263,10 +263,10 @@ fn review(writer: &Writer<'_>, change: &Change, touched: &BTreeSet<MemoryId>) ->
     Ok(match decided_again(writer, &change, touched)? {
         // The same decision, on the memories as they are now.
         Some(again) if is_same(&change, &again) => {
-            Reviewed { change: Change { rows: again.rows, ..change }, instead_of: None }
+            ReviewedChange { change: Change { rows: again.rows, ..change }, instead_of: None }
         }
-        Some(again) => Reviewed { change: again, instead_of: Some(Box::new(change)) },
-        None => Reviewed { change, instead_of: None },
+        Some(again) => ReviewedChange { change: again, instead_of: Some(Box::new(change)) },
+        None => ReviewedChange { change, instead_of: None },
     })
 }
 

@@ -9,7 +9,7 @@ use crate::store::{RunStatus, Store};
 
 use super::scripted::{Scripted, all, decisions, evidence_of, learn, plan_with, with_status, write};
 use super::testing::{incoming, now};
-use crate::consolidate::{Decision, Incoming, apply};
+use crate::consolidate::{Decision, IncomingClaim, apply};
 
 #[test]
 fn wordings_without_a_common_attribute_need_a_model_and_then_collapse() {
@@ -86,7 +86,7 @@ fn a_failed_call_loses_no_candidate_and_is_counted() {
 }
 
 /// So many questions, each about another memory.
-fn questions(store: &Store, names: &[String]) -> Vec<Incoming> {
+fn questions(store: &Store, names: &[String]) -> Vec<IncomingClaim> {
     let line =
         |name: &String, value: &str| format!("key=project.{name}; value={value}{name} | The {name} is {value}{name}.");
     let known: Vec<String> = names.iter().map(|name| line(name, "old")).collect();

@@ -10,7 +10,7 @@ use crate::store::{Filter, Store};
 
 use super::testing::{incoming, known, now};
 use crate::consolidate::decide::decide;
-use crate::consolidate::{Incoming, apply, consolidate};
+use crate::consolidate::{IncomingClaim, apply, consolidate};
 
 /// A model that says of each candidate that it changes the first memory listed for it that is about the same service.
 #[derive(Default)]
@@ -52,7 +52,7 @@ impl Complete for Contradicting {
 }
 
 fn learn(store: &Store, model: Option<&Contradicting>, lines: &[String]) {
-    let incoming: Vec<Incoming> = lines.iter().map(|line| incoming(line)).collect();
+    let incoming: Vec<IncomingClaim> = lines.iter().map(|line| incoming(line)).collect();
     let guard = Guard::default();
     let planned = consolidate(store, &guard, model, incoming, now());
     let plan = futures::executor::block_on(planned).unwrap().0;

@@ -9,7 +9,7 @@ use crate::store::{Filter, Order, Store};
 
 use super::testing::{incoming, now};
 use crate::consolidate::plan::apply::{Applied, apply, consolidate};
-use crate::consolidate::{Decision, Incoming, Plan};
+use crate::consolidate::{Decision, IncomingClaim, Plan};
 
 /// A model that answers from a script, and keeps what it was asked. An answer that ends in `…` was cut off there.
 #[derive(Default)]
@@ -51,7 +51,7 @@ pub(super) fn ready<T>(future: impl Future<Output = T>) -> T {
     futures::executor::block_on(future)
 }
 
-pub(super) fn plan_with(store: &Store, model: Option<&Scripted>, incoming: Vec<Incoming>) -> Plan {
+pub(super) fn plan_with(store: &Store, model: Option<&Scripted>, incoming: Vec<IncomingClaim>) -> Plan {
     ready(consolidate(store, &Guard::default(), model, incoming, now())).unwrap().0
 }
 

@@ -7,7 +7,7 @@ use crate::memory::{
 };
 use transcripts::MessageTime;
 
-use crate::consolidate::{Incoming, Known};
+use crate::consolidate::{IncomingClaim, Known};
 
 /// The time at which tests decide.
 pub(in crate::consolidate) fn now() -> Timestamp {
@@ -84,9 +84,9 @@ pub(in crate::consolidate) fn known(id: &str, text: &str) -> Known {
 }
 
 /// A candidate, said on 2026-02-10 unless the line says otherwise.
-pub(in crate::consolidate) fn incoming(text: &str) -> Incoming {
+pub(in crate::consolidate) fn incoming(text: &str) -> IncomingClaim {
     let line = Line::parse(text);
-    Incoming {
+    IncomingClaim {
         candidate: Candidate {
             claim: line.claim(),
             audience: Audience::User,

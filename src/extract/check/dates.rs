@@ -12,7 +12,7 @@ use jiff::{Timestamp, ToSpan};
 use regex::Regex;
 
 use super::numbers::counts;
-use crate::text::date::{Days, Lapse, Written, bare_months, lapses, written};
+use crate::text::date::{Days, TimeSpan, Written, bare_months, lapses, written};
 use crate::text::number::digit;
 
 /// For how long something may be judged to matter without anybody saying so.
@@ -33,7 +33,7 @@ pub(super) struct Dates {
     stamps: Vec<Date>,
     /// Days that were named, from which spans of time may be counted.
     named: Vec<(Date, Date)>,
-    lapses: Vec<Lapse>,
+    lapses: Vec<TimeSpan>,
     /// Whether words that reach far are left out.
     is_near: bool,
 }

@@ -26,7 +26,7 @@ use crate::store::{Database, Filter, Store, StoreError};
 pub use render::spell;
 pub use request::{BriefRequest, Counting, Format, MAX_CHARACTERS, Quotas, Section};
 pub use select::{
-    Because, Standing, WEIGHT_CONFIDENCE, WEIGHT_IMPORTANCE, WEIGHT_RECENCY, WEIGHT_TIER, WEIGHT_TO_THE_POINT,
+    ExclusionReason, Standing, WEIGHT_CONFIDENCE, WEIGHT_IMPORTANCE, WEIGHT_RECENCY, WEIGHT_TIER, WEIGHT_TO_THE_POINT,
 };
 
 /// What a conversation is told, and why.
@@ -69,7 +69,7 @@ pub struct LeftOut {
     pub standing: Standing,
     /// Why it was left out.
     #[serde(flatten)]
-    pub because: Because,
+    pub because: ExclusionReason,
 }
 
 impl Brief {
@@ -136,7 +136,7 @@ pub fn note_shown(store: &Store, brief: &Brief, now: Timestamp) -> bool {
 /// Returns the memories of which any may stand in the brief.
 fn texts(
     store: &Database,
-    weighed: &select::Weighed,
+    weighed: &select::BriefSelection,
     request: &BriefRequest,
 ) -> Result<HashMap<MemoryId, Memory>, StoreError> {
     let mut texts = HashMap::new();

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::render::{between, closing, ending, heading, line, opening};
 use super::request::{BriefRequest, Counting, MAX_CHARACTERS, Section};
 use super::{Brief, LeftOut, Shown};
-use crate::consolidate::compare::pair::{Pairing, pair};
+use crate::consolidate::compare::pair::{ClaimRelation, pair};
 use crate::consolidate::compare::view::View;
 use crate::lifecycle::decay::{Certainty, HalfLives, days_between};
 use crate::memory::{Memory, MemoryId, MemoryType, Scope, Tier};
@@ -53,7 +53,7 @@ pub struct Standing {
 /// Why a memory that is recalled does not stand in a brief.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "because", rename_all = "snake_case")]
-pub enum Because {
+pub enum ExclusionReason {
     /// Its importance is below the minimum.
     Unimportant,
     /// Nobody has confirmed or used it for so long that it is too unsure.
@@ -71,7 +71,7 @@ pub enum Because {
     OverBudget,
 }
 
-impl Because {
+impl ExclusionReason {
     /// Returns the spelling used in JSON.
     #[must_use]
     pub const fn as_str(&self) -> &'static str {
@@ -101,12 +101,12 @@ pub(super) struct Candidate {
 
 /// Memories that may be shown, by section and best first, and those that may not.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Weighed {
+pub(super) struct BriefSelection {
     sections: [Vec<Candidate>; 3],
     pub(super) left_out: Vec<LeftOut>,
 }
 
-impl Weighed {
+impl BriefSelection {
     pub(super) fn section(&self, section: Section) -> &[Candidate] {
         &self.sections[section as usize]
     }
@@ -135,10 +135,10 @@ pub(super) fn weigh(
     brief_rows: &[BriefRow],
     to_the_point: Option<&HashMap<MemoryId, f64>>,
     request: &BriefRequest,
-) -> Weighed {
+) -> BriefSelection {
     let as_of = brief_rows.iter().map(|row| row.last_sure).max().unwrap_or(Timestamp::UNIX_EPOCH);
-    let mut weighed = Weighed::default();
-    let mut found: Vec<(&BriefRow, Section, Standing, Option<Because>)> = brief_rows
+    let mut weighed = BriefSelection::default();
+    let mut found: Vec<(&BriefRow, Section, Standing, Option<ExclusionReason>)> = brief_rows
         .iter()
         .map(|row| {
             let section = section_of(row);
@@ -205,12 +205,12 @@ const fn share_of(tier: Tier) -> f64 {
 }
 
 /// Returns why a memory is not shown however much room there is. What is pinned always may be.
-fn floor(row: &BriefRow, standing: &Standing, is_beside: bool, request: &BriefRequest) -> Option<Because> {
+fn floor(row: &BriefRow, standing: &Standing, is_beside: bool, request: &BriefRequest) -> Option<ExclusionReason> {
     match () {
         () if row.pinned => None,
-        () if row.importance < request.min_importance => Some(Because::Unimportant),
-        () if standing.confidence < MIN_CONFIDENCE => Some(Because::Faded),
-        () if is_beside => Some(Because::BesideThePoint),
+        () if row.importance < request.min_importance => Some(ExclusionReason::Unimportant),
+        () if standing.confidence < MIN_CONFIDENCE => Some(ExclusionReason::Faded),
+        () if is_beside => Some(ExclusionReason::BesideThePoint),
         () => None,
     }
 }
@@ -268,7 +268,11 @@ impl Cost {
 }
 
 /// Returns the brief of what was weighed. `texts` are the memories of the pool.
-pub(super) fn select(mut weighed: Weighed, mut texts: HashMap<MemoryId, Memory>, request: &BriefRequest) -> Brief {
+pub(super) fn select(
+    mut weighed: BriefSelection,
+    mut texts: HashMap<MemoryId, Memory>,
+    request: &BriefRequest,
+) -> Brief {
     let mut left_out = std::mem::take(&mut weighed.left_out);
     let elected = elect(&weighed, &texts, request, &mut left_out);
     let elected = within_budget(elected, request);
@@ -281,7 +285,9 @@ pub(super) fn select(mut weighed: Weighed, mut texts: HashMap<MemoryId, Memory>,
                 push(&mut brief, section, &line, separator, request);
                 brief.shown.push(Shown { memory, section, standing, tokens: cost.tokens });
             }
-            Some(_) | None => brief.left_out.push(LeftOut { id, section, standing, because: Because::OverBudget }),
+            Some(_) | None => {
+                brief.left_out.push(LeftOut { id, section, standing, because: ExclusionReason::OverBudget })
+            }
         }
     }
     brief.left_out.sort_by(|a, b| b.standing.total.total_cmp(&a.standing.total).then_with(|| a.id.cmp(&b.id)));
@@ -313,7 +319,7 @@ fn finish(mut brief: Brief, request: &BriefRequest) -> Brief {
 
 /// Fills the sections with the best that say different things.
 fn elect(
-    weighed: &Weighed,
+    weighed: &BriefSelection,
     texts: &HashMap<MemoryId, Memory>,
     request: &BriefRequest,
     left_out: &mut Vec<LeftOut>,
@@ -336,11 +342,11 @@ fn elect(
             let view = View::of(&memory.claim, &[]);
             match likeness(&view, &chosen, texts) {
                 Likeness::Same(at) => {
-                    let because = Because::SaysTheSame { other: chosen[at].1.id.clone() };
+                    let because = ExclusionReason::SaysTheSame { other: chosen[at].1.id.clone() };
                     left_out.push(LeftOut { id: candidate.id, section, standing: candidate.standing, because });
                 }
                 Likeness::SaysMore(at) => {
-                    let because = Because::SaysTheSame { other: candidate.id.clone() };
+                    let because = ExclusionReason::SaysTheSame { other: candidate.id.clone() };
                     let (section, place) = (chosen[at].0, &mut chosen[at]);
                     let shorter = std::mem::replace(place, (section, candidate, view)).1;
                     left_out.push(LeftOut { id: shorter.id, section, standing: shorter.standing, because });
@@ -356,7 +362,7 @@ fn elect(
                 id,
                 section,
                 standing,
-                because: Because::OverQuota,
+                because: ExclusionReason::OverQuota,
             });
             left_out.extend(left);
         }
@@ -394,7 +400,7 @@ fn best_of_all(
         let worst = (0..chosen.len()).rev().filter(open).min_by(|a, b| order(&worth(&chosen[*a]), &worth(&chosen[*b])));
         let Some(worst) = worst else { break };
         let (section, Candidate { id, standing }) = chosen.remove(worst);
-        left_out.push(LeftOut { id, section, standing, because: Because::OverQuota });
+        left_out.push(LeftOut { id, section, standing, because: ExclusionReason::OverQuota });
     }
     chosen
 }
@@ -411,11 +417,15 @@ enum Likeness {
 fn likeness(view: &View<'_>, chosen: &[(Section, Candidate, View<'_>)], texts: &HashMap<MemoryId, Memory>) -> Likeness {
     for (at, (_, candidate, known)) in chosen.iter().enumerate() {
         match pair(view, known, false).pairing {
-            Pairing::Same => return Likeness::Same(at),
-            Pairing::More if !texts.get(&candidate.id).is_some_and(|memory| memory.pinned) => {
+            ClaimRelation::Same => return Likeness::Same(at),
+            ClaimRelation::More if !texts.get(&candidate.id).is_some_and(|memory| memory.pinned) => {
                 return Likeness::SaysMore(at);
             }
-            Pairing::More | Pairing::Both | Pairing::Opposed | Pairing::Unsure | Pairing::Apart => {}
+            ClaimRelation::More
+            | ClaimRelation::Both
+            | ClaimRelation::Opposed
+            | ClaimRelation::Unsure
+            | ClaimRelation::Apart => {}
         }
     }
     Likeness::None

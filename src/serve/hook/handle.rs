@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::input::{CallOutcome, HookOutput, fenced, outcome};
 use super::{Event, HookCall, HookError, logs, prompt};
 use crate::api::brief::Brief;
-use crate::api::{ApiError, Builder, LINGER, Memories, NamespaceSet, Session, StoreError, Through, WORKER_LEASE};
+use crate::api::{ApiError, AuditChannel, Builder, LINGER, Memories, NamespaceSet, Session, StoreError, WORKER_LEASE};
 use crate::embed::EmbedError;
 use crate::memory::{Memory, Namespace};
 
@@ -103,7 +103,7 @@ fn answer(
 /// recorded.
 fn open(call: &HookCall, access: fn(Builder) -> Builder) -> Result<Memories, ApiError> {
     let builder = Memories::builder().config(call.config.clone()).vectors(call.vectors.clone());
-    let memories = access(builder).through(Through::Command).open()?;
+    let memories = access(builder).through(AuditChannel::Command).open()?;
     let project = match (call.config.namespace(), call.input.cwd.as_deref().and_then(Path::to_str)) {
         (Some(namespace), _) => return Ok(memories.within(NamespaceSet::only(namespace.clone()))),
         (None, Some(folder)) => memories.known_namespace_of(folder)?,

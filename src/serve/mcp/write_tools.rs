@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::tool::{Effect, MemoryTool, Profile};
 use super::view::{MemoryView, One, Stored};
-use crate::api::{ApiError, Author, Filter, Memories, MemoryChange, MemoryDraft, Rivals};
+use crate::api::{ApiError, Author, Filter, Memories, MemoryChange, MemoryDraft, RivalPolicy};
 use crate::memory::{Audience, Memory, MemoryType, RelationType, Scope};
 use jiff::{SignedDuration, Timestamp};
 
@@ -283,7 +283,7 @@ impl MemoryTool for Forget {
         let reason = arguments.reason.as_deref();
         match (arguments.action.unwrap_or(Action::Delete), arguments.id.as_deref(), arguments.filter()) {
             (Action::Restore, Some(id), None) => {
-                let (memory, restored) = memories.restore(&[id], Rivals::Retire, Author::Agent)?.swap_remove(0);
+                let (memory, restored) = memories.restore(&[id], RivalPolicy::Retire, Author::Agent)?.swap_remove(0);
                 let waits = "waits in the inbox, since what took its place is pinned";
                 Ok(ForgetAnswer::of(if restored.waits { waits } else { "restored" }, &[memory]))
             }

@@ -155,7 +155,7 @@ const BLOCK: usize = 1 << 20;
 
 /// What was done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Converted {
+pub struct Conversion {
     /// The file.
     pub path: PathBuf,
     /// Its size in bytes.
@@ -175,7 +175,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::InUse`] while another process has the file open, [`StoreError::NoKey`] where there is no key; else
     /// [`StoreError`] if the file cannot be read or the new one not be written. The file is as it was, then.
-    pub fn encrypt(path: &Path, key_file: Option<&Path>, now: Timestamp) -> Result<Option<Converted>, StoreError> {
+    pub fn encrypt(path: &Path, key_file: Option<&Path>, now: Timestamp) -> Result<Option<Conversion>, StoreError> {
         let keys = key_file.map_or(Keys::Outside, |path| Keys::File(path.to_owned()));
         convert(path, &keys, true, now)
     }
@@ -184,7 +184,7 @@ impl Store {
     ///
     /// # Errors
     /// As for [`Store::encrypt`].
-    pub fn decrypt(path: &Path, now: Timestamp) -> Result<Option<Converted>, StoreError> {
+    pub fn decrypt(path: &Path, now: Timestamp) -> Result<Option<Conversion>, StoreError> {
         convert(path, &Keys::default(), false, now)
     }
 
@@ -205,7 +205,7 @@ impl Database {
     }
 }
 
-fn convert(path: &Path, keys: &Keys, encrypt: bool, now: Timestamp) -> Result<Option<Converted>, StoreError> {
+fn convert(path: &Path, keys: &Keys, encrypt: bool, now: Timestamp) -> Result<Option<Conversion>, StoreError> {
     if !path.exists() {
         return Err(StoreError::Missing { path: path.to_owned() });
     }
@@ -238,7 +238,7 @@ fn convert(path: &Path, keys: &Keys, encrypt: bool, now: Timestamp) -> Result<Op
     }
     let store = Store::open_with(path, keys)?;
     let memories = store.read(|conn| Ok(conn.query_row("SELECT count(*) FROM memories", (), |row| row.get(0))?))?;
-    Ok(Some(Converted {
+    Ok(Some(Conversion {
         path: path.to_owned(),
         bytes: fs::metadata(path).map_or(0, |data| data.len()),
         memories,

@@ -523,7 +523,7 @@ fn forget_context(conn: &Connection, text: &str) -> Result<(), StoreError> {
 /// How far the file was written anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Sealed {
+pub enum RewriteOutcome {
     /// It was; nothing is left.
     Wholly,
     /// Another process is at the file, so freed parts or the write-ahead log may hold what was erased until this is done
@@ -550,11 +550,11 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written, for another reason than that others are at it.
-    pub fn seal(&self) -> Result<Sealed, StoreError> {
+    pub fn seal(&self) -> Result<RewriteOutcome, StoreError> {
         match self.write_anew() {
-            Ok(true) => Ok(Sealed::Wholly),
-            Ok(false) => Ok(Sealed::Waiting),
-            Err(StoreError::Sqlite(error)) if is_busy(&error) => Ok(Sealed::Waiting),
+            Ok(true) => Ok(RewriteOutcome::Wholly),
+            Ok(false) => Ok(RewriteOutcome::Waiting),
+            Err(StoreError::Sqlite(error)) if is_busy(&error) => Ok(RewriteOutcome::Waiting),
             Err(error) => Err(error.at(&self.db.path)),
         }
     }

@@ -1,7 +1,7 @@
 use crate::changeset::Action;
 use crate::memory::{Evidence, Memory, MemoryId, RelationType, Status};
 use crate::store::samples::{clean, day, memory, quote, relation, shop};
-use crate::store::{Scope, Sealed, Store, StoreError, Writer};
+use crate::store::{RewriteOutcome, Scope, Store, StoreError, Writer};
 
 /// A quote from one of two conversations.
 fn said(transcript: &str, text: &str) -> Evidence {
@@ -156,9 +156,9 @@ fn an_erasure_that_another_process_keeps_from_its_end_is_remembered() {
     let reader = Store::open(&path).unwrap();
     store.erase(&session("s"), day(1)).unwrap();
     reader.conn.execute_batch("BEGIN; SELECT count(*) FROM memories;").unwrap();
-    assert_eq!(store.seal().unwrap(), Sealed::Waiting);
+    assert_eq!(store.seal().unwrap(), RewriteOutcome::Waiting);
     assert!(store.is_unsealed().unwrap());
     reader.conn.execute_batch("COMMIT").unwrap();
-    assert_eq!(store.seal().unwrap(), Sealed::Wholly);
+    assert_eq!(store.seal().unwrap(), RewriteOutcome::Wholly);
     assert!(!store.is_unsealed().unwrap());
 }

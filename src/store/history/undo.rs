@@ -21,7 +21,7 @@ use crate::store::{RunId, RunStatus};
 
 /// What an undo did, by memory, in the order of their ids.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Undone {
+pub struct UndoReport {
     /// As they were before the run.
     pub restored: Vec<MemoryId>,
     /// Made by the run, and gone.
@@ -36,13 +36,13 @@ pub struct Kept {
     /// The memory.
     pub memory: MemoryId,
     /// Why.
-    pub because: KeptBecause,
+    pub because: KeepReason,
 }
 
 /// Why an undo left a memory as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
-pub enum KeptBecause {
+pub enum KeepReason {
     /// Somebody changed it after the run did.
     #[error("it was changed after the run")]
     ChangedSince,
@@ -56,7 +56,7 @@ pub enum KeptBecause {
 
 /// What has built on a run: changed memories that the run had changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct BuiltUpon {
+pub struct LaterChanges {
     /// The later run; `None` for what was changed by hand or by maintenance.
     pub run: Option<RunId>,
     /// What of the earlier run it has changed, in the order of their ids.
@@ -73,7 +73,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::UnknownRun`], [`StoreError::RunInProgress`], or [`StoreError::RunUndone`] if nothing is left.
-    pub fn undo_run(&self, run: &RunId, now: Timestamp) -> Result<Undone, StoreError> {
+    pub fn undo_run(&self, run: &RunId, now: Timestamp) -> Result<UndoReport, StoreError> {
         self.undo_runs(std::slice::from_ref(run), now)
     }
 
@@ -81,7 +81,7 @@ impl Store {
     ///
     /// # Errors
     /// As for [`Store::undo_run`], [`StoreError::RunUndone`] being about the first of them.
-    pub(crate) fn undo_runs(&self, runs: &[RunId], now: Timestamp) -> Result<Undone, StoreError> {
+    pub(crate) fn undo_runs(&self, runs: &[RunId], now: Timestamp) -> Result<UndoReport, StoreError> {
         self.write(None, now, |w| {
             let entries = w.entries_of(runs, now)?;
             if let Some(first) = runs.first().filter(|_| entries.is_empty())
@@ -115,7 +115,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn built_upon(&self, run: &RunId) -> Result<Vec<BuiltUpon>, StoreError> {
+    pub fn built_upon(&self, run: &RunId) -> Result<Vec<LaterChanges>, StoreError> {
         let (mut all, mut reached) = (Builders::new(), vec![run.clone()]);
         let mut next = 0;
         while let Some(run) = reached.get(next).cloned() {
@@ -130,9 +130,9 @@ impl Database {
         }
         // A run that others have built on is not one of those that have built on it.
         all.remove(&Some(run.clone()));
-        let mut found: Vec<BuiltUpon> = all
+        let mut found: Vec<LaterChanges> = all
             .into_iter()
-            .map(|(run, memories)| BuiltUpon { run, memories: memories.into_iter().collect() })
+            .map(|(run, memories)| LaterChanges { run, memories: memories.into_iter().collect() })
             .collect();
         found.sort_by(|a, b| b.run.cmp(&a.run));
         Ok(found)
@@ -176,11 +176,11 @@ fn kept(
     w: &Writer<'_>,
     runs: &[RunId],
     entries: &[HistoryEntry],
-) -> Result<BTreeMap<MemoryId, KeptBecause>, StoreError> {
+) -> Result<BTreeMap<MemoryId, KeepReason>, StoreError> {
     let changed = builders(w, runs, entries)?.into_values().flatten();
-    let mut kept: BTreeMap<MemoryId, KeptBecause> = changed.map(|memory| (memory, KeptBecause::ChangedSince)).collect();
+    let mut kept: BTreeMap<MemoryId, KeepReason> = changed.map(|memory| (memory, KeepReason::ChangedSince)).collect();
     for entry in entries.iter().filter(|entry| is_purged(entry)) {
-        kept.insert(entry.memory.clone(), KeptBecause::Purged);
+        kept.insert(entry.memory.clone(), KeepReason::Purged);
     }
     let held = links_of_moved(w, entries)?;
     let links = entries.iter().filter_map(|entry| Some((&entry.memory, entry.other.as_ref()?)));
@@ -190,7 +190,7 @@ fn kept(
         for (from, to) in &links {
             for (one, other) in [(*from, *to), (*to, *from)] {
                 if kept.contains_key(one) && !kept.contains_key(other) {
-                    kept.insert(other.clone(), KeptBecause::LinkedToChanged);
+                    kept.insert(other.clone(), KeepReason::LinkedToChanged);
                 }
             }
         }
@@ -235,8 +235,8 @@ impl Writer<'_> {
     fn reverse_all(
         &self,
         entries: &[HistoryEntry],
-        kept: BTreeMap<MemoryId, KeptBecause>,
-    ) -> Result<Undone, StoreError> {
+        kept: BTreeMap<MemoryId, KeepReason>,
+    ) -> Result<UndoReport, StoreError> {
         let (mut touched, mut stale) = (BTreeSet::new(), Stale::default());
         for entry in entries.iter().rev().filter(|entry| !kept.contains_key(&entry.memory)) {
             let reason = entry.run.as_ref().map(|run| format!("undo of run {run}"));
@@ -246,9 +246,9 @@ impl Writer<'_> {
             touched.extend(std::iter::once(&entry.memory).chain(&entry.other).cloned());
         }
         self.index_stale(&stale)?;
-        let mut undone = Undone {
+        let mut undone = UndoReport {
             kept: kept.into_iter().map(|(memory, because)| Kept { memory, because }).collect(),
-            ..Undone::default()
+            ..UndoReport::default()
         };
         for memory in touched {
             let place = if self.find(&memory)?.is_some() { &mut undone.restored } else { &mut undone.removed };

@@ -3,7 +3,7 @@
 use crate::changeset::Action;
 use crate::memory::{Memory, Namespace, Status};
 use crate::store::samples::{clean, day, insert, memory, memory_in, quote, shop};
-use crate::store::{Filter, Likeness, Store, StoreError, Within};
+use crate::store::{Filter, Likeness, NamespaceSubtree, Store, StoreError};
 use proptest::prelude::*;
 
 fn found(store: &Store, query: &str) -> Vec<String> {
@@ -296,7 +296,7 @@ fn one_namespace_never_leaks_into_another() {
     for namespace in &spaces {
         insert(&store, &memory_in(namespace, &namespace.to_string(), "The user drinks tea."));
     }
-    let titles = |within: Vec<Within>| {
+    let titles = |within: Vec<NamespaceSubtree>| {
         let filter = Filter { namespaces: within, ..Filter::default() };
         let mut titles: Vec<_> = store
             .search_candidates("tea", &filter, 10)
@@ -310,9 +310,9 @@ fn one_namespace_never_leaks_into_another() {
         titles.sort();
         titles
     };
-    assert_eq!(titles(vec![Within::Exactly(shop())]), ["project/shop"]);
-    assert_eq!(titles(vec![Within::Under(shop())]), ["project/shop", "project/shop/api"]);
-    let both = vec![Within::Exactly(shop()), Within::Exactly(Namespace::global())];
+    assert_eq!(titles(vec![NamespaceSubtree::Exactly(shop())]), ["project/shop"]);
+    assert_eq!(titles(vec![NamespaceSubtree::Under(shop())]), ["project/shop", "project/shop/api"]);
+    let both = vec![NamespaceSubtree::Exactly(shop()), NamespaceSubtree::Exactly(Namespace::global())];
     assert_eq!(titles(both), ["global", "project/shop"]);
     assert_eq!(titles(vec![]).len(), 5);
     let likeness = Likeness { namespace: &shop(), text: "The user drinks tea.", key: None, subject: None };

@@ -30,7 +30,7 @@ use crate::memory::MemoryId;
 use crate::store::index::ranking::Seq;
 use crate::store::memories::filter::{Clauses, Filter};
 use crate::store::row::rows;
-use crate::store::{Database, StoreError, Within, Writer};
+use crate::store::{Database, NamespaceSubtree, StoreError, Writer};
 
 /// Which model vectors are of; those of two models have nothing to do with each other.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -45,7 +45,7 @@ pub struct VectorModel {
 #[derive(Debug, Clone, Copy)]
 pub struct NewVector<'a> {
     /// What it was made from.
-    pub of: &'a Unembedded,
+    pub of: &'a MissingVector,
     /// Its numbers, of any length but 0.
     pub vector: &'a [f32],
 }
@@ -206,7 +206,7 @@ const MAX_ATTEMPTS: u32 = 3;
 
 /// A memory without a vector, with the texts that one is made from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unembedded {
+pub struct MissingVector {
     /// The memory.
     pub id: MemoryId,
     /// Its title.
@@ -244,9 +244,9 @@ impl Database {
     pub fn without_vector(
         &self,
         model: &VectorModel,
-        last: Option<&Unembedded>,
+        last: Option<&MissingVector>,
         limit: usize,
-    ) -> Result<Vec<Unembedded>, StoreError> {
+    ) -> Result<Vec<MissingVector>, StoreError> {
         let model_id = self.model_id(model)?.unwrap_or_default();
         let sql = format!(
             "SELECT m.id, m.title, m.content, m.seq FROM memories m
@@ -255,7 +255,7 @@ impl Database {
         let before = last.map_or(i64::MAX, |one| one.seq);
         self.query_all(&sql, params![model_id, MAX_ATTEMPTS, before, rows(limit)], |row| {
             let id = MemoryId::from_stored(row.get::<_, String>(0)?);
-            Ok(Unembedded { id, title: row.get(1)?, content: row.get(2)?, seq: row.get(3)? })
+            Ok(MissingVector { id, title: row.get(1)?, content: row.get(2)?, seq: row.get(3)? })
         })
     }
 
@@ -473,7 +473,7 @@ impl VectorCache {
         &mut self,
         conn: &Connection,
         (model_id, dimension): (i64, usize),
-        allowed: &[Within],
+        allowed: &[NamespaceSubtree],
     ) -> Result<Vec<Arc<Codes>>, StoreError> {
         let revision = conn
             .prepare_cached("SELECT revision FROM vector_revision WHERE id = 1")?
@@ -496,7 +496,7 @@ impl VectorCache {
 }
 
 /// Returns the namespaces that have vectors and are allowed, in order.
-fn namespaces(conn: &Connection, model_id: i64, allowed: &[Within]) -> Result<Vec<String>, StoreError> {
+fn namespaces(conn: &Connection, model_id: i64, allowed: &[NamespaceSubtree]) -> Result<Vec<String>, StoreError> {
     let everywhere = [(String::new(), None)];
     let ranges: Vec<(String, Option<String>)> = allowed.iter().flat_map(ranges).collect();
     let mut found = std::collections::BTreeSet::new();
@@ -519,10 +519,10 @@ fn namespaces(conn: &Connection, model_id: i64, allowed: &[Within]) -> Result<Ve
 }
 
 /// Returns where the allowed namespaces begin and end in their order.
-fn ranges(within: &Within) -> Vec<(String, Option<String>)> {
+fn ranges(within: &NamespaceSubtree) -> Vec<(String, Option<String>)> {
     match within {
-        Within::Exactly(namespace) => vec![(namespace.to_string(), Some(format!("{namespace}\0")))],
-        Within::Under(namespace) => vec![
+        NamespaceSubtree::Exactly(namespace) => vec![(namespace.to_string(), Some(format!("{namespace}\0")))],
+        NamespaceSubtree::Under(namespace) => vec![
             (namespace.to_string(), Some(format!("{namespace}\0"))),
             // '0' is the character after '/'.
             (format!("{namespace}/"), Some(format!("{namespace}0"))),

@@ -2,7 +2,7 @@ use super::*;
 use crate::changeset::Action;
 use crate::memory::{Memory, Namespace, Status};
 use crate::store::samples::{clean, day, insert, memory_in, shop, write};
-use crate::store::{Filter, Store, Within};
+use crate::store::{Filter, NamespaceSubtree, Store};
 
 fn model() -> VectorModel {
     VectorModel { name: "m".into(), dimension: 3 }
@@ -65,12 +65,22 @@ fn a_filter_is_kept_even_where_the_nearest_do_not_pass_it() {
     }
     let within = |namespaces| Filter { namespaces, ..Filter::default() };
     let near = [1.0, 0.0, 0.0];
-    assert_eq!(titles(&store, near, &within(vec![Within::Exactly(far.clone())]), 5), ["far"]);
+    assert_eq!(titles(&store, near, &within(vec![NamespaceSubtree::Exactly(far.clone())]), 5), ["far"]);
     assert_eq!(
-        titles(&store, near, &within(vec![Within::Exactly(below.clone()), Within::Exactly(far.clone())]), 5),
+        titles(
+            &store,
+            near,
+            &within(vec![NamespaceSubtree::Exactly(below.clone()), NamespaceSubtree::Exactly(far.clone())]),
+            5
+        ),
         ["below", "far"]
     );
-    let under = titles(&store, [0.0, 1.0, 0.0], &within(vec![Within::Under(shop()), Within::Exactly(below)]), 2);
+    let under = titles(
+        &store,
+        [0.0, 1.0, 0.0],
+        &within(vec![NamespaceSubtree::Under(shop()), NamespaceSubtree::Exactly(below)]),
+        2,
+    );
     assert_eq!(under, ["below", "near 0"]);
     // Not by namespace: all of those that are nearer have to be passed over.
     let tagged = Filter { subject: Some("none".into()), ..Filter::default() };

@@ -4,7 +4,7 @@ use super::words::{flush, merge, tidy};
 use crate::changeset::Action;
 use crate::memory::{Memory, Namespace, Status};
 use crate::store::samples::{clean, day, insert, memory_in, write};
-use crate::store::{Filter, Store, Within};
+use crate::store::{Filter, NamespaceSubtree, Store};
 
 const WORDS: &[&str] =
     &["tea", "coffee", "deploy", "server", "monday", "garden", "parser", "linter", "berlin", "porto", "部署", "C++"];
@@ -27,7 +27,7 @@ fn filters() -> Vec<Filter> {
     vec![
         Filter::default(),
         Filter::exactly(std::slice::from_ref(&shop)),
-        Filter { namespaces: vec![Within::Under(shop)], ..Filter::default() },
+        Filter { namespaces: vec![NamespaceSubtree::Under(shop)], ..Filter::default() },
         Filter { statuses: vec![Status::Forgotten], ..Filter::default() },
     ]
 }

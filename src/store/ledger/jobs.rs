@@ -56,7 +56,7 @@ pub struct JobRequest {
 
 /// What became of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Enqueued {
+pub enum EnqueueOutcome {
     /// It waits now, or is due again.
     Waiting,
     /// The log was extracted and has not changed since.
@@ -92,7 +92,7 @@ pub struct Job {
 
 /// A job that the caller holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HeldJob {
+pub struct ClaimedJob {
     /// The job.
     pub job: Job,
     /// What shows that the caller holds it.
@@ -141,7 +141,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn enqueue(&self, request: &JobRequest, now: Timestamp) -> Result<Enqueued, StoreError> {
+    pub fn enqueue(&self, request: &JobRequest, now: Timestamp) -> Result<EnqueueOutcome, StoreError> {
         let found: Option<i64> = self.query_one(
             ENQUEUE,
             params![
@@ -156,7 +156,7 @@ impl Store {
             ],
             |row| row.get(0),
         )?;
-        Ok(if found.is_some() { Enqueued::Waiting } else { Enqueued::UpToDate })
+        Ok(if found.is_some() { EnqueueOutcome::Waiting } else { EnqueueOutcome::UpToDate })
     }
 
     /// Takes the next job that is due; `None` if none is. Jobs of processes that have ended are due at once where the
@@ -164,7 +164,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn claim_job(&self, now: Timestamp) -> Result<Option<HeldJob>, StoreError> {
+    pub fn claim_job(&self, now: Timestamp) -> Result<Option<ClaimedJob>, StoreError> {
         let now = whole_milliseconds(now);
         // A worker killed a second ago would otherwise keep its job until the lease runs out.
         self.release_jobs_of_the_dead(now)?;
@@ -182,14 +182,14 @@ impl Store {
             ],
             job_from_row,
         )?;
-        Ok(job.map(|job| HeldJob { job, token }))
+        Ok(job.map(|job| ClaimedJob { job, token }))
     }
 
     /// Says that the job is still worked on, and returns whether the caller still holds it.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub(crate) fn job_heartbeat(&self, held: &HeldJob, now: Timestamp) -> Result<bool, StoreError> {
+    pub(crate) fn job_heartbeat(&self, held: &ClaimedJob, now: Timestamp) -> Result<bool, StoreError> {
         Ok(self.execute(
             "UPDATE jobs SET lease_until = ?3 WHERE id = ?1 AND owner = ?2 AND status = 'running'",
             params![held.job.id, held.token, (now + LEASE).as_millisecond()],
@@ -200,7 +200,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn finish_job(&self, held: &HeldJob, end: JobEnd<'_>, now: Timestamp) -> Result<bool, StoreError> {
+    pub fn finish_job(&self, held: &ClaimedJob, end: JobEnd<'_>, now: Timestamp) -> Result<bool, StoreError> {
         let mine = "WHERE id = ?1 AND owner = ?2 AND status = 'running'";
         let freed = "owner = NULL, pid = NULL, lease_until = NULL, updated_at = ?3";
         let now_ms = whole_milliseconds(now).as_millisecond();
@@ -353,7 +353,7 @@ const FORGOTTEN: SignedDuration = SignedDuration::from_hours(24);
 
 /// Who has a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Leased {
+pub enum LeaseOutcome {
     /// The caller, until it stops saying so.
     Mine,
     /// Another process.
@@ -369,7 +369,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn lease(&self, name: &str, owner: &str, now: Timestamp) -> Result<Leased, StoreError> {
+    pub fn lease(&self, name: &str, owner: &str, now: Timestamp) -> Result<LeaseOutcome, StoreError> {
         // Read before the statement that takes the lease, since SQL cannot look at processes.
         let dead = self.dead_holder(name)?;
         // Left by processes that ended without giving them back, under names that nobody takes again.
@@ -389,10 +389,10 @@ impl Store {
             ],
         )?;
         if taken > 0 {
-            return Ok(Leased::Mine);
+            return Ok(LeaseOutcome::Mine);
         }
         let pid = self.query_one("SELECT pid FROM leases WHERE name = ?1", [name], |row| row.get(0))?;
-        Ok(Leased::Other { pid: pid.unwrap_or_default() })
+        Ok(LeaseOutcome::Other { pid: pid.unwrap_or_default() })
     }
 
     /// Returns who has the lease, if the system shows that its process has ended.
@@ -447,12 +447,12 @@ mod lease_tests {
         let store = Store::in_memory().unwrap();
         let later = |seconds| day(1) + SignedDuration::from_secs(seconds);
         let me = std::process::id();
-        assert_eq!(store.lease("worker", "a", later(0)).unwrap(), Leased::Mine);
-        assert_eq!(store.lease("worker", "b", later(1)).unwrap(), Leased::Other { pid: me });
-        assert_eq!(store.lease("watch", "b", later(1)).unwrap(), Leased::Mine);
-        assert_eq!(store.lease("worker", "a", later(50)).unwrap(), Leased::Mine, "kept");
-        assert_eq!(store.lease("worker", "b", later(70)).unwrap(), Leased::Other { pid: me });
-        assert_eq!(store.lease("worker", "b", later(111)).unwrap(), Leased::Mine, "it ran out");
+        assert_eq!(store.lease("worker", "a", later(0)).unwrap(), LeaseOutcome::Mine);
+        assert_eq!(store.lease("worker", "b", later(1)).unwrap(), LeaseOutcome::Other { pid: me });
+        assert_eq!(store.lease("watch", "b", later(1)).unwrap(), LeaseOutcome::Mine);
+        assert_eq!(store.lease("worker", "a", later(50)).unwrap(), LeaseOutcome::Mine, "kept");
+        assert_eq!(store.lease("worker", "b", later(70)).unwrap(), LeaseOutcome::Other { pid: me });
+        assert_eq!(store.lease("worker", "b", later(111)).unwrap(), LeaseOutcome::Mine, "it ran out");
         store.end_lease("worker", "a").unwrap();
         assert_eq!(store.lease_holder("worker", later(112)).unwrap(), Some(me), "not the owner's to end");
         store.end_lease("worker", "b").unwrap();
@@ -463,10 +463,10 @@ mod lease_tests {
     #[test]
     fn the_lease_of_a_process_that_has_ended_is_free() {
         let store = Store::in_memory().unwrap();
-        assert_eq!(store.lease("worker", "a", day(1)).unwrap(), Leased::Mine);
+        assert_eq!(store.lease("worker", "a", day(1)).unwrap(), LeaseOutcome::Mine);
         // No process has the largest number.
         store.conn.execute("UPDATE leases SET pid = 4194999", ()).unwrap();
-        assert_eq!(store.lease("worker", "b", day(1)).unwrap(), Leased::Mine);
+        assert_eq!(store.lease("worker", "b", day(1)).unwrap(), LeaseOutcome::Mine);
     }
 }
 

@@ -28,15 +28,15 @@ fn only(store: &Store) -> Job {
 #[test]
 fn a_job_is_claimed_by_one_and_done_once() {
     let store = Store::in_memory().unwrap();
-    assert_eq!(store.enqueue(&request("a", 5), day(1)).unwrap(), Enqueued::Waiting);
+    assert_eq!(store.enqueue(&request("a", 5), day(1)).unwrap(), EnqueueOutcome::Waiting);
     let held = store.claim_job(after(0)).unwrap().unwrap();
     assert_eq!((held.job.status, held.job.attempts), (JobStatus::Running, 1));
     assert_eq!(store.claim_job(after(1)).unwrap(), None, "it is held");
     assert!(store.finish_job(&held, JobEnd::Done, after(1)).unwrap());
     assert_eq!(only(&store).status, JobStatus::Done);
-    assert_eq!(store.enqueue(&request("a", 5), after(2)).unwrap(), Enqueued::UpToDate);
+    assert_eq!(store.enqueue(&request("a", 5), after(2)).unwrap(), EnqueueOutcome::UpToDate);
     assert_eq!(store.extracted_until("a").unwrap(), Some(5));
-    assert_eq!(store.enqueue(&request("a", 6), after(2)).unwrap(), Enqueued::Waiting, "it grew");
+    assert_eq!(store.enqueue(&request("a", 6), after(2)).unwrap(), EnqueueOutcome::Waiting, "it grew");
     assert!(store.claim_job(after(2)).unwrap().is_some());
 }
 
@@ -48,8 +48,8 @@ fn a_job_that_is_given_up_waits_for_its_log_to_grow() {
     assert!(store.cancel_job(id, after(0)).unwrap());
     assert!(!store.cancel_job(id, after(0)).unwrap(), "it does not wait any more");
     assert_eq!((only(&store).status, store.claim_job(after(1)).unwrap()), (JobStatus::Done, None));
-    assert_eq!(store.enqueue(&request("a", 5), after(2)).unwrap(), Enqueued::UpToDate);
-    assert_eq!(store.enqueue(&request("a", 6), after(2)).unwrap(), Enqueued::Waiting);
+    assert_eq!(store.enqueue(&request("a", 5), after(2)).unwrap(), EnqueueOutcome::UpToDate);
+    assert_eq!(store.enqueue(&request("a", 6), after(2)).unwrap(), EnqueueOutcome::Waiting);
     let held = store.claim_job(after(2)).unwrap().unwrap();
     assert!(!store.cancel_job(id, after(2)).unwrap(), "who works on it ends it");
     assert!(store.finish_job(&held, JobEnd::Done, after(3)).unwrap());
@@ -101,8 +101,8 @@ fn attempts_pause_longer_each_time_and_then_end() {
     store.finish_job(&held, JobEnd::Failed("no server"), now).unwrap();
     let job = only(&store);
     assert_eq!((job.status, job.attempts, job.error.as_deref()), (JobStatus::Failed, 4, Some("no server")));
-    assert_eq!(store.enqueue(&request("a", 5), now).unwrap(), Enqueued::UpToDate, "nothing new to try");
-    assert_eq!(store.enqueue(&request("a", 6), now).unwrap(), Enqueued::Waiting, "it grew");
+    assert_eq!(store.enqueue(&request("a", 5), now).unwrap(), EnqueueOutcome::UpToDate, "nothing new to try");
+    assert_eq!(store.enqueue(&request("a", 6), now).unwrap(), EnqueueOutcome::Waiting, "it grew");
     assert_eq!(only(&store).attempts, 0);
 }
 

@@ -16,12 +16,12 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use batches::BatchRequest;
 pub use batches::{Batch, BatchReply, Stage};
-pub use jobs::{EXTRACT, Enqueued, HeldJob, Job, JobEnd, JobRequest, JobStatus, Leased};
+pub use jobs::{ClaimedJob, EXTRACT, EnqueueOutcome, Job, JobEnd, JobRequest, JobStatus, LeaseOutcome};
 pub(crate) use requests::{RequestClaim, RequestId, RequestPart, StoredRequest, UnfinishedWindow};
 pub(super) use requests::{close_requests_showing, forget_requests_about};
 pub use runs::{Run, RunStatus};
 pub(crate) use sessions::FailedCommand;
-pub use sessions::{Fired, Step};
+pub use sessions::{HookFiring, Step};
 pub(crate) use status::days_before;
 pub use status::{Health, Spent};
 pub use transcripts::{FileOutcome, KnownLine};

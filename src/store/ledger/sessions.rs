@@ -20,7 +20,7 @@ const MAX_STEPS: usize = 20;
 
 /// A hook that fired.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Fired {
+pub struct HookFiring {
     /// The agent, e.g. `claude-code`.
     pub agent: String,
     /// The event, e.g. `session-start`.
@@ -183,12 +183,12 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn hooks_fired(&self) -> Result<Vec<Fired>, StoreError> {
+    pub fn hooks_fired(&self) -> Result<Vec<HookFiring>, StoreError> {
         if !self.has_table("hook_fires")? {
             return Ok(Vec::new());
         }
         self.query_all("SELECT agent, event, at FROM hook_fires ORDER BY agent, event", (), |row| {
-            Ok(Fired { agent: row.get(0)?, event: row.get(1)?, at: time(row, 2)? })
+            Ok(HookFiring { agent: row.get(0)?, event: row.get(1)?, at: time(row, 2)? })
         })
     }
 

@@ -12,7 +12,7 @@ use crate::memory::{MemoryType, Namespace, Scope, Status};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Filter {
     /// Where they belong; empty for everywhere.
-    pub namespaces: Vec<Within>,
+    pub namespaces: Vec<NamespaceSubtree>,
     /// Their types; empty for any.
     pub types: Vec<MemoryType>,
     /// Their categories; empty for any.
@@ -76,13 +76,13 @@ impl Filter {
     /// Returns the filter for the active memories of exactly these namespaces.
     #[must_use]
     pub fn exactly(namespaces: &[Namespace]) -> Self {
-        Self { namespaces: namespaces.iter().cloned().map(Within::Exactly).collect(), ..Self::default() }
+        Self { namespaces: namespaces.iter().cloned().map(NamespaceSubtree::Exactly).collect(), ..Self::default() }
     }
 }
 
 /// A part of the tree of namespaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Within {
+pub enum NamespaceSubtree {
     /// This namespace alone.
     Exactly(Namespace),
     /// This namespace and all below it.
@@ -174,17 +174,17 @@ impl Clauses {
         self.push(format!("({condition})"), vec![text; columns.len()]);
     }
 
-    fn within(&mut self, namespaces: &[Within]) {
+    fn within(&mut self, namespaces: &[NamespaceSubtree]) {
         let mut condition = String::new();
         let mut values = Vec::new();
         for within in namespaces {
             let joint = if condition.is_empty() { "(" } else { " OR " };
             match within {
-                Within::Exactly(namespace) => {
+                NamespaceSubtree::Exactly(namespace) => {
                     write!(condition, "{joint}m.namespace = ?").expect("writing to a String cannot fail");
                     values.push(Value::from(namespace.to_string()));
                 }
-                Within::Under(namespace) => {
+                NamespaceSubtree::Under(namespace) => {
                     // '0' is the character after '/', so the range holds exactly what begins with "path/".
                     write!(condition, "{joint}m.namespace = ? OR (m.namespace >= ? AND m.namespace < ?)")
                         .expect("writing to a String cannot fail");

@@ -1,6 +1,6 @@
 //! What the machine talks about: a few matters, each with values that exclude each other or not, in several wordings.
 
-use afterthought::consolidate::Incoming;
+use afterthought::consolidate::IncomingClaim;
 use afterthought::memory::{Audience, Candidate, Claim, Evidence, ExtractionMethod, MemoryType, Namespace};
 use jiff::Timestamp;
 use proptest::prelude::*;
@@ -220,7 +220,7 @@ impl Fact {
         claim
     }
 
-    pub fn incoming(&self, namespace: Namespace) -> Incoming {
+    pub fn incoming(&self, namespace: Namespace) -> IncomingClaim {
         let candidate = Candidate {
             claim: self.claim(),
             audience: Audience::Project,
@@ -228,7 +228,7 @@ impl Fact {
             replaces: None,
             is_pasted: false,
         };
-        Incoming { source: self.evidence().transcript, candidate, namespace, method: ExtractionMethod::Auto }
+        IncomingClaim { source: self.evidence().transcript, candidate, namespace, method: ExtractionMethod::Auto }
     }
 }
 

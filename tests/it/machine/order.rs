@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use afterthought::consolidate::Incoming;
+use afterthought::consolidate::IncomingClaim;
 use afterthought::consolidate::compare::key::canonical;
 use afterthought::memory::{Memory, Status};
 use proptest::prelude::*;
@@ -90,7 +90,7 @@ impl Stream {
     fn play(&self) -> Machine {
         let mut machine = Machine::new();
         for batch in self.facts().chunks(self.size) {
-            let incoming: Vec<Incoming> = batch.iter().map(|fact| fact.incoming(place(0))).collect();
+            let incoming: Vec<IncomingClaim> = batch.iter().map(|fact| fact.incoming(place(0))).collect();
             machine.take(incoming, self.who);
         }
         machine

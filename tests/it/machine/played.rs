@@ -1,14 +1,14 @@
 //! A store with the clock beside it, to which steps happen; and what a reference remembers of them.
 
 use afterthought::changeset::Action;
-use afterthought::consolidate::pass::{Allowance, TakenBack, Terms, pass_over};
-use afterthought::consolidate::{Decision, Incoming, Plan, apply, consolidate, merge_projects, settle_by_rules};
+use afterthought::consolidate::pass::{Allowance, Terms, UndonePolicy, pass_over};
+use afterthought::consolidate::{Decision, IncomingClaim, Plan, apply, consolidate, merge_projects, settle_by_rules};
 use afterthought::exchange::{Gathered, Imported, exported, import_as_is, parse_line};
 use afterthought::guard::Guard;
 use afterthought::memory::{
     Audience, Candidate, Evidence, ExtractionMethod, Memory, MemoryId, Namespace, RelationType, Status,
 };
-use afterthought::store::{Filter, Order, RunId, RunStatus, Store, StoreError, Undone, Writer};
+use afterthought::store::{Filter, Order, RunId, RunStatus, Store, StoreError, UndoReport, Writer};
 use futures::executor::block_on;
 use jiff::Timestamp;
 use rusqlite::Connection;
@@ -43,7 +43,7 @@ pub struct Machine {
     day: i64,
     /// What must be there, unless its run is undone.
     pub taken: Vec<Taken>,
-    batches: Vec<Vec<Incoming>>,
+    batches: Vec<Vec<IncomingClaim>>,
     pub runs: Vec<RunId>,
     export: Vec<String>,
     pub purged: BTreeSet<MemoryId>,
@@ -138,7 +138,7 @@ impl Machine {
     pub fn run(&mut self, run: &Run) -> Option<RunId> {
         match run {
             Run::Take { facts, who } => {
-                let incoming: Vec<Incoming> = facts.iter().map(|fact| self.incoming(fact)).collect();
+                let incoming: Vec<IncomingClaim> = facts.iter().map(|fact| self.incoming(fact)).collect();
                 self.batches.push(incoming.clone());
                 Some(self.take(incoming, *who))
             }
@@ -181,7 +181,7 @@ impl Machine {
                 run: Some(run),
                 now: self.now(),
                 allowance: &Allowance::of(count),
-                taken_back: TakenBack::Stays,
+                taken_back: UndonePolicy::Stays,
             };
             block_on(pass_over(&terms, &namespace, &|_| {})).unwrap();
         }
@@ -196,7 +196,7 @@ impl Machine {
         assert!(changed.is_empty(), "tidied a second time: {changed:#?}\n{}", self.story());
     }
 
-    fn incoming(&self, fact: &Fact) -> Incoming {
+    fn incoming(&self, fact: &Fact) -> IncomingClaim {
         let mut incoming = fact.incoming(self.store.merged_into(&place(fact.place)).unwrap());
         incoming.candidate.replaces = fact.replaces.and_then(|which| self.pick(which, |_| true));
         incoming
@@ -220,7 +220,7 @@ impl Machine {
     }
 
     /// Plans and applies as a run does, where what was merged away goes to what it was merged into.
-    pub fn take(&mut self, mut incoming: Vec<Incoming>, who: Who) -> RunId {
+    pub fn take(&mut self, mut incoming: Vec<IncomingClaim>, who: Who) -> RunId {
         for one in &mut incoming {
             one.namespace = self.store.merged_into(&one.namespace).unwrap();
         }
@@ -233,7 +233,7 @@ impl Machine {
         run
     }
 
-    fn plan(&self, incoming: Vec<Incoming>, who: Who) -> (Plan, usize) {
+    fn plan(&self, incoming: Vec<IncomingClaim>, who: Who) -> (Plan, usize) {
         let model = Model::new(who);
         let planned = consolidate(&self.store, &self.guard, model.as_ref(), incoming, self.now());
         let (plan, _) = block_on(planned).unwrap();
@@ -241,7 +241,7 @@ impl Machine {
     }
 
     /// The same batch at once again: no change, and no question.
-    fn nothing_again(&self, incoming: Vec<Incoming>, who: Who) {
+    fn nothing_again(&self, incoming: Vec<IncomingClaim>, who: Who) {
         let (plan, calls) = self.plan(incoming, who);
         let changes: Vec<_> = plan.changes.iter().filter(|change| change.decision != Decision::Skip).collect();
         assert!(changes.is_empty(), "taken in a second time: {changes:#?}\n{}", self.story());
@@ -288,7 +288,7 @@ impl Machine {
     }
 
     /// Undoes a run; what is kept is as it was.
-    pub fn undo_run(&mut self, run: &RunId) -> Option<Undone> {
+    pub fn undo_run(&mut self, run: &RunId) -> Option<UndoReport> {
         let before = rows::State::of(&self.store, &self.raw);
         match self.store.undo_run(run, self.now()) {
             Err(StoreError::RunUndone { .. }) => None,
@@ -316,7 +316,7 @@ impl Machine {
         incoming.candidate.replaces = None;
         incoming.candidate.claim.valid_from = Some(self.now());
         incoming.candidate.claim.confidence = 1.0;
-        let incoming = Incoming { source: "remember".into(), method: ExtractionMethod::Manual, ..incoming };
+        let incoming = IncomingClaim { source: "remember".into(), method: ExtractionMethod::Manual, ..incoming };
         settle_by_rules(&self.store, &[incoming], None, self.now()).unwrap();
     }
 
@@ -354,7 +354,7 @@ impl Machine {
             return;
         }
         let alive = memories.into_iter().filter(|imported| imported.memory.status == Status::Active);
-        let incoming = alive.map(|Imported { memory, evidence, .. }| Incoming {
+        let incoming = alive.map(|Imported { memory, evidence, .. }| IncomingClaim {
             candidate: Candidate {
                 claim: memory.claim,
                 audience: Audience::Project,

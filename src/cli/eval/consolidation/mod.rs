@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use afterthought::consolidate::plan::{Surrounded, settle};
-use afterthought::consolidate::{Change, Conflict, Decision, Incoming};
+use afterthought::consolidate::plan::{CandidateContext, settle};
+use afterthought::consolidate::{Change, Conflict, Decision, IncomingClaim};
 use afterthought::guard::Guard;
 use afterthought::llm::{Budgeted, Complete, LlmError, Reply, Request, Source};
 use afterthought::memory::{Claim, Memory, MemoryId, Namespace, Status};
@@ -55,7 +55,7 @@ impl<C: Complete> Decider<'_, C> {
     }
 
     /// Returns a change for each of `cases`, and the number of failed requests.
-    async fn decide(&self, cases: &[Surrounded], guard: &Guard, now: Timestamp) -> (Vec<Change>, u64) {
+    async fn decide(&self, cases: &[CandidateContext], guard: &Guard, now: Timestamp) -> (Vec<Change>, u64) {
         let plan = match self {
             Self::Model(model) => settle(cases, guard, Some(*model), now).await.0,
             Self::Rules => settle::<C>(cases, guard, None, now).await.0,
@@ -69,7 +69,7 @@ impl<C: Complete> Decider<'_, C> {
 }
 
 /// Returns a change with nothing but a decision.
-fn change(case: &Surrounded, decision: Decision, reason: &str) -> Change {
+fn change(case: &CandidateContext, decision: Decision, reason: &str) -> Change {
     let makes = match decision {
         Decision::Add | Decision::Refine | Decision::Contradict => true,
         Decision::Skip | Decision::Support | Decision::Merge => false,
@@ -94,7 +94,7 @@ fn change(case: &Surrounded, decision: Decision, reason: &str) -> Change {
 }
 
 /// Returns the change of the control that decides by the similarity of words.
-fn decide_by_words(case: &Surrounded) -> Change {
+fn decide_by_words(case: &CandidateContext) -> Change {
     fn compared(claim: &Claim, is_active: bool) -> ComparedMemory<'_> {
         ComparedMemory { content: &claim.content, attribute: (claim.key.as_deref(), claim.value.as_deref()), is_active }
     }
@@ -226,9 +226,9 @@ const PAIR_ARRIVAL: u32 = 1;
 /// A pair before its decision.
 struct ReadyPair<'a> {
     placed: &'a Placed<Pair>,
-    known: Incoming,
+    known: IncomingClaim,
     memory: Memory,
-    incoming: Incoming,
+    incoming: IncomingClaim,
     spots: [Spot; 2],
 }
 
@@ -259,7 +259,7 @@ fn label_of(pair: &Placed<Pair>) -> String {
     format!("{}-{}", pair.split, pair.case.id)
 }
 
-fn prepare_pair<'a>(placed: &'a Placed<Pair>, run: &mut Run<'_>) -> anyhow::Result<(ReadyPair<'a>, Surrounded)> {
+fn prepare_pair<'a>(placed: &'a Placed<Pair>, run: &mut Run<'_>) -> anyhow::Result<(ReadyPair<'a>, CandidateContext)> {
     let (pair, label) = (&placed.case, label_of(placed));
     let mut conversations = Conversations::default();
     let (known, old) = conversations.incoming(&label, "known", &pair.known)?;
@@ -280,7 +280,7 @@ fn namespaces_of(pair: &Pair) -> anyhow::Result<Vec<Namespace>> {
 /// Makes the store again, since keeping those of all pairs would take too much memory, and applies the change.
 fn finish_pair(
     one: &ReadyPair<'_>,
-    case: &Surrounded,
+    case: &CandidateContext,
     change: Change,
     run: &mut Run<'_>,
 ) -> anyhow::Result<PairOutcome> {
@@ -319,7 +319,7 @@ struct RunningStream<'a> {
     placed: &'a Placed<Stream>,
     home: CaseHome,
     /// Every event with its memory and message, in the order of arrival.
-    events: Vec<(&'a str, u32, Incoming, Spot)>,
+    events: Vec<(&'a str, u32, IncomingClaim, Spot)>,
     failed_acts: Vec<String>,
     added: u64,
 }
@@ -397,7 +397,7 @@ async fn arrive<C: Complete>(
 }
 
 /// A stream with the events that arrive in it.
-type Arriving<'r, 'a> = (&'r mut RunningStream<'a>, Vec<(String, Incoming)>);
+type Arriving<'r, 'a> = (&'r mut RunningStream<'a>, Vec<(String, IncomingClaim)>);
 
 async fn decide_batch<C: Complete>(
     batch: Vec<Arriving<'_, '_>>,
@@ -416,10 +416,10 @@ async fn decide_batch<C: Complete>(
         }
         return Ok(());
     }
-    let mut cases: Vec<Surrounded> = Vec::new();
+    let mut cases: Vec<CandidateContext> = Vec::new();
     let mut waiting = Vec::new();
     for (one, arriving) in batch {
-        let (ids, incoming): (Vec<String>, Vec<Incoming>) = arriving.into_iter().unzip();
+        let (ids, incoming): (Vec<String>, Vec<IncomingClaim>) = arriving.into_iter().unzip();
         cases.extend(one.home.look(incoming)?);
         waiting.push((one, ids));
     }
@@ -438,7 +438,7 @@ impl<'a> RunningStream<'a> {
         let (stream, label) = (&placed.case, format!("{}-{}", placed.split, placed.case.id));
         let mut conversations = Conversations::default();
         let mut namespaces: Vec<Namespace> = Vec::new();
-        let mut events: Vec<(&str, u32, Incoming, Spot)> = Vec::new();
+        let mut events: Vec<(&str, u32, IncomingClaim, Spot)> = Vec::new();
         for event in &stream.events {
             match event {
                 Event::Act(_) => {}
@@ -461,7 +461,7 @@ impl<'a> RunningStream<'a> {
     }
 
     /// Returns what arrives in the order of the pipeline: by time, memories without one last.
-    fn arriving(&self, arrival: u32) -> Vec<(String, Incoming)> {
+    fn arriving(&self, arrival: u32) -> Vec<(String, IncomingClaim)> {
         let mut arriving: Vec<_> = self.events.iter().filter(|(_, at, ..)| *at == arrival).collect();
         arriving.sort_by_key(|(_, _, incoming, _)| {
             let said = incoming.candidate.evidence.first().and_then(|piece| piece.said_at).map(|said| said.at);

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use afterthought::consolidate::compare::key::canonical;
-use afterthought::consolidate::plan::Surrounded;
+use afterthought::consolidate::plan::CandidateContext;
 use afterthought::consolidate::plan::apply::{Applied, apply, look_around};
-use afterthought::consolidate::{Change, Incoming, Plan};
+use afterthought::consolidate::{Change, IncomingClaim, Plan};
 use afterthought::guard::Guard;
 use afterthought::memory::{Audience, Candidate, Claim, Evidence, ExtractionMethod, Memory, MemoryId, Namespace};
 use afterthought::store::{Filter, Order, Store, StoreError};
@@ -53,7 +53,12 @@ pub(super) struct Conversations {
 
 impl Conversations {
     /// Returns a memory as an extractor would propose it, and the message that it rests on.
-    pub(super) fn incoming(&mut self, case: &str, id: &str, said: &CaseMemory) -> anyhow::Result<(Incoming, Spot)> {
+    pub(super) fn incoming(
+        &mut self,
+        case: &str,
+        id: &str,
+        said: &CaseMemory,
+    ) -> anyhow::Result<(IncomingClaim, Spot)> {
         let quote = said.quote.clone().unwrap_or_else(|| said.content.clone());
         let transcript = format!("eval:{case}/{}", said.source.as_deref().unwrap_or(id));
         let quotes = self.quotes.entry(transcript.clone()).or_default();
@@ -80,7 +85,7 @@ impl Conversations {
             replaces: None,
             is_pasted: false,
         };
-        let incoming = Incoming {
+        let incoming = IncomingClaim {
             candidate,
             namespace: namespace(said)?,
             source: spot.transcript.clone(),
@@ -142,7 +147,7 @@ impl CaseHome {
     }
 
     /// Returns a memory of `claim` as it would have been stored.
-    pub(super) fn memory(&self, claim: Claim, incoming: &Incoming) -> Memory {
+    pub(super) fn memory(&self, claim: Claim, incoming: &IncomingClaim) -> Memory {
         let claim = Claim { key: claim.key.as_deref().map(canonical), ..claim };
         Memory::new(claim, self.inward(&incoming.namespace), &incoming.source, incoming.method, NOW)
     }
@@ -155,9 +160,9 @@ impl CaseHome {
     }
 
     /// Reads the memories that `incoming` are compared with, under names that no other case has.
-    pub(super) fn look(&mut self, incoming: Vec<Incoming>) -> anyhow::Result<Vec<Surrounded>> {
+    pub(super) fn look(&mut self, incoming: Vec<IncomingClaim>) -> anyhow::Result<Vec<CandidateContext>> {
         // All stores use the same inner namespaces, so that copies of one template serve every case.
-        let inside = incoming.into_iter().map(|one| Incoming { namespace: self.inward(&one.namespace), ..one });
+        let inside = incoming.into_iter().map(|one| IncomingClaim { namespace: self.inward(&one.namespace), ..one });
         let mut looked = look_around(&self.store, inside.collect())?;
         self.revisions = looked.revisions;
         for case in &mut looked.cases {

@@ -13,7 +13,7 @@ const SEMANTIC: MemoryType = MemoryType::Semantic;
 const ROWS: &[Row] = &[
     (
         "When you give me recipes: grams, not cups.",
-        Some((PROCEDURAL, "The user said: \"When you give me recipes: grams, not cups.\"")),
+        Some((PROCEDURAL, "The user said: \"ValidTime you give me recipes: grams, not cups.\"")),
     ),
     (
         "My sister Ada is getting married in Leeds on 9 August.",
