@@ -1,10 +1,9 @@
 //! Hook input of agents, the events that handle it, and the settings files of agents.
 #![no_main]
 
-use afterthought::config::MemorySettings;
-use afterthought::guard::Guard;
+use afterthought::config::{Config, Folders, Partial};
 use afterthought::serve::hook::{
-    Agent, Answer, Call, Event, Input, MAX_CONTEXT, commands_in, handle, install, read_input, uninstall,
+    Agent, Event, HookCall, HookOutput, Input, MAX_CONTEXT, commands_in, handle, install, read_input, uninstall,
 };
 use afterthought_fuzz::{ELSEWHERE, assert_whole, folder, now, small_store};
 use libfuzzer_sys::fuzz_target;
@@ -31,7 +30,7 @@ fuzz_target!(|bytes: &[u8]| {
 /// Our hooks come once and go without a trace.
 fn installed(settings: &Value) {
     let clean = uninstall(settings);
-    for agent in Agent::ALL {
+    for &agent in Agent::ALL {
         let Ok(with) = install(settings, agent, "afterthought", true) else { continue };
         let ours = commands_in(&with);
         assert!(ours.len() >= agent.events().len() - 1, "{ours:?}");
@@ -55,25 +54,23 @@ fn happened(input: Input, choice: usize, bytes: &[u8]) {
         return;
     }
     let folder = folder();
-    let call = Call {
+    let database = small_store(folder.path());
+    let folders = Folders { user_file: folder.path().join("none.toml"), default_db: database.clone() };
+    let call = HookCall {
         agent: Agent::ALL[choice % Agent::ALL.len()],
         event: Event::ALL[choice / 2 % Event::ALL.len()],
         input,
-        database: small_store(folder.path()),
-        namespace: None,
-        categories: vec!["fact".into()],
-        memory: MemorySettings::default(),
-        guard: Guard::default(),
+        config: Config::load(&folders, folder.path(), None, &|_: &str| None, Partial::default()).unwrap(),
         vectors: None,
         subagents: choice % 3 == 0,
     };
     let event = call.event;
-    let done = handle(&call, now(), &mut |answer: Answer| {
+    let done = handle(&call, now(), &mut |answer: HookOutput| {
         let said = answer.json(event).to_string();
-        let (Answer::Context(text) | Answer::Block(text)) = &answer;
+        let (HookOutput::Context(text) | HookOutput::Block(text)) = &answer;
         assert!(text.encode_utf16().count() <= MAX_CONTEXT, "{} bytes", text.len());
         assert!(!said.contains("zanzibar") || bytes.windows(8).any(|part| part == b"zanzibar"), "{ELSEWHERE}");
     });
     std::hint::black_box(done.is_ok());
-    assert_whole(&call.database);
+    assert_whole(&database);
 }
