@@ -1,6 +1,6 @@
 //! Candidates of one window, each with its evidence; repeats are merged.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -73,6 +73,18 @@ impl<'a> Gathered<'a> {
             return;
         }
         self.candidates.retain(|candidate| !is_replaced(candidate));
+        self.index();
+    }
+
+    /// Takes back the candidates at `places`.
+    pub(super) fn remove(&mut self, places: &BTreeSet<usize>) {
+        let mut at = 0..;
+        self.candidates.retain(|_| at.next().is_none_or(|at| !places.contains(&at)));
+        self.index();
+    }
+
+    /// Finds the positions again after some candidates went.
+    fn index(&mut self) {
         let says = self.candidates.iter().enumerate().map(|(at, candidate)| (says(&candidate.claim), at));
         self.known = says.collect();
     }

@@ -4,7 +4,7 @@
 //!
 //! `[veto]` holds what keeps a sentence from being kept, `[leans]` how one begins that needs the one before it, `[points]`
 //! words that stand for something said before, `[work]` words of people's work, `[amends]` what takes back something said before, `[withdraws]` how a message begins that takes back the one before it, `[shifts]` how something else is begun, `[lead]` words that say nothing at the
-//! start of a sentence, `[plays]` and `[lends]` how one begins to speak
+//! start of a sentence, `[moves]`, `[corrects]` and `[changes]` how a day or a number is replaced, `[ends]` how something is said to hold no more, `[plays]` and `[lends]` how one begins to speak
 //! as somebody else, `[goes]` how one goes on with it and `[earnest]` how one ends it; every other section is named after a kind, and a line of it that begins with `not` is what keeps a
 //! sentence from being of that kind. `#` begins a comment, and a line is a pattern in any
 //! capitals, in which `@name` stands for the words that `name = …` gives in the same table.
@@ -29,6 +29,10 @@ pub(super) struct Table {
     amends: RegexSet,
     withdraws: RegexSet,
     shifts: RegexSet,
+    moves: RegexSet,
+    corrects: RegexSet,
+    changes: RegexSet,
+    ends: RegexSet,
     plays: RegexSet,
     lends: RegexSet,
     goes: RegexSet,
@@ -83,6 +87,10 @@ impl Table {
             amends: set("amends"),
             withdraws: set("withdraws"),
             shifts: set("shifts"),
+            moves: set("moves"),
+            corrects: set("corrects"),
+            changes: set("changes"),
+            ends: set("ends"),
             plays: set("plays"),
             lends: set("lends"),
             goes: set("goes"),
@@ -135,6 +143,26 @@ impl Table {
     /// Whether `sentence` begins something else.
     pub(super) fn shifts(&self, sentence: &str) -> bool {
         self.shifts.is_match(sentence)
+    }
+
+    /// Whether `sentence` says by its verb that a day was changed.
+    pub(super) fn moves(&self, sentence: &str) -> bool {
+        self.moves.is_match(sentence)
+    }
+
+    /// Whether `sentence` begins as a correction of what was just said.
+    pub(super) fn corrects(&self, sentence: &str) -> bool {
+        self.corrects.is_match(sentence)
+    }
+
+    /// Whether `sentence` may say how something is now that was otherwise.
+    pub(super) fn changes(&self, sentence: &str) -> bool {
+        self.changes.is_match(sentence)
+    }
+
+    /// Whether `sentence` says of something that it does not hold, or no longer.
+    pub(super) fn ends(&self, sentence: &str) -> bool {
+        self.ends.is_match(sentence)
     }
 
     /// Whether a game or a story begins with `sentence`.
@@ -230,6 +258,8 @@ pub(super) enum Kind {
     Plan,
     /// What a trouble came from, or what ended it.
     Cause,
+    /// What did not help.
+    Vain,
     /// What somebody likes, or cannot bear.
     Taste,
     /// What is so now and was not before.
@@ -263,6 +293,7 @@ const NAMES: &[(&str, Kind)] = &[
     ("event", Kind::Event),
     ("plan", Kind::Plan),
     ("cause", Kind::Cause),
+    ("vain", Kind::Vain),
     ("taste", Kind::Taste),
     ("change", Kind::Change),
     ("form", Kind::Form),
@@ -311,6 +342,7 @@ impl Kind {
             Self::Event => shelf(MemoryType::Episodic, "fact", 0.6, true),
             Self::Plan => shelf(MemoryType::Episodic, "fact", 0.7, false),
             Self::Cause => shelf(MemoryType::Episodic, "solution", 0.7, false),
+            Self::Vain => shelf(MemoryType::Episodic, "mistake", 0.6, false),
             Self::Taste => shelf(MemoryType::Semantic, "preference", 0.7, true),
             Self::Change => shelf(MemoryType::Semantic, "fact", 0.7, false),
         }
@@ -339,6 +371,10 @@ mod tests {
                     "withdraws",
                     "shifts",
                     "lead",
+                    "moves",
+                    "corrects",
+                    "changes",
+                    "ends",
                     "plays",
                     "lends",
                     "goes",

@@ -11,6 +11,7 @@ mod cues;
 mod episode;
 mod grammar;
 mod language;
+mod later;
 mod product;
 mod read;
 mod scene;
@@ -46,6 +47,7 @@ pub fn extract(task: &Task<'_>) -> Extraction {
     episode::solved(task, &mut gathered);
     episode::agreed(task, &mut gathered);
     gathered.take_back(|candidate| scenes.rests_on_play(task, candidate));
+    later::take_back(task, scenes, &mut gathered);
     let candidates = gathered.finish();
     let outcome = if candidates.is_empty() { Outcome::OkEmpty } else { Outcome::Ok };
     Extraction { outcome, candidates, dropped: Vec::new(), spent: Spent::default(), error: None, useless: Vec::new() }

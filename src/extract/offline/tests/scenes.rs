@@ -1,4 +1,4 @@
-//! Games, stories, letters for others, and what is taken back.
+//! Games, stories, letters for others, and days that are changed later.
 
 use super::{all, transcript};
 use transcripts::{Message, MessageTime};
@@ -30,6 +30,30 @@ fn somebody_elses_letter_ends_with_its_message() {
         "I am allergic to kiwis.",
     ]);
     assert!(matches!(&found[..], [one] if one.contains("kiwis")), "{found:?}");
+}
+
+#[test]
+fn a_day_that_is_changed_later_is_not_kept() {
+    for (old, new) in [
+        ("My exam is on 4 May.", "My exam moved to 11 May."),
+        ("Our wedding is on 12 September.", "We had to choose again: the wedding is now on 19 September."),
+        ("Meine Prüfung ist am 4. Mai.", "Die Prüfung ist doch erst am 11. Mai."),
+        ("Mi examen es el 4 de mayo.", "Al final el examen es el 11 de mayo."),
+        ("我的驾照考试在5月4日上午。", "驾照考试改到5月11日了。"),
+        ("Our wedding is on 12 September.", "No, wait, 19 September."),
+    ] {
+        assert_ne!(kept(&[old]), Vec::<String>::new(), "{old}");
+        let first = ["4 May", "12 September", "4. Mai", "4 de mayo", "5月4日"];
+        let found = kept(&[old, new]);
+        assert!(!found.iter().any(|one| first.iter().any(|day| one.contains(day))), "{old}: {found:?}");
+    }
+}
+
+#[test]
+fn the_day_of_one_thing_leaves_that_of_another() {
+    let found =
+        kept(&["My exam is on 4 May.", "Our wedding is on 12 September.", "The wedding is now on 19 September."]);
+    assert!(found.iter().any(|one| one.contains("exam")), "{found:?}");
 }
 
 #[test]
@@ -81,6 +105,31 @@ fn a_label_in_capitals_is_no_part_in_a_play() {
     {
         assert_ne!(kept(&[said]), Vec::<String>::new(), "{said}");
     }
+}
+
+#[test]
+fn what_is_said_to_be_over_is_not_kept() {
+    for (old, over) in [
+        ("We use Redis for the queue.", "Scrap Redis, we moved the queue to our own table."),
+        ("Our designer is Kofi.", "Kofi left on Friday."),
+        ("I'm vegetarian by the way.", "I stopped being vegetarian in January."),
+        ("Trainer der Bambini ist Sven, Training mittwochs.", "Sven hat aufgehört, das macht jetzt Nadine."),
+        ("El proveedor de pan es Horno Garrido.", "Garrido ya no nos sirve."),
+        ("我们的消息队列是 Kafka。", "运维说压根没上过 Kafka。"),
+    ] {
+        let found = kept(&[old, "My birthday is on 3 June.", over]);
+        let old = old.trim_end_matches(['.', '。']);
+        assert!(!found.iter().any(|one| one.contains(&old[old.len() / 2..])), "{old}: {found:?}");
+        assert!(!kept(&[old, "My birthday is on 3 June."]).is_empty(), "{old}");
+    }
+}
+
+#[test]
+fn what_is_over_is_told_by_what_is_named_and_not_by_the_subject() {
+    let found = kept(&["Marlin uses Postgres.", "Marlin runs on Heroku.", "Marlin no longer runs on Heroku."]);
+    assert!(found.iter().any(|one| one.contains("Postgres")), "{found:?}");
+    let played = kept(&["I am allergic to walnuts.", "Let's play: you be the guard.", "I stopped eating walnuts."]);
+    assert!(played.iter().any(|one| one.contains("walnuts")), "{played:?}");
 }
 
 #[test]

@@ -16,6 +16,10 @@ const ROWS: &[Row] = &[
         Some((PROCEDURAL, "The user said: \"ValidTime you give me recipes: grams, not cups.\"")),
     ),
     (
+        "The kiln was cold because of the fuse, and a new element did nothing.",
+        Some((EPISODIC, "The user said: \"The kiln was cold because of the fuse, and a new element did nothing.\"")),
+    ),
+    (
         "My sister Ada is getting married in Leeds on 9 August.",
         Some((EPISODIC, "The user said: \"My sister Ada is getting married in Leeds on 9 August.\"")),
     ),

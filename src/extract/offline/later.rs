@@ -1,0 +1,359 @@
+//! What a later message corrects, replaces or ends.
+//!
+//! Windows end where they must, not where people have made up their minds. So the messages after a window are read ahead,
+//! and what they take back is not kept: "I mixed that up", "my exam moved to 11 May", "we no longer use Redis". How far is
+//! bounded, so that many windows of a long log cost no more than few.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::candidates::Gathered;
+use super::cues::Table;
+use super::scene::Scenes;
+use super::sentence::{fold, own_sentences, prose_sentences};
+use super::statement;
+use crate::extract::Task;
+use crate::memory::Candidate;
+use crate::text::language::detect_read;
+use crate::text::script::{count_han, is_han};
+use transcripts::Message;
+
+/// Messages of people after a window that are read ahead.
+const MAX_AHEAD: usize = 300;
+/// Longest message that is read as a correction, in bytes.
+const MAX_BYTES: usize = 600;
+
+/// Takes back what later sentences, of the window or of the messages after it, correct, replace or end.
+pub(super) fn take_back(task: &Task<'_>, scenes: &Scenes, gathered: &mut Gathered<'_>) {
+    if gathered.candidates().is_empty() {
+        return;
+    }
+    let messages = &task.transcript.messages;
+    let people = |range: Range<usize>| range.filter(|&at| messages[at].is_human());
+    let ahead: Vec<usize> = people(task.span.end..messages.len()).take(MAX_AHEAD).collect();
+    corrected(task, &ahead, gathered);
+    let all: Vec<usize> = people(task.span.start..task.span.end).chain(ahead).collect();
+    replaced(messages, &all, gathered);
+    ended(messages, &all, scenes, gathered);
+}
+
+/// Takes back what the person corrects in the messages `ahead`.
+fn corrected(task: &Task<'_>, ahead: &[usize], gathered: &mut Gathered<'_>) {
+    for &at in ahead {
+        let message = &task.transcript.messages[at];
+        if message.text.len() > MAX_BYTES {
+            continue;
+        }
+        let before = statement::last_of_same(task, at, message);
+        let amends = || statement::amends(&statement::lines(message, &own_sentences(&message.text)));
+        statement::take_back(message, before, amends, gathered);
+    }
+}
+
+/// Messages of people in which a word may occur and still identify a topic.
+const MAX_WORD_MESSAGES: usize = 5;
+/// Messages of people back to which "they pushed us back a week" reaches.
+const MAX_MOVE_DISTANCE: usize = 8;
+/// The same of "no, the 14th".
+const MAX_CORRECTION_DISTANCE: usize = 1;
+
+/// Takes back what a later sentence of the messages `people` gives another day or number.
+fn replaced(messages: &[Message], people: &[usize], gathered: &mut Gathered<'_>) {
+    let people: Vec<usize> = people.iter().copied().filter(|&at| messages[at].text.len() <= MAX_BYTES).collect();
+    let places: BTreeMap<&str, usize> = people.iter().map(|&at| (messages[at].id.as_str(), at)).collect();
+    let facts: Vec<Option<Dated>> = gathered.candidates().iter().map(|one| Dated::of(one, &places, messages)).collect();
+    // To read ahead costs the most; without a day or a number nothing can be out of date.
+    if !facts.iter().flatten().any(|fact| !fact.values.is_empty() || fact.has_day) {
+        return;
+    }
+    let changes: Vec<Change> = people.iter().flat_map(|&at| changes(at, &messages[at])).collect();
+    if changes.is_empty() {
+        return;
+    }
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for stem in people.iter().flat_map(|&at| stems(&messages[at].text)) {
+        *counts.entry(stem).or_default() += 1;
+    }
+    let is_rare = |stem: &&String| counts.get(*stem).is_none_or(|&count| count <= MAX_WORD_MESSAGES);
+    let mut outdated = BTreeSet::new();
+    for change in &changes {
+        let mut is_named = false;
+        let mut latest = None;
+        for (index, fact) in facts.iter().enumerate() {
+            let Some(fact) = fact.as_ref().filter(|fact| (fact.at, fact.end) <= (change.at, change.start)) else {
+                continue;
+            };
+            let shared = change.stems.intersection(&fact.stems).filter(is_rare).count();
+            // The name is enough for a day; two numbers may be of two things.
+            let needed = 1 + usize::from(fact.is_han) + usize::from(!(fact.has_day && change.has_day));
+            let differs = change.values.difference(&fact.values).next().is_some();
+            if shared >= needed && differs && !fact.values.is_empty() {
+                outdated.insert(index);
+                is_named = true;
+            }
+            if fact.has_day && differs && latest.is_none_or(|(_, at)| at <= fact.at) {
+                latest = Some((index, fact.at));
+            }
+        }
+        // "They pushed us back a week" changes the day that was named last.
+        let reach = if change.corrects { MAX_CORRECTION_DISTANCE } else { MAX_MOVE_DISTANCE };
+        let is_near = |at: usize| people.iter().filter(|&&other| at < other && other < change.at).count() < reach;
+        if let Some((index, at)) = latest
+            && !is_named
+            && (change.moves || change.corrects)
+            && is_near(at)
+        {
+            outdated.insert(index);
+        }
+    }
+    gathered.remove(&outdated);
+}
+
+/// A sentence that says how something is now.
+struct Change {
+    /// Position of its message.
+    at: usize,
+    /// Where in its message it begins, in bytes.
+    start: usize,
+    stems: BTreeSet<String>,
+    values: BTreeSet<String>,
+    has_day: bool,
+    /// Whether its verb says that a day was changed.
+    moves: bool,
+    /// Whether it only corrects, as "no, the 14th" does.
+    corrects: bool,
+}
+
+/// What a candidate says of days and numbers.
+struct Dated {
+    /// Position of its message.
+    at: usize,
+    /// Where in its message its quote ends, in bytes.
+    end: usize,
+    stems: BTreeSet<String>,
+    values: BTreeSet<String>,
+    has_day: bool,
+    is_han: bool,
+}
+
+impl Dated {
+    fn of(candidate: &Candidate, places: &BTreeMap<&str, usize>, messages: &[Message]) -> Option<Self> {
+        let piece = candidate.evidence.first()?;
+        let quote = &piece.quote;
+        let at = *places.get(piece.messages.first()?.as_str())?;
+        Some(Self {
+            at,
+            end: end_of(quote, &messages[at].text),
+            stems: stems(quote),
+            values: values(quote),
+            has_day: CALENDAR.is_match(quote),
+            is_han: quote.chars().any(is_han),
+        })
+    }
+}
+
+/// Returns where in `text` the `quote` ends.
+fn end_of(quote: &str, text: &str) -> usize {
+    text.find(quote).map_or(0, |start| start + quote.len())
+}
+
+/// Returns the sentences of `message`, which is message `at`, that give something another day or number.
+fn changes(at: usize, message: &Message) -> Vec<Change> {
+    let base = message.text.as_ptr() as usize;
+    let usual = detect_read(&message.text, None);
+    let changes = prose_sentences(&message.text).into_iter().filter_map(|said| {
+        let folded = fold(said);
+        let table = Table::of(detect_read(&folded, usual)?);
+        let (moves, corrects) = (table.moves(&folded), table.corrects(&folded));
+        let values = values(said);
+        if values.is_empty() || !(moves || corrects || table.changes(&folded)) {
+            return None;
+        }
+        let has_day = CALENDAR.is_match(said);
+        Some(Change {
+            at,
+            start: said.as_ptr() as usize - base,
+            stems: stems(said),
+            values,
+            has_day,
+            moves: moves && has_day,
+            corrects: corrects && has_day,
+        })
+    });
+    changes.collect()
+}
+
+/// Days, months, weekdays and clock times, in the four languages.
+static CALENDAR: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r"(?i)\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september|october|november|december",
+        r"|(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)s?|januar|februar|märz|mai|juni|juli|oktober|dezember",
+        r"|lunes|martes|miércoles|jueves|viernes|sábados?|domingos?|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre",
+        r"|the \d{1,2}(?:st|nd|rd|th)?|\d{1,2}(?:st|nd|rd|th)|\d{4}-\d\d-\d\d|\d{1,2}\.\d{1,2}\.|el \d{1,2}|de[nmr] \d{1,2}\.|(?:next|last) (?:week|month|year))\b",
+        r"|\d{1,2} ?月|\d{1,2} ?[日号]|(?:周|星期|礼拜)[一二三四五六日天末]|明天|后天|月底|月初",
+    ))
+});
+
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("the pattern is a constant")
+}
+
+/// Returns the days that `text` names, in small letters.
+fn days(text: &str) -> impl Iterator<Item = String> {
+    CALENDAR.find_iter(text).map(|found| found.as_str().to_lowercase())
+}
+
+/// Returns the weekdays, months and numbers of `text`, which distinguish one day, hour or amount from another.
+fn values(text: &str) -> BTreeSet<String> {
+    static NUMBER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\d+(?:[.,:]\d+)*"));
+    let names = days(text).filter(|day| !day.bytes().any(|b| b.is_ascii_digit()));
+    names.chain(NUMBER.find_iter(text).map(|found| found.as_str().to_owned())).collect()
+}
+
+/// Returns the words of `text` that identify its topic, without their endings and without days.
+fn stems(text: &str) -> BTreeSet<String> {
+    let text = CALENDAR.replace_all(text, " ");
+    let stem = |word: String| word.trim_end_matches('s').chars().take(7).collect::<String>();
+    statement::topic_words(&text).into_iter().map(stem).collect()
+}
+
+/// Messages of people in which a name may occur and still identify a topic.
+const MAX_NAME_MESSAGES: usize = 8;
+/// Messages of people back to which words reach that are no names.
+const MAX_BETWEEN: usize = 10;
+/// Fewest letters of the one word that identifies the topic of a short statement.
+const MIN_TOPIC_LETTERS: usize = 6;
+/// Words, or twice as many pairs of Chinese characters, that two sentences about the same thing share.
+const MIN_SHARED: usize = 2;
+/// Longest statement whose topic one word identifies, in words.
+const MAX_PLAIN_WORDS: usize = 6;
+/// The same in Chinese characters.
+const MAX_PLAIN_HAN: usize = 8;
+
+/// Takes back what a later sentence of the messages `people` says is over.
+///
+/// What has a key stays where its next value was found too: consolidation keeps its history. What `scenes` hides ends
+/// nothing.
+fn ended(messages: &[Message], people: &[usize], scenes: &Scenes, gathered: &mut Gathered<'_>) {
+    let places: BTreeMap<&str, usize> =
+        people.iter().enumerate().map(|(turn, &at)| (messages[at].id.as_str(), turn)).collect();
+    let texts: Vec<&str> = people.iter().map(|&at| messages[at].text.as_str()).collect();
+    let facts: Vec<Option<Fact>> = gathered.candidates().iter().map(|one| Fact::of(one, &places, &texts)).collect();
+    let mut rarity = Rarity { texts: &texts, known: BTreeMap::new() };
+    let mut over = BTreeSet::new();
+    for (turn, &at) in people.iter().enumerate().filter(|(turn, _)| texts[*turn].len() <= MAX_BYTES) {
+        for (start, end) in ends(at, &messages[at], scenes) {
+            let scores: Vec<usize> = facts
+                .iter()
+                .map(|fact| match fact {
+                    Some(fact) if (fact.turn, fact.end) <= (turn, start) => end.overlap(fact, turn, &mut rarity),
+                    Some(_) | None => 0,
+                })
+                .collect();
+            // "The shop no longer runs on Heroku" is about where it runs, not about the shop.
+            let most = scores.iter().copied().max().filter(|&most| most > 0);
+            over.extend((0..scores.len()).filter(|&index| Some(scores[index]) == most));
+        }
+    }
+    let candidates = gathered.candidates();
+    over.retain(|&index| {
+        let key = &candidates[index].claim.key;
+        key.is_none() || !candidates[index + 1..].iter().any(|later| later.claim.key == *key)
+    });
+    gathered.remove(&over);
+}
+
+/// Which names occur in few messages, as far as that was asked.
+struct Rarity<'t> {
+    texts: &'t [&'t str],
+    known: BTreeMap<String, bool>,
+}
+
+impl Rarity<'_> {
+    /// Whether few messages hold `name`, so that it identifies a topic.
+    fn is_rare(&mut self, name: &str) -> bool {
+        if let Some(&known) = self.known.get(name) {
+            return known;
+        }
+        let holding = self.texts.iter().filter(|text| text.to_lowercase().contains(name));
+        let is_rare = holding.take(MAX_NAME_MESSAGES + 1).count() <= MAX_NAME_MESSAGES;
+        self.known.insert(name.to_owned(), is_rare);
+        is_rare
+    }
+}
+
+/// What a candidate rests on.
+struct Fact {
+    /// Position of its message among those of people.
+    turn: usize,
+    /// Where in its message its quote ends, in bytes.
+    end: usize,
+    topic: Topic,
+}
+
+impl Fact {
+    fn of(candidate: &Candidate, places: &BTreeMap<&str, usize>, texts: &[&str]) -> Option<Self> {
+        let piece = candidate.evidence.first()?;
+        let turn = *places.get(piece.messages.first()?.as_str())?;
+        Some(Self { turn, end: end_of(&piece.quote, texts[turn]), topic: Topic::of(&piece.quote) })
+    }
+}
+
+/// Returns the sentences of `message`, which is message `at`, that say that something is over, each with where it begins.
+fn ends(at: usize, message: &Message, scenes: &Scenes) -> Vec<(usize, Topic)> {
+    let text = &message.text;
+    let Some(table) = detect_read(text, None).map(Table::of).filter(|table| table.ends(text)) else {
+        return Vec::new();
+    };
+    let base = text.as_ptr() as usize;
+    let is_end = |said: &&str| table.ends(&fold(said)) && !scenes.hides(at, text, said);
+    let ends = own_sentences(text).into_iter().filter(is_end);
+    ends.map(|said| (said.as_ptr() as usize - base, Topic::of(said))).collect()
+}
+
+/// What a sentence names.
+struct Topic {
+    words: BTreeSet<String>,
+    /// Names and days, each with whether the sentence begins with it: two that begin alike may say different things.
+    names: BTreeMap<String, bool>,
+    is_short: bool,
+}
+
+impl Topic {
+    fn of(text: &str) -> Self {
+        static NAME: LazyLock<Regex> = LazyLock::new(|| pattern(r"[A-Za-z\u{c0}-\u{24f}][\w.+#-]*[\w+#]|\d{3,}"));
+        let han = count_han(text);
+        let is_han = han > 0;
+        let is_name = |word: &str| is_han || word.contains(|c: char| c.is_uppercase() || c.is_ascii_digit());
+        let mut names: BTreeMap<String, bool> = BTreeMap::new();
+        for found in NAME.find_iter(text).filter(|found| is_name(found.as_str())) {
+            let before = &text[..found.start()];
+            let leads = before.split_whitespace().count() <= 1 && (!is_han || before.trim().is_empty());
+            names.entry(found.as_str().to_lowercase()).or_insert(leads);
+        }
+        names.extend(days(text).map(|day| (day, false)));
+        Self {
+            words: statement::topic_words(text),
+            names,
+            is_short: if is_han { han <= MAX_PLAIN_HAN } else { text.split_whitespace().count() <= MAX_PLAIN_WORDS },
+        }
+    }
+
+    /// Returns how much of what `fact` is about is named here, in message `turn`; nothing if too little is.
+    fn overlap(&self, fact: &Fact, turn: usize, rarity: &mut Rarity<'_>) -> usize {
+        let is_near = turn - fact.turn <= MAX_BETWEEN;
+        let topic = &fact.topic;
+        let both = |(name, leads): &(&String, &bool)| topic.names.get(*name).is_some_and(|first| !(*first && **leads));
+        let names = self.names.iter().filter(both).filter(|(name, _)| is_near || rarity.is_rare(name)).count();
+        let shared: Vec<&String> = self.words.intersection(&topic.words).collect();
+        let is_pair = |word: &&&String| !word.is_ascii() && word.chars().count() == 2;
+        let pairs = shared.iter().filter(is_pair).count();
+        let words = shared.len() - pairs + pairs / 2;
+        let identifies = shared.iter().any(|word| is_pair(&word) || word.chars().count() >= MIN_TOPIC_LETTERS);
+        let is_same = names > 0 || (is_near && (words >= MIN_SHARED || (topic.is_short && words > 0 && identifies)));
+        if is_same { MIN_SHARED * names + words } else { 0 }
+    }
+}
