@@ -1,9 +1,9 @@
-//! Places at which a test lets a process die, to show that whatever was begun there comes to the same end.
+//! Points at which a test can end the process, to show that interrupted work leads to the same result.
 //!
-//! A build for release has none of them: [`point`] is empty there. In others, `AFTERTHOUGHT_FAULT=NAME` ends the process
-//! when it comes to the place called `NAME`, and `NAME:3` when it comes there for the third time.
+//! Release builds have none: [`point`] is empty there. In other builds, `AFTERTHOUGHT_FAULT=NAME` ends the process when
+//! it reaches the point `NAME`, and `NAME:3` when it reaches that for the third time.
 
-/// All places, in the order in which a run meets them.
+/// All points, in the order in which a run reaches them.
 pub const POINTS: &[&str] = &[
     "migrate.begin",
     "migrate.step",
@@ -33,7 +33,7 @@ pub const POINTS: &[&str] = &[
     "seal.begin",
     "seal.written",
     "seal.done",
-    // Copies, taking one back, and mending.
+    // Backups, restoring and repairing.
     "copy.begin",
     "copy.made",
     "copy.placed",
@@ -46,7 +46,7 @@ pub const POINTS: &[&str] = &[
     "export.page",
 ];
 
-/// Places on the way of `encrypt` and `decrypt`, in their order.
+/// Points of `encrypt` and `decrypt`, in their order.
 pub const CONVERTING: &[&str] = &["convert.copied", "convert.written", "convert.placed", "convert.wiped"];
 
 /// Ends the process here, as if it had been killed, where a test has asked for it.
@@ -55,7 +55,7 @@ pub fn point(name: &str) {
     use std::sync::LazyLock;
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    /// The place that was asked for, and how often it is passed before.
+    /// The requested point, and how many times it is still to be reached.
     static WANTED: LazyLock<Option<(String, AtomicU32)>> = LazyLock::new(|| {
         let text = std::env::var("AFTERTHOUGHT_FAULT").ok()?;
         let (name, time) = text.split_once(':').unwrap_or((&text, "1"));
@@ -64,6 +64,7 @@ pub fn point(name: &str) {
     debug_assert!(POINTS.contains(&name) || CONVERTING.contains(&name), "{name} is not listed");
     let Some((wanted, left)) = &*WANTED else { return };
     if wanted == name && left.fetch_sub(1, Ordering::SeqCst) == 1 {
+        // Aborts instead of exiting, so that no destructor tidies up, as after a kill.
         std::process::abort();
     }
 }

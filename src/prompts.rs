@@ -101,6 +101,7 @@ impl Prompt {
         };
         // A misspelt variable renders as nothing, so it is looked for before any request is made.
         let used = template.undeclared_variables(false);
+        // The template engine itself gives `loop`.
         let known = |name: &&String| sample.get_attr(name).is_ok_and(|value| !value.is_undefined());
         if let Some(unknown) = used.iter().find(|name| !known(name) && name.as_str() != "loop") {
             return Some(format!("it shows {unknown:?}, which is never given"));
@@ -150,6 +151,7 @@ pub enum PromptError {
 /// # Errors
 /// [`PromptError`] if there are none, or one of them is no version of a prompt.
 pub fn read(folder: &Path) -> Result<BTreeMap<Prompt, String>, PromptError> {
+    // A misspelt file name would otherwise be ignored silently.
     for part in ["extract", "consolidate"] {
         for entry in fs::read_dir(folder.join(part)).into_iter().flatten().flatten() {
             let (path, name) = (entry.path(), format!("{part}/{}", entry.file_name().to_string_lossy()));
@@ -193,6 +195,7 @@ pub fn hash() -> String {
     let mut hasher = Sha256::new();
     for &prompt in Prompt::ALL {
         for part in [prompt.as_str(), prompt.text()] {
+            // The length keeps text from moving from one part to the next without a change of the hash.
             hasher.update((part.len() as u64).to_le_bytes());
             hasher.update(part);
         }

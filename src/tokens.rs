@@ -36,6 +36,7 @@ pub fn head(text: &str, limit: usize) -> &str {
     // Encoding takes time in proportion to its input, which may be megabytes.
     let near = &text[..text.floor_char_boundary(limit.saturating_mul(BYTES_PER_TOKEN))];
     let end = encoding().encode_ordinary(near).get(..limit).map_or(near.len(), bytes_of);
+    // A token may end inside a character.
     &text[..text.floor_char_boundary(end)]
 }
 
@@ -55,6 +56,7 @@ pub fn tail(text: &str, limit: usize) -> &str {
 #[must_use]
 pub(crate) fn clip_middle(text: &str, limit: usize) -> Cow<'_, str> {
     let (kept_first, kept_last) = (limit - limit / 3, limit / 3);
+    // Encoding takes time in proportion to the text, so of a very long one only the ends are encoded.
     let (total, first, last) = if text.len() > limit.saturating_mul(4 * BYTES_PER_TOKEN) {
         (text.len() / 4, head(text, kept_first), tail(text, kept_last))
     } else {
@@ -66,6 +68,7 @@ pub(crate) fn clip_middle(text: &str, limit: usize) -> Cow<'_, str> {
         let start = text.len() - bytes_of(&tokens[tokens.len() - kept_last..]);
         (tokens.len(), &text[..text.floor_char_boundary(end)], &text[text.ceil_char_boundary(start)..])
     };
+    // Ends that meet leave nothing to cut.
     if first.len() + last.len() >= text.len() {
         return Cow::Borrowed(text);
     }

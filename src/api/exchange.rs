@@ -137,6 +137,7 @@ impl Memories {
         let folder = if path.is_dir() { Folder::directory(path) } else { Folder::archive(path)? };
         let before = report.files;
         for name in folder.all_files() {
+            // An empty file is nobody's mistake in a folder, and no reason to stop the import.
             let input = match folder.open(&name) {
                 Err(IngestError::Empty { .. }) => continue,
                 opened => opened?,
@@ -185,13 +186,14 @@ impl Memories {
         };
         let store = self.ledger("import memories")?;
         for imported in &mut gathered.memories {
-            // What names no project is for the one whose file it is.
+            // A memory that names no project belongs to that of the file.
             let names_none = !imported.has_id && imported.memory.namespace == Namespace::global();
             let own = if names_none { &namespace } else { &imported.memory.namespace };
             imported.memory.namespace = store.merged_into(own)?;
         }
         if options.gather {
             report.gathered.append(&mut gathered.memories);
+            // Lines of instruction files are not consolidated, so they are stored now.
             if gathered.known.is_empty() || options.dry_run {
                 return Ok(());
             }
@@ -253,6 +255,7 @@ impl Memories {
             Ok(settled) => (RunStatus::Finished, summary(settled)),
             Err(_) => (RunStatus::Failed, json!({})),
         };
+        // Ended before an error is returned, so that the run does not look interrupted.
         store.finish_run(&run, status, &summary, Timestamp::now())?;
         let settled = settled?;
         let compared = settled.changes.iter().map(|(place, change)| (places[*place], change.clone()));
@@ -287,6 +290,7 @@ impl Memories {
         let (store, audit) = (self.ledger("export memories")?, self.audit()?);
         let mut count = 0;
         loop {
+            // Ids sort by creation, so memories that are added meanwhile land on later pages.
             let page = store.list(&filter, Order::Id, PAGE, count).map_err(ApiError::from)?;
             let is_last = page.len() < PAGE;
             count += page.len();
@@ -306,6 +310,7 @@ impl Memories {
 }
 
 fn is_zip(path: &Path) -> bool {
+    // Standard input can be read only once, so it is not looked into here.
     path != Path::new("-") && open(path).is_ok_and(|input| input.head().starts_with("PK\u{3}\u{4}"))
 }
 

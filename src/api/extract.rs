@@ -37,10 +37,10 @@ pub struct ExtractionContext {
     pub instructions: Option<String>,
 }
 
-/// What was learnt from messages.
+/// The outcome of an extraction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Extracted {
-    /// Memories that are new, or say more, now; in the order in which they were settled. Those that wait in the inbox have
+    /// Memories that are new, or say more, now; in the order of the decisions. Those that wait in the inbox have
     /// the status `pending`.
     pub memories: Vec<Memory>,
     /// Counts, costs and failures of the run.
@@ -48,7 +48,7 @@ pub struct Extracted {
 }
 
 impl Memories {
-    /// Reads a conversation, and settles what is worth remembering with what is known. Messages without an id get their
+    /// Extracts a conversation, and compares what it says with what is known. Messages without an id get their
     /// position for one. What fails is in the summary; it never loses what was read before.
     ///
     /// # Errors
@@ -109,6 +109,7 @@ impl Memories {
         let mut memories = Vec::new();
         for id in &ids {
             let found = self.get_memory(id)?;
+            // A memory may have been superseded by a later one of the same run.
             memories.extend(found.filter(|memory| matches!(memory.status, Status::Active | Status::Pending)));
         }
         Ok(Extracted { memories, summary })
@@ -183,8 +184,8 @@ impl ConsolidationResult {
 }
 
 impl Memories {
-    /// Keeps memories, settled with what is known by the rules, and returns for each the id of the memory that says it
-    /// now; `None` for what was rejected before. An adapter without a ledger keeps each as it is given.
+    /// Stores memories, compared by the rules with what is known. Returns for each the id of the memory that says it
+    /// now; `None` for what was rejected before. An adapter without a ledger stores each as it is given.
     ///
     /// # Errors
     /// [`ApiError`] for a secret, a namespace out of reach, a category that is not allowed, and if they cannot be
@@ -199,7 +200,7 @@ impl Memories {
         plan.changes.iter().map(|change| Ok(holder(store, change)?.map(|memory| memory.id))).collect()
     }
 
-    /// Keeps memories, settled with what is known: the rules decide first, and the model that is configured names the
+    /// Stores memories, compared with what is known: the rules decide first, and the model that is configured names the
     /// relations that they leave open.
     ///
     /// # Errors

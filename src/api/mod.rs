@@ -200,6 +200,7 @@ impl Builder {
             None => self.adapters.open(&address.to_string_lossy(), vectors.clone())?,
         };
         let guard = Guard::from(&config.guard);
+        // The store redacts with a guard of its own, which has to follow the settings.
         if let Some(store) = storage.as_store() {
             store.set_guard(guard.clone());
         }

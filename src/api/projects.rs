@@ -26,6 +26,7 @@ impl NamespaceSet {
     #[must_use]
     pub fn of_project(project: Namespace) -> Self {
         let mut namespaces = vec![project, Namespace::global()];
+        // Outside of any project, both are `global`.
         namespaces.dedup();
         Self { namespaces }
     }
@@ -33,6 +34,7 @@ impl NamespaceSet {
     /// Returns where new memories go.
     #[must_use]
     pub fn home(&self) -> &Namespace {
+        // Every constructor puts in at least one.
         &self.namespaces[0]
     }
 
@@ -99,6 +101,7 @@ impl Memories {
     /// # Errors
     /// [`ApiError`] if the database cannot be used.
     pub fn namespace_of(&self, folder: &str) -> Result<Namespace, ApiError> {
+        // A file that is only read cannot remember a new project, so only known ones count.
         if !self.can_write() {
             return Ok(self.known_namespace_of(folder)?.unwrap_or_else(Namespace::global));
         }

@@ -187,6 +187,7 @@ pub struct Erasure {
 pub fn unit_importance(value: f64) -> Result<f64, ApiError> {
     match value {
         value if (0.0..=1.0).contains(&value) => Ok(value),
+        // Matched second: 1 is the top of the first scale, not a tenth.
         value if (1.0..=10.0).contains(&value) => Ok(value / 10.0),
         value => Err(ApiError::Importance { value }),
     }
@@ -286,6 +287,7 @@ impl Memories {
         check_content(&claim.content)?;
         self.check_category(&claim.category)?;
         let claim = Claim { importance: unit_importance(claim.importance)?, ..claim };
+        // Refused instead of redacted, so that the writer notices and leaves the secret out.
         refuse_secrets(claim.clone())?;
         refuse_secrets(source.to_owned())?;
         Ok(self.guard.redact(claim).0.into_inner())
@@ -346,6 +348,7 @@ impl Memories {
     /// # Errors
     /// [`ApiError`] if one is not there, or they cannot be written.
     pub fn pin(&self, ids: &[impl AsRef<str>], pinned: bool) -> Result<Vec<Memory>, ApiError> {
+        // Resolved before the write, so that one unknown id changes nothing.
         let ids = self.resolve_all(ids)?;
         let store = self.ledger("pin memories")?;
         store.write::<_, StoreError>(None, Timestamp::now(), |writer| {
@@ -380,6 +383,7 @@ impl Memories {
         reason: Option<&str>,
         author: Author,
     ) -> Result<Vec<Memory>, ApiError> {
+        // All are looked up before any is forgotten, so that one refusal changes nothing.
         let memories = ids.iter().map(|id| self.editable(id.as_ref(), author)).collect::<Result<Vec<_>, _>>()?;
         self.forget_all(&memories, reason, author)?;
         let store = self.ledger(FORGET)?;
@@ -398,8 +402,10 @@ impl Memories {
         author: Author,
         preview: bool,
     ) -> Result<Vec<Memory>, ApiError> {
+        // An agent cannot forget pinned memories; a filter leaves them out instead of failing.
         let pinned = if author == Author::Agent { Some(false) } else { filter.pinned };
         let filter = self.confined(Filter { pinned, ..filter })?;
+        // SQLite's `LIMIT` is signed, so `usize::MAX` would not fit.
         let found = self.ledger(FORGET)?.list(&filter, Order::Id, usize::MAX >> 1, 0)?;
         if !preview {
             self.forget_all(&found, reason, author)?;
@@ -437,6 +443,7 @@ impl Memories {
         if let Some(mut log) = audit {
             log.erased(erased.conversations.len(), &erased.memories, now)?;
         }
+        // Backups that updates made may contain what was erased; those of a person are theirs to delete.
         let removed = store.remove_automatic_backups()?;
         Ok(Erasure { erased, sealed: store.seal()?, removed })
     }
@@ -498,6 +505,7 @@ impl Memories {
         }
         let (reason, _) = self.guard.redact(reason.map(str::to_owned));
         let now = Timestamp::now();
+        // The old statement held until the new one began.
         let until = from.claim.valid_from.unwrap_or(now);
         let relation = Relation {
             from: from.id,

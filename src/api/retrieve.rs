@@ -72,6 +72,7 @@ impl Memories {
         let now = Timestamp::now();
         let since = options.recent_within.map(|within| now - within);
         let updated_from = options.filter.updated_from.max(since);
+        // An expired memory stays `active` until maintenance runs, so time decides here.
         let unexpired_at = Some(options.filter.unexpired_at.unwrap_or(now));
         let filter = self.confined(Filter { updated_from, unexpired_at, ..options.filter.clone() })?;
         let (found, kind) = if text.trim().is_empty() {
@@ -87,9 +88,11 @@ impl Memories {
 
     fn foremost(&self, filter: Filter, limit: usize, now: Timestamp) -> Result<Vec<SearchResult>, ApiError> {
         let half_lives = Rules::from(&self.config.memory).half_lives;
+        // The score is computed here and not in SQL, so the number of rows is bounded.
         let query = Query { filter, limit: MAX_RANKED.max(limit), ..Query::default() };
         let mut found: Vec<SearchResult> =
             self.storage.query(&query)?.into_iter().map(|one| unasked(one, &half_lives, now)).collect();
+        // The id comes last, so that equal scores give the same order each time.
         found.sort_by(|a, b| {
             let by_change = || b.memory.updated_at.cmp(&a.memory.updated_at);
             b.score.total_cmp(&a.score).then_with(by_change).then_with(|| a.memory.id.cmp(&b.memory.id))
@@ -191,6 +194,7 @@ impl Memories {
         let found = search.run(store)?;
         let mut standing = Vec::new();
         if request.standing > 0 {
+            // More are asked for, since those that were found anyway are dropped below.
             standing = search::standing(store, text, &filter, request.standing.saturating_add(found.len()), now)?;
             standing.retain(|one| found.iter().all(|hit| hit.memory.id != one.memory.id));
             standing.truncate(request.standing);
@@ -201,6 +205,7 @@ impl Memories {
     /// Records that a brief was put in front of a model.
     pub fn note_shown(&self, brief: &Brief) {
         if let Some(store) = self.storage.as_store() {
+            // A note that cannot be written must not cost the caller the brief.
             let _ = brief::note_shown(store, brief, Timestamp::now());
         }
     }

@@ -89,6 +89,7 @@ impl Memories {
         let mut relations = Vec::new();
         for relation in store.relations(&memory.id)? {
             let other = if relation.from == memory.id { &relation.to } else { &relation.from };
+            // A link would reveal that a memory exists in a namespace that is out of reach.
             if self.get_memory(other)?.is_some() {
                 relations.push(relation);
             }
@@ -138,6 +139,7 @@ impl Memories {
                 Verdict::Reject => writer.reject(id, reason.text()).map(|()| superseded),
             })
         });
+        // The run is ended before an error is returned, so that it does not look interrupted.
         let status = if outcome.is_ok() { RunStatus::Finished } else { RunStatus::Failed };
         store.finish_run(&run, status, &json!({ "judged": ids.len() }), Timestamp::now())?;
         let superseded = outcome?;
@@ -229,6 +231,7 @@ impl Memories {
     /// [`ApiError`] if it cannot be written.
     pub fn compact(&self) -> Result<(), ApiError> {
         let store = self.ledger(MAINTAIN)?;
+        // Sealing rewrites the whole file, so it is done only where erased text may be left.
         if store.is_unsealed()? {
             store.seal()?;
         }

@@ -48,6 +48,7 @@ impl Model {
         let environment = |name: &str| std::env::var(name).ok();
         let configured = model_settings(config, &environment)?;
         let is_configured = configured.is_some();
+        // A recording answers by itself, so no local server is looked for.
         let settings = match options.replay {
             Some(_) => configured,
             None => reachable(config, &environment).await?,
@@ -130,6 +131,7 @@ impl Memories {
         let (arguments, options) = self.run_options(request);
         let budget = self.budget_of(model)?;
         let pipeline = Pipeline::new(self.ledger(EXTRACT)?, &self.guard, model.extractor(), &budget, options);
+        // Batches need the server itself; a recording contains single replies only.
         let server = model.source.as_ref().and_then(Source::server);
         let pipeline = match server.zip(batches) {
             Some((client, waits)) => pipeline.in_batches(Batching { client, waits }),
@@ -184,6 +186,7 @@ impl Memories {
         let model = if asks { named.unwrap_or_else(|| DEFAULT_MODEL.to_owned()) } else { String::new() };
         let price = price_of(&prices(&self.config)?, &model, price);
         let price = price.map(|price| if in_batches { price.in_batch() } else { price });
+        // Without limits, or the estimate would end where the budget does.
         let (counter, budget) = (RequestCounter::new(&model), Budget::new(Limits::default(), price, &model)?);
         let extractor = if asks { Extractor::Llm(&counter) } else { Extractor::Rules };
         let (arguments, options) = self.run_options(request);
@@ -247,6 +250,7 @@ impl Memories {
             Ok(done) => (RunStatus::Finished, done.summary()),
             Err(_) => (RunStatus::Failed, json!({})),
         };
+        // Ended before an error is returned, so that the run does not look interrupted.
         store.finish_run(&run, status, &summary, Timestamp::now())?;
         Ok(PlanOutcome { run, done: done?, summary })
     }
@@ -279,7 +283,7 @@ pub fn denied_paths(config: &Config) -> Result<Vec<Pattern>, ApiError> {
     path_patterns("the setting deny", &config.guard.deny.value)
 }
 
-/// Returns patterns of paths; `~/` stands for the home folder, and `origin` names where they come from.
+/// Returns patterns of paths; `~/` stands for the home folder, `./` for nothing, and `origin` names where they come from.
 ///
 /// # Errors
 /// [`ApiError::Pattern`].
@@ -288,7 +292,8 @@ pub fn path_patterns(origin: &'static str, texts: &[String]) -> Result<Vec<Patte
     let pattern = |text: &String| {
         let whole = match (text.strip_prefix("~/"), &home) {
             (Some(rest), Some(home)) => home.join(rest).to_string_lossy().into_owned(),
-            _ => text.clone(),
+            // People copy `./logs/private` from their own command, but a run may reach the same folder by another path.
+            _ => text.trim_start_matches("./").to_owned(),
         };
         let unreadable =
             |error: glob::PatternError| ApiError::Pattern { origin, text: text.clone(), reason: error.msg };

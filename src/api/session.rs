@@ -93,6 +93,7 @@ impl Session<'_> {
     /// # Errors
     /// [`ApiError`] if it cannot be written.
     pub fn brief_shown(&self, brief: &Brief, cleared: bool) -> Result<(), ApiError> {
+        // The model no longer sees what was shown before, so it may be shown again.
         if cleared {
             self.store.forget_shown(self.id)?;
         }
@@ -122,6 +123,7 @@ impl Session<'_> {
             ..Filter::default()
         })?;
         let vectors = self.memories.vectors.as_deref();
+        // More than are shown, since those that were shown before are left out below.
         let Direct { found, stand_out, without_meaning } =
             direct(self.store, query, &filter, MAX_SHOWN * 2 + shown.len(), vectors, self.now)?;
         let by_words = |hit: &Found| shared(hit) >= MIN_SHARED && hit.score.relevance >= MIN_RELEVANCE;
@@ -167,6 +169,7 @@ impl Session<'_> {
         let Some((signature, command)) = signature(command).zip(tidied(command)) else { return Ok(Vec::new()) };
         let failed =
             FailedCommand { signature, command, error, call: call.to_owned(), steps: Vec::new(), at: self.now };
+        // The command and its output are stored, and either may contain a secret.
         let (failed, _) = self.memories.guard.redact(failed);
         self.store.command_failed(self.id, &failed, self.now)?;
         let shown = self.store.shown_in(self.id, self.now - fixes::COOLDOWN)?;
@@ -186,6 +189,7 @@ impl Session<'_> {
         let (name, categories) = (signature(&command), &self.memories.config.categories.value);
         for failed in open.iter().filter(|failed| Some(&failed.signature) == name.as_ref()) {
             self.with(|session| fixes::store_remedy(session, categories, failed, &command))?;
+            // Closed once it is resolved, so that a later success does not store the remedy again.
             self.store.close_failure(self.id, &failed.signature)?;
         }
         self.record_step(Step::Ran(command.into_inner()))
@@ -245,5 +249,6 @@ impl Session<'_> {
 
 /// Returns how many words of a prompt a memory contains, without short ones, which are everywhere.
 fn shared(hit: &Found) -> usize {
+    // Words of Chinese or Japanese are short, so only ASCII words are left out by their length.
     hit.matched.iter().filter(|word| word.chars().count() > 3 || !word.is_ascii()).count()
 }

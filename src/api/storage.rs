@@ -156,6 +156,7 @@ pub struct Query {
 impl Default for Query {
     /// Every active memory, last changed first.
     fn default() -> Self {
+        // SQLite's `LIMIT` is signed, so `usize::MAX` would not fit.
         Self { filter: Filter::default(), order: Order::default(), limit: usize::MAX >> 1, offset: 0 }
     }
 }
@@ -395,6 +396,7 @@ impl StorageAdapter for SqliteStorage {
     fn find_similar(&self, id: &MemoryId, limit: usize, min_score: f64) -> Result<Vec<SearchResult>, ApiError> {
         let memory = self.store.memory(id)?;
         let filter = Filter::exactly(std::slice::from_ref::<Namespace>(&memory.namespace));
+        // One more, since the memory finds itself.
         let options = SearchOptions { filter, limit: limit.saturating_add(1), min_score };
         let mut found = self.search(&memory.claim.content, &options)?;
         found.retain(|hit| hit.memory.id != *id);

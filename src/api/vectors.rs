@@ -111,6 +111,7 @@ impl Memories {
             if cancel.is_cancelled() || !filled.as_ref().is_some_and(|filled| filled.elsewhere) {
                 return Ok(filled);
             }
+            // Reported once, not after every pause.
             if !std::mem::replace(&mut waits, true) {
                 watch(EmbedEvent::Waits);
             }

@@ -62,6 +62,7 @@ impl Worker<'_> {
     pub async fn extract(&self, job: &Job) -> Result<Result<(), Fault>, ApiError> {
         // On the heap, since it contains a whole run.
         let outcome = Box::pin(self.extract_log(job)).await;
+        // Given back whatever the outcome, so that the next log can use it.
         self.slices.borrow_mut().remove(&job.id);
         outcome
     }
@@ -131,9 +132,11 @@ impl Worker<'_> {
             let mut slices = self.slices.borrow_mut();
             let left = limit - spent - slices.values().sum::<f64>();
             if left < LEAST_SLICE {
+                // While other logs have a share reserved, some of it may come free soon.
                 let until = if slices.is_empty() { tomorrow(&today) } else { soon() };
                 return Ok(Err(Fault::Later(until, format!("the daily limit of ${limit} is spent"))));
             }
+            // Logs are extracted side by side, so each gets its share of what is left of the day.
             #[expect(clippy::cast_precision_loss, reason = "logs at a time are few")]
             let slice = left / self.at_a_time.max(1).saturating_sub(slices.len()).max(1) as f64;
             slices.insert(job.id, slice);

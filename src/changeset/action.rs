@@ -1,4 +1,4 @@
-//! The words for what is done to a memory.
+//! Names of the actions on a memory, as the history stores them.
 
 use std::convert::Infallible;
 use std::fmt;

@@ -43,6 +43,7 @@ impl Changeset {
     /// Returns the changeset that takes this one back: the inverse of each change, the last first.
     #[must_use]
     pub fn inverse(&self, at: Timestamp) -> Self {
+        // In reverse, since a later change may rest on an earlier one: a relation needs both of its memories.
         let changes = self.changes.iter().rev().map(RowChange::inverse).collect();
         Self { changes, ..Self::new(None, at) }
     }
@@ -165,6 +166,7 @@ impl Row {
     /// Returns the change of a memory.
     #[must_use]
     pub fn memory(before: Option<Memory>, after: Option<Memory>) -> Self {
+        // Only the new side is rounded: `before` was read from the store, and both are compared with it later.
         Self::Memory { before: before.map(Box::new), after: after.map(|memory| Box::new(memory_as_stored(&memory))) }
     }
 
@@ -199,6 +201,7 @@ impl Row {
     pub fn memories(&self) -> Option<(&MemoryId, Option<&MemoryId>)> {
         match self {
             Self::Memory { before, after } => after.as_ref().or(before.as_ref()).map(|memory| (&memory.id, None)),
+            // With both sides gone the row was purged, and nothing is claimed about it any more.
             Self::Evidence { memory, before, after } => (before.is_some() || after.is_some()).then_some((memory, None)),
             Self::Relation { before, after } => {
                 after.as_ref().or(before.as_ref()).map(|relation| (&relation.from, Some(&relation.to)))
@@ -250,6 +253,7 @@ pub(crate) type RowKey<'r> = (Entity, [&'r str; 4]);
 /// The same quote of the same message of the same transcript is one piece of evidence.
 #[expect(clippy::unnecessary_wraps, reason = "other rows may have no key")]
 pub(crate) fn evidence_key<'r>(memory: &'r MemoryId, piece: &'r Evidence) -> Option<RowKey<'r>> {
+    // The first message is enough: a quote that spans several is found where it begins.
     let message = piece.messages.first().map_or("", String::as_str);
     Some((Entity::Evidence, [memory.as_str(), &piece.transcript, message, &piece.quote]))
 }
@@ -328,6 +332,7 @@ impl Rows {
     /// Changes a memory, unless nothing of it is different.
     pub(crate) fn change(&mut self, before: &Memory, after: Memory) {
         let row = Row::memory(Some(before.clone()), Some(Memory { updated_at: self.now, ..after }));
+        // `updated_at` is always new and use is counted elsewhere; neither alone makes a change worth keeping.
         let is_change = match &row {
             Row::Memory { after: Some(after), .. } => {
                 Memory { updated_at: before.updated_at, usage: before.usage.clone(), ..(**after).clone() } != *before
@@ -392,10 +397,12 @@ pub(crate) fn evidence_as_stored(piece: &Evidence) -> Evidence {
 
 /// Returns a share between 0 and 1 whose JSON spelling reads back as the same number.
 pub(crate) fn share_as_stored(share: f64) -> f64 {
+    // Six decimals survive JSON and SQLite unchanged, so a changeset can be compared with the row by value.
     if share.is_finite() { (share.clamp(0.0, 1.0) * 1e6).round() / 1e6 } else { 0.0 }
 }
 
 /// Returns a time in whole milliseconds.
 pub(crate) fn time_as_stored(at: Timestamp) -> Timestamp {
+    // The database keeps milliseconds; finer times would make every applied row look different from its change.
     Timestamp::from_millisecond(at.as_millisecond()).unwrap_or(at)
 }

@@ -60,13 +60,13 @@ pub struct Target {
     yes: bool,
 }
 
-/// What is to become of a file.
+/// A planned change of a file.
 #[derive(Debug)]
 struct Change {
     path: PathBuf,
-    /// What is in it; `None` where it is not there.
+    /// Its content; `None` if it does not exist.
     before: Option<String>,
-    /// What is to be in it; `None` where it is to go.
+    /// Its new content; `None` if it is to be removed.
     after: Option<String>,
 }
 
@@ -83,6 +83,7 @@ fn list(out: &Printer) -> anyhow::Result<ExitStatus> {
     for agent in Agent::ALL.iter().copied() {
         for is_project in [false, true] {
             let path = settings_of(agent, is_project)?;
+            // A missing file is the normal case and means no hooks.
             let text = fs::read_to_string(&path).unwrap_or_default();
             let hooks = commands_in(&parsed(&text, &path)?).len();
             if out.is_json() {
@@ -96,7 +97,7 @@ fn list(out: &Printer) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Success)
 }
 
-/// Installs the hooks, with those for sub-agents where `install` says so, or removes them where it is `None`.
+/// Installs the hooks, with those for sub-agents if `install` is `Some(true)`, or removes them if it is `None`.
 fn change(target: &Target, install: Option<bool>, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let (out, agent) = (context.out, target.agent);
     let settings = settings_of(agent, target.project)?;
@@ -111,6 +112,7 @@ fn change(target: &Target, install: Option<bool>, context: &Context<'_>) -> anyh
     }
     if agent == Agent::ClaudeCode {
         let folder = settings.with_file_name("commands");
+        // The slash commands belong to Claude Code alone; Codex has no such files.
         let found = command_changes(&folder, install.is_none());
         changes.extend(found.with_context(|| format!("cannot read {}", folder.display()))?);
         for other in foreign_commands(&folder) {
@@ -128,6 +130,7 @@ fn change(target: &Target, install: Option<bool>, context: &Context<'_>) -> anyh
         return Ok(ExitStatus::Success);
     }
     let names = changes.iter().map(|change| change.path.display().to_string()).collect::<Vec<_>>().join(", ");
+    // A script without a terminal must not hang on a question or be taken for a yes.
     if !target.yes && !can_ask() {
         bail!("cannot ask whether to write {names}; add --yes, or --dry-run to look only");
     }
@@ -154,6 +157,7 @@ fn settings_change(
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
     };
+    // Compared as JSON and not as text, so that mere formatting is no reason to rewrite the file.
     let before = parsed(&text, path)?;
     let after = match install {
         Some(subagents) => hook::install(&before, agent, &program(context)?, subagents),
@@ -173,6 +177,7 @@ fn write(change: &Change, out: &Printer) -> anyhow::Result<()> {
         fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))?;
         return report(out, path, "is removed", true);
     };
+    // Copied before it is replaced: the settings belong to the person and may contain hooks of other programs.
     let backup = change.before.as_ref().map(|_| back_up(path)).transpose()?;
     replace(path, after)?;
     if let Some(backup) = backup {
@@ -191,7 +196,7 @@ fn advise(agent: Agent, out: &Printer) {
     });
 }
 
-/// Returns where an agent's settings are.
+/// Returns the path of an agent's settings file.
 pub(super) fn settings_of(agent: Agent, project: bool) -> anyhow::Result<PathBuf> {
     let home = |variable: &str, folder: &str| -> anyhow::Result<PathBuf> {
         let set = std::env::var_os(variable).filter(|value| !value.is_empty());
@@ -202,7 +207,7 @@ pub(super) fn settings_of(agent: Agent, project: bool) -> anyhow::Result<PathBuf
     };
     Ok(match (agent, project) {
         (Agent::ClaudeCode, false) => home("CLAUDE_CONFIG_DIR", ".claude")?.join("settings.json"),
-        // The team's file beside it would hold a path of this machine.
+        // `settings.json` is shared with the team, and hooks contain a path of this machine.
         (Agent::ClaudeCode, true) => PathBuf::from(".claude/settings.local.json"),
         (Agent::Codex, false) => home("CODEX_HOME", ".codex")?.join("hooks.json"),
         (Agent::Codex, true) => PathBuf::from(".codex/hooks.json"),
@@ -213,13 +218,15 @@ pub(super) fn parsed(text: &str, path: &Path) -> anyhow::Result<Value> {
     if text.trim().is_empty() {
         return Ok(json!({}));
     }
+    // Editors on Windows may write a byte order mark, which JSON does not allow.
     serde_json::from_str(text.trim_start_matches('\u{feff}'))
         .with_context(|| format!("{} is no valid JSON and is left as it is; put that right first", path.display()))
 }
 
-/// Returns how a shell calls this program, with the options that hooks need.
+/// Returns the shell command that starts this program, with the options that hooks need.
 fn program(context: &Context<'_>) -> anyhow::Result<String> {
-    let program = std::env::current_exe().context("cannot tell where this program is")?;
+    // The full path, since agents may run hooks with another `PATH`.
+    let program = std::env::current_exe().context("cannot find this program's own file")?;
     let absolute = |path: &Path| std::path::absolute(path).with_context(|| format!("cannot use {}", path.display()));
     let mut words = vec![quoted(&program.to_string_lossy())];
     for (option, path) in [("--db", &context.global.db), ("--config", &context.global.config)] {
@@ -234,12 +241,14 @@ fn program(context: &Context<'_>) -> anyhow::Result<String> {
 }
 
 fn quoted(word: &str) -> String {
+    // Plain words stay unquoted, because the line is shown to the person and compared with installed ones.
     let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+:@%".contains(letter);
     if word.chars().all(is_plain) {
         word.to_owned()
     } else if cfg!(windows) {
         format!("\"{word}\"")
     } else {
+        // Nothing is special between single quotes but the quote itself, so it is closed, escaped and opened again.
         format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
@@ -277,31 +286,34 @@ fn back_up(path: &Path) -> anyhow::Result<PathBuf> {
     Ok(backup)
 }
 
-/// Puts `text` in the place of the file in one step; a link to it stays one.
+/// Replaces the file with `text` in one step; a link to it stays a link.
 fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
+    // Dotfiles are often links into a repository; renaming over the link would cut it off.
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let failed = || format!("cannot write {}", path.display());
     fs::create_dir_all(folder).with_context(failed)?;
+    // In the same folder, since a rename across file systems is not atomic.
     let mut fresh = tempfile::NamedTempFile::new_in(folder).with_context(failed)?;
     fresh.write_all(text.as_bytes()).with_context(failed)?;
+    // Temporary files are private; the permissions of the old file are kept as they were.
     if let Ok(data) = fs::metadata(&target) {
         fs::set_permissions(fresh.path(), data.permissions()).with_context(failed)?;
     }
     fresh.persist(&target).map(drop).with_context(failed)
 }
 
-/// Slash commands of Claude Code: name, what each does, what follows it.
+/// Slash commands of Claude Code: name, description, and hint at the argument.
 ///
 /// Each is a file whose text the hook understands, so that the hook does the work whether it gets what was typed or the
 /// expanded text. Without the files Claude Code would refuse a prompt that begins with an unknown command.
 const COMMANDS: [(&str, &str, &str); 3] = [
     ("remember", "Remember something for later sessions", "what to remember"),
-    ("recall", "Tell the model what is remembered about something", "what to look for"),
+    ("recall", "Show the model what is remembered about something", "what to look for"),
     ("forget", "Forget a memory", "id, or what it is about"),
 ];
 
-/// Returns what has to be written to `folder`, or taken away; a file of the same name that is not ours is left alone.
+/// Returns the files to write to or remove from `folder`; a file of the same name that is not ours is left alone.
 fn command_changes(folder: &Path, undo: bool) -> std::io::Result<Vec<Change>> {
     let mut changes = Vec::new();
     for (name, does, follows) in COMMANDS {
@@ -311,6 +323,7 @@ fn command_changes(folder: &Path, undo: bool) -> std::io::Result<Vec<Change>> {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
+        // Only an exact copy is removed: an edited command may contain the person's own work.
         let is_ours = before.as_deref().is_some_and(|before| before == text);
         match (undo, is_ours) {
             (false, false) if before.is_none() => changes.push(Change { path, before, after: Some(text) }),
@@ -321,7 +334,7 @@ fn command_changes(folder: &Path, undo: bool) -> std::io::Result<Vec<Change>> {
     Ok(changes)
 }
 
-/// Returns the files of these names that are somebody else's.
+/// Returns the files of these names that were not written by this program.
 fn foreign_commands(folder: &Path) -> Vec<PathBuf> {
     let all = COMMANDS
         .iter()

@@ -1,4 +1,4 @@
-//! `apply`: a plan that was saved and reviewed.
+//! `apply`: applies a plan that was saved and reviewed.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -44,11 +44,14 @@ pub fn run(args: &ApplyArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
     let out = context.out;
     let plan = read(&args.file)?;
     let memories = context.memories()?;
+    // A repeated command is no error, so scripts may apply a plan without first checking.
     if let Some(run) = memories.applied_by(&plan)? {
         return known(&run, &memories, out);
     }
+    // With --json a question would end up between the lines that a program parses.
     let asks = !args.yes && !out.is_json() && can_ask();
     if args.dry_run || asks {
+        // Applied for real to a copy: only that shows which changes would be decided again.
         let copy = memories.copy_in_memory()?;
         let tried = copy.apply_plan(&plan).with_context(|| cannot(&args.file))?;
         print_changes(&tried, true, &copy, out)?;
@@ -62,12 +65,13 @@ pub fn run(args: &ApplyArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
     }
     match memories.apply_plan(&plan) {
         Ok(done) => {
+            // Otherwise the changes were already shown before the question.
             if !asks {
                 print_changes(&done, false, &memories, out)?;
             }
             hint(&done, &memories, out)?;
         }
-        // Another process was faster.
+        // Another process applied the plan after the check above.
         Err(SavedPlanError::Applied { run }) => return known(&run, &memories, out),
         Err(error) => return Err(error).with_context(|| cannot(&args.file)),
     }
@@ -119,6 +123,7 @@ fn print_change(reviewed: &ReviewedChange, memories: &Memories, out: &Printer) -
         }
         return Ok(out.json(&value)?);
     }
+    // A skip changes nothing, unless it replaces a decision that was reviewed.
     if change.decision == Decision::Skip && instead_of.is_none() && !out.is_verbose() {
         return Ok(());
     }
@@ -157,6 +162,7 @@ pub fn save(path: &Path, plan: &SavedPlan, out: &Printer) -> anyhow::Result<()> 
     // Such a file is private from its first byte.
     let mut file = tempfile::NamedTempFile::new_in(folder).with_context(unwritable)?;
     file.write_all(plan.to_text().as_bytes()).with_context(unwritable)?;
+    // Renamed into place, so that an interrupted save never leaves half a plan that could be applied.
     file.persist(path).with_context(unwritable)?;
     out.note(format_args!(
         "{} saved in {}; `afterthought runs apply {}` applies {}",

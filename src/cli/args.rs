@@ -1,4 +1,4 @@
-//! What every subcommand shares: the global options, the settings that follow from them, and the store.
+//! Parts that all subcommands share: the global options, the settings that follow from them, and the store.
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
@@ -70,6 +70,7 @@ impl Global {
 
     /// Sends the library's diagnostics to standard error: warnings, or what `AFTERTHOUGHT_LOG` asks for.
     pub fn start_tracing(&self) {
+        // `rmcp` warns about clients that disconnect, which is normal, so only its errors are shown.
         let filter = tracing_subscriber::EnvFilter::try_from_env("AFTERTHOUGHT_LOG").unwrap_or_else(|_| {
             tracing_subscriber::EnvFilter::new(if self.quiet { "error" } else { "warn,rmcp=error" })
         });
@@ -84,7 +85,8 @@ impl Global {
         }
     }
 
-    /// Mistakes in the settings are told by the command that reads them. A hook has no time to read them twice.
+    /// Returns whether diagnostics are JSON. Faulty settings are reported by the command that reads them. A hook has no
+    /// time to read them twice.
     fn logs_json(&self) -> bool {
         if self.log_format.is_none() && super::hook::is_called() {
             return false;
@@ -95,12 +97,13 @@ impl Global {
 
     /// Returns the settings in force, with `flags` of the subcommand as the strongest layer.
     pub fn settings(&self, flags: Partial) -> anyhow::Result<Config> {
-        let directory = std::env::current_dir().context("cannot tell the working directory")?;
+        let directory = std::env::current_dir().context("cannot read the working directory")?;
         self.settings_at(&directory, flags)
     }
 
     /// Returns the settings that are in force in the folder `directory`.
     pub fn settings_at(&self, directory: &Path, flags: Partial) -> anyhow::Result<Config> {
+        // Containers and services may have no home folder; with --db none is needed.
         let folders = Folders::of_platform().or_else(|error| match &self.db {
             Some(db) => Ok(Folders { user_file: db.with_extension("toml"), default_db: db.clone() }),
             None => Err(error),
@@ -110,14 +113,16 @@ impl Global {
             namespace: self.namespace.as_ref().map(|name| Some(name.to_string())).or(flags.namespace),
             ..flags
         };
+        // A variable that is not valid Unicode counts as unset.
         let environment = |name: &str| std::env::var(name).ok();
         let mut config = Config::load(&folders, directory, self.config.as_deref(), &environment, flags)?;
+        // Commands print the path and look for files beside it, so an address such as `sqlite:FILE` is resolved here.
         config.db.value = database_path(&config.db.value)?;
         Ok(config)
     }
 }
 
-/// What a subcommand works with.
+/// The global options and the printer, which every subcommand gets.
 pub struct Context<'a> {
     /// The global options.
     pub global: &'a Global,
@@ -158,6 +163,7 @@ impl Context<'_> {
     /// Opens the memories for reading if there is a database.
     pub fn memories_if_any(&self) -> anyhow::Result<Option<Memories>> {
         let config = self.settings()?;
+        // SQLite would create the file when it opens it, and reading must leave no empty database behind.
         if !config.db.value.exists() {
             return Ok(None);
         }
@@ -166,20 +172,20 @@ impl Context<'_> {
     }
 }
 
-/// Refuses what is given for a folder and is none.
+/// Returns an error if `path` is no folder.
 pub fn must_be_folder(path: &Path) -> anyhow::Result<()> {
     anyhow::ensure!(path.is_dir(), "--below {}: there is no such folder; check the path", path.display());
     Ok(())
 }
 
-/// Reads a moment; a day alone means its first one, in UTC.
+/// Reads a moment; a day alone means its start in UTC.
 pub fn time(text: &str) -> Result<Timestamp, String> {
     let day = || text.parse::<jiff::civil::Date>().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok();
     let moment = text.parse().ok().or_else(|| Some(day()?.timestamp()));
     moment.ok_or_else(|| "it is no time; write it like 2027-01-31 or 2027-01-31T18:00:00Z".to_owned())
 }
 
-/// Returns what decides where other programs keep their files.
+/// Returns the platform, home folder and environment, which determine where other programs keep their files.
 pub fn machine() -> Machine<'static> {
     Machine {
         platform: Platform::this(),

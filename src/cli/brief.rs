@@ -1,4 +1,4 @@
-//! `brief`: the memory section for a prompt.
+//! `brief`: composes the memory section of a prompt.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::args::Context;
 use super::exit::ExitStatus;
 use super::printer::{BOLD, DIM, Printer, counted, one_line, spelled};
 
-/// Memories that are named for each reason for which some were left out.
+/// Number of memories that are listed for each reason of leaving some out.
 const NAMED: usize = 10;
 
 /// Print the memories that a new conversation should start with
@@ -51,6 +51,7 @@ pub fn run(args: &BriefArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
     if let Some(error) = fallback {
         context.out.warn(format_args!("what was asked is looked for by words alone: {}", spelled(&error.into())));
     }
+    // An explanation is for a person, so it is not recorded as shown to a model.
     if args.why {
         explain(&brief, &request, &memories, context.out)?;
     } else if brief.text.is_empty() {
@@ -58,7 +59,7 @@ pub fn run(args: &BriefArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
     } else {
         context.out.line(brief.text.trim_end())?;
     }
-    // A file that cannot be written is read all the same.
+    // The brief is already printed; a database that cannot be written is no reason to fail.
     if !args.why
         && !brief.shown.is_empty()
         && let Ok(memories) = memories.into_writable()
@@ -74,10 +75,11 @@ impl BriefArgs {
         let place = if let Some(namespace) = config.namespace() {
             Some(namespace)
         } else {
-            let folder = std::env::current_dir().context("cannot tell the working directory")?;
+            let folder = std::env::current_dir().context("cannot read the working directory")?;
             folder.to_str().map(|folder| memories.known_namespace_of(folder)).transpose()?.flatten()
         };
         let mut namespaces: Vec<Namespace> = place.into_iter().collect();
+        // Preferences of the person are global and apply in every project.
         if !namespaces.contains(&Namespace::global()) {
             namespaces.push(Namespace::global());
         }
@@ -91,14 +93,14 @@ impl BriefArgs {
     }
 }
 
-/// Says why there is nothing, on the side: no prompt is to hold it.
+/// Reports on standard error why there is nothing: standard output may go into a prompt.
 fn print_nothing(brief: &Brief, request: &BriefRequest, out: &Printer) {
     if request.namespaces.is_empty() {
         return out.note("memory is switched off; see memory.enabled");
     }
     let reasons: Vec<String> = brief.reasons().iter().map(|(why, count)| format!("{count} {}", spaced(why))).collect();
     let reasons = if reasons.is_empty() { "nothing is known there".to_owned() } else { reasons.join(", ") };
-    out.note(format_args!("nothing to tell: {reasons}; `afterthought brief --why` names them"));
+    out.note(format_args!("nothing to show: {reasons}; `afterthought brief --why` names them"));
 }
 
 fn explain(brief: &Brief, request: &BriefRequest, memories: &Memories, out: &Printer) -> anyhow::Result<()> {
@@ -146,7 +148,7 @@ fn explain(brief: &Brief, request: &BriefRequest, memories: &Memories, out: &Pri
     Ok(())
 }
 
-/// Counts what lies where the brief looks and is not recalled.
+/// Counts the memories in the namespaces of the brief that are never recalled, by status.
 fn not_recalled(request: &BriefRequest, memories: &Memories) -> anyhow::Result<BTreeMap<&'static str, usize>> {
     let mut counts = BTreeMap::new();
     for status in Status::ALL.iter().filter(|status| **status != Status::Active && !request.namespaces.is_empty()) {
@@ -176,7 +178,7 @@ fn parts(standing: &Standing) -> String {
         .map_or_else(|| own.clone(), |fit| format!("to the point {fit:.2} × {weight}, the rest: {own}"))
 }
 
-/// Shows what was last put in front of a model.
+/// Prints the memories that were last given to a model.
 fn print_last(memories: &Memories, out: &Printer) -> anyhow::Result<ExitStatus> {
     let Some((at, ids)) = memories.last_shown()? else {
         out.note("nothing was put in front of a model yet");

@@ -1,4 +1,4 @@
-//! `completions`: a script for the shell.
+//! `completions`: prints a completion script for a shell.
 
 use clap_complete::Shell;
 
@@ -14,6 +14,7 @@ pub struct CompletionsArgs {
 }
 
 pub fn run(args: &CompletionsArgs, out: &Printer) -> anyhow::Result<ExitStatus> {
+    // Into memory first, because `generate` panics when it cannot write, for example to a closed pipe.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut super::command(), "afterthought", &mut script);
     out.line(String::from_utf8_lossy(&script).trim_end())?;

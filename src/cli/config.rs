@@ -99,6 +99,7 @@ fn write_new(path: &Path, text: &str) -> anyhow::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
     }
+    // `create_new` closes the gap between the check above and the write, so no file is ever overwritten.
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]

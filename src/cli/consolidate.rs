@@ -1,4 +1,4 @@
-//! `consolidate`: a full pass over all memories.
+//! `consolidate`: runs a full pass over all memories.
 
 use afterthought::api::pass::{Event, PassChange, Report};
 use afterthought::api::{Action, ConsolidationOptions, FullSummary, Memories, RunId};
@@ -45,6 +45,7 @@ pub fn run(args: &ConsolidateArgs, context: &Context<'_>) -> anyhow::Result<Exit
     ensure!(args.model.jobs != Some(0), "--jobs 0 would do nothing; give at least 1");
     let config = context.global.settings(args.model.settings())?;
     let path = &config.db.value;
+    // Checked before a model is chosen: that may contact a server, and opening would create an empty database.
     if !path.exists() {
         context
             .out
@@ -69,6 +70,7 @@ pub fn run(args: &ConsolidateArgs, context: &Context<'_>) -> anyhow::Result<Exit
     };
     let summary = runtime.block_on(work);
     bar.finish_and_clear();
+    // After the spinner is cleared, since it would otherwise stay on the line of the error.
     let summary = summary?;
     print_summary(&summary, args.dry_run, &memories, out)?;
     let is_whole = !summary.interrupted && summary.total.failed_calls == 0 && summary.halted.is_none();
@@ -84,7 +86,7 @@ fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, dry_run: bool) {
         Event::Did(namespace, changes) => bar.suspend(|| {
             for change in *changes {
                 if dry_run {
-                    // Whoever reads it may have seen enough.
+                    // A closed pipe must not end the pass; its summary reports the error again.
                     show(change, namespace, out).ok();
                 } else {
                     out.detail(format_args!(
@@ -100,7 +102,7 @@ fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, dry_run: bool) {
     }
 }
 
-/// Prints what would be done.
+/// Prints a change that would be made.
 fn show(change: &PassChange, namespace: &Namespace, out: &Printer) -> std::io::Result<()> {
     let (name, reason) = (change.action.as_str(), &change.reason);
     if out.is_json() {

@@ -110,8 +110,10 @@ pub fn check(_: &CheckArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus>
 pub fn repair(_: &RepairArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let config = context.settings()?;
     if !config.db.value.exists() {
+        // Called for its note only: it reports the missing file.
         return Ok(context.existing_memories()?.map_or(ExitStatus::NoMatch, |_| ExitStatus::Success));
     }
+    // Not through an open connection: a file with damaged pages may not open at all.
     let repaired = Memories::repair(&config)?;
     if context.out.is_json() {
         context.out.json(&repaired)?;
@@ -161,7 +163,7 @@ fn print_flaws(flaws: &[Flaw], out: &Printer) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Time between two full passes where maintenance repeats; in between, only what expired and is to be purged.
+/// Time between two full passes of repeated maintenance; the others only expire and purge.
 const FULL_EVERY: Duration = Duration::from_hours(1);
 
 /// Run scheduled maintenance: expire, fade, retire, promote and purge memories
@@ -190,6 +192,7 @@ pub fn maintain(args: &MaintainArgs, context: &Context<'_>) -> anyhow::Result<Ex
         return Ok(ExitStatus::Success);
     }
     let report = memories.maintain(Maintenance::Full, args.days)?;
+    // Purged text stays in freed pages until the file is rewritten.
     memories.compact()?;
     print_maintenance(&report, Tense::Did, &memories, out)?;
     if let Some(every) = args.every {
@@ -198,23 +201,25 @@ pub fn maintain(args: &MaintainArgs, context: &Context<'_>) -> anyhow::Result<Ex
     Ok(ExitStatus::Success)
 }
 
-/// Does what is due again and again, until the process is ended; each time is one transaction.
+/// Runs maintenance again and again until the process ends; each round is one transaction.
 fn repeat_maintenance(every: Duration, days: Option<u32>, memories: &Memories, out: &Printer) -> anyhow::Result<()> {
     let mut last_full = Instant::now();
     loop {
         std::thread::sleep(every);
+        // With a short pause, full passes come more often than hourly: a pause of 60 s keeps the hour, 5 s means 5 min.
         let is_full = last_full.elapsed() >= FULL_EVERY.min(every * 60);
         match memories.maintain(if is_full { Maintenance::Full } else { Maintenance::Expired }, days) {
             Ok(report) if report.done.is_empty() => {}
             Ok(report) => print_maintenance(&report, Tense::Did, memories, out)?,
-            // Another process may lock the file for long; there is a next time.
+            // Another process may lock the file for long; the next round tries again.
             Err(error) => out.warn(error),
         }
+        // Also after an error: a full pass over a locked file would only fail again at once.
         last_full = if is_full { Instant::now() } else { last_full };
     }
 }
 
-/// Whether it was done or would be.
+/// Whether a report is about work that was done or would be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tense {
     Did,
@@ -246,6 +251,7 @@ fn print_maintenance(report: &Report, tense: Tense, memories: &Memories, out: &P
         out.line(format_args!("         {DIM}forgotten long ago; this cannot be undone{DIM:#}"))?;
     }
     let would = if tense == Tense::Would { "would be " } else { "" };
+    // Expired memories are always reported, so the first name is left out of the list below.
     let names = ["expire", "fade", "unite", "retire", "promote", "demote"];
     let others = names[1..].iter().filter(|name| count(name) > 0);
     let others: Vec<String> = others.map(|name| format!("{} {would}{}", count(name), past(name))).collect();
@@ -265,11 +271,12 @@ fn past(act: &str) -> String {
     if act.ends_with('e') { format!("{act}d") } else { format!("{act}ed") }
 }
 
-/// Reads a pause between two times, such as `60s`, of at least a second.
+/// Reads a pause such as `60s`, of at least a second.
 fn pause(text: &str) -> Result<Duration, String> {
     let wrong = || "it is no time between two; write it like 60s, 5m or 1h".to_owned();
     let pause: SignedDuration = text.parse().map_err(|_| wrong())?;
     let pause = Duration::try_from(pause).map_err(|_| wrong())?;
+    // A pause near zero would be a busy loop that keeps the database locked.
     if pause < Duration::from_secs(1) { Err(wrong()) } else { Ok(pause) }
 }
 
@@ -291,6 +298,7 @@ pub struct AuditArgs {
 pub fn audit(args: &AuditArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let (config, out) = (context.settings()?, context.out);
     let (mut entries, broken) = Memories::audit_log(&config)?;
+    // The log is a file of its own, so its entries outlive the memories that they name.
     entries.retain(|entry| is_wanted(args, entry));
     let memories = context.memories_if_any()?;
     for entry in &entries {
@@ -314,11 +322,13 @@ pub fn audit(args: &AuditArgs, context: &Context<'_>) -> anyhow::Result<ExitStat
 }
 
 fn is_wanted(args: &AuditArgs, entry: &AuditEntry) -> bool {
+    // Ids are time-ordered, so their starts are alike within a session; the end is easier to distinguish and works too.
     let is_of = |part: &str| entry.ids.iter().any(|id| id.as_str().starts_with(part) || id.as_str().ends_with(part));
     args.since.is_none_or(|since| entry.at >= since) && args.memory.as_deref().is_none_or(is_of)
 }
 
 fn audit_line(entry: &AuditEntry, memories: Option<&Memories>) -> String {
+    // A purged memory is no longer in the store but still in the log, so its full id is printed.
     let short =
         |id: &MemoryId| memories.and_then(|memories| memories.short_id(id).ok()).unwrap_or_else(|| id.to_string());
     let through = match entry.through {
@@ -380,12 +390,14 @@ pub fn encrypt(args: &EncryptArgs, context: &Context<'_>) -> anyhow::Result<Exit
     let path = &config.db.value;
     let mut key_file = None;
     if let Some(text) = &args.new_key {
+        // Checked before a key is made, since a key without a database would only confuse the next attempt.
         anyhow::ensure!(path.exists(), StoreError::Missing { path: path.clone() });
         let home = key_home(text)?;
         let place = Memories::make_key(&home)?;
         context.out.note(format_args!(
             "the new key is in {place}; keep a copy elsewhere, since the memories are lost without it"
         ));
+        // A key in a file of another name is not found by itself, so later commands need the variable.
         if let KeyHome::File(file) = home
             && Memories::default_key_file().as_ref() != Some(&file)
         {
@@ -437,7 +449,7 @@ fn print_converted(done: Option<Conversion>, word: &str, context: &Context<'_>) 
     ))?;
     let command = if word == "encrypted" { "encrypt" } else { "decrypt" };
     for copy in copies {
-        // What a repair took out is no database.
+        // Rows that a repair has moved to a file are no database, so they cannot be converted.
         let remedy = match copy.extension() {
             Some(ending) if ending == "jsonl" => "remove it".to_owned(),
             Some(_) | None => format!("`afterthought {command} --db {}`, or remove it", copy.display()),

@@ -1,4 +1,4 @@
-//! `update`, `pin`, `restore` and `relate`: changes by hand.
+//! `update`, `pin`, `restore` and `relate`: change memories by hand.
 
 use afterthought::api::{Author, Memories, MemoryChange, Restored, RivalPolicy};
 use afterthought::memory::{Memory, MemoryId, RelationType};
@@ -144,6 +144,7 @@ fn warn_of_rivals(
 
 pub fn relate(args: &RelateArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let memories = context.memories()?;
+    // Resolved first, since both abbreviations must be unique before either end is changed.
     let (from, to) = (memories.resolve(&args.from)?.id, memories.resolve(&args.to)?.id);
     let word = if args.off {
         if memories.unrelate(from.as_str(), args.relation, to.as_str())? { "unlinked" } else { "unchanged" }
@@ -152,11 +153,12 @@ pub fn relate(args: &RelateArgs, context: &Context<'_>) -> anyhow::Result<ExitSt
         let (_, is_new) = memories.relate(from.as_str(), args.relation, to.as_str(), reason, Author::Person)?;
         if is_new { "linked" } else { "unchanged" }
     };
+    // Read again, so that what is printed is the state after the change.
     let both = [memories.get_memory(&from)?, memories.get_memory(&to)?];
     report(context, &memories, &both.into_iter().flatten().collect::<Vec<_>>(), word)
 }
 
-/// Prints what became of each memory; exits 1 where there was none.
+/// Prints the outcome for each memory; exits 1 if there is none.
 pub(super) fn report(
     context: &Context<'_>,
     memories: &Memories,

@@ -1,4 +1,4 @@
-//! Vectors for search by meaning: `db embed`, and the vectors of what other commands have written.
+//! Vectors for search by meaning: `db embed`, and the vectors of memories that other commands have written.
 
 use afterthought::api::{
     Coverage, EMBEDDED_ASIDE, EmbedEvent, Filled, Memories, Progress, VectorStatus, vector_status,
@@ -55,6 +55,7 @@ pub fn run(args: &EmbedArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
         memories.embed(args.limit, cancel, &mut watch).await
     });
     bar.finish_and_clear();
+    // `None` would mean that vectors are off, which was ruled out above.
     let filled = filled?.unwrap_or_default();
     if out.is_json() {
         out.json(&filled)?;
@@ -85,7 +86,7 @@ fn print_coverage(status: &VectorStatus, out: &Printer) -> anyhow::Result<ExitSt
     Ok(ExitStatus::Success)
 }
 
-/// Computes vectors of what a command has just written, as far as that takes little time. A failure is only reported: the
+/// Computes vectors of memories that a command has just written, up to a limit. A failure is only reported: the
 /// memories are stored, and wait.
 pub fn catch_up(context: &Context<'_>) {
     let out = context.out;
@@ -108,6 +109,7 @@ fn embed_aside(context: &Context<'_>, config: &Config) -> anyhow::Result<Option<
     if !config.recalls_by_meaning() || !config.db.value.exists() {
         return Ok(None);
     }
+    // Limited, so that a small change does not wait for the vectors of a whole store.
     Ok(runtime()?.block_on(context.memories()?.embed_waiting(EMBEDDED_ASIDE, CancellationToken::new()))?)
 }
 

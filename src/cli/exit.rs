@@ -1,4 +1,4 @@
-//! What the exit code says.
+//! Exit codes and their meaning.
 
 use std::process::ExitCode;
 
@@ -17,6 +17,7 @@ pub enum ExitStatus {
 
 impl From<ExitStatus> for ExitCode {
     fn from(status: ExitStatus) -> Self {
+        // Scripts rely on these numbers; they must not change between releases.
         Self::from(match status {
             ExitStatus::Success => 0,
             ExitStatus::NoMatch => 1,

@@ -1,4 +1,4 @@
-//! `export`: memories for other programs, or for people.
+//! `export`: writes memories for other programs, or for people.
 
 use afterthought::api::{Exported, markdown};
 
@@ -33,6 +33,7 @@ pub fn run(args: &ExportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
     let mut print = |memory: Exported| -> anyhow::Result<()> {
         match args.format {
             Format::Jsonl => context.out.json(&memory)?,
+            // JSONL is streamed; Markdown is composed from all memories at once.
             Format::Markdown => collected.push(memory),
         }
         Ok(())

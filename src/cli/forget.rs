@@ -1,4 +1,4 @@
-//! `forget`: single memories, which can be restored, or all that came of conversations, which cannot.
+//! `forget`: forgets single memories, which can be restored, or erases conversations and all that rests on them.
 
 use afterthought::api::{Author, Erased, Erasure, ErasureScope, Memories, Order, RewriteOutcome};
 use afterthought::memory::Memory;
@@ -58,6 +58,7 @@ fn before(text: &str) -> Result<Timestamp, String> {
 pub fn run(args: &ForgetArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let memories = context.memories()?;
     if let Some(scope) = scope(args, &memories)? {
+        // An erasure covers whole conversations; ignoring a narrower filter would erase more than was asked for.
         if args.selection.has_filters() {
             bail!(
                 "--session, --source, --project and --before erase conversations as a whole; leave out the other filters"
@@ -71,6 +72,7 @@ pub fn run(args: &ForgetArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
         args.ids.clone()
     };
     if args.dry_run {
+        // Resolved even for a dry run, so that a mistyped id is an error in both.
         let named = ids.iter().map(|id| memories.resolve(id)).collect::<Result<Vec<_>, _>>()?;
         return report(context, &memories, &named, "would be forgotten");
     }
@@ -79,9 +81,11 @@ pub fn run(args: &ForgetArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
 }
 
 fn selected(args: &ForgetArgs, context: &Context<'_>, memories: &Memories) -> anyhow::Result<Vec<Memory>> {
+    // An empty filter matches everything, so a bare `memory forget` must not mean all memories.
     if args.selection.is_empty() && context.global.namespace.is_none() {
         bail!("nothing says what to forget; give ids, or filters such as --category task");
     }
+    // Half of `usize::MAX`, since SQLite's LIMIT is a signed 64-bit number.
     let found = memories.list_memories(args.selection.filter(context)?, Order::Id, usize::MAX >> 1, 0)?;
     if !args.yes && !args.dry_run && !found.is_empty() {
         bail!(
@@ -92,12 +96,13 @@ fn selected(args: &ForgetArgs, context: &Context<'_>, memories: &Memories) -> an
     Ok(found)
 }
 
-/// Returns what is to be erased, if that is asked for.
+/// Returns the conversations to erase, if the arguments name any.
 fn scope(args: &ForgetArgs, memories: &Memories) -> anyhow::Result<Option<ErasureScope>> {
     if let Some(text) = &args.project {
         return Ok(Some(ErasureScope::Project(memories.project(text)?.namespace)));
     }
     let session = args.session.clone().map(ErasureScope::Session);
+    // `--source` is a filter of `memory list` as well; next to ids it does not start an erasure.
     let source = args.selection.source().filter(|_| args.ids.is_empty());
     let source = source.map(|text| ErasureScope::Source(text.to_owned()));
     Ok(session.or(source).or(args.before.map(ErasureScope::Before)))
@@ -110,6 +115,7 @@ fn erase(
     context: &Context<'_>,
 ) -> anyhow::Result<ExitStatus> {
     let out = context.out;
+    // Planned first, so that the effect is shown before something that cannot be undone.
     let planned = memories.would_erase(scope)?;
     if planned.is_nothing() {
         out.note(
@@ -132,13 +138,14 @@ fn erase(
     Ok(ExitStatus::Success)
 }
 
-/// Prints what was erased, or would be where the file was not rewritten yet.
+/// Prints what was erased, or what would be if `sealed` is `None`.
 fn print_erased(
     erased: &Erased,
     sealed: Option<RewriteOutcome>,
     memories: &Memories,
     out: &Printer,
 ) -> anyhow::Result<()> {
+    // Backups are separate files that an erasure does not reach, so the person has to remove them.
     let backups = memories.backups()?;
     if out.is_json() {
         return Ok(out.json(&json!({
@@ -149,7 +156,7 @@ fn print_erased(
     for one in &erased.conversations {
         let title = one.title.as_deref().map(|title| format!(" {}", one_line(title, 60))).unwrap_or_default();
         let at = one.started_at.map(day).unwrap_or_default();
-        // After the deed nothing is to repeat what it was called.
+        // A title is text of the conversation; after the erasure it must not be printed again.
         let title = if sealed.is_none() { title } else { String::new() };
         out.line(format_args!("{REMOVED}- {}{REMOVED:#}{title} {DIM}{at}{DIM:#}", one.key))?;
     }

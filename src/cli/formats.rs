@@ -1,4 +1,4 @@
-//! `formats`: what can be read.
+//! `formats`: lists the log formats that can be read.
 
 use serde_json::json;
 use transcripts::{INGESTORS, Ingestor};
@@ -14,7 +14,7 @@ use super::printer::DIM;
 #[command(after_help = "Example:\n  afterthought log formats -v")]
 pub struct FormatsArgs {}
 
-/// The families, with what they are called, in the order in which they are listed.
+/// The families with their titles, in the order in which they are listed.
 const FAMILIES: &[(&str, &str)] = &[
     ("agents", "coding agents"),
     ("assistants", "assistants"),
@@ -44,12 +44,13 @@ pub fn run(_: &FormatsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus>
             let rule = if out.is_verbose() { format!("\nrecognised by: {}", format.rule()) } else { String::new() };
             format.about().to_owned() + &rule
         };
+        // Every table is laid out by itself, so names are padded to align the columns of all families.
         let of_family = INGESTORS.iter().filter(|format| format.family() == *family);
         let rows = of_family.map(|format| [format!("{:<NAME_WIDTH$}", format.name()), about(*format)]);
         out.table([title, ""], rows.collect())?;
     }
     if !out.is_verbose() {
-        out.note(format_args!("{DIM}-v tells how each is recognised{DIM:#}"));
+        out.note(format_args!("{DIM}-v shows how each is recognised{DIM:#}"));
     }
     Ok(ExitStatus::Success)
 }

@@ -1,4 +1,4 @@
-//! `hook`: what agents call. Whatever is broken, it ends well and in time.
+//! `hook`: the command that agents call. Whatever fails, it exits 0 and in time.
 
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -31,24 +31,25 @@ pub struct HookArgs {
     /// Learn from sessions of sub-agents, too
     #[arg(long)]
     subagents: bool,
-    /// Most milliseconds that it may take [default: 1000, or 2000 where memories are told]
+    /// Most milliseconds that it may take [default: 1000, or 2000 where memories are shown]
     #[arg(long, value_name = "N")]
     limit_ms: Option<u64>,
 }
 
-/// Longest wait for an agent that takes in an answer when the time is over.
+/// Longest wait for an agent that is still reading an answer when the time is over.
 const MAX_SPEAKING: Duration = Duration::from_millis(200);
-/// Longest wait for the vector of a prompt; then it is looked for by words.
+/// Longest wait for the vector of a prompt; after that the search is by words alone.
 const MAX_WAIT_FOR_VECTOR: Duration = Duration::from_millis(800);
 
-/// Whether an agent called, whatever it said besides.
+/// Whether an agent called, even with arguments that cannot be parsed.
 pub fn is_called() -> bool {
+    // The raw arguments are searched because this is also asked when clap could not parse them.
     std::env::args().skip(1).any(|argument| argument == "hook")
 }
 
 pub fn run(args: &HookArgs, context: &Context<'_>) -> ExitStatus {
     let begun = Instant::now();
-    // What a worker starts must not start workers.
+    // Agents that a worker starts call hooks as well, and these must not start further workers.
     if std::env::var_os(ENVIRONMENT_MARK).is_some() {
         return ExitStatus::Success;
     }
@@ -57,6 +58,7 @@ pub fn run(args: &HookArgs, context: &Context<'_>) -> ExitStatus {
         return ExitStatus::Success;
     };
     let limit = Duration::from_millis(args.limit_ms.unwrap_or(event.limit_ms()));
+    // Not returned early: the log must be found even with faulty settings, since nobody reads standard error.
     let settings = context.global.settings(Partial::default());
     let log = log(context.global, settings.as_ref().ok());
     let work = Work { args: args.clone(), global: context.global.clone(), agent, event, limit, log: log.clone() };
@@ -67,21 +69,24 @@ pub fn run(args: &HookArgs, context: &Context<'_>) -> ExitStatus {
     ExitStatus::Success
 }
 
-/// Does the work while another thread looks at the clock, since only the end of the process ends what hangs in it. It is
-/// done here and not there because memory that another thread asks for comes in many small pieces.
+/// Does the work while a watchdog thread looks at the clock, since only the end of the process stops work that hangs.
+/// The work runs on this thread because memory for another thread comes in many small pieces.
 fn within(deadline: Instant, work: &Work, settings: Config) -> anyhow::Result<()> {
-    // A message about it would only stand in the agent's own log.
+    // The default message would only end up in the agent's own log; the error is noted in ours.
     std::panic::set_hook(Box::new(|_| {}));
+    // Held while the output is written, so that the watchdog does not exit in the middle of a JSON object.
     let speaking = Arc::new(Mutex::new(()));
     let (over, clock) = channel::<()>();
     let late = Late { deadline, speaking: Arc::clone(&speaking), log: work.log.clone(), who: work.who() };
     std::thread::Builder::new().spawn(move || late.watch(&clock)).context("cannot start")?;
+    // A panic would exit with 101, which the agent would report to the person as a failed hook.
     let done = catch_unwind(AssertUnwindSafe(|| work.go(settings, &speaking)));
+    // Dropping the sender wakes the watchdog, which then returns instead of ending the process.
     drop(over);
     done.unwrap_or_else(|_| Err(anyhow!("it ended in the middle; please report this")))
 }
 
-/// What ends the process when its time is over.
+/// The watchdog that ends the process when its time is over.
 struct Late {
     deadline: Instant,
     speaking: Arc<Mutex<()>>,
@@ -92,26 +97,29 @@ struct Late {
 impl Late {
     fn watch(&self, clock: &Receiver<()>) {
         let left = self.deadline.saturating_duration_since(Instant::now());
+        // `Disconnected` means that the work is done in time.
         if clock.recv_timeout(left) != Err(RecvTimeoutError::Timeout) {
             return;
         }
         if let Some(log) = &self.log {
             log.note(&self.who, "it took too long and was given up", now());
         }
-        // Half an answer would be worse than none; but who does not listen is not waited for.
+        // Half an answer would be worse than none, but an agent that does not read must not block the exit for long.
         let begun = Instant::now();
+        // Not `lock`: an agent that stops reading would block the writer, and with it the watchdog, for ever.
         let mut speaking = self.speaking.try_lock();
         while speaking.is_err() && begun.elapsed() < MAX_SPEAKING {
             std::thread::sleep(Duration::from_millis(5));
             speaking = self.speaking.try_lock();
         }
-        // Nothing else ends what hangs.
+        // Only the end of the process stops a thread that hangs.
         std::process::exit(0);
     }
 }
 
 fn log(global: &Global, settings: Option<&Config>) -> Option<HookLog> {
     let database = settings.map(|settings| settings.db.value.clone()).or_else(|| global.db.clone());
+    // A log at the default place still helps when the settings that name the database cannot be read.
     let database = database.or_else(|| Some(Folders::of_platform().ok()?.default_db));
     database.map(|database| HookLog::beside(&database))
 }
@@ -130,7 +138,7 @@ impl Work {
         format!("{} {}", self.agent.as_str(), self.event.as_str())
     }
 
-    /// Writes a line to the log, if there is one.
+    /// Writes a line to the log, if its path is known.
     fn note(&self, message: &str) {
         if let Some(log) = &self.log {
             log.note(&self.who(), message, now());
@@ -139,15 +147,16 @@ impl Work {
 
     fn go(&self, settings: Config, speaking: &Mutex<()>) -> anyhow::Result<()> {
         let input = read_input(std::io::stdin().lock())?;
-        // The agent may have been started elsewhere than where the session is held.
+        // The process's folder may differ from the session's, and the settings of the session's folder apply.
         let settings = match input.cwd.as_deref().filter(|cwd| cwd.is_dir()) {
             Some(cwd) => self.global.settings_at(cwd, Partial::default())?,
             None => settings,
         };
+        // Checked before anything is embedded or stored, so that nothing of an excluded session leaves the process.
         if is_denied(&settings, &input)? {
             return Ok(());
         }
-        // The rest of the time is for what is done with it.
+        // A slow embedding server must leave time for the search and the answer.
         let within = MAX_WAIT_FOR_VECTOR.min(self.limit.mul_f64(0.4));
         let vectors = query_vectors(&settings, &|name| std::env::var(name).ok(), within);
         let call = HookCall {
@@ -161,9 +170,10 @@ impl Work {
         let event = self.event;
         let mut is_answered = false;
         let mut say = |output: HookOutput| {
+            // Agents expect one JSON object at most; a second one would make the output invalid.
             if !std::mem::replace(&mut is_answered, true) {
                 let _speaking = speaking.lock();
-                // An agent that does not listen any more is no failure.
+                // An agent that has closed its end is no failure.
                 let mut out = std::io::stdout().lock();
                 writeln!(out, "{}", output.json(event)).and_then(|()| out.flush()).ok();
             }
@@ -172,6 +182,7 @@ impl Work {
         if let Some(error) = follow_up.fallback {
             self.note(&format!("looked for by words alone: {}", spelled(&error.into())));
         }
+        // Started last: the agent already has its answer, so a slow start delays nobody.
         if follow_up.wants_worker {
             start(&self.global, &call.config.db.value)
                 .context("cannot start the worker; `afterthought runs work` does it")?;
@@ -180,16 +191,18 @@ impl Work {
     }
 }
 
-/// Whether the session is held where nothing is to be read.
+/// Whether the session takes place in a folder that the settings exclude.
 fn is_denied(settings: &Config, input: &Input) -> anyhow::Result<bool> {
     let denied = Selection { exclude: denied_paths(settings)?, ..Selection::default() };
+    // The transcript is checked as well, because a session may lie elsewhere than the folder it works in.
     let places = [&input.cwd, &input.transcript].into_iter().flatten();
     Ok(places.into_iter().any(|place| denied.leaves_file(place, None).is_some()))
 }
 
-/// Starts a worker for `database`, away from the folder of the session.
+/// Starts a worker for `database` outside the folder of the session.
 fn start(global: &Global, database: &Path) -> std::io::Result<()> {
     let program = std::env::current_exe()?;
+    // The worker runs in another folder, where relative paths would name other files.
     let database = std::path::absolute(database)?;
     let config = global.config.as_deref().map(std::path::absolute).transpose()?;
     let text = |path: &PathBuf| path.to_string_lossy().into_owned();
@@ -198,6 +211,7 @@ fn start(global: &Global, database: &Path) -> std::io::Result<()> {
     arguments.extend(global.namespace.iter().flat_map(|name| ["--namespace".to_owned(), name.to_string()]));
     arguments.extend(["runs", "work", "--detached"].map(str::to_owned));
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    // A process in the session's folder would keep it from being removed on Windows, or unmounted on Unix.
     let folder = database.parent().unwrap_or(Path::new("/"));
     start_worker(&program, &arguments, folder)
 }

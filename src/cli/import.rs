@@ -1,4 +1,4 @@
-//! `import`: memories from files of this and other programs.
+//! `import`: reads memories from files of this and other programs.
 
 use std::path::PathBuf;
 
@@ -77,8 +77,10 @@ pub fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
         // The import goes on; a broken output is reported at its end.
         trouble = std::mem::replace(&mut trouble, Ok(())).and(printed);
     })?;
+    // Before anything is consolidated, so that no model is asked for results that cannot be printed.
     trouble?;
     let ImportReport { failed, gathered, .. } = report;
+    // Without --consolidate the memories are already stored here; with it they were only gathered.
     if !args.consolidate {
         return Ok(if failed > 0 { ExitStatus::Failures } else { ExitStatus::Success });
     }
@@ -89,10 +91,12 @@ pub fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
     if let Some(run) = &imported.run {
         out.note(format_args!("{DIM}`afterthought undo {}` reverts it{DIM:#}", memories.short_run_id(run)?));
     }
+    // Saved before the outcomes are printed: a closed pipe must not cost the plan.
     if let Some(path) = &args.out {
         apply::save(path, &imported.plan, out)?;
     }
     imported.outcomes.iter().try_for_each(|outcome| print_outcome(outcome, out))?;
+    // A failed question leaves both memories in place, so the import as a whole still counts, with exit 3.
     let status = report_trouble(&imported, out);
     Ok(if failed > 0 { ExitStatus::Failures } else { status })
 }
@@ -187,7 +191,7 @@ fn report_trouble(imported: &ConsolidatedImport, out: &Printer) -> ExitStatus {
     }
     if failed > 0 {
         out.error_text(&format!(
-            "{} about memories that are hard to tell apart failed: both memories are kept and linked",
+            "{} about memories that are hard to distinguish failed: both memories are kept and linked",
             counted(failed, "question")
         ));
     }

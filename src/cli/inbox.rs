@@ -1,4 +1,4 @@
-//! `inbox`: what waits for a person, and what becomes of it.
+//! `inbox`: lists, accepts and rejects pending memories.
 
 use afterthought::api::{Memories, Verdict, Waiting};
 use anyhow::bail;
@@ -114,6 +114,7 @@ fn print_one(one: &Waiting, memories: &Memories, context: &Context<'_>) -> anyho
 
 fn judge(args: &JudgeArgs, verdict: Verdict, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let memories = context.memories()?;
+    // The shell may expand a variable to nothing, so no ids is never taken for all of them.
     let ids = if args.every { every(args, context, &memories)? } else { args.ids.clone() };
     if ids.is_empty() && !args.every {
         bail!("nothing says what to {}; give ids from `afterthought inbox list`, or --all", verdict.as_str());
@@ -133,6 +134,7 @@ fn judge(args: &JudgeArgs, verdict: Verdict, context: &Context<'_>) -> anyhow::R
 }
 
 fn every(args: &JudgeArgs, context: &Context<'_>, memories: &Memories) -> anyhow::Result<Vec<String>> {
+    // Ids are taken now and judged by id: a memory that arrives in between has not been seen and stays.
     let waiting = memories.inbox(Selection::default().filter(context)?)?;
     if !args.yes && !waiting.is_empty() {
         let count = waiting.len();

@@ -60,7 +60,7 @@ pub fn show(args: &ShowArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
     Ok(ExitStatus::Success)
 }
 
-/// Returns what is set, by name.
+/// Returns the fields that are set, with their names.
 fn fields(memory: &Memory) -> Vec<(&'static str, String)> {
     let claim = &memory.claim;
     let structured = claim.structured.as_ref().and_then(|parts| serde_json::to_string(parts).ok());
@@ -146,6 +146,7 @@ pub fn why(args: &WhyArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> 
     }
     print_evidence(&details.evidence, out)?;
     print_relations(&details, &memories, out)?;
+    // An entry without a reason explains nothing; `memory history` lists it.
     for entry in details.history.iter().filter(|entry| entry.reason.is_some()) {
         let reason = entry.reason.as_deref().unwrap_or_default();
         out.line(format_args!("  {DIM}{} {}: {reason}{DIM:#}", day(entry.at), entry.action))?;
@@ -185,14 +186,15 @@ pub fn history(args: &HistoryArgs, context: &Context<'_>) -> anyhow::Result<Exit
 
 type Difference = (String, Option<String>, Option<String>);
 
-/// Fields that say nothing to a person who reads what changed.
+/// Fields that do not matter to a person who reads the history.
 const BOOKKEEPING: &[&str] = &["updated_at", "created_at", "id", "content_hash", "memory"];
 
-/// Returns the fields that differ, with what they said on each side; only those that were set.
+/// Returns the fields that differ, with both values; fields that are empty on both sides are left out.
 fn differences(before: Option<&Value>, after: Option<&Value>) -> Vec<Difference> {
     let empty = serde_json::Map::new();
     let object = |value: Option<&Value>| value.and_then(Value::as_object).unwrap_or(&empty).clone();
     let (before, after) = (object(before), object(after));
+    // Fields are compared by name, since rows of older versions lack newer ones.
     let names = before.keys().chain(after.keys().filter(|name| !before.contains_key(*name)));
     names
         .filter(|name| !BOOKKEEPING.contains(&name.as_str()) && before.get(*name) != after.get(*name))

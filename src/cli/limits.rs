@@ -1,4 +1,4 @@
-//! Limits that the system sets to a process.
+//! Limits that the system sets on a process.
 
 /// Makes writing beyond a limit on the size of files (`ulimit -f`) an error of that write, as a full disk is. Left to
 /// itself, the system ends the process there, in the middle of whatever it does.
@@ -11,6 +11,7 @@ pub fn take_as_errors() {
     // The handler stays when the runtime is gone.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
     if let Ok(runtime) = runtime {
+        // tokio can register a signal only within a runtime.
         let _inside = runtime.enter();
         drop(signal(SignalKind::from_raw(FILE_TOO_LARGE)));
     }

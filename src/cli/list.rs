@@ -1,4 +1,4 @@
-//! `list`: memories by what they are rather than by words; and the filters that other commands share.
+//! `list`: lists memories by their properties; defines the filters that other commands share.
 
 use afterthought::api::{ApiError, Filter, Memories, NamespaceSubtree, Order};
 use afterthought::memory::{Memory, MemoryType, Scope, Status};
@@ -101,9 +101,11 @@ impl Selection {
     /// Returns the filter, confined to the global `--namespace` and what is below it.
     pub fn filter(&self, context: &Context<'_>) -> anyhow::Result<Filter> {
         let namespace = context.settings()?.namespace();
+        // A project may have namespaces below it, and people who name it mean those, too.
         let within = if self.exact { NamespaceSubtree::Exactly } else { NamespaceSubtree::Under };
         let statuses = match (self.all, self.statuses.is_empty()) {
             (true, _) => Vec::new(),
+            // An empty list means every status to the library, so the default has to be explicit.
             (false, true) => vec![Status::Active],
             (false, false) => self.statuses.clone(),
         };
@@ -124,7 +126,7 @@ impl Selection {
         })
     }
 
-    /// Returns the source that is asked for.
+    /// Returns the source to select, if one is given.
     pub fn source(&self) -> Option<&str> {
         self.source.as_deref()
     }
@@ -181,6 +183,7 @@ pub fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus>
                 memory.namespace.to_string(),
                 format!("{:.1}", memory.claim.importance),
                 memory.status.to_string(),
+                // A log may be imported years later; when a fact began to hold says more than when it was read.
                 day(memory.claim.valid_from.unwrap_or(memory.created_at)),
             ])
         });
@@ -198,7 +201,7 @@ pub fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus>
     Ok(ExitStatus::Success)
 }
 
-/// Prints a memory where a table would not fit.
+/// Prints a memory on two lines, for a terminal that is too narrow for a table.
 fn lines(memory: &Memory, all: &Memories, out: &Printer) -> anyhow::Result<()> {
     let (claim, id) = (&memory.claim, all.short_id(&memory.id)?);
     out.line(one_line(&claim.content, 200))?;
@@ -210,6 +213,7 @@ fn lines(memory: &Memory, all: &Memories, out: &Printer) -> anyhow::Result<()> {
 }
 
 fn print_rest(all: &Memories, filter: Filter, shown: usize, out: &Printer) -> anyhow::Result<()> {
+    // Counted without the limit, since a full page does not show whether there is more.
     let total = all.count_memories(filter)?;
     if total > shown {
         out.note(format_args!("{shown} of {total}; --offset and --limit show the rest"));

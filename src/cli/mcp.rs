@@ -1,4 +1,4 @@
-//! `mcp`: memories for an agent, on standard input and output.
+//! `mcp`: serves memories to an agent over standard input and output.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -40,12 +40,13 @@ impl Served {
     pub fn server(&self, config: Config) -> anyhow::Result<MemoryServer> {
         let served = match (config.namespace(), &self.project) {
             (Some(namespace), None) => ServedNamespaces::Namespace(namespace),
+            // A folder on the command line beats a namespace from the settings.
             (_, Some(folder)) => {
                 super::args::must_be_folder(folder)?;
-                ServedNamespaces::ProjectAt(std::path::absolute(folder).context("cannot tell the working directory")?)
+                ServedNamespaces::ProjectAt(std::path::absolute(folder).context("cannot read the working directory")?)
             }
             (None, None) => {
-                ServedNamespaces::ProjectAt(std::env::current_dir().context("cannot tell the working directory")?)
+                ServedNamespaces::ProjectAt(std::env::current_dir().context("cannot read the working directory")?)
             }
         };
         Ok(MemoryServer::new(MemoryPool::new(config, served), self.profile))
@@ -57,20 +58,21 @@ pub fn run(args: &McpArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> 
     let runtime = runtime()?;
     let outcome = runtime.block_on(async {
         let stop = CancellationToken::new();
+        // Before serving: from here on an interrupt ends the session in order instead of killing the process.
         stop_on_signal(stop.clone())?;
         anyhow::Ok(serve_stdio(server, stop).await?)
     });
-    // The thread that reads standard input waits for a line that may never come.
+    // The thread that reads standard input cannot be interrupted; dropping the runtime would wait for it for ever.
     runtime.shutdown_timeout(Duration::from_millis(100));
     outcome?;
     Ok(ExitStatus::Success)
 }
 
-/// Cancels `stop` on the first interrupt, or when the system asks the process to end. From its return on, neither ends the
+/// Cancels `stop` on the first interrupt or termination signal. Once this returns, neither of them ends the
 /// process by itself.
 ///
 /// # Errors
-/// If the system lets no signal be heard.
+/// If no signal handler can be installed.
 #[cfg(unix)]
 pub fn stop_on_signal(stop: CancellationToken) -> anyhow::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -89,7 +91,7 @@ pub fn stop_on_signal(stop: CancellationToken) -> anyhow::Result<()> {
 /// Cancels `stop` on the first interrupt.
 ///
 /// # Errors
-/// None here.
+/// Never on this platform.
 #[cfg(not(unix))]
 pub fn stop_on_signal(stop: CancellationToken) -> anyhow::Result<()> {
     tokio::spawn(async move {

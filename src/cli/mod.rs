@@ -171,6 +171,7 @@ const GROUPS: &[(&str, &[&str])] = &[
 /// Clap has two forms of help, and its long one gives each option three lines. Here `-h` and `--help` print the same:
 /// what the command does, in full, then its examples, then one line an option, the global ones last.
 fn command() -> clap::Command {
+    // Clap cannot group subcommands under headings, so the list is written by hand into the template.
     let command = <Cli as clap::CommandFactory>::command();
     let mut help = "{about}\n\n{usage-heading} {usage}\n".to_owned();
     for (title, names) in GROUPS {
@@ -186,6 +187,7 @@ fn command() -> clap::Command {
 }
 
 fn compact(command: clap::Command) -> clap::Command {
+    // Moved to before and after help, because the template then controls their place and both forms print the same.
     let about = command.get_long_about().or(command.get_about()).cloned().unwrap_or_default();
     let examples = command.get_after_help().map(|text| format!("{text}\n\n")).unwrap_or_default();
     let command = command.before_help(about).after_help("").mut_subcommands(compact);
@@ -225,6 +227,7 @@ pub fn main() -> ExitCode {
 fn dispatch(cli: &Cli, out: &Printer) -> anyhow::Result<ExitStatus> {
     let context = Context { global: &cli.global, out };
     let status = answer(&cli.command, &context)?;
+    // Not after an error: nothing may have been written then, and a warning about vectors would distract from it.
     if says_new_things(&cli.command) {
         embed::catch_up(&context);
     }
@@ -307,8 +310,9 @@ fn answer(command: &Command, context: &Context<'_>) -> anyhow::Result<ExitStatus
     }
 }
 
-/// Returns a value that cannot be used and why, which is all there is to tell; other mistakes need the usage, too.
+/// Returns the message for an invalid value on one line; other mistakes need the usage, too.
 fn one_line(error: &clap::Error) -> Option<String> {
+    // Clap wraps a wrong value in usage and a hint over several lines; scripts and agents read one line more easily.
     let is_value = matches!(error.kind(), ErrorKind::ValueValidation | ErrorKind::InvalidValue);
     let text = is_value.then(|| error.to_string())?;
     let said = text.lines().take_while(|line| !line.starts_with("For more information")).map(str::trim);
@@ -317,6 +321,7 @@ fn one_line(error: &clap::Error) -> Option<String> {
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    // The I/O error may be wrapped in context, so the whole chain is searched.
     error
         .chain()
         .filter_map(|cause| cause.downcast_ref::<std::io::Error>())

@@ -1,4 +1,4 @@
-//! Options about the model, the same for every command that asks one, and the runtime such commands run on.
+//! Options about the model, shared by every command that uses one, and the runtime of such commands.
 
 use std::path::PathBuf;
 
@@ -76,13 +76,14 @@ impl ModelArgs {
         }
     }
 
-    /// Returns the options that are no settings.
+    /// Returns the options that have no counterpart in the settings.
     pub fn options(&self) -> ModelOptions {
         ModelOptions { record: self.record.clone(), replay: self.replay.clone(), price: self.price }
     }
 
     /// Chooses the model that the settings and the options name, and reports one that was not configured.
     pub async fn choose(&self, config: &Config, out: &Printer) -> anyhow::Result<Model> {
+        // A model that was not configured is always named: the person should know where conversations are sent.
         let model = Model::choose(config, &self.options()).await?;
         report_discovered(&model, out);
         Ok(model)
@@ -101,13 +102,15 @@ pub fn report_discovered(model: &Model, out: &Printer) {
 
 /// Returns a runtime with one worker beside this thread, so that an interrupt is seen while this one computes.
 pub fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    // A current-thread runtime would handle signals only between computations, so Ctrl-C would seem to do nothing.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     runtime.context("cannot start")
 }
 
-/// Lets the first interrupt, or the system's request to end, finish what is paid for, and the second end the process.
+/// Lets paid work finish after the first interrupt or termination signal, and ends the process at the second.
 pub fn stop_on_interrupt(cancel: CancellationToken) {
     tokio::spawn(async move {
+        // If no handler can be installed, the signal keeps its default action and ends the process.
         if asked_to_end().await.is_ok() {
             cancel.cancel();
         }
@@ -121,6 +124,7 @@ pub fn stop_on_interrupt(cancel: CancellationToken) {
 #[cfg(unix)]
 async fn asked_to_end() -> std::io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
+    // Service managers and containers send SIGTERM, which deserves the same orderly end as Ctrl-C.
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::select! {
         ended = tokio::signal::ctrl_c() => ended,
@@ -137,6 +141,7 @@ async fn asked_to_end() -> std::io::Result<()> {
 pub fn price(text: &str) -> Result<Price, String> {
     let amount = |text: &str| text.trim().trim_start_matches('$').parse::<f64>().ok();
     let amounts = text.split_once(',').and_then(|(prompt, completion)| Some((amount(prompt)?, amount(completion)?)));
+    // `f64` also parses "inf" and "nan", and a negative price would raise a budget instead of using it up.
     match amounts.filter(|(prompt, completion)| [prompt, completion].iter().all(|one| one.is_finite() && **one >= 0.0))
     {
         Some((prompt, completion)) => Ok(Price::new(prompt, completion)),

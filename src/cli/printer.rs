@@ -1,4 +1,4 @@
-//! Everything that is printed: data to standard output, all else to standard error, colour only where it is seen.
+//! Prints everything: data to standard output, the rest to standard error, with colour only on a terminal.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write as _};
@@ -70,6 +70,7 @@ impl Printer {
     /// Writes a line of data.
     #[expect(clippy::unused_self, reason = "all output goes through the printer")]
     pub fn line(&self, line: impl Display) -> io::Result<()> {
+        // Not `println!`, which panics on a closed pipe; `anstream` drops the colours where they are not seen.
         writeln!(anstream::stdout().lock(), "{line}")
     }
 
@@ -158,6 +159,7 @@ impl Printer {
         let style = ProgressStyle::with_template("{spinner} {msg} {elapsed:.dim}")
             .expect("the template is a constant that parses");
         let bar = ProgressBar::with_draw_target(None, target).with_style(style);
+        // A request may take a minute without an event; the spinner shows that the process is alive.
         bar.enable_steady_tick(std::time::Duration::from_millis(120));
         bar
     }
@@ -165,6 +167,7 @@ impl Printer {
 
 /// Returns the width of lines: that of `COLUMNS`, else the terminal's; a pipe has none.
 fn width() -> Option<u16> {
+    // Narrower widths would break tables into single letters.
     let asked = std::env::var("COLUMNS").ok().and_then(|width| width.parse().ok()).filter(|width| *width >= 20);
     asked.or_else(|| terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0))
 }
@@ -183,6 +186,7 @@ pub fn counted(count: impl TryInto<u64>, noun: &str) -> String {
 /// Returns a size in the unit that keeps it short.
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
+    // Integers in tenths, so that no float has to be rounded; `u128`, because ten times a `u64` may overflow.
     let (mut unit, mut tenths) = (0, u128::from(bytes) * 10);
     while tenths >= 10_000 && unit + 1 < UNITS.len() {
         tenths /= 1_000;
@@ -209,6 +213,7 @@ pub fn spelled(error: &anyhow::Error) -> String {
             text.push_str(said);
         }
     }
+    // Parsers such as TOML's report over several lines; an error is one line, so that it can be searched for.
     text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
 }
 
@@ -219,7 +224,9 @@ fn write_stderr(line: impl Display) {
 
 /// Returns `text` on one line and at most `limit` characters long.
 pub fn one_line(text: &str, limit: usize) -> String {
+    // A line break in a memory would otherwise look like a line of output.
     let folded = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Characters and not bytes: cutting within a UTF-8 sequence would panic.
     if folded.chars().count() <= limit {
         return folded;
     }

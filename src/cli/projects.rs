@@ -1,4 +1,4 @@
-//! `projects`: which are known, what they are called, and which of them are one.
+//! `project`: lists, names and merges projects.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -80,7 +80,7 @@ fn list(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Success)
 }
 
-/// Returns the name of a project, with what tells it from others of that name.
+/// Returns the name of a project, with its label if another project has the same name.
 fn shown(project: &Project, all: &[Project]) -> String {
     let is_shared = all.iter().any(|other| other.namespace != project.namespace && other.name == project.name);
     if is_shared { project.label() } else { project.name.clone() }
@@ -107,15 +107,18 @@ fn alias(what: &str, name: &str, context: &Context<'_>) -> anyhow::Result<ExitSt
     Ok(ExitStatus::Success)
 }
 
-/// Returns the folder that is meant, made absolute where it is one of this machine; an address is none.
+/// Returns the folder that `what` names, made absolute if it is on this machine; `None` for a name or an address.
 fn folder(what: &str) -> Option<String> {
+    // A path of another machine must not be resolved here; logs copied from Windows keep their drive letters.
     let is_elsewhere =
         what.starts_with(['/', '\\']) || what.get(1..3).is_some_and(|rest| rest == ":\\" || rest == ":/");
     if is_elsewhere {
         return Some(what.to_owned());
     }
+    // `shop/api` may be a namespace or an address, so it is a folder only if one exists.
     let is_near = what.starts_with('.') || what.ends_with('/') || (what.contains('/') && Path::new(what).is_dir());
     let path = is_near.then(|| std::path::absolute(what).ok())??;
+    // `std::path::absolute` keeps `..` on Unix, and the folder need not exist, so `canonicalize` is no help.
     let clean = path.components().fold(PathBuf::new(), |folder, part| match part {
         Component::CurDir => folder,
         Component::ParentDir => folder.parent().map(Path::to_owned).unwrap_or(folder),

@@ -1,18 +1,20 @@
-//! Asking the person before something is done.
+//! Questions to the person at the terminal.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
-/// Whether there is somebody to ask.
+/// Whether a person can be asked: input and standard error are terminals.
 pub fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Asks, and returns what was answered, in small letters; empty where nothing was.
+/// Asks, and returns the answer in lower case; empty if there is none.
 pub fn ask(question: &str) -> io::Result<String> {
+    // On standard error, since standard output may be redirected to a file.
     let mut out = anstream::stderr().lock();
     write!(out, "{question} ")?;
     out.flush()?;
     let mut answer = String::new();
+    // At the end of input nothing is read, and an empty answer declines.
     io::stdin().lock().read_line(&mut answer)?;
     Ok(answer.trim().to_lowercase())
 }

@@ -1,4 +1,4 @@
-//! `remember`: a memory by hand.
+//! `remember`: stores a memory by hand.
 
 use afterthought::api::{Decision, MemoryDraft, Plan, Remembered};
 use afterthought::memory::MemoryType;

@@ -9,10 +9,10 @@ use serde_json::json;
 
 use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, one_line};
 
-/// Changes that are shown before the rest is only counted; `list` shows them all.
+/// Number of changes that are shown; further ones are only counted, and `memory list` shows them all.
 const SHOWN: usize = 200;
 
-/// Prints what a run does.
+/// Prints the changes and the summary of a run.
 pub struct RunReporter<'a> {
     out: &'a Printer,
     memories: &'a Memories,
@@ -31,6 +31,7 @@ impl<'a> RunReporter<'a> {
     /// Prints the changes of a plan. A failure to print is returned at the end, since the work goes on.
     pub fn print_changes(&mut self, plan: &Plan) {
         for change in &plan.changes {
+            // After a broken pipe the run goes on, since its requests are paid for; only the printing stops.
             if self.trouble.is_err() || (change.decision == Decision::Skip && !self.out.is_verbose()) {
                 continue;
             }
@@ -54,7 +55,7 @@ impl<'a> RunReporter<'a> {
         Ok(())
     }
 
-    /// Ends without a summary.
+    /// Ends the report without a summary.
     ///
     /// # Errors
     /// The first failure to print.
@@ -77,7 +78,7 @@ impl<'a> RunReporter<'a> {
         if let Some(halted) = &summary.halted {
             self.out.error_text(&format!("no further requests were sent: {halted}"));
         }
-        // Where no file could be read, the reasons say it all.
+        // If no file could be read, the errors above are enough.
         if summary.files.seen() > 0 || summary.filtered.any() {
             print_summary(self.out, summary, self.is_plan, run);
         }
@@ -104,7 +105,7 @@ pub(super) fn as_json(change: &Change) -> serde_json::Value {
     })
 }
 
-/// Returns what a person sees of a change: its sign, the memory, and for a replaced one what it said.
+/// Returns the lines that show a change to a person: its sign, the memory, and the replaced text, if any.
 pub(super) fn lines(change: &Change, memories: &Memories) -> Vec<String> {
     let claim = &change.incoming.candidate.claim;
     let content = one_line(&change.merged.as_ref().unwrap_or(claim).content, 160);
@@ -114,6 +115,7 @@ pub(super) fn lines(change: &Change, memories: &Memories) -> Vec<String> {
         Decision::Support => ("=", DIM),
         Decision::Skip => (" ", DIM),
     };
+    // A new memory has an id of its own; any other decision is about the memory that it targets.
     let id = change
         .new_id
         .as_ref()
@@ -126,6 +128,7 @@ pub(super) fn lines(change: &Change, memories: &Memories) -> Vec<String> {
     if let Some(before) =
         change.before.as_deref().filter(|_| !matches!(change.decision, Decision::Support | Decision::Skip))
     {
+        // A late memory was superseded on arrival, so the text it is shown with is the one that still holds.
         let word = if change.born_superseded { "newer" } else { "was" };
         lines.push(format!("  {REMOVED}{word}: {}{REMOVED:#}", one_line(before, 160)));
     }
@@ -135,7 +138,7 @@ pub(super) fn lines(change: &Change, memories: &Memories) -> Vec<String> {
     lines
 }
 
-/// Tells how often each decision was taken, or would be.
+/// Prints how often each decision was taken, or would be.
 pub(super) fn print_decisions<N: Display + Add<Output = N>>(
     out: &Printer,
     count: impl Fn(Decision) -> N,
@@ -195,7 +198,7 @@ fn print_cost(out: &Printer, summary: &Summary) {
     ));
 }
 
-/// Tells everything that was read but not kept, so that no loss is silent.
+/// Prints everything that was read but not kept, so that no loss is silent.
 fn print_losses(out: &Printer, summary: &Summary) {
     let files = summary.files;
     print_files(out, files, summary.filtered, summary.transcripts);
@@ -228,7 +231,7 @@ fn print_losses(out: &Printer, summary: &Summary) {
     }
 }
 
-/// Tells what batches came to, and how to take those that are out.
+/// Prints the outcome of batches, and how to collect outstanding replies.
 fn print_batches(out: &Printer, summary: &Summary) {
     let (batches, waiting) = (summary.batches, summary.windows.in_batch);
     let losses = [
@@ -236,14 +239,14 @@ fn print_batches(out: &Printer, summary: &Summary) {
         (batches.failed, "without an answer"),
         (batches.broken_lines, "in lines that could not be read"),
     ];
-    let told = losses.iter().filter(|(count, _)| *count > 0);
-    let told: Vec<_> = told.map(|(count, what)| format!(", {count} {what}")).collect();
+    let named = losses.iter().filter(|(count, _)| *count > 0);
+    let named: Vec<_> = named.map(|(count, what)| format!(", {count} {what}")).collect();
     if batches.submitted + batches.collected > 0 {
         out.note(format_args!(
             "in batches: {} submitted, {} came back{}",
             counted(batches.requests, "request"),
             counted(batches.answered, "answer"),
-            told.concat(),
+            named.concat(),
         ));
     }
     if waiting > 0 {
@@ -255,7 +258,7 @@ fn print_batches(out: &Printer, summary: &Summary) {
     }
 }
 
-/// Tells which files were passed over and left out.
+/// Prints how many files were passed over and left out.
 pub fn print_files(out: &Printer, files: Files, filtered: SelectionCounts, conversations: u64) {
     if files.unchanged > 0 {
         out.note(format_args!(
@@ -275,7 +278,7 @@ pub fn print_files(out: &Printer, files: Files, filtered: SelectionCounts, conve
     }
 }
 
-/// Tells what was not asked for, so that nobody takes it for read.
+/// Prints what the selection left out, so that nobody assumes it was read.
 fn print_filtered(out: &Printer, filtered: SelectionCounts) {
     let parts = [
         (filtered.files_excluded, "file", "excluded"),
@@ -285,10 +288,10 @@ fn print_filtered(out: &Printer, filtered: SelectionCounts) {
         (filtered.conversations_of_other_projects, "conversation", "of other projects"),
         (filtered.windows_out_of_range, "window", "of other times in conversations that were read"),
     ];
-    let told = parts.iter().filter(|(count, ..)| *count > 0);
-    let told: Vec<_> = told.map(|(count, noun, why)| format!("{} {why}", counted(*count, noun))).collect();
-    if !told.is_empty() {
-        out.note(format_args!("left out as asked: {}", told.join(", ")));
+    let named = parts.iter().filter(|(count, ..)| *count > 0);
+    let named: Vec<_> = named.map(|(count, noun, why)| format!("{} {why}", counted(*count, noun))).collect();
+    if !named.is_empty() {
+        out.note(format_args!("left out as asked: {}", named.join(", ")));
     }
     if filtered.conversations_erased > 0 {
         out.note(format_args!(

@@ -130,6 +130,7 @@ struct LogArgs {
 
 impl LogArgs {
     fn sources(&self) -> anyhow::Result<Sources> {
+        // Otherwise a bare `run` would read nothing and report success.
         ensure!(
             !self.paths.is_empty() || !self.from.is_empty(),
             "no log is named; give a PATH, or --from NAME with a name from `afterthought log list`"
@@ -164,8 +165,10 @@ impl LogArgs {
         let (since, until) = (time("--since", &self.since, End::Since)?, time("--until", &self.until, End::Until)?);
         if let (Some(since), Some(until)) = (since, until) {
             let (from, to) = (self.since.as_deref().unwrap_or_default(), self.until.as_deref().unwrap_or_default());
+            // Swapped times would select nothing and look like an empty log.
             ensure!(since < until, "nothing lies between --since {from} and --until {to}; give the earlier time first");
         }
+        // An unset shell variable expands to an empty text, and as a filter that is surely a mistake.
         for (flag, texts) in [("--project", &self.project), ("--exclude", &self.exclude)] {
             ensure!(
                 !texts.iter().any(|text| text.trim().is_empty()),
@@ -180,6 +183,7 @@ impl LogArgs {
             zone: Some(now.time_zone().clone()),
             namespaces: Vec::new(),
             projects: self.project.iter().map(|text| named_project(text, &directory, home.as_deref())).collect(),
+            // Folders that the settings deny are excluded even when they are named on the command line.
             exclude: [path_patterns("--exclude", &self.exclude)?, denied_paths(config)?].concat(),
         })
     }
@@ -210,7 +214,7 @@ impl LogArgs {
     }
 }
 
-/// How a run ends: written, or as a plan.
+/// Whether a run writes, or only makes a plan.
 #[derive(Debug, Clone, Copy)]
 enum Mode<'a> {
     /// Written; with `Some`, requests go out in batches, and the run waits for the replies or not.
@@ -279,7 +283,7 @@ fn extract(args: &LogArgs, mode: Mode<'_>, context: &Context<'_>) -> anyhow::Res
     Ok(exit_status(&summary))
 }
 
-/// Returns a note for runs that use the rules only for want of a model, to be printed once there is something to read.
+/// Returns a note for runs that use the rules because there is no model, to be printed once there is something to read.
 fn without_model(model: &Model, config: &Config) -> Option<&'static str> {
     let fell_back = model.name().is_none() && config.extractor.value == ExtractorChoice::Auto;
     fell_back.then_some(
@@ -296,6 +300,7 @@ fn open(config: Config, mode: Mode<'_>, model: &Model) -> anyhow::Result<Memorie
 }
 
 fn exit_status(summary: &Summary) -> ExitStatus {
+    // Exit 2 is for runs that achieved nothing; partial work exits 3, so that scripts know to run it again.
     let nothing_was_read = summary.files.failed > 0 && summary.files.read + summary.files.unchanged == 0;
     let read_windows = summary.windows.ok + summary.windows.ok_empty + summary.windows.partial;
     let nothing_was_answered = summary.halted.is_some() && read_windows == 0;
@@ -324,6 +329,7 @@ fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, reporter: &mut Ru
         Event::Batch(text) => bar.suspend(|| out.note(text)),
         Event::Warning(text) => bar.suspend(|| out.warn(text)),
         Event::Failure(failure) => bar.suspend(|| {
+            // Many errors already name the file; printing it twice would only hide the reason.
             if failure.why.contains(&failure.what) {
                 out.error_text(&failure.why);
             } else {
@@ -339,6 +345,7 @@ fn estimate(args: &LogArgs, in_batches: bool, context: &Context<'_>) -> anyhow::
     let request = args.request(&config, false)?;
     let exists = config.db.value.exists();
     let builder = Memories::builder().config(config).through(AuditChannel::Command);
+    // An estimate never creates a database, nor updates its schema.
     let memories = if exists { builder.read_only().open()? } else { builder.path("memory:").open()? };
     let bar = out.progress();
     let mut reporter = RunReporter::new(out, &memories, true);

@@ -99,8 +99,9 @@ pub fn show(args: &ShowRunArgs, context: &Context<'_>) -> anyhow::Result<ExitSta
     Ok(ExitStatus::Success)
 }
 
-/// Returns what a run was about: what it read, or its command.
+/// Returns a description of a run: the logs that it read, or its command.
 pub fn what(run: &Run) -> String {
+    // The arguments are stored as JSON by whichever version made the run, so every field may be missing.
     let named = ["from", "paths"].into_iter().filter_map(|name| run.arguments.get(name)?.as_array());
     let paths: Vec<&str> = named.flatten().filter_map(serde_json::Value::as_str).collect();
     let of = |name: &str| run.arguments.get(name).and_then(|value| value.as_str());
@@ -146,6 +147,7 @@ pub struct CancelArgs {
 pub fn queue(args: &QueueArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
     let mut jobs = memories.jobs()?;
+    // Finished jobs stay in the queue and would bury those that need attention.
     jobs.retain(|job| args.all || job.status != JobStatus::Done);
     let windows = memories.failed_windows()?;
     if context.out.is_json() {
@@ -176,6 +178,7 @@ fn job_row(job: &Job) -> [String; 6] {
 }
 
 fn window_row(window: &FailedWindow) -> [String; 4] {
+    // Counted from 1 for people; the stored start counts from 0.
     let messages = format!("{}–{}", window.start + 1, window.start + window.len);
     let why = one_line(window.error.as_deref().unwrap_or_default(), 100);
     [window.attempts.to_string(), window.origin.clone(), messages, why]
@@ -212,6 +215,7 @@ pub fn retry(args: &RetryArgs, context: &Context<'_>) -> anyhow::Result<ExitStat
     if context.existing_memories()?.is_none() {
         return Ok(ExitStatus::NoMatch);
     }
+    // Windows carry no due time: the ledger sends them again when a run reads their log.
     let (due, windows) = context.memories()?.retry(id)?;
     if let Some(id) = id.filter(|_| due == 0) {
         bail!("job {id} has not failed; see `afterthought runs queue`");
@@ -250,6 +254,7 @@ pub fn batches(args: &BatchesArgs, context: &Context<'_>) -> anyhow::Result<Exit
     } else {
         let rows = open.iter().map(|batch| {
             [
+                // A batch that is not submitted yet has no id at the provider.
                 batch.remote_id.clone().unwrap_or_else(|| batch.id.clone()),
                 batch.created_at.strftime("%Y-%m-%d %H:%M").to_string(),
                 batch.remote_status.clone().unwrap_or_else(|| batch.stage.as_str().to_owned()),

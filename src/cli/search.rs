@@ -1,4 +1,4 @@
-//! `search`: ranked recall.
+//! `search`: ranks memories against a query.
 
 use afterthought::api::{AccessKind, Found, Memories, SearchRequest, SearchResults, Weights};
 
@@ -64,8 +64,9 @@ pub fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<ExitStatu
     if ids.is_empty() {
         return Ok(out.nothing("no memory matches; try other words, or `afterthought memory list`"));
     }
-    // A file that cannot be written is searched all the same.
+    // Opened for writing only here; the search itself also works on a read-only file.
     if let Ok(memories) = memories.into_writable() {
+        // Only after printing: counting needs the write lock, and a search must not wait for another process.
         memories.note_use(&ids, AccessKind::Search);
     }
     Ok(ExitStatus::Success)
@@ -85,7 +86,7 @@ impl SearchArgs {
     }
 }
 
-/// What was not found but holds whatever is asked, as JSON.
+/// A memory that is returned whatever the query is, marked as such in JSON.
 #[derive(serde::Serialize)]
 struct Marked<'a> {
     standing: bool,
@@ -105,6 +106,7 @@ fn print(hit: &Found, args: &SearchArgs, memories: &Memories, out: &Printer) -> 
     if let Some(quote) = &hit.quote {
         out.line(format_args!("     {DIM}it rests on: “{}”{DIM:#}", one_line(&quote.text, 200)))?;
     }
+    // Such a hit matches no word of the query, so without this line it would look like an error.
     if hit.fit.neighbours > 0.0 && hit.fit.own(&Weights::default()) <= 0.0 {
         out.line(format_args!("     {DIM}learnt next to one that fits{DIM:#}"))?;
     }

@@ -1,4 +1,4 @@
-//! `serve`: memories for agents, over HTTP.
+//! `serve`: serves memories to agents over HTTP.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -39,9 +39,11 @@ pub fn run(args: &ServeArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
         let stop = CancellationToken::new();
         stop_on_signal(stop.clone())?;
         let (address, served) = listen(server, &listening, stop).await?;
+        // Printed only once the socket listens: callers wait for this line, and port 0 is known only now.
         context.out.line(format_args!("http://{address}/mcp"))?;
         anyhow::Ok(served.await?)
     });
+    // Connections that are still open, such as event streams, must not keep the process alive.
     runtime.shutdown_timeout(Duration::from_secs(1));
     outcome?;
     Ok(ExitStatus::Success)

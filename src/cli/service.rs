@@ -1,4 +1,4 @@
-//! A service that watches: a systemd user unit or a launchd agent.
+//! `log service`: installs a systemd user unit or a launchd agent that runs `log watch`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,8 @@ pub struct ServiceArgs {
 }
 
 pub fn run(args: &ServiceArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let program = std::env::current_exe().context("cannot tell where this program is")?;
+    // Service managers start programs with a minimal `PATH` and another working directory, so paths are absolute.
+    let program = std::env::current_exe().context("cannot find this program's own file")?;
     let mut words = vec![program.to_string_lossy().into_owned()];
     for (option, path) in [("--db", &context.global.db), ("--config", &context.global.config)] {
         if let Some(path) = path {
@@ -56,6 +57,7 @@ pub fn run(args: &ServiceArgs, context: &Context<'_>) -> anyhow::Result<ExitStat
         context.out.line(text.trim_end())?;
         return Ok(ExitStatus::Success);
     }
+    // The file may have been edited, for example to add a key to the environment.
     if path.exists() && !args.force {
         bail!("{} is there already; add --force to take its place", path.display());
     }
@@ -77,6 +79,7 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
 }
 
 fn unit_path() -> anyhow::Result<PathBuf> {
+    // The specification treats an empty variable as unset.
     let config = std::env::var_os("XDG_CONFIG_HOME").filter(|value| !value.is_empty()).map(PathBuf::from);
     let config = config.map_or_else(|| home().map(|home| home.join(".config")), Ok)?;
     Ok(config.join("systemd/user/afterthought.service"))
@@ -92,6 +95,7 @@ fn home() -> anyhow::Result<PathBuf> {
 
 fn unit(words: &[String]) -> String {
     let quoted = |word: &String| {
+        // systemd expands `%` as a specifier and `$` as a variable in `ExecStart`; both are doubled to stay literal.
         let word = word.replace('\\', r"\\").replace('"', "\\\"").replace('%', "%%").replace('$', "$$");
         if word.contains([' ', '\t', '\'', '"', ';']) { format!("\"{word}\"") } else { word }
     };
@@ -103,6 +107,7 @@ fn unit(words: &[String]) -> String {
 }
 
 fn agent(words: &[String]) -> String {
+    // A property list is XML, where these characters are markup.
     let escaped = |word: &String| word.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let arguments = words.iter().map(|word| format!("        <string>{}</string>\n", escaped(word)));
     let arguments = arguments.collect::<Vec<_>>().concat();

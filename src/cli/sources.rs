@@ -1,4 +1,4 @@
-//! `sources`: what agents and assistants have on this machine.
+//! `sources`: lists the logs of agents and assistants on this machine.
 
 use std::path::{Path, PathBuf};
 
@@ -25,6 +25,7 @@ pub struct SourcesArgs {
 pub fn run(args: &SourcesArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     args.below.iter().try_for_each(|folder| must_be_folder(folder))?;
     let machine = machine();
+    // Works without a database, since people list their logs before the first run.
     let memories = context.memories_if_any()?;
     let found = survey(&machine, &args.below, memories.as_ref()).context("cannot find out what was read")?;
     let out = context.out;
@@ -77,6 +78,7 @@ fn row(survey: &Survey, home: Option<&Path>) -> [String; 6] {
 fn progress(total: &SourceTotals) -> String {
     let conversations = counted(total.conversations, "conversation");
     match (total.files_new, total.files_changed) {
+        // First, because no file at all would also match the arms below.
         (new, _) if new == total.files => "nothing".to_owned(),
         (0, 0) => format!("all, {conversations}"),
         (new, 0) => format!("{conversations}, {} new", counted(new, "file")),

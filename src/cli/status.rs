@@ -1,4 +1,4 @@
-//! The state of everything: what is stored, due and failed, what it cost, and whether settings, file and hooks work.
+//! `status`: counts, pending and failed work, costs, and checks of settings, database and hooks.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -110,7 +110,7 @@ fn overview(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Success)
 }
 
-/// All that is counted.
+/// Statistics and spending, as one JSON object.
 #[derive(Serialize)]
 struct All<'a> {
     #[serde(flatten)]
@@ -150,11 +150,13 @@ fn print_check(check: &Check, out: &Printer) -> std::io::Result<()> {
 fn all(config: &Config) -> Vec<Check> {
     let mut checks = vec![settings(config), model(config), vectors(config)];
     let path = &config.db.value;
+    // A failure to open is ignored here, because `database` reports it below.
     let reader = Memories::builder().config(config.clone()).read_only();
     let memories = if path.exists() { reader.open().ok() } else { None };
     let of_hooks = hook_checks(memories.as_ref(), path, now());
     // The connection that closes last removes the files of the write-ahead log, which one for reading cannot.
     drop(memories);
+    // Opened for writing, because a file that can be read but not written is a fault, too.
     checks.extend(database(path, config));
     checks.extend(of_hooks);
     checks
@@ -173,9 +175,11 @@ fn settings(config: &Config) -> Check {
 
 fn model(config: &Config) -> Check {
     let key = &config.api_key_env.value;
+    // Only its presence is checked. `status` contacts no server, so it works offline and costs nothing.
     let has_key = std::env::var(key).is_ok_and(|value| !value.is_empty());
     let name = config.model.value.as_deref().unwrap_or("the default model");
     match (&config.base_url.value, has_key) {
+        // The default model exists only at OpenAI; another server would reject every request.
         (Some(url), _) if config.model.value.is_none() && !url.contains("//api.openai.com") => {
             Check::new("model", State::Bad, format!("{url} is set but no model; set AFTERTHOUGHT_MODEL"))
         }
@@ -232,7 +236,7 @@ fn database(path: &Path, config: &Config) -> Vec<Check> {
     checks
 }
 
-/// How the work goes, with what it has cost.
+/// Returns checks of the backlog, failures, the last run and spending.
 fn work(memories: &Memories, health: &Health) -> Vec<Check> {
     let note = |is_noted: bool| if is_noted { State::Note } else { State::Good };
     let failed = health.failures() > 0 || health.halted.is_some();
@@ -299,6 +303,7 @@ fn inbox(waiting: usize) -> Check {
 fn permissions(path: &Path) -> Check {
     use std::os::unix::fs::PermissionsExt as _;
     let mode = std::fs::metadata(path).map_or(0, |data| data.permissions().mode() & 0o777);
+    // Any permission of group or others counts: conversations are private even where the folder is shared.
     if mode & 0o077 == 0 {
         Check::new("permissions", State::Good, "readable by you only")
     } else {
@@ -312,7 +317,7 @@ fn permissions(_: &Path) -> Check {
     Check::new("permissions", State::Note, "left to the folder's on this platform")
 }
 
-/// Checks each agent whose settings are there, and what is behind the hooks.
+/// Checks the hooks of each agent, the queue that they fill, and their log.
 fn hook_checks(memories: Option<&Memories>, path: &Path, now: Timestamp) -> Vec<Check> {
     let fired = memories.and_then(|memories| memories.hooks_fired().ok()).unwrap_or_default();
     let mut checks: Vec<Check> =
@@ -334,6 +339,7 @@ fn agent_checks(agent: Agent, fired: &[HookFiring], now: Timestamp) -> Vec<Check
         let Ok(text) = fs::read_to_string(&path) else { continue };
         match parsed(&text, &path) {
             Ok(settings) => installed.extend(commands_in(&settings)),
+            // Settings that cannot be parsed are reported and never rewritten.
             Err(error) => return vec![Check::new(name, State::Bad, spelled(&error))],
         }
     }
@@ -342,6 +348,7 @@ fn agent_checks(agent: Agent, fired: &[HookFiring], now: Timestamp) -> Vec<Check
         let finding = format!("no hooks; `afterthought agent install {}` installs them", agent.as_str());
         return vec![Check::new(name, State::Note, finding)];
     }
+    // Agents hide failed hooks, so after an update or a move nothing else would show that they stopped working.
     if let Some(gone) = installed.iter().find(|one| !is_there(&one.program)) {
         let finding = format!(
             "the hooks call {}, which is not there; run `afterthought agent install {}` again",
@@ -353,6 +360,7 @@ fn agent_checks(agent: Agent, fired: &[HookFiring], now: Timestamp) -> Vec<Check
     let missing: Vec<&str> = agent
         .events()
         .iter()
+        // Installed only with --subagents, so it is not missed.
         .filter(|event| event.as_str() != "subagent-stop")
         .map(|event| event.wire())
         .filter(|event| installed.iter().all(|one| one.event != *event))
@@ -374,6 +382,7 @@ fn agent_checks(agent: Agent, fired: &[HookFiring], now: Timestamp) -> Vec<Check
 fn fires(agent: Agent, fired: &[&HookFiring], now: Timestamp) -> Check {
     if fired.is_empty() {
         let trust = if agent == Agent::Codex { "; Codex runs them only once you trust them with /hooks" } else { "" };
+        // Not a fault: right after installation no session has begun yet.
         return Check::new("fired", State::Note, format!("none of them yet; begin a session{trust}"));
     }
     let times = fired.iter().map(|one| format!("{} {} ago", one.event, age(one.at, now)));
@@ -403,6 +412,7 @@ fn queue(memories: &Memories, now: Timestamp) -> Vec<Check> {
 
 fn is_there(program: &str) -> bool {
     let path = Path::new(program);
+    // A bare name is looked up in `PATH` as the agent's shell does; this process may see another `PATH`.
     if path.components().count() > 1 {
         return path.is_file();
     }
@@ -413,7 +423,7 @@ fn is_there(program: &str) -> bool {
 /// Days over which spending is added up.
 const DAYS: u32 = 30;
 
-/// What was spent, as far as prices are known.
+/// Money spent, as far as prices are known.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 struct Spending {
     /// Dollars of today.
@@ -428,6 +438,7 @@ struct Spending {
 
 impl Spending {
     fn of(memories: &Memories) -> anyhow::Result<Self> {
+        // The local day, as `spending` groups the calls.
         let (days, today) = (memories.spending(DAYS)?, Zoned::now().date());
         let of_today: Vec<_> = days.iter().filter(|one| one.spent.day == today).cloned().collect();
         let (thirty_days, is_partial) = known_cost(&days);
@@ -446,7 +457,7 @@ impl Spending {
     }
 }
 
-/// Returns what has yet to be done, and what does it.
+/// Returns the work that is left, and the commands that do it.
 fn backlog(health: &Health) -> String {
     let parts = [
         (health.jobs_waiting, "waiting"),
@@ -471,7 +482,7 @@ fn backlog(health: &Health) -> String {
     [vec![counts.join(", ")], remedies.into_iter().map(str::to_owned).collect()].concat().join("; ")
 }
 
-/// Returns what failed, and the remedy.
+/// Returns the number of failures, and the remedy.
 fn failures(health: &Health) -> String {
     let mut failed = Vec::new();
     if health.windows_failed > 0 {
@@ -488,7 +499,7 @@ fn failures(health: &Health) -> String {
     format!("{} failed; {remedy}{}", failed.join(" and "), halted.unwrap_or_default())
 }
 
-/// Returns when a run last came to its end, and whether one failed since.
+/// Returns when a run last succeeded, and whether one has failed since.
 fn last_run(health: &Health, now: Timestamp) -> String {
     match (health.last_success, health.last_failure) {
         (None, None) => "none has ended yet; `afterthought run PATH`".to_owned(),
@@ -502,6 +513,7 @@ fn last_run(health: &Health, now: Timestamp) -> String {
 
 /// Spells a time that has passed, in the unit that fits.
 fn age(at: Timestamp, now: Timestamp) -> String {
+    // Clocks may go backwards, and a negative age makes no sense.
     let seconds = now.duration_since(at).as_secs().max(0);
     match seconds {
         0..120 => format!("{seconds} s"),

@@ -1,4 +1,4 @@
-//! `undo`: a run taken back, with or without what was built on it.
+//! `undo`: reverts a run, with or without the changes that were built on it.
 
 use afterthought::api::{LaterChanges, Memories, Run, RunId, UndoReport};
 use anyhow::bail;
@@ -10,7 +10,7 @@ use super::printer::{CHANGED, DIM, Printer, counted, one_line};
 use super::question::{ask, can_ask};
 use super::runs::what;
 
-/// Memories that are named for each of the later runs.
+/// Number of memories that are listed for each later run.
 const NAMED: usize = 5;
 
 /// Undo a run
@@ -47,7 +47,7 @@ struct Later {
 }
 
 impl UndoArgs {
-    /// Whether it writes, rather than to tell what it would.
+    /// Whether it writes, rather than only showing what it would do.
     pub fn writes(&self) -> bool {
         !self.dry_run
     }
@@ -56,6 +56,7 @@ impl UndoArgs {
 pub fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let (memories, out) = (context.memories()?, context.out);
     let run = memories.run(&args.run)?;
+    // Read before anything is written, since the person may have to choose what happens to later changes.
     let later = memories.built_upon(&run.id)?;
     let Some(runs) = choose(args, &run, &later, &memories, out)? else {
         out.note("nothing was undone");
@@ -84,10 +85,11 @@ pub fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus>
 }
 
 const fn exit_status(undone: &UndoReport) -> ExitStatus {
+    // Kept memories mean that the run is only partly undone.
     if undone.kept.is_empty() { ExitStatus::Success } else { ExitStatus::Failures }
 }
 
-/// Returns the runs to take back, the newest first; `None` where the person would rather not.
+/// Returns the runs to undo, the newest first; `None` if the person declines.
 fn choose(
     args: &UndoArgs,
     run: &Run,
@@ -98,10 +100,11 @@ fn choose(
     let alone = || Some(vec![run.id.clone()]);
     let with_later = || {
         let mut runs: Vec<RunId> = later.iter().filter_map(|one| one.run.clone()).chain([run.id.clone()]).collect();
+        // Run ids are UUIDv7 and sort by start. The newest goes first, since each run was built on the ones before.
         runs.sort_by(|a, b| b.cmp(a));
         Some(runs)
     };
-    // What a person changed by hand stays anyhow, so that alone is nothing to ask about.
+    // Changes by hand always stay, so they alone need no question.
     if args.later.keep || later.iter().all(|one| one.run.is_none()) {
         return Ok(alone());
     }
@@ -111,6 +114,7 @@ fn choose(
     for one in later {
         out.warn(named(one, memories)?);
     }
+    // Neither answer is a safe default, so without a person nothing is undone.
     if !can_ask() || args.dry_run {
         bail!(
             "later runs have built on what run {} did, so nothing was undone; pass --keep to leave what was changed \
@@ -126,7 +130,7 @@ fn choose(
     })
 }
 
-/// Says who has changed what since.
+/// Returns a line about who has changed which memories since.
 fn named(one: &LaterChanges, memories: &Memories) -> anyhow::Result<String> {
     let who = match &one.run {
         Some(id) => {

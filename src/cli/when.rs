@@ -20,6 +20,7 @@ pub enum End {
 /// What can be written, if it is none of these.
 pub fn moment(text: &str, end: End, now: &Zoned) -> Result<Timestamp, String> {
     let text = text.trim();
+    // A time with an offset is absolute; every other form depends on the zone of `now`.
     let found = text.parse::<Timestamp>().ok();
     let found = found.or_else(|| day(text, now).and_then(|date| of_day(date, end, now.time_zone())));
     let found = found.or_else(|| age(text).and_then(|age| now.checked_sub(age).ok()).map(|at| at.timestamp()));
@@ -42,12 +43,15 @@ fn day(text: &str, now: &Zoned) -> Option<Date> {
 fn of_day(date: Date, end: End, zone: &TimeZone) -> Option<Timestamp> {
     let first = match end {
         End::Since => date,
+        // The end is exclusive, so the whole of the named day belongs to the range.
         End::Until => date.tomorrow().ok()?,
     };
+    // Midnight is looked up in the zone, because days with a change of clocks do not have 24 hours.
     Some(first.to_zoned(zone.clone()).ok()?.timestamp())
 }
 
 fn age(text: &str) -> Option<Span> {
+    // A sign is no digit, so `-7d` has no count and is refused rather than read as a time in the future.
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let count: i64 = text[..text.len() - unit.len()].parse().ok()?;
     let span = Span::new();

@@ -30,7 +30,7 @@ const TICK: Duration = Duration::from_secs(15);
 const ROUND: SignedDuration = SignedDuration::from_mins(1);
 /// Pause between two rounds of full maintenance.
 const FULL: SignedDuration = SignedDuration::from_hours(1);
-/// Pause before it is checked again whether another process is done.
+/// Pause before checking again whether another process is done.
 const BUSY: Duration = Duration::from_secs(5);
 
 /// Process the queue of logs that are due
@@ -85,12 +85,14 @@ pub struct WatchArgs {
 
 pub fn run(args: &WorkArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     if args.detached {
+        // A detached worker runs beside an interactive agent and must not slow it down.
         lower_priority();
         // Memories from prompts wait for their vectors.
         catch_up(context);
     }
     let memories = context.memories()?;
     let cancel = CancellationToken::new();
+    // Staying a while saves starting a process after every turn; a person who runs the command wants it to end.
     let until = WorkerEnd::NothingIn(if args.detached { LINGER } else { SignedDuration::ZERO });
     let worked = runtime()?.block_on(async {
         stop_on_interrupt(cancel.clone());
@@ -102,6 +104,7 @@ pub fn run(args: &WorkArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus>
         // Nobody reads its standard error.
         HookLog::beside(&memories.config().db.value).note("worker", &spelled(error), now());
     }
+    // Not before the log entry above, which is the only trace of a detached failure.
     let worked = worked?;
     if let Some(pid) = worked.busy {
         context.out.note(format_args!("process {pid} is working on the queue"));
@@ -114,7 +117,7 @@ pub fn run(args: &WorkArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus>
     Ok(if worked.left > 0 { ExitStatus::Failures } else { ExitStatus::Success })
 }
 
-/// Extracts what is due, and calls `tick` from time to time.
+/// Extracts the logs that are due, and calls `tick` regularly.
 async fn work(
     memories: &Memories,
     model: &ModelArgs,
@@ -148,6 +151,7 @@ async fn work(
 
 fn settings_in(folder: Option<&Path>, model: &ModelArgs, context: &Context<'_>) -> anyhow::Result<Config> {
     match folder {
+        // Each log is extracted under the settings of its own project, not those of the folder that is watched from.
         Some(folder) => context.global.settings_at(folder, model.settings()),
         None => context.global.settings(model.settings()),
     }
@@ -170,13 +174,16 @@ pub fn watch(args: &WatchArgs, context: &Context<'_>) -> anyhow::Result<ExitStat
     }
     args.from.iter().filter(|name| *name != "all").try_for_each(|name| known::by_name(name).map(drop))?;
     ensure!(args.folders.is_empty() || args.from.is_empty(), "name folders, or programs with --from, not both");
+    // It runs all day, so it must not compete with interactive programs.
     lower_priority();
     let memories = context.memories()?;
+    // A process id may be reused after a crash, so a lease is identified by a random owner.
     let owner = uuid::Uuid::now_v7().to_string();
     if let LeaseOutcome::Other { pid } = memories.lease(WATCH_LEASE, &owner)? {
         bail!("process {pid} is watching with this database; stop it first");
     }
     let outcome = runtime()?.block_on(watch_logs(args, context, &memories, &owner));
+    // Given back even after a failure, so that the next watcher need not find out whether this process is still alive.
     memories.end_lease(WATCH_LEASE, &owner)?;
     outcome
 }
@@ -195,6 +202,7 @@ async fn watch_logs(
         context.out.note("watching; press Ctrl-C to stop");
     }
     loop {
+        // The worker calls `tick` throughout, so one call of `work` also renews the lease, scans and maintains.
         let until = if args.once { WorkerEnd::NothingIn(SignedDuration::ZERO) } else { WorkerEnd::Cancelled };
         let mut tick = || rounds.tick();
         let worked = work(memories, &args.model, args.at_a_time, until, cancel.clone(), &mut tick, context).await?;
@@ -202,7 +210,7 @@ async fn watch_logs(
         if cancel.is_cancelled() || (args.once && worked.busy.is_none()) {
             break;
         }
-        // A worker that a hook has started is at work, and ends soon now that somebody watches.
+        // A worker that a hook has started is still busy; it ends soon, since this process now watches.
         tokio::time::sleep(BUSY).await;
         rounds.tick();
     }
@@ -211,7 +219,7 @@ async fn watch_logs(
     Ok(if args.once && total.left > 0 { ExitStatus::Failures } else { ExitStatus::Success })
 }
 
-/// What is done from time to time while logs are watched.
+/// Periodic work of `log watch`: the lease, scans of the folders, and maintenance.
 struct Rounds<'a> {
     args: &'a WatchArgs,
     context: &'a Context<'a>,
@@ -224,12 +232,14 @@ struct Rounds<'a> {
 impl Rounds<'_> {
     fn tick(&mut self) {
         let (now, out, memories) = (now(), self.context.out, self.memories);
+        // A missed renewal is retried at the next tick, long before another watcher would try to take over.
         if let Err(error) = memories.lease(WATCH_LEASE, self.owner) {
             out.warn(format_args!("cannot renew the lease of this process: {error}"));
         }
         if now < self.next {
             return;
         }
+        // Set before the work, so that a failing scan is retried in the next round and not at every tick.
         self.next = now + ROUND;
         let scan = Scan {
             idle: SignedDuration::from_mins(i64::from(self.args.idle)),
@@ -246,7 +256,7 @@ impl Rounds<'_> {
         match memories.maintain(if is_full { Maintenance::Full } else { Maintenance::Expired }, None) {
             Ok(report) if report.done.is_empty() => {}
             Ok(report) => out.detail(format_args!("maintained: {}", json!(report.done.counts()))),
-            // Another process may lock the file for long; there is a next time.
+            // Another process may lock the file for long; the next round tries again.
             Err(error) => out.warn(format_args!("cannot run maintenance: {error}")),
         }
         if is_full {
@@ -258,8 +268,10 @@ impl Rounds<'_> {
     fn logs(&self) -> Vec<(String, Found)> {
         if !self.args.folders.is_empty() {
             // A folder that is empty, or gone, has no logs.
+            // A folder that is missing or empty has no logs; it may appear later.
             let found =
                 self.args.folders.iter().flat_map(|folder| discover(std::slice::from_ref(folder)).unwrap_or_default());
+            // Nobody named these files one by one, so those of no known format are passed over without an error.
             return found.map(|found| (NAMED_FILES.to_owned(), Found { named: false, ..found })).collect();
         }
         let wanted =
@@ -274,10 +286,11 @@ impl Rounds<'_> {
     }
 }
 
-/// Lets the first signal finish what is under way, and the second end the process.
+/// Lets work in progress finish after the first signal, and ends the process at the second.
 fn stop_on_signals(cancel: CancellationToken) {
     tokio::spawn(async move {
         signalled().await;
+        // Replies are already paid for, so the first signal lets them arrive and be written.
         cancel.cancel();
         signalled().await;
         #[expect(clippy::exit, reason = "somebody asked twice")]

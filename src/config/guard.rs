@@ -111,6 +111,7 @@ impl GuardTable {
         let (kind, action) = text.split_once('=').ok_or_else(form)?;
         let kind: PersonalData = serde_json::from_value(kind.trim().into()).map_err(|_| form())?;
         let (mut redact, mut drop) = (self.redact.value.clone(), self.drop.value.clone());
+        // A kind in both lists counts as dropped, so it is first removed from both.
         redact.retain(|one| *one != kind);
         drop.retain(|one| *one != kind);
         match action.trim() {

@@ -160,6 +160,7 @@ impl Config {
     ) -> Result<Self, ConfigError> {
         let mut config = Self { db: Setting::default(folders.default_db.clone()), ..Self::default() };
         let user = explicit.unwrap_or(&folders.user_file);
+        // A file that was named has to be there; the usual one may be missing.
         if explicit.is_some() || user.exists() {
             let (partial, _) = read(user)?;
             if partial.project.is_some() {
@@ -174,6 +175,7 @@ impl Config {
             if let Some(key) = NOT_FOR_PROJECTS.into_iter().find(|key| contains(&table, key)) {
                 return Err(ConfigError::NotForProjects { path, key, user: user.to_owned() });
             }
+            // A file that comes with a repository may switch memory off, but never on.
             partial.memory.restrict();
             config.lay(partial, &Layer::Project(path));
         }
@@ -186,6 +188,7 @@ impl Config {
     }
 
     fn lay(&mut self, mut partial: Partial, layer: &Layer) {
+        // Joined before it is applied, since a project may only keep more out, never less.
         partial.guard = self.guard.joined(partial.guard, layer);
         self.apply(partial, layer);
     }
@@ -224,6 +227,7 @@ fn read(path: &Path) -> Result<(Partial, toml::Table), ConfigError> {
     let parsed = toml::from_str(&text).and_then(|partial| Ok((partial, toml::from_str(&text)?)));
     parsed.map_err(|error| {
         let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+        // The parser names an unknown key only in its message.
         let key = error.message().strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
         let replaced = key.and_then(|key| reference::replacement(key, &Config::documentation()));
         let reason = replaced.unwrap_or_else(|| error.message().to_owned());

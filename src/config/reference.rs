@@ -52,6 +52,7 @@ pub fn template(settings: &[SettingInfo]) -> String {
 "
     .to_owned();
     let mut table = "";
+    // A user's file must not name a project: that would make one project of everything.
     for one in settings.iter().filter(|one| one.key != "project") {
         let (own, name) = one.key.rsplit_once('.').unwrap_or(("", one.key));
         if own != table {

@@ -28,7 +28,7 @@ pub const MAX_CANDIDATES: usize = 150;
 /// Candidates that join a full call if they are the last, since a call of their own would show most memories again.
 pub const MAX_REST: usize = 15;
 
-/// Memories that one call shows at most, unless one candidate alone is held against more.
+/// Memories that one call shows at most, unless one candidate alone is compared with more.
 pub const MAX_MEMORIES: usize = 300;
 
 /// Calls that one sheet takes at most when it has to be asked in parts.
@@ -58,6 +58,7 @@ pub async fn ask<C: Complete>(cases: &[CandidateContext], questions: &[Question]
     let count = sheets.len();
     let (mut asked, mut done) = (Asked::default(), 0);
     let calls = sheets.into_iter().map(|sheet| fill_in(sheet, guard, model));
+    // In order, so that what counts as failed after a lasting error does not depend on timing.
     let mut calls = stream::iter(calls).buffered(SIDE_BY_SIDE);
     while let Some((of_sheet, goes_on)) = calls.next().await {
         done += 1;
@@ -66,6 +67,7 @@ pub async fn ask<C: Complete>(cases: &[CandidateContext], questions: &[Question]
             break;
         }
     }
+    // Sheets that were not sent count as failed, so that the run reports candidates without an answer.
     asked.failed += u64::try_from(count - done).unwrap_or(u64::MAX);
     asked
 }
@@ -81,6 +83,7 @@ async fn fill_in<C: Complete>(sheet: Sheet<'_>, guard: &Guard, model: &C) -> (As
                 asked.take(&sheet, &reply, cost);
                 open.extend(is_cut.then(|| sheet.unanswered(&asked.answers)).flatten());
             }
+            // Only the provider knows its tokenizer; splitting after the error is exact where an estimate is not.
             Err(LlmError::TooLong { .. }) if sheet.halves().is_some() => {
                 open.extend(sheet.halves().into_iter().flatten());
             }
@@ -116,7 +119,9 @@ impl Asked {
             }
             Cost::Cached => self.spent.cached += 1,
         }
+        // A refusal may quote the memories and even look like JSON.
         let found = if reply.finish == Finish::Refusal { Answers::new() } else { sheet.read(&reply.text) };
+        // Paid for all the same, so the cost above is counted before this is known.
         self.failed += u64::from(found.is_empty());
         self.answers.extend(found);
     }
@@ -145,7 +150,7 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     templates
 });
 
-/// One call's worth of questions, with the numbers that memories are given in it.
+/// The questions of one call, and the numbers that memories have in it.
 pub(super) struct Sheet<'a> {
     questions: &'a [Question],
     cases: &'a [CandidateContext],
@@ -170,7 +175,9 @@ impl<'a> Sheet<'a> {
         for (index, question) in questions.iter().enumerate() {
             let ids: BTreeSet<&MemoryId> = mentioned(cases, question).collect();
             let many = index - start >= MAX_CANDIDATES && questions.len() - index > MAX_REST;
+            // Memories are counted once: candidates of one matter share most of what they are compared with.
             let full = many || shown.union(&ids).count() > MAX_MEMORIES;
+            // A single question is never split, even if it alone shows more than a sheet should.
             if full && index > start {
                 sheets.push(Self::new(cases, &questions[start..index]));
                 (start, shown) = (index, BTreeSet::new());
@@ -201,6 +208,7 @@ impl<'a> Sheet<'a> {
     /// Numbers what is shown anew, so that memories of one day stand together below it.
     fn in_order_of_time(mut self) -> Self {
         let mut order: Vec<usize> = (0..self.shown.len()).collect();
+        // A stable sort, so that memories of one day keep their order and the request its bytes.
         order.sort_by(|a, b| self.shown[*a].time.cmp(&self.shown[*b].time));
         let mut numbers = vec![0; order.len()];
         order.iter().enumerate().for_each(|(at, before)| numbers[*before] = at + 1);
@@ -219,6 +227,7 @@ impl<'a> Sheet<'a> {
     /// Returns a sheet of the questions from the first one that `answers` leaves open; `None` if that is none or all.
     pub(super) fn unanswered(&self, answers: &Answers) -> Option<Self> {
         let from = self.questions.iter().position(|question| !answers.contains_key(&question.index))?;
+        // Not if the first is open: the same sheet would be cut off at the same place again.
         (from > 0).then(|| Self::new(self.cases, &self.questions[from..]))
     }
 
@@ -253,17 +262,20 @@ impl<'a> Sheet<'a> {
         template.render(values).expect("the template is embedded and a test renders it")
     }
 
-    /// Reads the relations that can be used: of a candidate that was asked about, to a memory it is held against.
+    /// Reads the usable relations: from a candidate that was asked about to a memory that it is compared with.
     pub(super) fn read(&self, text: &str) -> Answers {
         let mut answers = Answers::new();
         for entry in entries(text) {
+            // A reply may name any number; only candidates of this sheet count.
             let asked = self.questions.iter().find(|one| self.numbers[&self.cases[one.index].id] == entry.memory);
             let Some(question) = asked else { continue };
             let about = || question.known.iter().map(|known| &known.memory.id);
             let to = match entry.to {
                 Some(number) => about().find(|id| self.numbers[id] == number),
+                // With one memory to compare there is no doubt about which one is meant.
                 None => about().next().filter(|_| question.known.len() == 1),
             };
+            // A relation to an unknown number is dropped, and its question counts as not answered.
             if to.is_none() && !entry.is_unrelated() {
                 continue;
             }
@@ -286,6 +298,7 @@ impl Shown {
     fn of(claim: &Claim, evidence: &[Evidence], written_at: Option<Timestamp>) -> Self {
         let at = ValidTime::of(claim, evidence, written_at.unwrap_or(Timestamp::UNIX_EPOCH)).at;
         // Days are those of the clock by which they were said.
+        // In UTC an evening message could fall on the next day and contradict what it says about "today".
         let clock = evidence.first().and_then(|piece| piece.said_at?.offset_seconds).unwrap_or(0);
         let clock = Offset::from_seconds(clock).unwrap_or(Offset::UTC);
         let attribute = claim.key.as_deref().map(|key| match &claim.value {
@@ -389,6 +402,7 @@ impl Entry {
 
 /// Reads all relations that stand whole in `text`, whatever stands around them; one cut short is left out.
 pub(super) fn entries(text: &str) -> Vec<Entry> {
+    // Some models put prose or a code fence around the object.
     let body = text.find('{').map_or("", |start| &text[start..]);
     let value = json::parse_prefix(body.trim_end().trim_end_matches("```"));
     let entries = value.as_ref().and_then(|value| value.get("relations")?.as_array());
@@ -406,6 +420,7 @@ pub(super) fn schema() -> serde_json::Value {
 
 fn close(schema: &mut serde_json::Value) {
     let Some(object) = schema.as_object_mut() else { return };
+    // Strict mode of some providers rejects these keywords; the prompt explains the fields instead.
     for name in ["$schema", "title", "format", "minimum", "description", "default"] {
         object.remove(name);
     }

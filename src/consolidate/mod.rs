@@ -1,4 +1,4 @@
-//! From candidates to changes: what is new, what is known, what takes the place of what.
+//! From candidates to changes: decides which are new, which are known, and which replace a memory.
 //!
 //! ```text
 //! Incoming ─▶ neighbours ─▶ decide ─┬─ settled ─────────────▶ Plan ─▶ apply (one transaction)
@@ -149,7 +149,7 @@ pub struct Ruling {
     pub related: Option<MemoryId>,
     /// For [`Decision::Merge`]: what the target says afterwards.
     pub merged: Option<Claim>,
-    /// For [`Decision::Contradict`]: what the target says besides and still holds, to be kept as a memory of its own.
+    /// For [`Decision::Contradict`]: the part of the target that still holds, to be kept as a memory of its own.
     pub rest: Option<Claim>,
     /// Whether the incoming claim is the older one.
     pub born_superseded: bool,
@@ -193,7 +193,7 @@ pub struct Change {
     pub new_id: Option<MemoryId>,
     /// For [`Decision::Merge`]: what the target says afterwards.
     pub merged: Option<Claim>,
-    /// For [`Decision::Contradict`]: what the target says besides and still holds, kept as a memory of its own.
+    /// For [`Decision::Contradict`]: the part of the target that still holds, kept as a memory of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rest: Option<Rest>,
     /// Whether the incoming claim is the older one by valid time, and is kept as superseded from the start.

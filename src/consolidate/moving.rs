@@ -1,4 +1,4 @@
-//! Two projects that are one: the memories of the first go to the second, and what both know is settled.
+//! Merges two projects that are one: moves the memories of the first and consolidates them with those of the second.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +13,15 @@ use super::plan::apply::look_around;
 use super::plan::{Answers, Stage, draft};
 use super::{Change, Decision, IncomingClaim};
 
-/// Memories that are settled together.
+/// Memories that are consolidated together.
 const BATCH: usize = 200;
 
-/// What became of the memories that were moved.
+/// Counts of the memories that were moved.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct MoveReport {
     /// Memories that lie in the other namespace now, of every status.
     pub moved: usize,
-    /// How the active ones were settled with what was known there.
+    /// Decisions on the active ones, compared with what was known there.
     pub decisions: BTreeMap<Decision, usize>,
     /// Notes of rejected values that hold there now.
     pub rejections: usize,
@@ -40,6 +40,7 @@ pub fn merge_projects(writer: &Writer<'_>, from: &Namespace, into: &Namespace) -
         Filter { namespaces: vec![NamespaceSubtree::Exactly(from.clone())], statuses: Vec::new(), ..Filter::default() };
     let memories = writer.list(&all, Order::Id, usize::MAX, 0)?;
     let mut moved = MoveReport { moved: memories.len(), ..MoveReport::default() };
+    // Pinned memories are kept as they are: nothing may reword or retire them without a person.
     let (settled, kept): (Vec<_>, Vec<_>) =
         memories.into_iter().partition(|memory| memory.status == Status::Active && !memory.pinned);
     let reason = writer.redact(format!("{from} was merged into {into}"));
@@ -70,11 +71,13 @@ fn settle_batch(
     let incoming = memories.iter().map(|memory| incoming(writer, memory, into)).collect::<Result<_, _>>()?;
     let mut cases = look_around(writer, incoming)?.cases;
     for (case, memory) in cases.iter_mut().zip(memories) {
+        // Moved memories keep their ids, so that links, history and references to them remain valid.
         case.id = memory.id.clone();
     }
     let (changes, _) = draft(&cases, &Answers::new(), Stage::Last, writer.now());
     for (change, memory) in changes.iter().zip(memories) {
         *moved.decisions.entry(change.decision).or_default() += 1;
+        // Moved first: the rows below were planned for a memory that is already in the other namespace.
         writer.set_namespace(&memory.id, into, reason)?;
         settle(writer, change, memory)?;
     }
@@ -110,6 +113,7 @@ fn settle(writer: &Writer<'_>, change: &Change, memory: &Memory) -> Result<(), S
         }
     }
     let mut rows = rows.into_changes();
+    // The row that would make the memory is left out, as it exists and was changed above instead.
     rows.extend(change.rows.iter().filter(|row| !is_own(row)).cloned());
     writer.apply(&rows).map(drop)
 }

@@ -32,6 +32,7 @@ impl Overlay {
         let is_active = known.memory.status == Status::Active;
         let (own, other) =
             if is_active { (&mut self.active, &mut self.past) } else { (&mut self.past, &mut self.active) };
+        // A change of status moves the memory; it must never be in both maps.
         other.remove(&known.memory.id);
         own.insert(known.memory.id.clone(), known);
     }
@@ -45,6 +46,7 @@ impl Overlay {
         match &change.row {
             Row::Memory { before, after: Some(memory) } => {
                 let known = self.remove(&memory.id);
+                // An update of a memory that is not here is ignored, or it would appear without its evidence.
                 if known.is_some() || before.is_none() {
                     let evidence = known.map(|known| known.evidence).unwrap_or_default();
                     self.insert(Known { memory: (**memory).clone(), evidence, fresh: true });
@@ -68,6 +70,7 @@ impl Overlay {
                 }
                 self.links.extend(after.iter().map(link));
             }
+            // Rejected values are looked up in the store; no plan makes or lifts one.
             Row::Tombstone { .. } => {}
         }
     }

@@ -1,4 +1,4 @@
-//! A memory that a person brings back, and what cannot hold beside it.
+//! Restores a memory that a person brings back, and handles those that contradict it.
 
 use std::collections::BTreeSet;
 
@@ -30,8 +30,8 @@ pub struct Restored {
     pub waits: bool,
 }
 
-/// Makes a memory active again, and lets what it says be learnt again; settles it with what took its place, and with
-/// what was learnt of the same attribute meanwhile.
+/// Makes a memory active again, allows its content to be learnt again, and resolves conflicts with what replaced it
+/// or was learnt about the same attribute meanwhile.
 ///
 /// # Errors
 /// [`StoreError::UnknownMemory`] if it is not there.
@@ -74,8 +74,8 @@ fn link(writer: &Writer<'_>, from: &MemoryId, to: &[Memory], relation_type: Rela
     Ok(())
 }
 
-/// Returns the active memories that took the place of this one, at however many removes, and those that the rules say
-/// cannot hold together with it.
+/// Returns the active memories that replaced this one, directly or through others, and those that contradict it by
+/// the rules.
 fn rivals_of(db: &Database, memory: &Memory) -> Result<Vec<Memory>, StoreError> {
     let mut ids = successors(db, &memory.id)?;
     ids.extend(contradicted(db, memory)?);

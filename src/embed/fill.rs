@@ -76,6 +76,7 @@ pub async fn fill(filling: &Filling<'_>, watch: &mut dyn FnMut(Progress)) -> Res
         return Ok(Filled { elsewhere: true, ..Filled::default() });
     }
     let filled = filling.all(&owner, watch).await;
+    // Released after an error, too, so that the next process need not wait for the lease to run out.
     filling.store.write::<_, StoreError>(None, (filling.clock)(), |w| w.release_vectors(&owner))?;
     filled
 }
@@ -90,11 +91,13 @@ impl Filling<'_> {
         let mut last: Option<MissingVector> = None;
         let mut done = 0;
         while done < total && !self.cancel.is_cancelled() {
+            // Continues after the last one: texts that were refused may still lack a vector, and would come again.
             let waiting = self.store.without_vector(&model, last.as_ref(), BATCH.min(total - done))?;
             let Some(end) = waiting.last() else { break };
             let texts: Vec<Redacted> = waiting.iter().map(|one| self.embedder.text(self.guard, one)).collect();
             let documents = self.renewing(owner, self.embedder.documents(&texts, self.budget)).await?;
             point("vectors.asked");
+            // The first answer shows the length where it was not known.
             model.dimension = length(&model, &documents)?;
             self.keep(&model, &waiting, &documents, &mut filled)?;
             point("vectors.kept");

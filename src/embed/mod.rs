@@ -140,6 +140,7 @@ impl Embedder {
         }
         let usual = ModelSettings { api_key: access.key, ..ModelSettings::new(base_url, &model) };
         let usual = ModelSettings { timeout: access.timeout.unwrap_or(usual.timeout), ..usual };
+        // A search waits for the vector of its query, so that gets one short attempt.
         let hasty = ModelSettings { timeout: usual.timeout.min(QUERY_TIMEOUT), max_retries: 0, ..usual.clone() };
         let (document_prefix, query_prefix) = prefixes(&model);
         // The prefix of a memory changes its vector, so it is a part of the name.
@@ -236,6 +237,7 @@ impl Embedder {
                 Err(Failed::Whole(error)) => return Err(error),
                 Err(Failed::Texts(_)) if texts.len() > 1 => {
                     let (first, second) = texts.split_at(texts.len() / 2);
+                    // The last one is taken next, so the first half goes on top to keep the order of the texts.
                     rest.extend([second, first]);
                 }
                 Err(Failed::Texts(reason)) => match self.cut(&texts[0], budget).await? {

@@ -10,7 +10,8 @@ use super::notes::{INSTRUCTIONS, NOTES, front_matter, slug};
 use super::{Gathered, MemoryFormat, Terms, claim, tagged, text_of};
 use crate::memory::{Claim, Namespace};
 
-/// Every form that can be imported, in the order in which a file is tried against them.
+/// Every format that can be imported, in sniffing order.
+// The loosest come last: any object with `text` is JSONL, and notes are recognised by the file's name alone.
 pub const MEMORY_FORMATS: &[MemoryFormat] =
     &[CLAUDE_AI, MCP_MEMORY, MCP_SERVICE, MEM0, MEM0_MARKDOWN, JSONL, INSTRUCTIONS, NOTES];
 
@@ -71,6 +72,7 @@ fn read_jsonl(input: Input, terms: &Terms, gathered: &mut Gathered) -> Result<()
                 }
                 gathered.memories.push(imported);
             }
+            // Counted and reported; one bad line must not end the import of the others.
             Err(ImportError::Line { reason, .. }) => gathered.skip(
                 record.number,
                 format!("no memory: {reason}; each line must be an object with at least \"content\""),
@@ -111,6 +113,7 @@ fn read_claude_ai(input: Input, terms: &Terms, gathered: &mut Gathered) -> Resul
                 continue;
             };
             // Never with the person's own: what one project knows is no business of another.
+            // The id may be no valid project name; then, and where a namespace is forced, the given one is used.
             let apart = Namespace::project(&format!("claude-ai-{id}")).ok().filter(|_| !terms.is_forced);
             take_parts(text, id, apart.as_ref().unwrap_or(&terms.namespace), terms, gathered);
         }
@@ -135,6 +138,7 @@ fn take_parts(text: &str, project: &str, namespace: &Namespace, terms: &Terms, g
         if !heading.is_empty() {
             taken.title.clone_from(heading);
         }
+        // The key makes a second import of the export replace the part instead of adding it again.
         let key = [project, heading].map(slug).join(".");
         let taken = Claim { key: Some(format!("import.claude_ai.{}", key.trim_matches('.'))), ..taken };
         gathered.add(taken, namespace.clone(), CLAUDE_AI.name, terms.now);
@@ -181,6 +185,7 @@ fn read_mcp_memory(input: Input, terms: &Terms, gathered: &mut Gathered) -> Resu
 fn take_entity(line: &Value, number: usize, terms: &Terms, gathered: &mut Gathered) {
     let Some(name) = text(line, "name") else { return gathered.skip(number, "the entity has no name") };
     let observations = line.get("observations").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    // Left out, not skipped: nothing is wrong with an entity about which nothing was observed yet.
     if observations.is_empty() {
         gathered.leave_out(number, "the entity has no observations");
     }
@@ -190,6 +195,7 @@ fn take_entity(line: &Value, number: usize, terms: &Terms, gathered: &mut Gather
             continue;
         };
         let tags = text(line, "entityType").map(str::to_lowercase).into_iter().collect();
+        // Observations are written about an entity and rarely name it; alone, the sentence would have no subject.
         let claim =
             Claim { subject: Some(name.to_owned()), tags, ..claim("fact", &format!("{name}: {}", said.trim())) };
         gathered.add(claim, terms.namespace.clone(), MCP_MEMORY.name, terms.now);
@@ -200,6 +206,7 @@ fn take_relation(line: &Value, number: usize, terms: &Terms, gathered: &mut Gath
     let (Some(from), Some(to), Some(kind)) = (text(line, "from"), text(line, "to"), text(line, "relationType")) else {
         return gathered.skip(number, "the relation lacks from, to or relationType");
     };
+    // `owner_of` and `works-at` become words that a search can find.
     let content = format!("{from} {} {to}", kind.replace(['_', '-'], " "));
     let claim = Claim { subject: Some(from.to_owned()), tags: vec![to.to_lowercase()], ..claim("fact", &content) };
     gathered.add(claim, terms.namespace.clone(), MCP_MEMORY.name, terms.now);
@@ -235,6 +242,7 @@ fn take_service_memory(memory: &Value, number: usize, terms: &Terms, gathered: &
     }
     let tags = memory.get("tags").and_then(Value::as_array).into_iter().flatten();
     let category = memory.get("memory_type").and_then(Value::as_str).unwrap_or("note");
+    // The content hash is the same in every export, so a second import finds the memory by its key.
     let hash = memory.get("content_hash").and_then(Value::as_str);
     let key = hash.map(|hash| format!("import.mcp_service.{hash}"));
     let claim = tagged(Claim { key, ..claim(category, content) }, tags.filter_map(Value::as_str).map(str::to_owned));
@@ -270,6 +278,7 @@ fn sniff_mem0(head: &Head<'_>) -> bool {
 fn read_mem0(input: Input, terms: &Terms, gathered: &mut Gathered) -> Result<(), IngestError> {
     let mut ignore = |_| {};
     let mut sink = Sink::new(&mut ignore);
+    // The API returns an object or an array; a dump with one object a line is accepted as well.
     let is_lines = !Head::of(&input).lines.is_empty();
     let mut records = if is_lines { Records::lines(input) } else { Records::elements(input) };
     while let Some((number, value)) = records.next_json::<Value>(&mut sink)? {
@@ -302,6 +311,7 @@ fn take_mem0_memory(memory: &Value, number: usize, terms: &Terms, gathered: &mut
         claim,
         terms.namespace.clone(),
         MEM0.name,
+        // The text is that of the last update. `updated_at` is null for a memory that never changed.
         time("updated_at").or(time("created_at")).unwrap_or(terms.now),
     );
 }
@@ -313,6 +323,7 @@ fn has(pairs: &[(&str, &str)], key: &str) -> bool {
 /// Reads blocks of front matter and text, one after another.
 fn read_mem0_markdown(input: Input, terms: &Terms, gathered: &mut Gathered) -> Result<(), IngestError> {
     let Some(text) = text_of(input, gathered)? else { return Ok(()) };
+    // A rule `---` within a text looks like the start of a block; only the keys after it show the difference.
     let starts: Vec<_> = text.match_indices("---\n").map(|(at, _)| at).filter(|at| is_block(&text, *at)).collect();
     for (place, start) in starts.iter().enumerate() {
         let end = starts.get(place + 1).copied().unwrap_or(text.len());
@@ -323,6 +334,7 @@ fn read_mem0_markdown(input: Input, terms: &Terms, gathered: &mut Gathered) -> R
         }
         let value = |key: &str| pairs.iter().find(|(name, _)| *name == key).map(|(_, value)| *value);
         let tags = value("categories").unwrap_or_default().split(',').map(str::trim).filter(|tag| !tag.is_empty());
+        // `"NaN"` and `"inf"` parse as numbers in Rust, and `clamp` keeps NaN.
         let confidence =
             value("confidence").and_then(|text| text.parse::<f64>().ok()).filter(|share| share.is_finite());
         let claim = Claim {

@@ -53,6 +53,7 @@ struct Plain {
 /// # Errors
 /// [`ImportError::Line`].
 pub fn parse_line(text: &str, number: usize, namespace: &Namespace, now: Timestamp) -> Result<Imported, ImportError> {
+    // First: an export also has `content` and would parse as a plain object, which loses id, status and evidence.
     if let Ok((exported, _)) = json::parse::<Exported>(text) {
         return Ok(own(exported));
     }
@@ -75,6 +76,7 @@ fn reason_without_content(error: &serde_json::Error) -> String {
 
 fn own(exported: Exported) -> Imported {
     let relations = exported.relations.into_iter().map(|relation| (relation.relation_type, relation.to.into_uuid()));
+    // The ids of another program may be any text; here they must be UUIDs, the same one for the same text.
     let memory = Memory { id: exported.memory.id.into_uuid(), ..exported.memory };
     Imported { memory, has_id: true, evidence: exported.evidence, relations: relations.collect() }
 }
@@ -87,6 +89,7 @@ fn foreign(plain: Plain, namespace: &Namespace, now: Timestamp) -> Imported {
         key: plain.key,
         value: plain.value,
         scope: plain.scope.unwrap_or(Scope::LongTerm),
+        // Other programs rate from 1 to 10.
         importance: plain
             .importance
             .map_or(0.5, |value| if value > 1.0 { value / 10.0 } else { value }.clamp(0.0, 1.0)),
@@ -111,7 +114,7 @@ fn foreign(plain: Plain, namespace: &Namespace, now: Timestamp) -> Imported {
     }
 }
 
-/// What an import came to.
+/// Counts of what an import did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Counts {
     /// Memories that are new.
@@ -146,11 +149,13 @@ pub fn import_as_is(
             let memory = writer.redact(memory);
             links.extend(relations.into_iter().map(|(relation_type, to)| (memory.id.clone(), relation_type, to)));
             let Memory { id, claim, namespace, .. } = &*memory;
+            // Written out before the comparison: `fate` asks the store, which does not know pending memories.
             several.before(writer, id, namespace, (&claim.content, claim.key.as_deref()))?;
             match fate(writer, &memory, has_id)? {
                 Fate::Known => counts.known += 1,
                 Fate::Changes(before) => {
                     let Memory { claim, .. } = memory.into_inner();
+                    // Id, evidence and history stay, so links to the memory remain valid.
                     let after = writer.redact(Memory { claim, ..*before });
                     writer.update(&after, Action::Import, Some("the file says it in other words now".into()))?;
                     counts.changed += 1;
@@ -161,8 +166,10 @@ pub fn import_as_is(
                 }
             }
         }
+        // Before the links: the check of both ends reads the store.
         several.write(writer)?;
         for (from, relation_type, to) in links {
+            // Both ends are checked: a filtered export has links to memories that it does not contain.
             if from != to && writer.find(&from)?.is_some() && writer.find(&to)?.is_some() {
                 writer.relate(&Relation { from, to, relation_type, reason: None, created_at: now })?;
             }
@@ -186,8 +193,10 @@ fn fate(writer: &Writer<'_>, memory: &Memory, has_id: bool) -> Result<Fate, Stor
     let attribute = claim.key.as_deref().zip(claim.value.as_deref());
     let is_known = writer.find(id)?.is_some()
         || if has_id {
+            // With an id of its own, only a current memory of the same words stands in the way.
             !writer.by_content(namespace, &claim.content)?.is_empty()
         } else {
+            // Without an id the words are the identity: a memory that was superseded here must not come back.
             writer.ever_held(namespace, &claim.content)?
         }
         || writer.rejected(namespace, &claim.content, attribute)?.is_some()
@@ -195,18 +204,20 @@ fn fate(writer: &Writer<'_>, memory: &Memory, has_id: bool) -> Result<Fate, Stor
     if is_known {
         return Ok(Fate::Known);
     }
+    // Any other key may have several values; only keys that an import gave identify one place in one file.
     let Some(key) = claim.key.as_deref().filter(|key| key.starts_with("import.")) else { return Ok(Fate::New) };
+    // A pinned memory keeps its words; the new ones become a memory beside it.
     let before = writer.by_key(namespace, key)?.into_iter().find(|before| !before.pinned);
     Ok(before.map_or(Fate::New, |before| Fate::Changes(Box::new(before))))
 }
 
-/// Whether the value was rejected for the attribute, which the memory that said it spelled as it is compared.
+/// Whether the value was rejected under the canonical spelling of its attribute.
 fn is_rejected_by_another_spelling(writer: &Writer<'_>, memory: &Memory) -> Result<bool, StoreError> {
     let Some((key, value)) = memory.claim.key.as_deref().zip(memory.claim.value.as_deref()) else { return Ok(false) };
     Ok(writer.rejected(&memory.namespace, &memory.claim.content, Some((&canonical(key), value)))?.is_some())
 }
 
-/// Memories that are held back at most.
+/// Most memories that are collected before they are written.
 const MOST: usize = 4_096;
 
 /// New memories that are not written yet. What one that comes later could be compared with is known of each.
@@ -233,7 +244,7 @@ impl Several {
         if is_known { self.write(writer) } else { Ok(()) }
     }
 
-    /// Holds a memory back, or writes all where there are many.
+    /// Collects a memory, or writes all where there are many.
     pub(super) fn add(&mut self, writer: &Writer<'_>, new: CleanMemory) -> Result<(), StoreError> {
         let (memory, _) = &new;
         self.ids.insert(memory.id.clone());
@@ -243,8 +254,9 @@ impl Several {
         if self.new.len() >= MOST { self.write(writer) } else { Ok(()) }
     }
 
-    /// Writes all that is held back.
+    /// Writes all pending memories.
     pub(super) fn write(&mut self, writer: &Writer<'_>) -> Result<(), StoreError> {
+        // The sets go with the memories: from here on the store answers for them.
         let Self { new, .. } = std::mem::take(self);
         writer.insert_all(&new, Clone::clone)
     }

@@ -68,6 +68,7 @@ pub fn exported(database: &Database, memory: Memory) -> Result<Exported, StoreEr
         messages: piece.messages.clone(),
         quote: piece.quote.clone(),
     });
+    // Only outgoing ones: the other end exports its own, and an import would write each link twice.
     let own = relations.into_iter().filter(|relation| relation.from == memory.id);
     Ok(Exported {
         sources: sources.collect(),
@@ -107,6 +108,7 @@ const fn heading(memory_type: MemoryType) -> &'static str {
 
 fn bullet(text: &mut String, exported: &Exported) {
     let memory = &exported.memory;
+    // Line breaks in the content would end the bullet in Markdown.
     let content = memory.claim.content.split_whitespace().collect::<Vec<_>>().join(" ");
     write_line(text, format_args!("- {content}"));
     write_line(text, format_args!("  *{}, {}, {}*", memory.claim.category, memory.namespace, memory.id));
@@ -121,6 +123,7 @@ fn write_line(text: &mut String, line: std::fmt::Arguments<'_>) {
 }
 
 /// Longest file of notes that is read, in bytes.
+// Notes are read whole, unlike logs; a file this large is not written by hand.
 const MAX_NOTES_BYTES: usize = 4 << 20;
 
 /// A form in which another program keeps memories.
@@ -135,7 +138,7 @@ pub struct MemoryFormat {
     read: fn(Input, &Terms, &mut Gathered) -> Result<(), IngestError>,
 }
 
-/// On what terms a file is read.
+/// Settings for reading a file.
 #[derive(Debug, Clone)]
 pub struct Terms {
     /// For memories that name no namespace.
@@ -186,8 +189,7 @@ impl Gathered {
     }
 }
 
-/// Returns a long-term claim that says `content`, with its first words as title; a category that is not ours becomes a
-/// tag.
+/// Returns a long-term claim that says `content`, with its first words as title; an unknown category becomes a tag.
 pub(super) fn claim(category: &str, content: &str) -> Claim {
     let content = content.trim();
     let words: Vec<_> = content.split_whitespace().take(8).collect();
@@ -202,7 +204,7 @@ pub(super) fn tagged(mut claim: Claim, tags: impl IntoIterator<Item = String>) -
     claim
 }
 
-/// Reads all of `input` as text; tells if there is too much.
+/// Reads all of `input` as text; reports it as skipped if it is too long.
 pub(super) fn text_of(input: Input, gathered: &mut Gathered) -> Result<Option<String>, IngestError> {
     let text = input.into_text(MAX_NOTES_BYTES)?;
     if text.is_none() {

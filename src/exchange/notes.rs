@@ -33,6 +33,7 @@ fn sniff_notes(head: &Head<'_>) -> bool {
 }
 
 fn day_of(stem: &str) -> Option<Date> {
+    // The parser also accepts compact dates such as `20260131`, which are common as plain file names.
     if stem.len() == 10 { stem.parse().ok() } else { None }
 }
 
@@ -57,11 +58,14 @@ fn read_sections(text: &str, stem: &str, terms: &Terms, gathered: &mut Gathered)
             continue;
         }
         if part.body.starts_with('(') && part.body.ends_with(')') {
+            // Templates of notes have sections such as "(nothing yet)", which say nothing about the user.
             gathered.leave_out(part.line, format!("the section {:?} holds only a placeholder", part.heading));
+        // An introduction describes the file itself.
         } else if has_headings && part.level < 2 {
             gathered.leave_out(part.line, "the text before the first section is no memory of its own");
         } else {
             let heading = if part.heading.is_empty() { described.unwrap_or(stem) } else { &part.heading };
+            // Topic files may share headings, so the stem keeps their keys apart. `MEMORY.md` is the one main file.
             let scope =
                 if stem.to_lowercase().ends_with("memory") { String::new() } else { format!("{}.", slug(stem)) };
             let key = format!("{}{scope}{}", terms.key("long_term"), slug(heading));
@@ -77,6 +81,7 @@ fn section_claim(part: &Section, heading: &str, key: String) -> Claim {
 /// Takes the note of a day, or each of its sections, as a short-term memory of that day.
 fn read_day(text: &str, day: Date, terms: &Terms, gathered: &mut Gathered) {
     let start = day.to_zoned(TimeZone::UTC).map(|start| start.timestamp()).ok();
+    // From the import, not from the day: an old note would otherwise be over as soon as it is read.
     let expires_at = terms.now.checked_add((DAILY_DAYS * 24).hours()).ok();
     for part in sections(text).iter().filter(|part| !part.body.is_empty()) {
         if part.body.starts_with('(') && part.body.ends_with(')') {
@@ -121,13 +126,14 @@ const NAMES: &[&str] = &[
     ".clinerules",
     "copilot-instructions.md",
 ];
-/// What other programs write into these files for themselves.
+/// Blocks that other programs write into these files for themselves.
 const WRITTEN_BY_PROGRAMS: &[(&str, &str)] = &[
     ("<claude-mem-context>", "</claude-mem-context>"),
     ("<afterthought-memory", "</afterthought-memory>"),
     ("<!--", "-->"),
 ];
 /// A line of fewer letters says too little to be known by.
+// Known lines keep a conversation from being learnt from; a short one would match too much of it.
 const MIN_KNOWN_CHARS: usize = 8;
 
 fn sniff_instructions(head: &Head<'_>) -> bool {
@@ -138,6 +144,7 @@ fn read_instructions(input: Input, terms: &Terms, gathered: &mut Gathered) -> Re
     let name = input.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let origin = if terms.folder.is_empty() { name.clone() } else { format!("{}/{name}", terms.folder) };
     let Some(text) = text_of(input, gathered)? else { return Ok(()) };
+    // What a memory program wrote there would come back as if the user had said it.
     let text = without_blocks(&text, WRITTEN_BY_PROGRAMS);
     for part in sections(&text).iter().filter(|part| !part.body.is_empty()) {
         if terms.instructions_as_memories {
@@ -159,6 +166,7 @@ fn read_instructions(input: Input, terms: &Terms, gathered: &mut Gathered) -> Re
 
 /// Returns the lines of a section without the marks of lists and quotes.
 fn lines(body: &str) -> impl Iterator<Item = &str> {
+    // A conversation repeats the sentence, not the bullet before it.
     let marks = |c: char| matches!(c, '-' | '*' | '+' | '>' | '.' | ')') || c.is_ascii_digit() || c.is_whitespace();
     body.lines()
         .map(move |line| line.trim_start_matches(marks).trim())
@@ -186,6 +194,7 @@ pub(super) fn sections(text: &str) -> Vec<Section> {
         let mark = ["```", "~~~"].into_iter().find(|mark| line.trim_start().starts_with(mark));
         fence = match (fence, mark) {
             (None, mark) => mark,
+            // Only the mark that opened a fence closes it: `~~~` may stand inside of a block of backticks.
             (Some(open), Some(mark)) if open == mark => None,
             (open, _) => open,
         };
@@ -208,6 +217,7 @@ pub(super) fn sections(text: &str) -> Vec<Section> {
 
 fn heading(line: &str) -> Option<(usize, &str)> {
     let level = line.bytes().take_while(|byte| *byte == b'#').count();
+    // `#tag` is no heading in CommonMark; the space is required.
     let text = line.get(level..)?.strip_prefix(' ')?.trim().trim_end_matches('#').trim();
     ((1..=6).contains(&level) && !text.is_empty()).then_some((level, text))
 }
@@ -217,6 +227,7 @@ pub(super) fn without_blocks(text: &str, blocks: &[(&str, &str)]) -> String {
     let mut kept = text.to_owned();
     for (open, close) in blocks {
         while let Some(start) = kept.find(open) {
+            // A block that is not closed goes to the end: injected text must not pass for the user's.
             let end = kept[start..].find(close).map_or(kept.len(), |at| start + at + close.len());
             kept.replace_range(start..end, "");
         }
@@ -227,6 +238,7 @@ pub(super) fn without_blocks(text: &str, blocks: &[(&str, &str)]) -> String {
 /// Returns the front matter of `text`, as lines of `key: value`, and what follows it.
 pub(super) fn front_matter(text: &str) -> Option<(Vec<(&str, &str)>, &str)> {
     let rest = text.trim_start().strip_prefix("---\n")?;
+    // No YAML parser: these programs write flat `key: value` lines, and a value may contain further colons.
     let (head, body) = rest.split_once("\n---")?;
     let pairs = head.lines().filter_map(|line| line.split_once(':')).map(|(key, value)| (key.trim(), value.trim()));
     Some((pairs.collect(), body.trim_start_matches('-').trim()))

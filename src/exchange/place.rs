@@ -9,10 +9,10 @@ use serde_json::Value;
 use crate::memory::Namespace;
 use transcripts::json;
 
-/// Lines of a log that are searched for the folder in which it was held.
+/// Lines of a log that are searched for the folder of its conversation.
 const MAX_LINES: usize = 50;
 
-/// What the place of a file tells.
+/// What the path of a file shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FilePlace {
     /// It is for no project more than for another.
@@ -26,16 +26,19 @@ pub enum FilePlace {
 /// Returns for which project the file at `path` is written.
 ///
 /// Instructions for agents are for the folder that they stand in, unless that holds an agent's settings: then for the
-/// folder of these. Notes that Claude Code keeps beside its logs are for the folder in which those were held.
+/// folder of these. Notes that Claude Code keeps beside its logs are for the folder of those conversations.
 #[must_use]
 pub fn place_of(path: &Path, are_instructions: bool) -> FilePlace {
+    // Made absolute without touching the disk: `canonicalize` would fail on a missing file and resolve symlinks.
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     if are_instructions {
+        // `.claude/CLAUDE.md` and `.cursor/rules/*.mdc` apply to the project that contains these folders.
         let folder = path.ancestors().skip(1).find(|folder| !folder.file_name().is_some_and(is_agents_own));
         return folder.map_or(FilePlace::Anywhere, |folder| FilePlace::Folder(folder.to_string_lossy().into_owned()));
     }
     let Some(logs) = folder_of_logs(&path) else { return FilePlace::Anywhere };
     let held_in = logs_in(logs).iter().find_map(|log| folder_of(log));
+    // The folder's name is the project's path with `-` for `/`, which cannot be reversed, so a log is read instead.
     let name = || logs.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     held_in
         .map_or_else(|| Namespace::project(&name()).map_or(FilePlace::Anywhere, FilePlace::Project), FilePlace::Folder)
@@ -53,15 +56,18 @@ fn folder_of_logs(path: &Path) -> Option<&Path> {
 }
 
 fn logs_in(folder: &Path) -> Vec<PathBuf> {
+    // A folder that cannot be read is treated as one without logs: the project's name is still known.
     let entries = folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
     let mut logs: Vec<_> = entries.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl")).collect();
+    // `read_dir` has no order; the result must not depend on the file system.
     logs.sort();
     logs
 }
 
-/// Returns the folder in which the first conversation of a log was held.
+/// Returns the folder of the first conversation of a log.
 fn folder_of(log: &Path) -> Option<String> {
     let lines = BufReader::new(std::fs::File::open(log).ok()?).lines().take(MAX_LINES);
+    // A read error ends the search: further reads of the same file would most likely fail, too.
     lines.map_while(Result::ok).find_map(|line| {
         let (value, _) = json::parse::<Value>(&line).ok()?;
         value["cwd"].as_str().map(str::to_owned)

@@ -1,4 +1,4 @@
-//! The answer to one request, taken apart by session. Pure.
+//! The answer to one request, split by session; pure.
 
 use serde_json::Value;
 
@@ -9,8 +9,8 @@ use super::schema::item_schema;
 use super::{DropReason, Dropped, Task};
 use crate::llm::ReplySchema;
 
-/// What an answer comes to, for each session that the request showed. Each entry of its list is one candidate or one
-/// dropped proposal of one session.
+/// The result of reading an answer, for each session that the request showed. Each entry of its list is one candidate
+/// or one dropped proposal of one session.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Answer {
     /// How much could be read.
@@ -32,8 +32,11 @@ impl Answer {
         let count = list.items.len();
         for (place, value) in (1..).zip(list.items) {
             let may_be_cut = !list.whole && place == count;
+            // Models write numbers as text or alone instead of in a list; the session is found by those numbers.
             let mut value = normalised(value, item_schema(schema), may_be_cut);
+            // Messages are numbered through the whole request, so a number alone identifies its session.
             let session = session_of(&value, tasks, shown);
+            // Evidence belongs to one transcript, so what is cited of the others cannot be stored with it.
             keep_citations_of(&mut value, session, shown);
             items[session].push(Item { place, value, may_be_cut });
         }
@@ -43,16 +46,17 @@ impl Answer {
         Self { legible, sessions }
     }
 
-    /// Returns what to name in a repair round: errors that a second look can mend, in the order of the list.
+    /// Returns the errors to name in a repair round: those that a second look can correct, in the order of the list.
     pub(super) fn errors(&self) -> Vec<String> {
         let dropped = self.sessions.iter().flat_map(|session| &session.dropped);
         let mut mendable: Vec<&(usize, Dropped)> = dropped.filter(|(_, one)| is_mendable(one.reason)).collect();
+        // The model finds an entry by its place in its own list, whatever session it belongs to.
         mendable.sort_by_key(|(place, _)| *place);
         mendable.into_iter().map(|(place, dropped)| format!("entry {place}: {}", dropped.detail)).collect()
     }
 
-    /// Whether a repair round is worth its price: nothing could be read, an entry is malformed or has a number or a
-    /// date that is a slip, or all that was proposed failed. What was judged to be unsaid is not asked for again.
+    /// Whether a repair round is worth its price: nothing could be read, an entry is malformed or has a wrong number or
+    /// date, or every proposal failed. Proposals that nobody said are not asked for again.
     pub(super) fn wants_repair(&self) -> bool {
         let dropped = || self.sessions.iter().flat_map(|session| &session.dropped).map(|(_, one)| one.reason);
         let is_slip =
@@ -62,7 +66,7 @@ impl Answer {
             || self.sessions.iter().all(|session| session.candidates.is_empty()) && dropped().any(is_mendable)
     }
 
-    /// Whether any of it could be used, be it that there is nothing to keep.
+    /// Whether any of it could be used. An empty list counts: it says that there is nothing to keep.
     pub(super) fn is_usable(&self) -> bool {
         let proposed: usize = self.sessions.iter().map(Checked::proposed).sum();
         let broken: usize = self.sessions.iter().map(Checked::broken).sum();
@@ -74,7 +78,7 @@ impl Answer {
         self.legible == Legible::Whole
     }
 
-    /// Returns this answer with what a repair round brought, if that could be read.
+    /// Returns this answer merged with that of a repair round, if the latter could be read.
     pub(super) fn repaired(self, second: Self) -> Self {
         if second.legible == Legible::Not { self } else { self.merged(second) }
     }
@@ -91,8 +95,10 @@ impl Answer {
         if rest.legible == Legible::Not {
             return false;
         }
+        // An empty rest that is complete says that nothing was missing, so it is progress too.
         let mut has_grown = rest.legible == Legible::Whole;
         for (session, rest) in self.sessions.iter_mut().zip(rest.sessions) {
+            // Asked to continue, some models begin the list anew; repeated entries are not progress.
             let new = rest.candidates.into_iter().filter(|one| !session.candidates.contains(one));
             let new: Vec<_> = new.collect();
             has_grown |= !new.is_empty();
@@ -123,6 +129,7 @@ impl Answer {
             sessions.push(Checked { candidates: first.candidates.into_iter().chain(new).collect(), dropped });
         }
         given_up.sort_by_key(|(place, ..)| *place);
+        // A repair reply does not say which fault each entry replaces. As many faults as came back count as replaced.
         for (place, number, one) in given_up.into_iter().skip(sent_again) {
             sessions[number].dropped.push((place, withdrawn(one)));
         }
@@ -145,6 +152,7 @@ fn session_of(entry: &Value, tasks: &[Task<'_>], shown: &[Shown]) -> usize {
         quote::find(quote, &tasks[session].transcript.messages[index].text).is_some()
     };
     let several = cited.iter().any(|(session, _)| *session != cited[0].0);
+    // Searching quotes is expensive; with a single session the answer cannot depend on it.
     let quoted = if several { cited.iter().find(is_quoted) } else { None };
     quoted.or(cited.first()).map_or(0, |(session, _)| *session)
 }

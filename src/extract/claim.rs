@@ -1,4 +1,4 @@
-//! From a proposal that holds to a claim: dates, parts by type, and how sure it is. Pure.
+//! Conversion of a checked proposal into a claim: dates, parts by type, and confidence; pure.
 
 use serde_json::Value;
 
@@ -11,8 +11,9 @@ use transcripts::Message;
 /// Most tags kept.
 const MAX_TAGS: usize = 8;
 
-/// Returns what `proposal` says, with its dates on the clock of the message that it quotes.
+/// Returns the claim of `proposal`, with its dates on the clock of the message that it quotes.
 pub(super) fn claim(proposal: &Proposal, quoted: &Message) -> Result<Claim, Dropped> {
+    // "Until Friday" ends at the speaker's midnight, which may be another day in UTC.
     let offset = quoted.time.and_then(|time| time.offset_seconds).unwrap_or(0);
     let date = |name: &str, text: Option<&String>, edge| match text {
         None => Ok(None),
@@ -29,9 +30,11 @@ pub(super) fn claim(proposal: &Proposal, quoted: &Message) -> Result<Claim, Drop
     let trimmed = |text: &Option<String>| text.as_deref().map(|text| text.trim().to_owned());
     Ok(Claim {
         subject: trimmed(&proposal.subject),
+        // Key and value are compared as a pair; one without the other says nothing.
         key: trimmed(&proposal.key).filter(|_| proposal.value.is_some()),
         value: trimmed(&proposal.value).filter(|_| proposal.key.is_some()),
         structured: structured(proposal),
+        // Not asked of the model: two fields that say the same could disagree.
         scope: if expires_at.is_some() { Scope::ShortTerm } else { Scope::LongTerm },
         #[expect(clippy::cast_precision_loss, reason = "it is at most 10")]
         importance: proposal.importance as f64 / 10.0,
@@ -51,6 +54,7 @@ fn invalid(detail: impl Into<String>) -> Dropped {
 fn confidence(basis: Basis, quoted: &Message) -> f64 {
     match basis {
         Basis::Stated if quoted.is_human() => 0.9,
+        // An assistant's statement passes the checks only if a person confirmed it, so both mean the same.
         Basis::Stated | Basis::Confirmed => 0.8,
         Basis::Implied => 0.6,
     }
@@ -83,6 +87,7 @@ fn structured(proposal: &Proposal) -> Option<Structured> {
                 triggers: steps.triggers.clone(),
                 priority: None,
             },
+            // Every procedural memory gets a structured part, so that readers need not handle its absence.
             None => Procedure {
                 name: proposal.title.clone(),
                 description: proposal.content.clone(),

@@ -1,4 +1,4 @@
-//! One message in a prompt: its number and label, its text in lines that cannot be taken for anything else, and its time.
+//! One message in a prompt: its number and label, its time, and its text in lines that cannot imitate the prompt.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -25,7 +25,7 @@ pub(super) const CARRIED_TOKENS: usize = 40;
 const FRAME_TOKENS: usize = 24;
 /// Longest name shown, in characters.
 const NAME_CHARS: usize = 60;
-/// Bytes from which a text is not counted closely: nobody's window holds it.
+/// Bytes from which a text is not counted exactly, because it exceeds every window anyway.
 const HUGE_BYTES: usize = 200_000;
 
 /// Where in the prompt a message stands, which decides how much of it is shown.
@@ -57,6 +57,7 @@ pub(super) fn is_shown(message: &Message) -> bool {
     match message.kind {
         Kind::Prose => message.role != Role::System,
         Kind::ToolCall | Kind::ToolResult | Kind::Attachment => true,
+        // None of these is what a participant said: an assistant's thoughts, injected text, a generated summary.
         Kind::Reasoning | Kind::Context | Kind::Summary => false,
     }
 }
@@ -71,6 +72,7 @@ pub(super) fn message_costs(messages: &[Message]) -> Vec<MessageCost> {
         if !is_shown(message) {
             return MessageCost { full: 0, context: 0 };
         }
+        // Hidden messages return above without moving the clock, because rendering skips them too.
         let stamp = if clock.moves(message) { STAMP_TOKENS } else { 0 };
         let cost = message_cost(message);
         MessageCost { full: cost.full + stamp, context: cost.context + stamp }
@@ -80,9 +82,11 @@ pub(super) fn message_costs(messages: &[Message]) -> Vec<MessageCost> {
 
 /// Returns what a message that is shown costs, without a stamp.
 pub(super) fn message_cost(message: &Message) -> MessageCost {
+    // Tokenizing a huge paste is slow, and any generous estimate has the same effect: it exceeds the budget.
     let full = if clipped(message, &Place::BeforeAnswer).len() > HUGE_BYTES {
         message.text.len() / 2
     } else {
+        // The real number is not known yet. A four-digit one costs as much as any that a window reaches.
         tokens::count(&self::message(9_999, message, &Place::BeforeAnswer)) + 1
     };
     // A clipped text has few lines only by luck, so its tokens are taken to be doubled by line ends.
@@ -103,6 +107,7 @@ pub(super) fn label(message: &Message) -> String {
     let name = message.speaker.as_deref().map(speaker).filter(|name| !name.is_empty());
     if message.is_human() {
         return match name {
+            // A bare name marks a person, so somebody called "Assistant" must not read as the assistant.
             Some(name) if is_reserved(&name) => format!("person called “{name}”"),
             Some(name) => name,
             None => "user".to_owned(),
@@ -125,13 +130,14 @@ fn role(message: &Message) -> &'static str {
     }
 }
 
-/// Returns a name on one line, that neither ends a label nor begins one in brackets.
+/// Returns a name on one line that neither ends a label nor begins one in brackets.
 pub(super) fn speaker(name: &str) -> String {
+    // Names come from logs. A colon would end the label early and let the rest pass as words of the message.
     let name = one_line(name, NAME_CHARS).replace([':', '：'], "-");
     name.trim_start_matches(|c: char| "()（）⟮⟯﴾﴿[]".contains(c) || c.is_whitespace()).to_owned()
 }
 
-/// Whether a person of this name could be taken for none.
+/// Whether a person of this name could be mistaken for an assistant, a tool or another non-person.
 fn is_reserved(name: &str) -> bool {
     let words = ["assistant", "agent", "tool", "attachment", "system", "developer", "model", "ai", "bot"];
     let first = name.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty());
@@ -146,6 +152,7 @@ fn clipped<'a>(message: &'a Message, place: &Place) -> Cow<'a, str> {
         _ => TOOL_TOKENS,
     };
     match place {
+        // A part was already cut to size; clipping it again would lose words that no other request shows.
         Place::Part(bytes) => Cow::Borrowed(&text[bytes.clone()]),
         Place::Carried => tokens::clip_middle(text, CARRIED_TOKENS),
         Place::Context => tokens::clip_middle(text, spoken.min(CONTEXT_TOKENS)),
@@ -167,12 +174,15 @@ static TAGS: LazyLock<Regex> = LazyLock::new(|| {
 /// One space is enough to keep a line out of the first column, and costs no token before a word. Invisible characters
 /// that hide or reorder text are taken out.
 fn indented(text: &str) -> String {
+    // A message that closes `<conversation>` itself could otherwise add instructions outside of it.
     let text = TAGS.replace_all(text, "‹$1");
     let mut out = String::with_capacity(text.len() + text.len() / 16 + 2);
     let mut chars = text.trim().chars().peekable();
     while let Some(c) = chars.next() {
         match c {
+            // Skipping only the `\r` of a pair keeps one line end; a lone `\r` is a line end of its own.
             '\r' if chars.peek() == Some(&'\n') => {}
+            // Models may take any of these Unicode line ends for a new line, and with it for a new message.
             '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => out.push_str("\n "),
             '\t' => out.push('\t'),
             c if c.is_control() || is_hidden(c) => {}
@@ -184,6 +194,7 @@ fn indented(text: &str) -> String {
 
 /// Returns `text` on one line, of at most `limit` characters, without the prompt's own tags.
 pub(super) fn one_line(text: &str, limit: usize) -> String {
+    // Cut before splitting, so that a megabyte of text in a title costs no more than a long one.
     let text: String = text.chars().take(limit.saturating_mul(4)).collect();
     let words: Vec<&str> =
         text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|w| !w.is_empty()).collect();
@@ -220,6 +231,7 @@ impl Clock {
     pub(super) fn moves(&mut self, message: &Message) -> bool {
         // What has no time of its own was said with what stands before it.
         let Some(mark) = message.time.as_ref().map(mark) else { return false };
+        // Any difference counts, also one backwards: logs are not always in the order of their times.
         self.last.replace(mark) != Some(mark)
     }
 
@@ -233,6 +245,7 @@ impl Clock {
 fn mark(time: &MessageTime) -> Mark {
     let civil = time.civil();
     let half_hour = match time.source {
+        // The time of a file says when it was written, which may be hours after the words.
         TimeSource::File => None,
         TimeSource::Log | TimeSource::Derived => Some(2 * civil.hour() + civil.minute() / 30),
     };

@@ -1,4 +1,4 @@
-//! From a transcript to candidates: windows, and an extractor that reads each.
+//! Extraction of candidates from transcripts: windows, and the extractors that read them.
 
 mod answer;
 pub mod check;
@@ -17,7 +17,7 @@ pub use window::WindowBudget;
 use crate::memory::{Candidate, Memory};
 use transcripts::{Message, Transcript};
 
-/// What an extractor reads at a time: messages `start..end` of a transcript.
+/// The messages that an extractor reads at once: `start..end` of a transcript.
 ///
 /// The messages from `context_start` to `start` were read before; they are shown so that words like "that one" can be
 /// understood, and no candidate may rest on them alone.
@@ -60,7 +60,7 @@ impl<'a> Task<'a> {
     }
 }
 
-/// How a window ended.
+/// The state of a window after extraction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -68,30 +68,30 @@ pub enum Outcome {
     Ok,
     /// Read whole; nothing worth keeping.
     OkEmpty,
-    /// Some of the reply could not be used; the rest was. Where it was cut for good, the next run asks again.
+    /// Part of the reply could not be used. If its end is missing for good, the next run asks again.
     Partial,
-    /// Nothing of the reply could be used, or there was none; it is tried again by the next run.
+    /// No part of the reply could be used, or there was none; the next run tries again.
     Failed,
 }
 
-/// What came of one window.
+/// The result of extracting one window.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Extraction {
     /// How it ended.
     pub outcome: Outcome,
-    /// Candidates whose every quote was found in its message.
+    /// Candidates that passed every check.
     pub candidates: Vec<Candidate>,
-    /// Proposals that were not taken, with the reason.
+    /// Rejected proposals, with the reason.
     pub dropped: Vec<Dropped>,
     /// What it cost.
     pub spent: Spent,
     /// Why it failed or is partial, for people.
     pub error: Option<String>,
-    /// Keys of replies that were of no use: unless they are forgotten, the next run takes them for answers.
+    /// Keys of useless replies. Unless they are deleted, the next run uses them as answers.
     pub useless: Vec<String>,
 }
 
-/// A proposal that was not taken.
+/// A rejected proposal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dropped {
     /// Why.
@@ -100,15 +100,15 @@ pub struct Dropped {
     pub detail: String,
 }
 
-/// Why a proposal was not taken.
+/// Why a proposal was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DropReason {
     /// It does not have the shape that was asked for.
     Invalid,
-    /// It cites a message that was not shown, or only such as were read before.
+    /// It cites a message that was not shown, or only messages that were shown as context.
     WrongMessage,
-    /// Its quote does not stand in the cited message.
+    /// Its quote is not in the cited message.
     QuoteNotFound,
     /// It rests on injected text, a boot file, or an assistant alone.
     NotSaid,
@@ -120,20 +120,20 @@ pub enum DropReason {
     NameNotSaid,
     /// It says the opposite of its quote.
     PolarityChanged,
-    /// It says of one person what another said of themselves.
+    /// It attributes to one person what another said about themselves.
     OtherSpeaker,
-    /// It says nothing once the secrets are taken out, or holds personal data that the settings drop.
+    /// Nothing is left once its secrets are removed, or it contains personal data that the settings drop.
     Secret,
     /// It repeats the instructions that agents get at every start.
     KnownContext,
 }
 
-/// What was paid, and what was known from before.
+/// The cost of extraction: calls, tokens, and replies that were already stored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spent {
     /// Calls made.
     pub calls: u64,
-    /// Replies that were known from before.
+    /// Replies that were already stored.
     pub cached: u64,
     /// Tokens sent in those calls.
     pub prompt_tokens: u64,

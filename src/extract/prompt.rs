@@ -76,12 +76,14 @@ pub(super) fn user(tasks: &[Task<'_>], view: &View) -> Prompt {
     let Some(shared) = view.sights.first().map(|sight| &tasks[sight.window]) else {
         return Prompt { text: String::new(), sessions: Vec::new() };
     };
+    // The closest come first, so the limit cuts off those that matter least.
     let known = shared.known.len().min(MAX_KNOWN);
     let (mut shown, mut sessions) = (Vec::new(), Vec::new());
     let (mut next, mut project) = (1, None);
     for (number, sight) in (1..).zip(&view.sights) {
         let task = &tasks[sight.window];
         let one = session(number, next, task, sight, project);
+        // Windows of one request often share a project; naming it again would cost tokens in every header.
         project = task.transcript.project.as_deref();
         let first = next;
         next += one.indexes.len();
@@ -150,6 +152,7 @@ pub(super) fn session(number: usize, first: usize, task: &Task<'_>, sight: &Sigh
     let before = carried(all, span).into_iter().chain(span.context_start..span.start);
     let indexes: Vec<usize> = before.chain(span.start..span.end).filter(|&index| is_shown(&all[index])).collect();
     let (mut context, mut messages) = (Vec::new(), Vec::new());
+    // Two clocks: the part to extract from begins with a stamp of its own, so that its dates need no context.
     let (mut context_clock, mut clock) = (Clock::default(), Clock::default());
     for (number, &index) in (first..).zip(&indexes) {
         let is_new = index >= span.start;
@@ -185,6 +188,7 @@ fn header(number: usize, task: &Task<'_>, shown: &[usize], project: Option<&str>
         parts.push(format!("with {}", names.join(", ")));
     }
     if let Some(title) = &transcript.title {
+        // A title is a text of the log; with quotes or bars of its own it could imitate other fields of the header.
         parts.push(format!("“{}”", field(title).replace(['“', '”'], "\"")));
     }
     parts.push(dates(task));

@@ -1,4 +1,4 @@
-//! The list of memories in a model's reply, whatever it is wrapped in.
+//! Reads the list of memories in a model's reply, whatever it is wrapped in.
 
 use std::borrow::Cow;
 use std::iter::Peekable;
@@ -29,6 +29,7 @@ pub(super) struct Entries {
 /// memories at all; an empty list must be spelled as one.
 pub(super) fn entries(text: &str) -> Option<Entries> {
     let text = after_thoughts(text).trim();
+    // Checked on the text: dropping a deeply nested `Value` recurses and would overflow the stack.
     if is_too_deep(text) {
         return None;
     }
@@ -36,8 +37,9 @@ pub(super) fn entries(text: &str) -> Option<Entries> {
     if let Ok((value, _)) = reader::parse::<Value>(text) {
         return list(value, MAX_LAYERS).map(whole);
     }
-    // Read by pieces, an answer with one comma too many would come to its last entry.
+    // Read piece by piece, an answer with one comma too many would be reduced to its last entry.
     let meant = tidied(text).and_then(|tidy| reader::parse::<Value>(&tidy).ok()).map(|(value, _)| value);
+    // A single entry here may be the first of several that stand one after another; `last_document` takes them all.
     let meant = meant.filter(|value| !is_entry(value)).and_then(|value| list(value, MAX_LAYERS));
     let meant = meant.filter(|items| !items.is_empty());
     meant.map(whole).or_else(|| last_document(text))
@@ -48,11 +50,13 @@ fn after_thoughts(text: &str) -> &str {
     let start = text.trim_start();
     for (open, close) in [("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<reasoning>", "</reasoning>")] {
         if start.starts_with(open) {
+            // Thoughts may contain drafts of the list. Without a close, a draft must not pass for the answer.
             return start.split_once(close).map_or("", |(_, answer)| answer);
         }
     }
     // Some servers swallow the opening tag only.
     match start.split_once("</think>") {
+        // In a JSON document the tag can only be part of a quote from the log.
         Some((_, answer)) if !start.starts_with(['{', '[']) => answer,
         _ => text,
     }
@@ -78,7 +82,9 @@ fn list(value: Value, layers: u8) -> Option<Vec<Value>> {
         Value::Object(mut object) => match object.remove("memories") {
             Some(Value::Array(items)) => Some(items),
             Some(other) => list(other, layers),
+            // Asked for a list of one, some models send the entry alone.
             None if object.contains_key("content") && object.contains_key("quote") => Some(vec![Value::Object(object)]),
+            // Some models choose another name for the list. Two such lists would leave open which one is meant.
             None if object.values().filter(|value| are_entries(value)).count() == 1 => {
                 object.into_iter().find(|(_, value)| are_entries(value)).and_then(|(_, value)| list(value, layers))
             }
@@ -94,7 +100,7 @@ fn list(value: Value, layers: u8) -> Option<Vec<Value>> {
     }
 }
 
-/// Whether a value is a list of what only entries look like.
+/// Whether a value is a list of objects that look like entries.
 fn are_entries(value: &Value) -> bool {
     value.as_array().is_some_and(|items| !items.is_empty() && items.iter().all(|item| item.get("quote").is_some()))
 }
@@ -104,12 +110,13 @@ fn is_entry(value: &Value) -> bool {
     value.get("content").is_some() && value.get("quote").is_some()
 }
 
-/// Returns the last document in `text` that holds a list of memories; one that runs to the end of the text is cut.
+/// Returns the last document in `text` that contains a list of memories; one that runs to the end of the text is cut.
 ///
-/// Entries that stand by themselves, one after another, count together; since what held them may be broken, they do not
-/// count as a whole answer where a list was begun.
+/// Entries that stand by themselves, one after another, count together. Since the list around them may be broken, they
+/// do not count as a whole answer where a list was begun.
 fn last_document(text: &str) -> Option<Entries> {
     let (mut found, mut from, mut alone) = (None, 0, Vec::new());
+    // Each start parses to its end, so prose full of brackets would be quadratic without a bound.
     for _ in 0..MAX_STARTS {
         let Some(start) = text[from..].find(['{', '[']).map(|offset| from + offset) else { break };
         let mut stream = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
@@ -117,15 +124,18 @@ fn last_document(text: &str) -> Option<Entries> {
         from = start + 1;
         match value {
             Some(Ok(value)) => {
+                // Searching on within a parsed document would find its inner objects and take them for documents.
                 from = start + stream.byte_offset().max(1);
                 if is_entry(&value) {
                     alone.push(value);
                     continue;
                 }
+                // A bare `[]` in prose is more often a code sample than an answer of "nothing".
                 let is_empty_array = value.as_array().is_some_and(Vec::is_empty);
                 let items = list(value, MAX_LAYERS).filter(|_| !is_empty_array);
                 found = items.map(|items| Entries { items, whole: true }).or(found);
             }
+            // A document that runs to the end of the text is the last one, so nothing behind it can be better.
             Some(Err(error)) if error.is_eof() => {
                 let Some(mut cut) = cut_document(&text[start..]) else { continue };
                 cut.items.splice(0..0, alone);
@@ -156,7 +166,9 @@ pub(super) fn normalised(item: Value, schema: &Value, may_be_cut: bool) -> Value
     for (name, shape) in properties {
         let value = match taken(&mut given, name) {
             Some(value) => coerced(value, shape),
+            // Filling fields in would turn half an entry into a valid one.
             None if may_be_cut => continue,
+            // Strict mode requires every property, but servers without it let models leave out those that are null.
             None if is_nullable(shape) => Value::Null,
             None if name == "tags" => json!([]),
             None => continue,
@@ -184,12 +196,14 @@ fn taken(given: &mut Map<String, Value>, name: &str) -> Option<Value> {
     let plain =
         |key: &str| key.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
     let others = OTHER_NAMES.iter().find(|(own, _)| *own == name).map_or(&[][..], |(_, others)| others);
+    // The exact name was tried first, so an alias never shadows a field that is present.
     let key = given.keys().find(|key| plain(key) == name || others.contains(&plain(key).as_str()))?.clone();
     given.remove(&key)
 }
 
 fn coerced(value: Value, shape: &Value) -> Value {
     match value {
+        // Models write "None" or "n/a" for absent values, which would else be stored as if somebody had said it.
         Value::String(text) if is_nullable(shape) && is_nothing(&text) => Value::Null,
         Value::String(text) if wants(shape, "integer") => integer(&text).map_or(Value::String(text), Value::from),
         Value::String(text) if shape.get("enum").is_some() => Value::String(text.trim().to_lowercase()),
@@ -251,6 +265,7 @@ fn tidied(text: &str) -> Option<String> {
                 skip_until(&mut chars, text[at..].find("*/").map(|end| at + end + 2));
             }
             '}' | ']' => {
+                // Looked for in the output, where comments between comma and bracket are already gone.
                 if let Some(rest) = tidy.trim_end().strip_suffix(',') {
                     tidy.truncate(rest.len());
                 }

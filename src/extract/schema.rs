@@ -98,6 +98,7 @@ pub(crate) fn reply_schema(categories: &[String]) -> ReplySchema {
     let mut schema = settings.into_generator().into_root_schema_for::<Proposals>().to_value();
     make_strict(&mut schema);
     let category = json!({"type": "string", "enum": categories});
+    // Categories are settings of a run, so the derived type cannot know them.
     if let Some(slot) = schema.pointer_mut("/properties/memories/items/properties/category") {
         *slot = category;
     }
@@ -118,9 +119,11 @@ fn make_strict(schema: &mut Value) {
     if let Some(variants) = object.remove("oneOf") {
         object.extend(enum_of_constants(&variants));
     }
+    // Strict mode rejects a whole request for one unknown keyword, such as `minimum` or `description`.
     object.retain(|keyword, _| STRICT_KEYWORDS.contains(&keyword.as_str()));
     if let Some(Value::Object(properties)) = object.get_mut("properties") {
         properties.values_mut().for_each(make_strict);
+        // Strict mode has no optional properties; what may be absent is nullable instead.
         let names: Vec<Value> = properties.keys().cloned().map(Value::String).collect();
         object.insert("required".into(), Value::Array(names));
         object.insert("additionalProperties".into(), Value::Bool(false));

@@ -1,4 +1,4 @@
-//! Cuts a transcript into windows, and selects what a request shows of them; pure.
+//! Cuts transcripts into windows and selects what a request shows of them; pure.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -39,14 +39,16 @@ const SESSION_TOKENS: usize = 80;
 
 /// Splits the messages that `done` does not cover into windows of at most `budget` tokens of messages.
 ///
-/// Windows come in transcript order and hold every such message exactly once. A person's words and what follows until a
-/// person speaks again stay together where they fit; a longer turn is split between messages. A message that is longer
-/// than the budget gets a window of its own and is not cut here: [`super::llm::extract`] reads it in several requests.
+/// Windows come in transcript order and contain every such message exactly once. A person's words and what follows
+/// until a person speaks again stay together where they fit; a longer turn is split between messages. A message that
+/// is longer than the budget gets a window of its own and is not cut here: [`super::llm::extract`] reads it in several
+/// requests.
 ///
 /// `done` is sorted and disjoint; parts of it that lie beyond the transcript are ignored. As messages are appended, all
 /// windows but the last stay as they are.
 #[must_use]
 pub fn windows(messages: &[Message], done: &[Range<usize>], budget: WindowBudget) -> Vec<Window> {
+    // Windows are cut from what is not done, never from index 0: recorded windows must not shift when a log grows.
     let free = uncovered(messages.len(), done);
     let first_shown = free.first().map_or(0, |range| range.start.saturating_sub(MAX_CONTEXT_MESSAGES));
     // Counting is the expensive part: once a message, and not at all for what was read long ago.
@@ -75,6 +77,7 @@ fn uncovered(len: usize, done: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut free = Vec::new();
     let mut next = 0;
     for range in done {
+        // The ledger may cover more messages than the log still has, where the log was cut since.
         if next < range.start.min(len) {
             free.push(next..range.start.min(len));
         }
@@ -92,6 +95,7 @@ fn fill(messages: &[Message], range: Range<usize>, budget: usize, cost: &dyn Fn(
     let mut window = Filling { range: range.start..range.start, tokens: 0 };
     for turn in turns(messages, range) {
         let turn_tokens: usize = turn.clone().map(cost).sum();
+        // First fit in order, never best fit: what is appended later must not change earlier windows.
         if window.tokens + turn_tokens <= budget {
             window.extend(turn.end, turn_tokens);
             continue;
@@ -172,6 +176,7 @@ pub(super) fn split(messages: &[Message], span: Span) -> Option<[Span; 2]> {
     let mut best: Option<(usize, usize)> = None;
     for (index, message) in messages.iter().enumerate().take(span.end).skip(span.start + 1) {
         before += cost(index - 1).full;
+        // A cut within a turn separates question and answer, so it must be more even by over a fifth of the whole.
         let turn_break = if message.is_human() { 0 } else { total / 5 };
         let unevenness = before.abs_diff(total - before) + turn_break;
         if before.min(total - before) >= MIN_HALF_TOKENS && best.is_none_or(|(least, _)| unevenness < least) {
@@ -179,6 +184,7 @@ pub(super) fn split(messages: &[Message], span: Span) -> Option<[Span; 2]> {
         }
     }
     let (_, middle) = best?;
+    // The budget of the run is not known here; the default overlap is enough for words like "that one".
     let overlap = WindowBudget::default().overlap_tokens;
     let context_start = context_start(middle, span.context_start, overlap, &|index| cost(index).context);
     Some([Span { end: middle, ..span }, Span { context_start, start: middle, end: span.end }])
@@ -189,6 +195,7 @@ pub(super) fn split(messages: &[Message], span: Span) -> Option<[Span; 2]> {
 pub(super) fn parts_of(text: &str, limit: usize) -> Vec<Range<usize>> {
     let mut parts = Vec::new();
     let (mut start, mut at, mut tokens) = (0, 0, 0);
+    // `split_inclusive` keeps the separators, so that the lengths of the pieces add up to byte offsets.
     for piece in text.split_inclusive('\n').flat_map(|line| line.split_inclusive(' ')).flat_map(chunks) {
         let piece_tokens = crate::tokens::count(piece);
         if tokens + piece_tokens > limit && at > start {
@@ -208,6 +215,7 @@ pub(super) fn parts_of(text: &str, limit: usize) -> Vec<Range<usize>> {
 pub(super) fn halves_of(text: &str) -> [Range<usize>; 2] {
     let (quarter, middle) = (text.floor_char_boundary(text.len() / 4), text.ceil_char_boundary(text.len() / 2));
     let near = &text[quarter..middle];
+    // Both marks are one byte long, so the byte behind them is a character boundary.
     let end = near.rfind('\n').or_else(|| near.rfind(' ')).map_or(middle, |at| quarter + at + 1);
     [0..end, end..text.len()]
 }
@@ -216,6 +224,7 @@ pub(super) fn halves_of(text: &str) -> [Range<usize>; 2] {
 fn chunks(word: &str) -> impl Iterator<Item = &str> {
     let mut rest = word;
     std::iter::from_fn(move || {
+        // A tokenizer can be quadratic in the length of one word, such as a base64 blob, so words are bounded first.
         let (chunk, after) = rest.split_at(rest.floor_char_boundary(600));
         rest = after;
         (!chunk.is_empty()).then_some(chunk)
@@ -259,6 +268,7 @@ impl View {
         let name = |sight: &Sight| {
             let (window, span, begin) = (sight.window, sight.span, tasks[sight.window].span.start);
             let bytes = sight.part.as_ref().map(|part| format!("@{}..{}", part.start, part.end)).unwrap_or_default();
+            // Relative to the window, since a later run finds the stored request by this name, even if it has moved.
             format!("{window}:{}..{}{bytes}", span.start - begin, span.end - begin)
         };
         self.sights.iter().map(name).collect::<Vec<_>>().join(" ")
@@ -270,13 +280,14 @@ impl View {
     }
 }
 
-/// Returns what is asked about: the windows in which a person says something, together, and apart from them the parts
-/// of messages that are too long for one request.
+/// Returns one view of all windows in which a person says something, and a view of its own for each part of a message
+/// that is too long for one request.
 pub(super) fn views(tasks: &[Task<'_>]) -> Vec<View> {
     let (mut together, mut apart) = (View::default(), Vec::new());
     for (window, task) in tasks.iter().enumerate().filter(|(_, task)| has_human_signal(task.messages())) {
         let sight = |part| Sight { window, span: task.span, part };
         match only_shown(task.messages()) {
+            // Only a person's message can be this long here: those of assistants and tools are clipped.
             Some(message) if message.is_human() && message_cost(message).full > MESSAGE_TOKENS => {
                 let parts = parts_of(&message.text, MESSAGE_TOKENS).into_iter();
                 apart.extend(parts.map(|bytes| View::one(sight(Some(bytes)))));
@@ -353,8 +364,10 @@ const MIN_SHARED: usize = 2;
 /// Returns the indexes of the messages to show again with a window: in order, all before its context.
 pub(super) fn carried(messages: &[Message], span: Span) -> Vec<usize> {
     let speaks = |index: &usize| has_human_signal(std::slice::from_ref(&messages[*index]));
+    // Bounded from the end, because a chat of years would else be read again for each of its windows.
     let mut earlier: Vec<usize> = (0..span.context_start).rev().filter(speaks).take(MAX_LOOKED_AT).collect();
     earlier.reverse();
+    // The first words of a person usually say what the session is about, so they are always shown.
     let Some(goal) = (0..span.context_start).find(speaks) else { return Vec::new() };
     let said: Vec<HashSet<String>> = earlier.iter().map(|&index| terms(&messages[index].text)).collect();
     let mut counts: HashMap<&str, usize> = HashMap::new();
@@ -363,6 +376,7 @@ pub(super) fn carried(messages: &[Message], span: Span) -> Vec<usize> {
     }
     let window = &messages[span.start..span.end];
     let wanted: HashSet<String> = window.iter().filter(|one| one.is_human()).flat_map(|one| terms(&one.text)).collect();
+    // At least one, or else nothing would be distinctive in a short log.
     let rare = (earlier.len() / RARE).max(1);
     let shared = |terms: &HashSet<String>| {
         terms.iter().filter(|term| wanted.contains(*term) && counts[term.as_str()] <= rare).count()
@@ -382,7 +396,7 @@ pub(super) fn carried(messages: &[Message], span: Span) -> Vec<usize> {
     shown
 }
 
-/// Returns what a text can be found by: its longer words and numbers, and of scripts without spaces each two signs.
+/// Returns the terms of a text: its longer words and numbers, and in scripts without spaces every pair of characters.
 fn terms(text: &str) -> HashSet<String> {
     let text = &text[..text.floor_char_boundary(MAX_TEXT_BYTES)];
     let mut terms = HashSet::new();
@@ -407,6 +421,7 @@ fn is_ideographic(sign: char) -> bool {
 /// `messages`.
 #[must_use]
 pub(crate) fn has_human_signal(messages: &[Message]) -> bool {
+    // What comes before is unknown, and a "yes" may answer a question in it; a needless call costs less than a loss.
     let mut asked = true;
     for message in messages.iter().filter(|message| message.kind == Kind::Prose) {
         if message.is_human() {
@@ -451,6 +466,7 @@ fn weight(text: &str) -> Weight {
         return Weight::Words;
     }
     let folded = text.to_lowercase();
+    // A bare slash command operates the agent; with arguments it carries words of the person.
     if folded.trim_start().starts_with('/') && folded.split_whitespace().count() == 1 {
         return Weight::Nothing;
     }

@@ -1,4 +1,4 @@
-//! Making a transcript fit to be read by a model: private spans, injected text, secrets and personal data go.
+//! Cleans a transcript before a model reads it: removes private spans, injected text, secrets and personal data.
 
 use transcripts::{Kind, Message, Role, Transcript};
 
@@ -6,10 +6,10 @@ use crate::guard::redaction::{DENIED_MARKER, Guard, Reader, Redact, Redacted};
 use crate::guard::scan::Findings;
 use crate::project::without_credentials;
 
-/// Rounds of taking out injected text; each finds what the one before it joined together.
+/// Rounds of removing injected text; each finds what the one before it joined together.
 const MAX_ROUNDS: usize = 16;
 
-/// What was taken out of a transcript.
+/// The counts of what was removed from a transcript.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cleaning {
     /// Secrets and personal data, by name of their row.
@@ -27,7 +27,7 @@ pub struct Cleaning {
 }
 
 impl Cleaning {
-    /// Returns what was taken out, by kind, with the kinds that were found alone.
+    /// Returns how much was removed, by kind, without the kinds of which nothing was found.
     pub fn counts(&self) -> impl Iterator<Item = (&'static str, usize)> + '_ {
         let kinds = [
             ("private-span", self.private_spans),
@@ -74,13 +74,14 @@ impl Guard {
         let before = transcript.messages.len();
         transcript.messages.retain(|message| !message.text.trim().is_empty());
         cleaned.removed = before - transcript.messages.len();
+        // Secrets go last: what was injected or private need not be searched, nor counted as found.
         let (redacted, findings) = self.redact(transcript);
         cleaned.findings = findings;
         (redacted, cleaned)
     }
 }
 
-/// Takes what was injected out of what people, assistants and tools say; the other kinds are nobody's words anyway.
+/// Removes injected text from what people, assistants and tools say; the other kinds are nobody's words anyway.
 fn strip(message: &mut Message, cleaned: &mut Cleaning) {
     let said = match message.kind {
         Kind::Prose => message.role != Role::System,
@@ -122,7 +123,7 @@ pub const INJECTION_TAG: &str = "afterthought-memory";
 /// What stands in place of a message that was injected whole.
 pub const INJECTED_MARKER: &str = "[injected context]";
 
-/// What is left of a message when injected text is taken out.
+/// The rest of a message without injected text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Stripped {
     /// Nothing was injected.
@@ -186,6 +187,7 @@ const BOOT_FILES: &[&str] = &[
 /// A tag counts where it opens a block that is closed again, or at the start of a line; one that is only mentioned, in
 /// backticks or in the middle of a sentence without a close, is left alone.
 pub(super) fn strip_injected(text: &str, wrappers: Wrappers) -> Stripped {
+    // Before everything else: a summary may quote tags and boot files, and must stay in one piece.
     if SUMMARY_STARTS.iter().any(|start| text.trim_start().starts_with(start)) {
         return Stripped::Summary;
     }
@@ -201,6 +203,7 @@ pub(super) fn strip_injected(text: &str, wrappers: Wrappers) -> Stripped {
     if words.is_empty() && !text.trim().is_empty() || INJECTED_STARTS.iter().any(|start| words.starts_with(start)) {
         return Stripped::Nothing;
     }
+    // Text is only ever removed, so an equal length means an equal text.
     if words.len() == text.trim().len() { Stripped::All } else { Stripped::Words(words.to_owned()) }
 }
 
@@ -262,6 +265,7 @@ fn without_tags(text: &str, wrappers: usize) -> Option<String> {
         let span = if text[..inside].ends_with("/>") { Some((inside, inside)) } else { closing(text, inside, name) };
         let (close, after) = match span {
             Some(span) => span,
+            // A message may be cut off inside of a block. Keeping injected text is worse than losing the end of it.
             None if starts_line && action == Action::Drop => (text.len(), text.len()),
             None => {
                 never_closed.push(name);
@@ -271,6 +275,7 @@ fn without_tags(text: &str, wrappers: usize) -> Option<String> {
         out.push_str(&text[done..open]);
         if action == Action::Unwrap {
             let content = &text[inside..close];
+            // Recursion ends with `wrappers`, however deep the tags are nested.
             out.push_str(without_tags(content, wrappers - 1).as_deref().unwrap_or(content));
         }
         (done, at) = (after, after);
@@ -338,6 +343,7 @@ pub(super) fn take_out_private(text: &mut String) -> usize {
     if !text.contains('<') {
         return 0;
     }
+    // ASCII only: it keeps byte offsets, whereas full lower-casing may change the length of a text.
     let lower = text.to_ascii_lowercase();
     if !lower.contains(OPEN) {
         return 0;
@@ -358,6 +364,7 @@ pub(super) fn take_out_private(text: &mut String) -> usize {
 fn end_of_span(lower: &str, open: usize) -> usize {
     let (mut at, mut depth) = (open + OPEN.len(), 1);
     while depth > 0 {
+        // An unclosed span hides the rest: a person asked for privacy, and too much is the safer mistake.
         let Some(tag) = lower[at..].find("private>").map(|tag| at + tag) else { return lower.len() };
         at = tag + "private>".len();
         if lower[..at].ends_with(CLOSE) {

@@ -1,4 +1,4 @@
-//! Values that a name announces: `PASSWORD=…`, `"token": "…"`, `--password …`, `the password is …`.
+//! Finds values that a name announces: `PASSWORD=…`, `"token": "…"`, `--password …`, `the password is …`.
 
 use std::ops::Range;
 
@@ -121,7 +121,9 @@ fn is_chosen_word(value: &Value<'_>, name: &Name<'_>, sign: &str, text: &str) ->
         return true;
     }
     let after = text[value.range.end..].trim_start_matches([' ', '\t', ',']);
+    // An unquoted word in the middle of a line is mostly the next word of a sentence.
     let ends_line = after.is_empty() || after.starts_with(['\n', '\r', '#', '"', '\\']);
+    // `password: String` declares a field.
     let type_like = value.text.starts_with(|c: char| c.is_uppercase());
     !value.text.contains('_') && ends_line && !(type_like && sign.contains(':'))
 }
@@ -221,7 +223,7 @@ const OF: &[&str] = &[
     "gestor", "administrador", "generador", "política", "longitud", "campo", "pista", "historial", "caducidad", "formato", "fortaleza", "manager", "length",
     "strength", "länge", "stärke", "richtlinie", "verwaltung", "gestión",
 ];
-/// What joins them.
+/// Words that join the two.
 const JOINTS: &[&str] =
     &["de", "la", "las", "una", "of", "the", "a", "your", "my", "der", "des", "für", "das", "von", "tu", "mi", "su"];
 /// Most words between them.
@@ -229,7 +231,7 @@ const MAX_JOINTS: usize = 2;
 /// Bytes before the name that are looked at.
 const BEFORE: usize = 48;
 
-/// What becomes of passwords.
+/// States of passwords.
 #[rustfmt::skip]
 const STATES: &[&str] = &[
     "abgelaufen", "dasselbe", "derselbe", "geheim", "ungültig", "gültig", "streng", "lang", "kurz", "wichtig", "fällig", "weg", "überall", "immer", "noch", "schon",

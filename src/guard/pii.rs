@@ -195,6 +195,7 @@ fn stands_alone(before: &str, after: &str) -> bool {
         Some(c) => !joined(c),
         None => true,
     };
+    // In JSON inside a log, a line break before the number is the letters `\n`.
     (before_ok || ends_in_escape(before)) && after_ok
 }
 
@@ -204,11 +205,12 @@ fn ends_in_escape(before: &str) -> bool {
 
 /// Whether one of `names` stands shortly before a number that is too plain to be known by itself.
 fn is_named(before: &str, names: &[&str]) -> bool {
+    // Near only, or one mention of taxes would turn every later number of that length into a tax number.
     let near = before[before.floor_char_boundary(before.len().saturating_sub(48))..].to_lowercase();
     names.iter().any(|name| near.contains(name))
 }
 
-/// Whether what stands behind the `@` ends as files do.
+/// Whether the part behind the `@` ends like a file name.
 fn is_file_name(text: &str) -> bool {
     let ending = text.rsplit('.').next().unwrap_or("").to_ascii_lowercase();
     matches!(
@@ -222,6 +224,7 @@ fn is_card(text: &str) -> bool {
     let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(10)).collect();
     let lead = digits.iter().take(4).fold(0, |lead, digit| lead * 10 + digit);
     let issued = match lead {
+        // The Luhn digit alone accepts one random number in ten, so issuers and lengths narrow it down.
         4000..=4999 | 2221..=2720 | 5100..=5599 | 3528..=3589 | 6011 | 6440..=6599 => digits.len() == 16,
         3400..=3499 | 3700..=3799 => digits.len() == 15,
         3000..=3059 | 3600..=3699 | 3800..=3999 => digits.len() == 14,
@@ -244,6 +247,7 @@ fn is_iban(text: &str) -> bool {
     if !(15..=34).contains(&text.len()) {
         return false;
     }
+    // Taken modulo digit by digit, since the number of up to 68 digits fits no integer.
     let rearranged = text[4..].chars().chain(text[..4].chars());
     let rest = rearranged
         .filter_map(|c| c.to_digit(36))
@@ -251,7 +255,7 @@ fn is_iban(text: &str) -> bool {
     rest == 1
 }
 
-// National identity, tax and insurance numbers, each held to its own check.
+// National identity, tax and insurance numbers, each with its own check.
 
 /// Whether a number has the form of a United States social security number that can have been given out.
 pub(super) fn is_ssn(text: &str) -> bool {
@@ -267,6 +271,7 @@ pub(super) fn is_resident_id(text: &str) -> bool {
     let digits: Vec<u32> = text.chars().take(17).filter_map(|c| c.to_digit(10)).collect();
     let day = |range: std::ops::Range<usize>| text.get(range).and_then(|part| part.parse::<i16>().ok()).unwrap_or(0);
     let (year, month, date) = (day(6..10), day(10..12), day(12..14));
+    // The check digit alone would accept one number in eleven.
     let is_day = i8::try_from(month).ok().zip(i8::try_from(date).ok()).is_some_and(|(month, date)| {
         (1880..=2100).contains(&year) && jiff::civil::Date::new(year, month, date).is_ok()
     });
@@ -308,6 +313,7 @@ pub(super) fn is_dni(text: &str) -> bool {
 
 /// Whether it is a French insurance number: its key makes the whole a multiple of 97.
 pub(super) fn is_nir(text: &str) -> bool {
+    // The departments of Corsica have letters; the key is computed with 19 and 18 in their place.
     let plain: String = text.chars().filter(|c| *c != ' ').collect::<String>().replace("2A", "19").replace("2B", "18");
     let parts = plain.get(..13).zip(plain.get(13..15)).filter(|_| plain.len() == 15);
     let number = |part: &str| part.parse::<u64>().ok();

@@ -74,7 +74,7 @@ impl Deref for CleanText<'_> {
     }
 }
 
-/// Takes out what must not be kept.
+/// Removes what must not be kept.
 ///
 /// The secrets of `SECRETS` always go; what else goes is in its settings. Cheap to make: the patterns are compiled
 /// once in a process, and each only when a text first contains one of its hints.
@@ -112,8 +112,8 @@ impl Guard {
     }
 
     fn redact_text(&self, text: &mut String, findings: &mut Findings) {
-        // What was taken out can lay bare what stood beside it, so look there again, and then at the whole until
-        // nothing is found. Each find takes out at least four characters that are never read again, so this ends.
+        // Removing one secret can complete the shape of another beside it, so look there again, and then at the whole
+        // until nothing is found. Each find removes at least four characters that are never read again, so this ends.
         while let Some(replaced) = scan::replace(text, self.find(text), findings) {
             *text = scan::rescan(&replaced, |near| self.find(near), findings);
         }
@@ -186,6 +186,7 @@ impl Redact for Claim {
         if let (Some(key), Some(value)) = (&self.key, &mut self.value) {
             edit_named(key, value, edit);
         }
+        // The value is edited here as well, because it may have no key.
         for text in [&mut self.summary, &mut self.subject, &mut self.key, &mut self.value] {
             text.edit_texts(edit);
         }
@@ -300,6 +301,7 @@ impl Denied {
     }
 
     fn of<'p>(patterns: impl Iterator<Item = &'p str>) -> Self {
+        // A pattern that is no valid glob is most likely a plain file name with brackets in it.
         let read = |text: &str| Pattern::new(text).or_else(|_| Pattern::new(&Pattern::escape(text))).ok();
         Self { patterns: patterns.filter_map(read).collect() }
     }
@@ -333,9 +335,11 @@ impl<'d> Reader<'d> {
         let is_answer = message.kind == Kind::ToolResult;
         match message.kind {
             Kind::ToolCall => {
+                // Parallel calls stand in a row before their answers, so one denied file covers the whole row.
                 let together = !self.was_answer && self.is_shown;
                 self.is_shown = together || self.denied.is_named_in(&message.text);
             }
+            // Somebody speaks, so all earlier calls have been answered.
             Kind::Prose => self.is_shown = false,
             _ => {}
         }

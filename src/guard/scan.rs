@@ -1,4 +1,4 @@
-//! Finding the secrets in a text: one pass over the literal hints, then a row's pattern only where its hint stands.
+//! Finds the secrets in a text: one pass over the literal hints, then a row's pattern only where its hint is.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use regex::Regex;
 use crate::guard::named;
 use crate::guard::secrets::{Part, SECRETS, Secret};
 
-/// What was taken out: how often, by the name of the secret's row.
+/// How often each secret was removed, by the name of its row.
 pub type Findings = std::collections::BTreeMap<&'static str, usize>;
 
 /// A place in a text that is to be replaced, with the name that stands for it.
@@ -60,7 +60,7 @@ fn count_read(bytes: usize) {
 #[cfg(not(test))]
 const fn count_read(_: usize) {}
 
-/// How much behind a hint is read to judge a value, in bytes; what is taken out may be longer.
+/// How much behind a hint is read to judge a value, in bytes; what is removed may be longer.
 const JUDGED_BYTES: usize = 512;
 
 /// Returns every match of every row in `text`, in no particular order; they may overlap.
@@ -68,8 +68,10 @@ pub(super) fn secrets(text: &str) -> Vec<Found> {
     count_read(text.len());
     let scanner = &*SCANNER;
     let (mut found, mut read_to) = (Vec::new(), vec![0; SECRETS.len()]);
+    // Overlapping: the hint of one row may be part of that of another.
     for hit in scanner.hints.find_overlapping_iter(text) {
         let row = scanner.row_of_hint[hit.pattern().as_usize()];
+        // Several hints may lie within one match; without this, each would find the same secret again.
         if hit.start() < read_to[row] {
             continue;
         }
@@ -110,11 +112,13 @@ impl Scanner {
         let to = if secret.reach == 0 { text.len() } else { text.floor_char_boundary(hint + AHEAD_BYTES) };
         let matched = pattern.find(&text[from..to])?;
         count_read(matched.len());
+        // A match behind its hint belongs to a later hint, which finds it by itself.
         if from + matched.start() > hint {
             return None;
         }
         let whole = from + matched.start()..from + matched.end();
         match secret.part {
+            // A token of fixed length that goes on is a longer identifier.
             Part::Whole if text[whole.end..].starts_with(|c: char| c.is_ascii_alphanumeric()) => None,
             Part::Whole if can_go_on(secret) => Some(whole.start..end_of_token(text, whole.start, whole.end)),
             Part::Whole => Some(whole),
@@ -157,7 +161,7 @@ fn has_left_edge(text: &str, at: usize) -> bool {
     }
 }
 
-/// A text out of which something was taken, with the places of the new markers in it.
+/// A text from which something was removed, with the places of the new markers in it.
 pub(super) struct Replaced {
     pub text: String,
     pub markers: Vec<Range<usize>>,
@@ -185,6 +189,7 @@ pub(super) fn replace(text: &str, found: Vec<Found>, findings: &mut BTreeMap<&'s
 
 /// Returns the finds in order of place, those that overlap as one under the name of the first.
 pub(super) fn joined(mut found: Vec<Found>) -> Vec<Found> {
+    // Of finds at the same place the earlier row comes first and names them; particular rows precede general ones.
     found.sort_by_key(|found| (found.range.start, found.rank));
     let mut joined: Vec<Found> = Vec::with_capacity(found.len());
     for next in found {
@@ -199,7 +204,7 @@ pub(super) fn joined(mut found: Vec<Found>) -> Vec<Found> {
 static MARKER: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\[redacted:[a-z0-9-]{1,40}\]|\[private\]").expect("a fixed pattern"));
 
-/// Cuts the markers out of the ranges; of what is left, pieces too short to hold a secret are dropped.
+/// Cuts the markers out of the ranges and drops the remaining pieces that are too short to contain a secret.
 fn without_markers(text: &str, found: Vec<Found>) -> Vec<Found> {
     if !text.contains("[redacted:") && !text.contains("[private]") {
         return found;
@@ -207,6 +212,7 @@ fn without_markers(text: &str, found: Vec<Found>) -> Vec<Found> {
     let markers: Vec<Range<usize>> = MARKER.find_iter(text).map(|marker| marker.range()).collect();
     let mut pieces = Vec::new();
     for whole in found {
+        // Markers are in order, so a binary search keeps this fast for texts with thousands of them.
         let first = markers.partition_point(|marker| marker.end <= whole.range.start);
         let mut inside = markers[first..].iter().take_while(|marker| marker.start < whole.range.end).peekable();
         if inside.peek().is_none() {
@@ -470,11 +476,12 @@ fn continues(token: &[u8], rest: &[u8], alone: bool) -> bool {
     if mixed(tail) || mixed(token) && mixed(rest) {
         return mixed(rest) && (alone || turns >= 3);
     }
+    // The lengths of MD5, SHA-1 and SHA-256 in hexadecimal, which logs print on lines of their own.
     let checksum = matches!(rest.len(), 32 | 40 | 64);
     digits >= 2 && turns >= 4 && !mixed(rest) && longest == rest.len() && !checksum
 }
 
-// Scanning again around each marker, since taking one secret out can complete the shape of another beside it.
+// Scanning again around each marker, since removing one secret can complete the shape of another beside it.
 
 /// How much of the text on each side of a new marker is read again, in bytes.
 const CONTEXT_BYTES: usize = 512;
@@ -496,10 +503,12 @@ pub(super) fn rescan(replaced: &Replaced, find: impl Fn(&str) -> Vec<Found>, fin
     let mut waiting = Vec::new();
     queue(&mut waiting, &replaced.markers, total);
     while let Some(mut span) = waiting.pop() {
+        // Overlapping surroundings are read once, together.
         while let Some(next) = waiting.pop_if(|next| next.start >= span.end) {
             (span.start, span.end) = (next.start.max(span.start), next.end.min(span.end));
         }
         let mut near = gap.take(&span);
+        // At the real ends of the text nothing was cut, so finds there can be trusted.
         let last = if gap.after.is_empty() { near.len() } else { near.len().saturating_sub(EDGE_BYTES) };
         let first = if gap.before.is_empty() { 0 } else { EDGE_BYTES };
         let mut found = find(&near);

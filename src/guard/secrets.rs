@@ -9,7 +9,7 @@ use crate::guard::values::{
 /// One shape of secret.
 #[derive(Debug)]
 pub struct Secret {
-    /// Name in kebab-case; what is taken out becomes `[redacted:<name>]`.
+    /// Name in kebab-case; what is removed becomes `[redacted:<name>]`.
     pub name: &'static str,
     /// Literals of which one stands in every match, in any case; only where one is found is the pattern tried.
     pub hints: &'static [&'static str],

@@ -1,4 +1,4 @@
-//! Words that would steer: orders to the assistant or to the memory itself, and claims about what the user may do.
+//! Finds steering text: orders to the assistant or to the memory itself, and claims about what the user may do.
 //!
 //! What a conversation says is data. A claim that reads like an order is kept for a person to judge, never recalled.
 
@@ -75,6 +75,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
             literals.len() - 1
         })
     };
+    // `zip` would drop rows silently; a test compares the lengths of both tables.
     let rows = patterns.zip(NEEDED).map(|((kind, pattern), groups)| {
         let needed = groups.iter().map(|group| group.iter().map(|literal| place(literal)).collect()).collect();
         Row { kind, pattern, needed, compiled: OnceLock::new() }
@@ -90,6 +91,7 @@ impl Table {
     /// Returns the patterns that may match `text`, in their order.
     fn candidates(&self, text: &str) -> impl Iterator<Item = (Suspicion, &Regex)> {
         let mut holds = vec![false; self.literals.patterns_len()];
+        // Overlapping: one literal may contain another, and each of them decides about a pattern of its own.
         for found in self.literals.find_overlapping_iter(&folded(text)) {
             holds[found.pattern().as_usize()] = true;
         }
@@ -100,28 +102,30 @@ impl Table {
 
 impl Row {
     fn compiled(&self) -> &Regex {
+        // Compiled on first use: hardly any text needs more than a few of the patterns.
         let compile = || Regex::new(&format!("(?i){}", self.pattern)).expect("the tests compile every pattern");
         self.compiled.get_or_init(compile)
     }
 }
 
-/// Returns the text with letters that a pattern takes for one another made one.
+/// Returns the text with letters unified that a pattern treats as the same.
 fn folded(text: &str) -> String {
     // Of the letters of the patterns, only the long s has a third form that is no capital.
     text.to_lowercase().replace('ſ', "s")
 }
 
-/// Returns why `candidate` must not be stored as something to go by; `None` for nearly everything that people say.
+/// Returns why `candidate` must not be stored as a rule to follow; `None` for nearly everything that people say.
 #[must_use]
 pub(crate) fn suspicion(candidate: &Candidate) -> Option<Suspicion> {
     let (mut texts, mut claim) = (Vec::new(), candidate.claim.clone());
     claim.edit_texts(&mut |text| texts.push(std::mem::take(text)));
+    // A model may soften an order into a harmless claim, but its quote still contains the order.
     texts.extend(candidate.evidence.iter().map(|evidence| evidence.quote.clone()));
     let found = texts.iter().find_map(|text| steers(text));
     found.or_else(|| (candidate.is_pasted && is_rule(candidate)).then_some(Suspicion::PastedRule))
 }
 
-/// Whether somebody is to go by it, rather than to know it.
+/// Whether the candidate is a rule to follow, rather than a fact to know.
 fn is_rule(candidate: &Candidate) -> bool {
     let claim = &candidate.claim;
     claim.memory_type == MemoryType::Procedural
@@ -134,13 +138,14 @@ pub(crate) fn steers(text: &str) -> Option<Suspicion> {
     let text = plain(text);
     let mut found = TABLE.candidates(&text).filter_map(|(kind, pattern)| Some((kind, pattern.find(&text)?)));
     let is_meant = |kind: Suspicion, start: usize, end: usize| {
+        // "Never deploy without asking" matches the pattern of "deploy without asking", and means the opposite.
         let is_allowed = kind == Suspicion::Authority && is_safeguard(&text[..end]);
         !is_allowed && !is_mentioned(&text, start, end)
     };
     found.find(|(kind, found)| is_meant(*kind, found.start(), found.end())).map(|(kind, _)| kind)
 }
 
-/// What asks to be asked: "never push without asking".
+/// Rules that demand a question first: "never push without asking".
 static SAFEGUARD: LazyLock<Regex> = LazyLock::new(|| {
     let safeguard = concat!(
         r"(?i)(?:\b(?:never|not|nunca|jamás|no)|n't)\s(?:to |be |se |le |me |ever )*",
@@ -157,13 +162,15 @@ fn is_safeguard(text: &str) -> bool {
     let Some(found) = SAFEGUARD.captures(clause) else { return false };
     let between =
         found.name("what").or_else(|| found.name("was")).map_or("", |between| between.as_str()).to_lowercase();
+    // "Never run it twice but push without asking": behind such a word, the "never" no longer applies.
     let goes_on = [" but ", " and ", " then ", " aber ", " und ", " sondern ", " pero ", " y ", " sino "];
+    // "Zögere nie, ohne Rückfrage zu pushen" is an order in spite of its "nie".
     let forgets = ["vergiss", "vergess", "zöger", "scheu"];
     !goes_on.iter().any(|word| between.contains(word))
         && !forgets.iter().any(|word| clause.to_lowercase().contains(word))
 }
 
-/// Returns the text without what hides words from a pattern: invisible characters, runs of space.
+/// Returns the text without what hides words from a pattern: invisible characters, emphasis marks, runs of space.
 fn plain(text: &str) -> String {
     let is_invisible = |c: &char| matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '*' | '_');
     let seen: String = text.chars().filter(|c| !is_invisible(c)).map(|c| if c == '’' { '\'' } else { c }).collect();
@@ -186,6 +193,7 @@ fn is_mentioned(text: &str, start: usize, end: usize) -> bool {
 pub fn is_pasted(text: &str, quote: &str) -> bool {
     let Some(at) = text.find(quote) else { return false };
     let before = &text[..at];
+    // An odd number of fences before the quote means that one is open.
     let in_fence = before.matches("\n```").count() + usize::from(before.starts_with("```"));
     let line = before.rfind('\n').map_or(0, |end| end + 1);
     let quoted_line = text[line..].trim_start().starts_with("> ");

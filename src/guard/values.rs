@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-/// What the name in front of a value promises.
+/// The kind of value that a name in front of it announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameStrength {
     /// A password: short and made by a person.
@@ -23,7 +23,7 @@ pub enum NameStrength {
 /// Longest value in quotes that is `read_value`, in bytes.
 const QUOTED_BYTES: usize = 1024;
 
-/// How much of a value without quotes is judged, in bytes; what is taken out may be longer.
+/// How much of a value without quotes is judged, in bytes; what is removed may be longer.
 const JUDGED_BYTES: usize = 128;
 
 /// A value with the quotes around it left out.
@@ -43,6 +43,7 @@ pub(super) fn read_value(text: &str, at: usize) -> Option<Value<'_>> {
     let slashes = near.len() - near.trim_start_matches('\\').len();
     for (open, close) in QUOTES {
         let Some(inside) = near[slashes..].strip_prefix(open) else { continue };
+        // In JSON within JSON, the quotes of a value carry the backslashes of every level of nesting.
         let closing = format!("{}{close}", &near[..slashes]);
         let end = closing_quote(inside, &closing, slashes).filter(|end| !inside[..*end].contains('\n'))?;
         let start = at + slashes + open.len();
@@ -52,6 +53,7 @@ pub(super) fn read_value(text: &str, at: usize) -> Option<Value<'_>> {
     let run = &near[..near.find(stops).unwrap_or(near.len())];
     let run = &run[..ascii_part(run)];
     let run = &run[..before_next_pair(run)];
+    // Closing brackets and full stops belong to the text around the value far more often than to it.
     let run = run.trim_end_matches([',', ';', ')', '}', ']', '>', '*', ':', '.']);
     Some(Value { range: at..at + run.len(), text: run, quoted: false })
 }
@@ -70,8 +72,8 @@ fn closing_quote(inside: &str, closing: &str, slashes: usize) -> Option<usize> {
     Some(closed.unwrap_or(first))
 }
 
-/// Where the value really ends that was judged by its first bytes; only asked of what goes, so that no stretch of text
-/// is `read_value` again and again.
+/// Returns where a value really ends that was judged by its first bytes. Called only for what is removed, so that no
+/// stretch of text is read again and again.
 pub(super) fn whole_end(text: &str, value: &Value<'_>) -> usize {
     let end = value.range.end;
     if value.quoted || value.text.len() + 4 <= JUDGED_BYTES {
@@ -113,7 +115,7 @@ fn before_next_pair(run: &str) -> usize {
 static STANDING: LazyLock<AhoCorasick> =
     LazyLock::new(|| AhoCorasick::new(STANDING_PARTS).expect("the words are few and short"));
 
-/// Whether a value only stands for one: `<your key>`, `${VAR}`, `xxxx`, `changeme`, a marker of ours.
+/// Whether a value is only a placeholder: `<your key>`, `${VAR}`, `xxxx`, `changeme`, a marker of the guard.
 pub(super) fn is_placeholder(value: &str) -> bool {
     let lower = value.to_lowercase();
     let mut chars = lower.chars();
@@ -192,7 +194,7 @@ pub(super) fn is_chosen(value: &str) -> bool {
         && value.parse::<f64>().map_or(true, |_| length >= 4 && !value.contains('.'))
 }
 
-/// Whether a value contains letters and digits both.
+/// Whether a value contains both letters and digits.
 pub(super) fn has_letters_and_digits(value: &str) -> bool {
     value.chars().any(|c| c.is_ascii_digit()) && value.chars().any(char::is_alphabetic)
 }
@@ -311,6 +313,7 @@ fn is_shaped_as_key(value: &str, digits: usize) -> bool {
         return false;
     }
     match digits {
+        // Without a digit a value looks like a name in code, so it must be long, mixed and irregular.
         0 => length >= 24 && is_mixed(value) && !value.contains(['_', '-', '.', '/']) && entropy(value) > 3.8,
         1 => length >= 10,
         2.. => true,

@@ -60,16 +60,18 @@ impl Certainty {
     #[must_use]
     pub fn at(&self, half_lives: &HalfLives, now: Timestamp) -> f64 {
         let half_life = half_lives.of(self.memory_type);
+        // 0 means never; without this the exponent would divide by zero.
         if self.pinned || half_life <= 0.0 {
             return self.confidence;
         }
+        // At most twice as slow: use is a sign that a memory is true, but no proof.
         let slowed = 1.0 + f64::from(self.access_count.min(FULL_USE)) / f64::from(FULL_USE);
         self.confidence * 0.5_f64.powf(days_between(self.last_sure, now) / (half_life * slowed))
     }
 }
 
 impl From<&Memory> for Certainty {
-    /// Of a memory alone it is not known when its evidence was said; its last change and use decide.
+    /// A memory without its evidence does not show when that was said, so its last change and use decide.
     fn from(memory: &Memory) -> Self {
         let used = memory.usage.last_accessed_at;
         Self {
@@ -111,6 +113,7 @@ pub(crate) fn confidence_at(memory: &Outline, half_lives: &HalfLives, now: Times
 /// Returns the days from `from` to `to`, none if that is later.
 #[must_use]
 pub(crate) fn days_between(from: Timestamp, to: Timestamp) -> f64 {
+    // Clocks differ between machines; a time in the future counts as now, not as negative age.
     to.duration_since(from).as_secs_f64().max(0.0) / 86_400.0
 }
 
@@ -123,6 +126,7 @@ pub const HOT: f64 = 10.0;
 /// Warmth from which a memory rises to each tier, the highest first. Nothing rises to `l0`, which is for what is pinned.
 pub const RISES: [(Tier, f64); 3] = [(Tier::L1, HOT), (Tier::L2, 6.0), (Tier::L3, WARM)];
 /// Share of that warmth below which it sinks again.
+// Well below the threshold for rising: a memory near it would otherwise move up and down in every run.
 pub const SINKS_BELOW: f64 = 0.5;
 
 /// How much a memory is in use.
@@ -155,6 +159,7 @@ impl Heat {
 /// Returns how warm a memory is at `now`: `uses × 0.5 ^ (whole days since the last use / 30)`.
 #[must_use]
 pub(crate) fn warmth(usage: &Usage, now: Timestamp) -> f64 {
+    // Whole days, so that the warmth, and with it the tier, does not change within a day.
     let idle = usage.last_accessed_at.map_or(0.0, |at| days_between(at, now).floor());
     f64::from(usage.access_count) * 0.5_f64.powf(idle / COOLING_HALF_LIFE_DAYS)
 }
@@ -175,6 +180,7 @@ pub fn heat(usage: &Usage, now: Timestamp) -> Heat {
 pub(crate) fn tier_at(current: Tier, warmth: f64) -> Tier {
     // What was always loaded because it was pinned begins to sink from the tier below.
     let mut tier = current.max(Tier::L1);
+    // Down to where it stays, so that a second run at the same time has nothing to do.
     while let Some((_, rises)) = RISES.iter().find(|(one, _)| *one == tier)
         && warmth < rises * SINKS_BELOW
     {

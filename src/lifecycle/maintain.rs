@@ -68,12 +68,15 @@ pub fn plan(store: &Database, rules: &Rules, now: Timestamp) -> Result<Upkeep, S
             add(store, &mut steps, memory, act)?;
         }
     }
+    // A memory that is about to leave must not be the one that its duplicate is united with.
     let staying = outlines.iter().filter(|memory| !steps.contains_key(&memory.id));
     for (lesser, into) in duplicates(store, &staying.collect::<Vec<_>>(), rules, now)? {
         add(store, &mut steps, lesser, Act::Unite { into })?;
     }
+    // After the other rules, which may already make enough room.
     crowded_out(store, &outlines, rules, now, &mut steps)?;
     for memory in &outlines {
+        // A memory that leaves needs no tier, and one step a memory keeps the run's history readable.
         if let Some(act) = moves(memory, now).filter(|_| !steps.contains_key(&memory.id)) {
             add(store, &mut steps, memory, act)?;
         }
@@ -100,6 +103,7 @@ pub(crate) fn plan_quickly(store: &Database, rules: &Rules, now: Timestamp) -> R
 fn gone_for_good(store: &Database, rules: &Rules, now: Timestamp) -> Result<(Vec<MemoryId>, usize), StoreError> {
     let cutoff = purge_before(rules, now);
     if !store.believes(now)? {
+        // Everything else that a wrong clock does can be undone.
         return Ok((Vec::new(), 0));
     }
     Ok((store.forgotten_before(cutoff)?, store.replies_before(cutoff)?))
@@ -112,6 +116,7 @@ pub(super) fn purge_before(rules: &Rules, now: Timestamp) -> Timestamp {
 
 /// Notes a step, unless the memory has one already or a person does not want it.
 fn add(store: &Database, steps: &mut BTreeMap<MemoryId, Step>, memory: &Outline, act: Act) -> Result<bool, StoreError> {
+    // Checked here, not in the rules: it reads the history of one memory, which most memories never need.
     if steps.contains_key(&memory.id) || act.takes_away() && store.is_wanted(&memory.id, act.action())? {
         return Ok(false);
     }
@@ -137,11 +142,13 @@ fn duplicates<'o>(
         let mut alike: Vec<&Outline> = alike.iter().filter_map(|id| by_id.get(id).copied()).collect();
         alike.sort_by(|a, b| {
             let by_worth = || worth(b, rules, now).total_cmp(&worth(a, rules, now));
+            // Of equal ones the older stays; the id makes the choice the same in every run.
             let by_age = || (a.created_at, &a.id).cmp(&(b.created_at, &b.id));
             b.pinned.cmp(&a.pinned).then_with(by_worth).then_with(by_age)
         });
         let Some((kept, others)) = alike.split_first() else { continue };
         for other in others.iter().filter(|one| !one.pinned && is_past(rules.duplicate_days, one.created_at, now)) {
+            // Both are read whole, which the outlines are not; pairs with equal words are rare enough for that.
             if is_same(&store.memory(&kept.id)?, &store.memory(&other.id)?) {
                 found.push((*other, kept.id.clone()));
             }
@@ -153,6 +160,7 @@ fn duplicates<'o>(
 /// Whether two memories with the same words say the same: what happened on two days happened twice.
 fn is_same(a: &Memory, b: &Memory) -> bool {
     let (a, b) = (&a.claim, &b.claim);
+    // `div_euclid` rounds down for times before 1970 as well.
     let day = |claim: &Claim| claim.valid_from.map(|at| at.as_second().div_euclid(86_400));
     let once = a.memory_type != MemoryType::Episodic || day(a) == day(b);
     a.memory_type == b.memory_type && a.key == b.key && a.value == b.value && a.valid_to == b.valid_to && once
@@ -179,6 +187,7 @@ fn crowded_out(
         if over == 0 {
             continue;
         }
+        // After counting: pinned memories use up the limit, but are never retired for it.
         memories.retain(|memory| !memory.pinned);
         memories.sort_by(|a, b| {
             let by_worth = worth(a, rules, now).total_cmp(&worth(b, rules, now));
@@ -188,15 +197,16 @@ fn crowded_out(
             if over == 0 {
                 break;
             }
+            // Memories that a person restored are passed over, so the next worst one goes instead.
             over -= usize::from(add(store, steps, memory, Act::Retire { because: RetirementReason::Count })?);
         }
     }
     Ok(())
 }
 
-/// What the runs of maintenance are called.
+/// Command name of maintenance runs.
 pub const COMMAND: &str = "maintain";
-/// Days for which it is kept when a memory was read, found or shown; how often it was used is kept for good.
+/// Days for which the times at which a memory was read, found or shown are kept; use counts are kept for good.
 const LOG_DAYS: u32 = 90;
 
 /// What maintenance did.
@@ -220,7 +230,7 @@ pub fn maintain(store: &Store, rules: &Rules, now: Timestamp) -> Result<Report, 
 }
 
 /// Does what is due at `now` and can be found quickly however many memories there are: what is over, and what goes for
-/// good. For whoever comes every minute; [`maintain`] does the rest once an hour or so.
+/// good. For callers that run every minute; [`maintain`] does the rest once an hour or so.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be written.
@@ -246,6 +256,7 @@ fn carry_out(
         store.purge(rules.purge_days, now)?;
     }
     if !report.done.steps.is_empty() {
+        // Only with steps to take: a run without changes would fill the history every minute.
         let run = store.begin_run(COMMAND, &json!({}), now)?.id;
         // Planned again within the transaction, since others may have written meanwhile.
         let done = store.write(Some(&run), now, |w| {
@@ -255,6 +266,7 @@ fn carry_out(
         });
         let status = if done.is_ok() { RunStatus::Finished } else { RunStatus::Failed };
         let summary = done.as_ref().map_or_else(|error| json!({"error": error.to_string()}), |due| json!(due.counts()));
+        // Also after a failure, or the run would look as if it were still going on.
         store.finish_run(&run, status, &summary, now)?;
         (report.run, report.done.steps) = (Some(run), done?.steps);
     }
@@ -273,9 +285,10 @@ fn take(w: &Writer<'_>, step: &Step, now: Timestamp) -> Result<(), StoreError> {
     }
 }
 
-/// Lets a memory give way to one with the same words, which takes on what it rests on.
+/// Supersedes a memory by one with the same words, which takes over its evidence.
 fn unite(w: &Writer<'_>, id: &MemoryId, into: &MemoryId, now: Timestamp) -> Result<(), StoreError> {
     let reason = "the same words";
+    // Copied, not moved: an undo brings the other memory back with its own evidence.
     w.take_over_evidence(into, id)?;
     let relation_type = RelationType::Supersedes;
     let link = Relation {

@@ -11,7 +11,7 @@ use crate::lifecycle::decay::{HalfLives, confidence_at, days_between, last_sure,
 use crate::memory::{MemoryId, Scope, Status, Tier};
 use crate::store::Outline;
 
-/// The numbers by which maintenance goes. Days of 0 mean never, but for [`Rules::purge_days`].
+/// The numbers that maintenance uses. Days of 0 mean never, except for [`Rules::purge_days`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rules {
     /// How fast confidence fades.
@@ -138,7 +138,7 @@ impl Act {
         }
     }
 
-    /// Whether a memory is recalled no more for it.
+    /// Whether the memory is no longer recalled afterwards.
     #[must_use]
     pub(crate) const fn takes_away(&self) -> bool {
         !matches!(self, Self::Promote { .. } | Self::Demote { .. })
@@ -156,6 +156,7 @@ pub fn due(memory: &Outline, rules: &Rules, now: Timestamp) -> Option<Act> {
         Status::Superseded if is_past(rules.superseded_days, memory.updated_at, now) => {
             Some(Act::Retire { because: RetirementReason::Superseded })
         }
+        // Only short-term ones: a long-term memory that has faded can still be restored.
         Status::Expired if memory.scope == Scope::ShortTerm && is_past(rules.expired_days, memory.updated_at, now) => {
             Some(Act::Retire { because: RetirementReason::Expired })
         }
@@ -164,6 +165,7 @@ pub fn due(memory: &Outline, rules: &Rules, now: Timestamp) -> Option<Act> {
 }
 
 fn of_active(memory: &Outline, rules: &Rules, now: Timestamp) -> Option<Act> {
+    // First: an end that was set is the better reason than fading.
     if memory.expires_at.is_some_and(|at| at <= now) {
         return Some(Act::Expire);
     }
@@ -173,6 +175,7 @@ fn of_active(memory: &Outline, rules: &Rules, now: Timestamp) -> Option<Act> {
         return Some(Act::Fade);
     }
     let is_unimportant = memory.importance < rules.auto_delete_below;
+    // From the last use or confirmation, so that unimportant but used memories stay.
     (is_unimportant && is_past(rules.auto_delete_days, last_sure(memory), now))
         .then_some(Act::Retire { because: RetirementReason::Age })
 }
@@ -198,7 +201,7 @@ pub fn worth(memory: &Outline, rules: &Rules, now: Timestamp) -> f64 {
     WORTH_IMPORTANCE * memory.importance + (1.0 - WORTH_IMPORTANCE) * confidence_at(memory, &rules.half_lives, now)
 }
 
-/// Whether so many days, if any, have passed since `from`.
+/// Whether `days` have passed since `from`; never if it is 0.
 pub(super) fn is_past(days: u32, from: Timestamp, now: Timestamp) -> bool {
     days > 0 && days_between(from, now) >= f64::from(days)
 }

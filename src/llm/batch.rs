@@ -113,6 +113,7 @@ impl Client {
 
     /// Makes one attempt.
     pub(in crate::llm) async fn attempt_call(&self, call: &Call<'_>) -> Result<Vec<u8>, Fault> {
+        // Built for each attempt, since sending consumes it.
         let request = self.built(call)?;
         let exchanged = tokio::time::timeout(call.timeout, endpoint::fetch(&self.http, request, call.longest)).await;
         exchanged.unwrap_or(Err(Fault::TimedOut(call.timeout)))
@@ -124,6 +125,7 @@ impl Client {
         let mut url = Url::parse(&url).map_err(|error| Fault::Unsendable(error.to_string()))?;
         let own = config.query();
         let pairs: Vec<(&str, &str)> = own.into_iter().chain(call.query.iter().copied()).collect();
+        // Even without pairs, `query_pairs_mut` would leave a bare `?` in the URL.
         if !pairs.is_empty() {
             url.query_pairs_mut().extend_pairs(pairs);
         }
@@ -287,6 +289,7 @@ impl Client {
     /// [`LlmError`], sorted by what to do next.
     pub(crate) async fn find_batch(&self, id: &str, input_file: &str) -> Result<Option<RemoteBatch>, LlmError> {
         let mut last: Option<String> = None;
+        // Bounded, since a server that ignores `after` would return its first page for ever.
         for _ in 0..MAX_PAGES {
             let after = last.as_deref().map(|last| ("after", last));
             let query: Vec<_> = [("limit", PAGE)].into_iter().chain(after).collect();
@@ -367,6 +370,7 @@ pub(crate) enum RowAnswer {
 pub(crate) fn read_rows(content: &[u8]) -> (Vec<Row>, usize) {
     let lines = content.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
     let (mut rows, mut broken) = (Vec::new(), 0);
+    // A broken line costs one reply, not the whole file.
     for line in lines {
         match serde_json::from_slice(line).ok().and_then(row) {
             Some(row) => rows.push(row),
@@ -451,6 +455,7 @@ fn silenced(fault: Fault) -> Fault {
         // A request that is too long has to stay known as such; its code says so and quotes nothing.
         Fault::Status { status, wait, rejection } => {
             let too_long = Fault::Status { status, wait, rejection: rejection.clone() }.verdict() == Verdict::TooLong;
+            // The verdict looks for these words in the message.
             let message = if too_long { "maximum context length" } else { "(a message that may quote)" };
             Fault::Status { status, wait, rejection: Rejection { message: message.to_owned(), code: String::new() } }
         }

@@ -191,6 +191,7 @@ impl Reservation<'_> {
     /// Replaces the worst case by what was really used.
     pub(crate) fn pay(self, prompt_tokens: u64, completion_tokens: u64) {
         let used = amount(self.price, prompt_tokens, completion_tokens);
+        // Counted before the reservation is dropped, so that no other call fits in between.
         let mut ledger = self.budget.ledger();
         ledger.spent = ledger.spent.plus(used);
     }
@@ -344,6 +345,7 @@ impl Prices {
         let name = model.to_lowercase();
         // Routers put the vendor in front, as in `openai/gpt-5-mini`.
         let bare = name.rsplit('/').next().unwrap_or_default();
+        // The exact name first, so that one version of a model can have a price of its own.
         [name.as_str(), bare, without_date(bare)].iter().find_map(|name| self.0.get(*name)).copied()
     }
 

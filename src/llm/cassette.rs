@@ -122,6 +122,7 @@ fn write(folder: &Path, path: &Path, recording: &Recording) -> io::Result<()> {
     let draft = folder.join(format!(".{}-{number}.draft", std::process::id()));
     let mut text = serde_json::to_string_pretty(recording)?;
     text.push('\n');
+    // Renamed into place, so that a reader never finds half a recording.
     let written = write_draft(&draft, &text).and_then(|()| fs::rename(&draft, path));
     if written.is_err() {
         // What cannot be written can often not be removed either; the first error is the one to report.

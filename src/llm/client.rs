@@ -94,6 +94,7 @@ impl Client {
         attempts: &mut u32,
         attempt: impl Fn() -> F,
     ) -> Result<T, Fault> {
+        // While the server is down, every waiting call would otherwise go through all its retries.
         let retries = if self.is_down.load(Ordering::Relaxed) { 0 } else { self.settings.max_retries };
         let mut waits = fault::waits(retries, self.settings.jitter_seed).build();
         loop {
@@ -143,6 +144,7 @@ impl Client {
     /// Returns the error of a call that carried `texts`, without any longer piece of them.
     pub(super) fn error_about(&self, fault: &Fault, attempts: u32, texts: &[&str]) -> LlmError {
         let mut reason = self.endpoint().clean(&fault.to_string());
+        // Only an answer with a status repeats words of the server, which may quote the request.
         if let Fault::Status { status, .. } = fault
             && texts.iter().any(|text| quotes(&reason, text))
         {
@@ -182,6 +184,7 @@ impl Client {
 fn quotes(reason: &str, asked: &str) -> bool {
     /// Shorter pieces are taken for chance.
     const LONGEST_CHANCE: usize = 40;
+    // By character, since slicing inside one would panic.
     let starts: Vec<usize> = reason.char_indices().map(|(start, _)| start).chain([reason.len()]).collect();
     starts.windows(LONGEST_CHANCE + 1).any(|window| {
         let piece = &reason[window[0]..window[LONGEST_CHANCE]];
@@ -236,6 +239,7 @@ struct State {
 impl Default for Gate {
     /// Returns a gate that stands open.
     fn default() -> Self {
+        // No limit at first: how many calls a server takes shows only when it refuses one.
         Self { state: Mutex::new(State { limit: usize::MAX, in_flight: 0, good_answers: 0 }), changed: Notify::new() }
     }
 }
@@ -283,6 +287,7 @@ impl Pass<'_> {
     fn widen(&self) {
         let mut state = self.gate.state();
         state.good_answers = state.good_answers.saturating_add(1);
+        // Growing slowly after a fast cut keeps the number of calls near what the server takes.
         if state.good_answers >= state.limit {
             state.good_answers = 0;
             state.limit = state.limit.saturating_add(1);
@@ -348,6 +353,7 @@ pub(crate) async fn find_ollama(host: Option<&str>, named: Option<&str>) -> Resu
     let http = http_client(&endpoint)?;
     let url = format!("{}/api/tags", settings.base_url.trim_end_matches("/v1"));
     let answer = http.get(url).timeout(PATIENCE).send().await;
+    // Any other answer means that there is no Ollama to use, which is no error.
     let Ok(response) = answer.and_then(reqwest::Response::error_for_status) else { return Ok(None) };
     let Ok(tags) = response.json::<Tags>().await else { return Ok(None) };
     Ok(chosen(&tags, named).map(|model| ModelSettings { model, ..settings }))
@@ -357,13 +363,14 @@ pub(crate) async fn find_ollama(host: Option<&str>, named: Option<&str>) -> Resu
 fn base(host: &str) -> String {
     let host = host.trim().trim_end_matches('/');
     let (scheme, rest) = host.split_once("://").unwrap_or(("http", host));
-    // What a server listens on everywhere is reached here.
+    // `0.0.0.0` is an address to listen on, not one to connect to.
     let rest = rest.replacen("0.0.0.0", "127.0.0.1", 1);
     let has_port = rest.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
     if has_port { format!("{scheme}://{rest}") } else { format!("{scheme}://{rest}:11434") }
 }
 
 fn chosen(tags: &Tags, named: Option<&str>) -> Option<String> {
+    // Ollama adds the tag `:latest` to a name without one.
     let is = |tag: &&Tag, name: &str| tag.name == name || tag.name.strip_suffix(":latest") == Some(name);
     let tag = match named {
         Some(name) => tags.models.iter().find(|tag| is(tag, name)),

@@ -108,6 +108,7 @@ impl Client {
         match fault.verdict() {
             Verdict::TooLong => EmbedFailure::TooMuch { endpoint: self.endpoint().shown.clone() },
             Verdict::Permanent(_) if is_too_many => EmbedFailure::TooMuch { endpoint: self.endpoint().shown.clone() },
+            // A wrong key is the same for every text, so it says nothing against these.
             Verdict::Permanent(_) if fault.complaint().is_some_and(|rejection| !rejection.is_about_the_key()) => {
                 EmbedFailure::Refused(error())
             }

@@ -50,6 +50,7 @@ impl Endpoint {
         let query: Vec<(String, String)> = url.query_pairs().into_owned().collect();
         // A password in the address is a secret like the key, and error messages of the transport quote the address.
         let password = url.password().map(SecretString::from);
+        // Kept apart from the base, since paths are appended to the base.
         url.set_query(None);
         url.set_fragment(None);
 
@@ -100,6 +101,7 @@ impl Endpoint {
     /// Whether the server runs on this machine.
     pub(super) fn is_loopback(&self) -> bool {
         let host = Url::parse(&self.base).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
+        // The host of an IPv6 URL is in brackets, which the address parser rejects.
         let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
         host == "localhost" || address.is_ok_and(|address| address.is_loopback())
     }
@@ -187,6 +189,7 @@ pub(super) async fn attempt(
     timeout: Duration,
 ) -> Result<reqwest::Response, OpenAIError> {
     let request = factory.build().await?;
+    // Around the whole exchange, since a server may send its headers at once and its body never.
     let exchanged = tokio::time::timeout(timeout, exchange(&http, request)).await;
     match exchanged.unwrap_or(Err(Fault::TimedOut(timeout))) {
         Ok(body) => Ok(http::Response::new(body).into()),
@@ -247,6 +250,7 @@ fn root_cause(error: &reqwest::Error) -> String {
     while let Some(source) = cause.source() {
         cause = source;
     }
+    // Without a source, the message is the outer one, which repeats the URL.
     if std::ptr::addr_eq(cause, error) { "no reason given".to_owned() } else { cause.to_string() }
 }
 

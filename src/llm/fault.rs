@@ -180,6 +180,7 @@ fn status_verdict(status: u16, rejection: &Rejection) -> Verdict {
     let names_model = rejection.names(&["model"]) && rejection.names(&["not found", "not exist", "not a valid"]);
     match status {
         413 => Verdict::TooLong,
+        // Some servers report a request that is too long as a rate limit or an internal error.
         400 | 422 | 429 | 500 if rejection.names(TOO_LONG) => Verdict::TooLong,
         402 => Verdict::Permanent("check the account's credit"),
         // OpenAI answers an empty account like a busy minute; no wait would help.
@@ -187,6 +188,7 @@ fn status_verdict(status: u16, rejection: &Rejection) -> Verdict {
         // 409 and 425 come from gateways that lost a race, 520 to 524 from Cloudflare, 529 from overloaded Anthropic servers.
         408 | 409 | 425 | 429 | 500 | 502..=504 | 520..=524 | 529 => Verdict::Retry,
         401 => Verdict::Permanent("check OPENAI_API_KEY"),
+        // Some servers reject a wrong key with 400 instead of 401.
         400 if rejection.names(&["api key", "api_key"]) => Verdict::Permanent("check OPENAI_API_KEY"),
         403 => Verdict::Permanent("check that the key may use this model from here"),
         400 | 404 | 422 if names_model || rejection.names(NO_MODEL) => {
@@ -236,6 +238,7 @@ pub(super) fn waits(retries: u32, seed: Option<u64>) -> ExponentialBuilder {
 
 /// Returns how long to wait after `fault`, or `None` to give up; `planned` is the wait that the policy has in mind.
 pub(super) fn wait_after(fault: &Fault, planned: Option<Duration>) -> Option<Duration> {
+    // Without a planned wait the retries are used up, whatever the server asks for.
     let planned = planned?;
     let wait = fault.wait().unwrap_or(planned);
     (wait <= LONGEST_ASKED).then_some(wait)
@@ -255,6 +258,7 @@ pub(super) fn asked_wait(headers: &HeaderMap, now: Timestamp) -> Option<Duration
     }
     let until = http_date(text(RETRY_AFTER.as_str())?)?;
     let now = text(DATE.as_str()).and_then(http_date).unwrap_or(now);
+    // A date in the past asks for no wait.
     Some(Duration::try_from(until.duration_since(now)).unwrap_or(Duration::ZERO))
 }
 

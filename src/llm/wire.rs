@@ -70,6 +70,7 @@ pub(super) fn reply(body: &Value, request: &Request, model: &str) -> Result<Repl
 
 /// Reads the body of a 200 answer to a request of `prompt_tokens`, should the server not count them.
 pub(super) fn reply_counted(body: &Value, model: &str, prompt_tokens: impl FnOnce() -> u64) -> Result<Reply, Fault> {
+    // Some servers report an error with status 200.
     if let Some(rejection) = Rejection::read(body) {
         return Err(Fault::Status { status: rejection.status(), wait: None, rejection });
     }
@@ -251,6 +252,7 @@ impl Dialect {
         let is_over = ["too large", "too many", "at most", "maximum", "exceed", "less than or equal", "lower than"];
         let is_it =
             names_limit.iter().any(|word| text.contains(word)) && is_over.iter().any(|word| text.contains(word));
+        // Halved, since servers do not say in a common form how much would fit.
         let less = asked.min(self.most_tokens) / 2;
         (is_it && less >= LEAST_TOKENS).then_some(Self { most_tokens: less, ..self })
     }

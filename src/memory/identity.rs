@@ -73,6 +73,7 @@ impl Namespace {
     /// # Errors
     /// [`ParseError`] if `id` is empty or holds a control character.
     pub fn project(id: &str) -> Result<Self, ParseError> {
+        // A slash would make another part of the path.
         Self::try_from(vec!["project".to_owned(), id.replace('/', "-")])
     }
 

@@ -185,9 +185,11 @@ impl<'a> BatchQueue<'a> {
     /// Gathers a request that has no stored reply. Returns how it ended if no batch answers it.
     pub(super) fn ask(&self, key: &str, request: &Request) -> Result<Option<Outcome>, StoreError> {
         let mut state = self.state.borrow_mut();
+        // A pack asks for its requests again in every round, so an outcome has to stay known.
         if let Some(outcome) = state.outcomes.get(key) {
             return Ok(Some(outcome.clone()));
         }
+        // After a stop nothing is submitted any more, so the windows are left to a later run.
         if state.stop.is_some() || state.waiting.contains_key(key) {
             return Ok(None);
         }
@@ -277,6 +279,7 @@ impl<'a> BatchQueue<'a> {
         let mut state = self.state.borrow_mut();
         let pending = std::mem::take(&mut state.pending).len();
         let waiting = std::mem::take(&mut state.waiting).len();
+        // Pending requests were never submitted, so they do not count as waiting at the provider.
         state.counts.waiting += waiting.saturating_sub(pending) as u64;
         if !matches!(stop, Stop::NotWaiting) {
             // Without waiting, the windows that come next may still be submitted.
@@ -337,6 +340,7 @@ impl BatchQueue<'_> {
         }
         let mut lines = self.reserved_lines().await;
         while !lines.is_empty() {
+            // Providers limit a file in requests and bytes, so one round may need several batches.
             let rest = lines.split_off(first_file(&lines));
             match self.submit(&lines, report).await? {
                 Ok(()) => {}
@@ -389,6 +393,7 @@ impl BatchQueue<'_> {
             .iter()
             .map(|line| BatchRequest { key: line.key.clone(), prompt_tokens: line.prompt_tokens })
             .collect();
+        // Recorded before the upload: no other process sends a request that belongs to an open batch.
         let taken: HashSet<String> = self.store.plan_batch(&batch, &requests, Timestamp::now())?.into_iter().collect();
         point("batch.planned");
         let (ours, others): (Vec<&Line>, Vec<&Line>) = lines.iter().partition(|line| taken.contains(&line.key));
@@ -407,11 +412,13 @@ impl BatchQueue<'_> {
         match self.client().upload_batch(&name, content.as_bytes()).await {
             Ok(file) => batch.input_file = Some(file),
             Err(error) => {
+                // Nothing was submitted yet, so the requests are free for another attempt.
                 self.store.drop_batch(&batch)?;
                 return Ok(Err(error));
             }
         }
         point("batch.uploaded");
+        // Written before the call: if the process dies during it, recovery looks for the batch in the provider's list.
         batch.stage = Stage::Creating;
         if !self.store.batch_is(&batch, Timestamp::now())? {
             // Another process took this one for dead and has freed the requests.
@@ -460,9 +467,11 @@ impl BatchQueue<'_> {
                 Err(error @ LlmError::Transient { .. }) => error,
                 outcome => return outcome,
             };
+            // The list may lag behind the submission, and a look at once could miss a batch that was taken.
             tokio::time::sleep(LISTED_AFTER).await;
             match self.client().find_batch(&batch.id, file).await {
                 Ok(Some(found)) => return Ok(found),
+                // Not listed means not taken, so a second submission does not pay twice.
                 Ok(None) if creations < MAX_CREATIONS => creations += 1,
                 Ok(None) | Err(_) => return Err(error),
             }
@@ -494,6 +503,7 @@ fn first_file(lines: &[Line]) -> usize {
         bytes += line.text.len();
         bytes <= MAX_BYTES
     });
+    // At least one line, or the caller would never get past a line that is too long.
     fits.count().max(1)
 }
 
@@ -532,6 +542,7 @@ impl BatchQueue<'_> {
             if !is_awaited {
                 continue;
             }
+            // Without a server's id there is nothing to ask for; the process that was submitting it may be dead.
             let Some(remote_id) = batch.remote_id.clone().filter(|_| batch.stage == Stage::Submitted) else {
                 self.recover(batch).await?;
                 continue;
@@ -581,6 +592,7 @@ impl BatchQueue<'_> {
         if batch.remote_status.as_deref() == Some(status.as_str()) {
             return Ok(());
         }
+        // Only the provider's status changed, so the time of the stage stays.
         let stage_at = batch.stage_at;
         self.store.batch_is(&Batch { remote_status: Some(status.as_str().to_owned()), ..batch }, stage_at)?;
         Ok(())
@@ -602,6 +614,7 @@ impl BatchQueue<'_> {
         let mut replies = Vec::new();
         for (key, answer) in &answers {
             if let RowAnswer::Reply(reply) = answer {
+                // A reply may repeat a secret, so it is redacted before it is stored.
                 let text = self.guard.redact(reply.text.clone()).0;
                 replies.push(BatchReply { key: key.clone(), text, reply: reply.clone() });
             }
@@ -613,12 +626,14 @@ impl BatchQueue<'_> {
             return Ok(Ok(()));
         }
         point("batch.ended");
+        // The borrow has to end here: `end` and `pay` below borrow the state again.
         {
             let counts = &mut self.state.borrow_mut().counts;
             counts.collected += 1;
             counts.answered += replies.len() as u64;
         }
         report(&format!("batch {} is {status}: {} of {} answered", remote.id, replies.len(), requests.len()));
+        // The provider rejected the file as a whole, so sending the same requests again would fail, too.
         if remote.status == BatchStatus::Failed {
             let error = self.client().not_taken(remote);
             requests.iter().for_each(|request| self.end(&request.key, Outcome::Refused(error.clone())));
@@ -629,6 +644,7 @@ impl BatchQueue<'_> {
                 RowAnswer::Reply(reply) => self.pay(key, reply),
                 RowAnswer::Failed(error) => self.fail(key, error.clone()),
                 RowAnswer::Again(reason) if remote.status != BatchStatus::Cancelled => self.again(key, reason),
+                // Whoever cancels a batch at the provider does not want its requests submitted again.
                 RowAnswer::Again(_) => self.give_up(key, "its batch was cancelled at the provider"),
             }
         }
@@ -687,6 +703,7 @@ impl BatchQueue<'_> {
             if waiting.rounds < MAX_ROUNDS {
                 // Free for others until it is submitted again.
                 waiting.reservation = None;
+                // A batch of an earlier run counts as one round, although this run has not counted it.
                 waiting.rounds = waiting.rounds.max(1);
                 state.pending.push(key.to_owned());
                 state.counts.asked_again += 1;
@@ -722,10 +739,12 @@ impl BatchQueue<'_> {
         if batch.stage == Stage::Submitted || self.is_in_good_hands(&batch)? {
             return Ok(());
         }
+        // Another process may have started the same recovery; only one of them takes the batch over.
         if !self.store.take_batch_over(&batch, self.owner())? {
             return Ok(());
         }
         let batch = Batch { owner: self.owner().to_owned(), ..batch };
+        // Only in stage `Creating` can the provider know the batch; before that, nothing was submitted.
         let Some(file) = batch.input_file.clone().filter(|_| batch.stage == Stage::Creating) else {
             return Ok(self.store.drop_batch(&batch)?);
         };
@@ -749,6 +768,7 @@ impl BatchQueue<'_> {
         }
         match self.store.run(&batch.owner) {
             Ok(run) => Ok(run.is_alive(Timestamp::now())),
+            // A run that the database does not know cannot be alive.
             Err(StoreError::UnknownRun { .. }) => Ok(false),
             Err(error) => Err(error),
         }

@@ -101,6 +101,7 @@ async fn consolidate_batch<C: Complete>(
                 return Ok(());
             }
             Err(Taken::Windows) => return Ok(()),
+            // Memories changed since the plan was made, so it is made again from those that are there now.
             Err(Taken::Plan(ApplyError::Stale { .. })) => {}
             Err(Taken::Plan(ApplyError::Store(error))) => return Err(error.into()),
         }
@@ -139,13 +140,13 @@ impl Tally<'_> {
         if plan.failed_calls > 0 {
             let why = "the cautious choice was made: both memories are kept and linked";
             let what = if plan.failed_calls == 1 { "question" } else { "questions" };
-            self.fail(format!("{} {what} about memories that are hard to tell apart", plan.failed_calls), why);
+            self.fail(format!("{} {what} about memories that are hard to distinguish", plan.failed_calls), why);
         }
         (self.watch)(&super::Event::Consolidated(plan));
     }
 }
 
-/// What a full pass works with.
+/// The parameters of a full pass.
 #[derive(Debug)]
 pub(crate) struct FullPass<'a, C> {
     /// Where the memories are.
@@ -164,7 +165,7 @@ pub(crate) struct FullPass<'a, C> {
     pub taken_back: UndonePolicy,
 }
 
-/// What a full pass came to. `consolidate --json` ends with it.
+/// The outcome of a full pass. `consolidate --json` ends with it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct FullSummary {
     /// Id of the run, for `undo`; `None` where nothing was written.
@@ -193,7 +194,7 @@ pub struct FullSummary {
     pub interrupted: bool,
 }
 
-/// What a full pass came to in one namespace.
+/// The outcome of a full pass in one namespace.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NamespaceReport {
     /// The namespace.
@@ -203,7 +204,7 @@ pub struct NamespaceReport {
     pub report: Report,
 }
 
-/// Sets all that is stored against each other, and goes on with an interrupted pass of the same `arguments`.
+/// Compares all stored memories with each other, and continues an interrupted pass of the same `arguments`.
 ///
 /// Each namespace is written in transactions of its own. Cancelling begins no other namespace. With `dry_run` all is done
 /// to a copy, which is dropped; replies of a model are kept, so that the pass that follows does not pay for them again.
@@ -217,6 +218,7 @@ pub(crate) async fn full_pass<C: Complete>(
     cancel: CancellationToken,
     watch: &mut dyn FnMut(&Event<'_>),
 ) -> Result<FullSummary, PipelineError> {
+    // Bound to the real store even for a dry run, so that the replies that were paid for are kept.
     let model = pass.model.map(|model| CachedModel::new(model, pass.store, pass.guard, pass.budget));
     let watch = RefCell::new(watch);
     let report = |event: &Event<'_>| (watch.borrow_mut())(event);
@@ -267,6 +269,7 @@ async fn go<C: Complete>(
     while let Some(report) = passes.next().await {
         reports.push(report.map_err(refused)?);
     }
+    // Namespaces finish in any order; sorted reports are the same for every run.
     reports.sort_by(|a, b| a.namespace.cmp(&b.namespace));
     let mut total = Report { is_settled: true, ..Report::default() };
     reports.iter().for_each(|one| total += one.report.clone());
@@ -301,7 +304,7 @@ fn refused(error: ApplyError) -> PipelineError {
 const IMPORTED_AT_ONCE: usize = 200;
 /// Plans that are made again because another process wrote in between, before giving up.
 const MAX_IMPORT_REPLANS: usize = 50;
-/// Transcript that imported memories without evidence are said in.
+/// Stands in for the transcript of imported memories without evidence.
 const SAID_IN: &str = "import";
 
 /// A memory to be imported.
@@ -365,6 +368,7 @@ async fn import_batch<C: Complete>(
     for _ in 0..MAX_IMPORT_REPLANS {
         let (mut done, mut open) = (Vec::new(), Vec::new());
         for (place, arrival) in batch {
+            // Looked up in every attempt: another process may have imported the same memory meanwhile.
             match known_before(store, arrival)? {
                 Some(memory) => done.push((*place, known(arrival, &memory))),
                 None => open.push((*place, arrival.incoming.clone())),
@@ -372,6 +376,7 @@ async fn import_batch<C: Complete>(
         }
         let (places, incoming): (Vec<usize>, Vec<IncomingClaim>) = open.into_iter().unzip();
         let (plan, spent) = consolidate(store, guard, model, incoming, Timestamp::now()).await?;
+        // Counted in every attempt: calls are paid for even if the plan turns out to be stale.
         outcome.spent += spent;
         match apply(store, &plan, Some(run), Timestamp::now()) {
             Ok(_) => {
@@ -396,6 +401,7 @@ fn known_before(db: &Database, arrival: &ImportedMemory) -> Result<Option<Memory
         return Ok(Some(memory));
     }
     let evidence = &arrival.incoming.candidate.evidence;
+    // Only evidence that an import made up identifies the imported words; a real quote may support other memories.
     let Some(own) = evidence.first().filter(|piece| piece.transcript == SAID_IN && evidence.len() == 1) else {
         return Ok(None);
     };
@@ -429,10 +435,11 @@ fn held_from(arrival: &ImportedMemory) -> Option<Timestamp> {
     ValidTime::of(&candidate.claim, &candidate.evidence, arrival.at).at
 }
 
-/// Lets a memory that rests on nothing rest on its own words. One that is here already in the same words, resting on
-/// nothing either, stays so.
+/// Gives a memory without evidence its own words as evidence. If the same words are already stored without evidence,
+/// it stays without.
 fn with_evidence(db: &Database, guard: &Guard, arrival: ImportedMemory) -> Result<ImportedMemory, StoreError> {
     let mut arrival = arrival;
+    // Redacted first, so that the hash and the quote below are those of the stored words.
     arrival.incoming.candidate = guard.redact(arrival.incoming.candidate).0.into_inner();
     let candidate = &mut arrival.incoming.candidate;
     if !candidate.evidence.is_empty() {

@@ -96,6 +96,7 @@ impl RequestCounter {
 
 impl Complete for RequestCounter {
     async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
+        // A valid but empty reply, so that no repair round is counted.
         let reply = Reply {
             text: r#"{"memories":[]}"#.to_owned(),
             finish: Finish::Stop,
@@ -141,6 +142,7 @@ pub async fn estimate(
     extract_all(&pipeline, model.as_ref(), reader, cancel, &tally).await?;
     let asks = matches!(pipeline.extractor, Extractor::Llm(_));
     let label = pipeline.extractor.label();
+    // The rules cost nothing, whatever the price of the configured model.
     let price = if asks { price } else { Some(Price::new(0.0, 0.0)) };
     Estimate::of(tally.into_inner().summary, label, price, &copy)
 }
@@ -294,6 +296,7 @@ fn look_at(path: &Path, seen: &Seen) -> SourceTotals {
         transcript.started_at.into_iter().chain(transcript.ended_at).for_each(|at| holding.reaches(at));
     }
     let finished = seen.finished.get(&path_key(path));
+    // A known path with another stamp means that the log has changed since it was finished.
     *match finished.map(|stamps| stamps.get(&stamp.text())) {
         Some(Some(conversations)) => {
             holding.conversations = *conversations;
@@ -332,6 +335,7 @@ impl Seen {
         let text = path.to_string_lossy().into_owned();
         // One file may hold many conversations, as `file#1` or, in an archive, `file/name`.
         let inside = |origin: &str| matches!(origin.as_bytes().get(text.len()), None | Some(b'#' | b'/' | b'\\'));
+        // In sorted order, all origins that begin with `path` follow each other.
         let near = self.by_origin.range(text.clone()..).take_while(|(origin, _)| origin.starts_with(&text));
         let read: Vec<_> = near.filter(|(origin, _)| inside(origin)).flat_map(|(_, indices)| indices).collect();
         if !read.is_empty() {

@@ -33,6 +33,7 @@ pub(super) async fn extract_all<C: Complete>(
     tally: &RefCell<Tally<'_>>,
 ) -> Result<(), PipelineError> {
     let halted = || model.and_then(CachedModel::halted);
+    // Distinguishes a stream that ended by itself: cancelling after the last window interrupts nothing.
     let at_end = Cell::new(false);
     let end = stream::once(async { at_end.set(true) }).filter_map(|()| std::future::ready(None));
     let packs = packs(pipeline, reader, tally)
@@ -73,6 +74,7 @@ pub(super) async fn extract_all<C: Complete>(
         for pack in waiting {
             pack.leave(pipeline, tally)?;
         }
+        // Fewer packs than were asked for means that the stream is at its end.
         if begun.get() < MAX_WAITING {
             break;
         }
@@ -123,7 +125,7 @@ async fn extract_claimed<C: Complete>(
     Ok(None)
 }
 
-/// Writes to the ledger what came of windows, and tallies how each ended.
+/// Writes the results of windows to the ledger, and tallies how each ended.
 fn write<C: Complete>(
     pipeline: &Pipeline<'_, C>,
     model: Option<&CachedModel<'_, C>>,
@@ -153,6 +155,7 @@ fn write<C: Complete>(
     }
     // What another process took while this one stood still is finished by the other.
     for ((job, (_, finished)), _) in claimed.jobs.iter().zip(&finished).zip(written).filter(|(_, is_ours)| *is_ours) {
+        // A failed or incomplete window keeps its log unfinished, so that the next run opens it again.
         if finished.outcome != Outcome::Failed && !finished.lacks {
             pipeline.note(tally.borrow_mut().files.one_less(job.file));
         }
@@ -211,8 +214,8 @@ const fn nothing() -> Extraction {
     }
 }
 
-/// Returns the memories closest to the windows of a pack, of those that were there when the run began: what the run itself learns
-/// must not change its questions, or a run that was interrupted would ask others than one that was not.
+/// Returns the memories closest to the windows of a pack, of those that were there when the run began. What the run
+/// itself learns must not change its questions, or an interrupted run would ask others than an uninterrupted one.
 fn known_memories<C: Complete>(pipeline: &Pipeline<'_, C>, jobs: &[Job]) -> Vec<Memory> {
     let Some(first) = jobs.first().filter(|_| matches!(pipeline.extractor, Extractor::Llm(_))) else {
         return Vec::new();
@@ -225,6 +228,7 @@ fn known_memories<C: Complete>(pipeline: &Pipeline<'_, C>, jobs: &[Job]) -> Vec<
         .collect();
     // A pack never mixes namespaces.
     let mut spaces: Vec<&Namespace> = vec![&first.namespaces.project, &first.namespaces.user];
+    // Without a project, or with a forced namespace, both are the same and would be shown twice.
     spaces.dedup();
     let found = spaces.into_iter().flat_map(|namespace| {
         // Without neighbours the question is only a little worse; a broken file shows when the result is written.
@@ -245,7 +249,7 @@ fn known_context<C: Complete>(pipeline: &Pipeline<'_, C>, job: &Job) -> Vec<Know
 }
 
 impl Tally<'_> {
-    /// Counts what a window came to.
+    /// Counts the outcome of a window.
     fn extracted(&mut self, job: &Job, extraction: &Extraction) {
         self.summary.count(extraction.outcome, extraction.spent);
         for dropped in &extraction.dropped {
@@ -286,6 +290,7 @@ impl ClaimedWindows {
         tally: &RefCell<Tally<'_>>,
     ) -> Result<Self, PipelineError> {
         let mut claimed = Self::default();
+        // A stored request answers exactly the windows that it was rendered for, so the whole pack has to agree on it.
         let stored = match pack.first().and_then(Job::stored) {
             Some(root) if pack.iter().all(|job| job.stored() == Some(root)) => {
                 pipeline.store.open_request(root)?.map(|open| (root, open))
@@ -310,7 +315,7 @@ impl ClaimedWindows {
                     claimed.ids.push(id);
                     claimed.jobs.push(job);
                 }
-                // Another log holds the same words. Should their reading fail, a later run finds this log unfinished.
+                // Another log contains the same words. If extracting them fails, a later run finds this log unfinished.
                 Claimed::Yes(_) => tally.summary.windows.known += 1,
                 Claimed::AlreadyDone => {
                     tally.summary.windows.known += 1;
@@ -380,9 +385,10 @@ fn mark_pasted(candidates: &mut [Candidate], messages: &[Message]) {
     }
 }
 
-/// Drops what holds personal data that is not to be remembered in any form.
+/// Drops candidates with personal data that must not be remembered in any form.
 fn drop_personal(extraction: &mut Extraction, guard: &Guard) {
     extraction.candidates.retain(|candidate| {
+        // The marker appears only in redacted text, so a redacted copy is searched.
         let (mut candidate, mut holds) = (guard.redact(candidate.clone()).0.into_inner(), false);
         candidate.edit_texts(&mut |text| holds |= text.contains(DROPPED_MARKER));
         if holds {
@@ -427,6 +433,7 @@ fn restated<'l>(candidate: &Candidate, lines: &[(String, &'l str)]) -> Option<&'
         let found = lines.iter().find(|(line, _)| quote.len() >= MIN_QUOTE_BYTES && repeats(line));
         found.map(|(_, origin)| *origin)
     });
+    // A candidate without evidence repeats nothing.
     let first = origins.next()??;
     origins.all(|origin| origin.is_some()).then_some(first)
 }

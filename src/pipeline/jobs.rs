@@ -25,6 +25,7 @@ pub(crate) fn request_for(
     not_before: Timestamp,
 ) -> Option<JobRequest> {
     let changed = log.metadata().ok().filter(std::fs::Metadata::is_file)?.modified().ok()?;
+    // A job stores its path as text, so a path that is not UTF-8 gets none.
     Some(JobRequest {
         kind: EXTRACT.to_owned(),
         key: path_key(log),
@@ -163,6 +164,7 @@ pub async fn work_off<F: Future<Output = Result<(), Fault>>>(
         return Ok(WorkerReport { busy: Some(pid), ..WorkerReport::default() });
     }
     let worked = go(store, &mut shift, &owner, work).await;
+    // Given back even if the work failed, so that the next worker need not wait for the lease to run out.
     let ended = store.end_lease(WORKER_LEASE, &owner);
     let worked = worked?;
     ended?;
@@ -190,7 +192,7 @@ async fn go<F: Future<Output = Result<(), Fault>>>(
             next = tokio::time::Instant::now() + *every;
         }
         while held.len() < shift.at_a_time.max(1) && !shift.cancel.is_cancelled() {
-            // A look takes no lock that others would wait for; to claim does.
+            // Looking takes no lock that others would wait for; claiming does.
             let now = Timestamp::now();
             let is_due = store.next_job_at(now)?.is_some_and(|at| at <= now);
             let Some(job) = (if is_due { store.claim_job(now)? } else { None }) else { break };
@@ -241,6 +243,7 @@ fn is_over(store: &Store, shift: &WorkerOptions<'_>) -> Result<bool, StoreError>
     Ok(match shift.until {
         WorkerEnd::Cancelled => false,
         WorkerEnd::NothingIn(time) => {
+            // `watch` may do the work in this very process, which must not end because of its own lease.
             let watcher = store.lease_holder(WATCH_LEASE, now)?.filter(|pid| *pid != std::process::id());
             watcher.is_some() || store.next_job_at(now)?.is_none_or(|at| at > now + time)
         }

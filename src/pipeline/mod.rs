@@ -316,13 +316,14 @@ fn end_run(store: &Store, run: &RunId, is_ok: bool, summary: &impl serde::Serial
     store.finish_run(run, status, &summary, Timestamp::now())
 }
 
-/// Returns the result of `work`; meanwhile says `every` so often that `run` is alive.
+/// Returns the result of `work`; meanwhile renews the heartbeat of `run` at the interval `every`.
 async fn keep_alive<T>(store: &Store, run: &RunId, every: Duration, work: impl Future<Output = T>) -> T {
     let mut work = pin!(work);
     loop {
         match future::select(work.as_mut(), pin!(tokio::time::sleep(every))).await {
             Either::Left((done, _)) => return done,
             Either::Right(((), _)) => {
+                // One missed heartbeat is no reason to give up paid work; the next may succeed.
                 if let Err(error) = store.heartbeat(run, Timestamp::now()) {
                     tracing::warn!("could not say that the run is alive: {error}");
                 }

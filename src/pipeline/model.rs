@@ -73,7 +73,9 @@ impl<'a, C: Complete> CachedModel<'a, C> {
                 self.failures.set(self.failures.get() + 1);
                 self.failures.get() >= DOWN_AFTER
             }
+            // A wrong key or a spent budget would meet every further request.
             LlmError::Permanent { .. } | LlmError::Budget { .. } => true,
+            // These concern one request, so the next may succeed.
             LlmError::TooLong { .. } | LlmError::InBatch | LlmError::NotRecorded { .. } | LlmError::Cassette { .. } => {
                 false
             }
@@ -117,6 +119,7 @@ impl<'a, C: Complete> CachedModel<'a, C> {
             return Err(error);
         }
         let (reply, cost) = claim.during(self.inner.complete(request)).await.map_err(|error| self.note(error))?;
+        // One success shows that the server is up again.
         self.failures.set(0);
         Ok((self.keep(key, reply), cost))
     }
@@ -236,6 +239,7 @@ impl<C: Complete> PackModel<'_, '_, C> {
             // Paid for with other settings or another model, it still answers for these windows.
             Some(StoredRequest { key, body }) if self.model.is_paid(&key) => match body {
                 Some((request, reading)) => return (Rendered { request, reading }, key),
+                // The stored form cannot be read any more, but the reply is paid for, so its key is kept.
                 None => Some(key),
             },
             Some(StoredRequest { key, body: Some((request, reading)) }) if request.key(self.model.model()) == key => {

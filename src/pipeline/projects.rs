@@ -57,7 +57,7 @@ struct Resolved {
     before: Vec<(Timestamp, Namespace)>,
 }
 
-/// What a lookup works with.
+/// The parameters of a lookup.
 pub(super) struct Lookup<'a> {
     pub(super) store: &'a Store,
     /// When the run began.
@@ -84,6 +84,7 @@ impl ProjectResolver {
             return Ok(Namespaces { project: namespace.clone(), user: namespace.clone() });
         }
         let named = (transcript.project.clone(), transcript.repository.clone());
+        // The borrow ends here, since the branch below borrows the map again to add to it.
         let known = self.known.borrow().get(&named).cloned();
         let resolved = if let Some(resolved) = known {
             resolved
@@ -103,6 +104,7 @@ impl ProjectResolver {
         if let Some(warning) = &sighting.warning {
             (lookup.warn)(warning);
         }
+        // Paths and addresses in a log may contain secrets, and they are about to be stored.
         let sighting = lookup.store.redact(sighting);
         let placement = remember(&sighting, lookup)?;
         if let Some((before, path)) = placement.before.as_ref().zip(sighting.path.as_ref()) {
@@ -137,8 +139,8 @@ impl Resolved {
     }
 }
 
-/// Decides, remembers, and brings together what two identities of one project have learnt apart: as a run of its own,
-/// so that it can be undone by itself.
+/// Decides where a project belongs and remembers it. What two identities of one project have learnt apart is merged,
+/// as a run of its own, so that it can be undone by itself.
 fn remember(sighting: &Redacted<ProjectSighting>, lookup: &mut Lookup<'_>) -> Result<Placement, StoreError> {
     let (store, now) = (lookup.store, Timestamp::now());
     // Looked up first without a write, which most sightings do not need.
@@ -315,6 +317,7 @@ pub(crate) fn merge(store: &Store, from: &str, into: &str, now: Timestamp) -> Re
     let arguments = json!({"from": first.to_string(), "into": second.to_string()});
     let run = store.begin_run("projects merge", &arguments, now)?.id;
     let moved = store.write(Some(&run), now, |w| merge_projects(w, &first, &second));
+    // The run is ended before an error is returned, so that it does not look interrupted.
     let status = if moved.is_ok() { RunStatus::Finished } else { RunStatus::Failed };
     let summary = serde_json::to_value(moved.as_ref().ok()).expect("counts hold nothing that JSON cannot");
     store.finish_run(&run, status, &summary, Timestamp::now())?;

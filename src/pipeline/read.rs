@@ -24,7 +24,7 @@ use crate::store::{FileOutcome, FileRead};
 /// Transcripts that may wait to be extracted; more would only hold memory.
 const READ_AHEAD: usize = 1;
 
-/// What the reading thread says, file by file in the order given.
+/// Events of the reading thread, file by file in the order given.
 #[derive(Debug)]
 pub(crate) enum ReadEvent {
     /// The reading of a file, a folder or an archive begins; what follows is from it.
@@ -43,7 +43,7 @@ pub(crate) enum ReadEvent {
     FileLeftOut(LeftOut),
 }
 
-/// What came of one file.
+/// The result of reading one file.
 #[derive(Debug)]
 pub struct FileReport {
     /// The path as given.
@@ -94,6 +94,7 @@ pub(super) fn start(
     found.extend(sources.found.iter().filter(|one| seen.insert(true_path(&one.path))).cloned());
     let (sender, receiver) = mpsc::channel(READ_AHEAD);
     let (selection, held) = (selection.clone(), sources.transcripts.clone());
+    // Reading blocks on files, so it gets a thread of its own instead of a task.
     std::thread::spawn(move || {
         let reader = Reader { forced, selection, finished, guard, sender };
         for transcript in held {
@@ -110,7 +111,7 @@ pub(super) fn start(
     Ok(receiver)
 }
 
-/// Nobody wants the rest.
+/// The receiver is gone, so the rest is not read.
 struct Closed;
 
 struct Reader {
@@ -175,6 +176,7 @@ impl Reader {
     /// Reads a directory or an archive: as a whole if a format takes it so, else file by file.
     fn read_folder(&self, folder: &Folder, named: bool) -> Result<(), Closed> {
         let path = folder.path().to_owned();
+        // Checked first, since a folder that cannot be listed would look like an empty one.
         if let Err(source) = std::fs::read_dir(&path)
             && path.is_dir()
         {
@@ -289,7 +291,9 @@ impl Stamp {
         let data = path.metadata().ok()?;
         let mut stamp = Self { hasher: Sha256::new(), bytes: 0, changed_at: None };
         if data.is_dir() {
+            // Sorted, since file systems list in different orders and the stamp must not depend on that.
             for entry in walkdir::WalkDir::new(path).sort_by_file_name().into_iter().flatten() {
+                // A file may vanish after it was listed; the stamp is then that of the rest.
                 if let Some(data) = entry.metadata().ok().filter(Metadata::is_file) {
                     stamp.add(entry.path(), &data);
                 }
@@ -308,6 +312,7 @@ impl Stamp {
         let changed_at = data.modified().ok().and_then(|at| Timestamp::try_from(at).ok());
         let nanosecond = changed_at.map_or(0, Timestamp::as_nanosecond);
         self.hasher.update(name.as_os_str().as_encoded_bytes());
+        // The separators keep a name, a size and a time from running into each other.
         self.hasher.update(format!("\u{1f}{}\u{1f}{nanosecond}\u{1f}{}\u{1e}", data.len(), noticed_at(data)));
         self.bytes += data.len();
         self.changed_at = self.changed_at.max(changed_at);
@@ -422,6 +427,7 @@ pub enum LeftOut {
     OtherProject,
 }
 
+// Windows and macOS ignore the case of paths by default.
 const MATCHING: MatchOptions =
     MatchOptions { case_sensitive: false, require_literal_separator: true, require_literal_leading_dot: false };
 
@@ -495,6 +501,7 @@ impl Selection {
     /// Whether a path is left out: a pattern without `/` matches any part of it; another matches the path, its end, or
     /// a folder that it is in.
     fn excludes(&self, path: &str) -> bool {
+        // A log may come from another system, so both separators count.
         let path = path.replace('\\', "/");
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
         self.exclude.iter().any(|pattern| {

@@ -52,6 +52,7 @@ pub async fn plan<C: Complete>(
     cancel: CancellationToken,
     watch: &mut dyn FnMut(&Event<'_>),
 ) -> Result<RunPlan, PipelineError> {
+    // Bound to the real store, so that the replies that are paid for while planning are kept.
     let model = pipeline.model();
     let copy = pipeline.store.copy_in_memory()?;
     let seen = copy.last_change()?;
@@ -116,6 +117,7 @@ async fn go<C: Complete>(
         calls = summary.llm_calls,
         "a run ended"
     );
+    // Recorded after an error, too, so that the run does not look interrupted.
     end_run(pipeline.store, &run.id, outcome.is_ok(), &summary)?;
     outcome.map(|()| summary)
 }

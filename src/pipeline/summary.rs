@@ -271,7 +271,7 @@ impl<'a> Tally<'a> {
         self.summary.windows.known += file.windows;
     }
 
-    /// Counts what the reader says; returns the transcript if it brings one.
+    /// Counts an event of the reader; returns the transcript if it brings one.
     pub(super) fn read(&mut self, event: ReadEvent) -> Option<(Redacted<Transcript>, Cleaning)> {
         match event {
             ReadEvent::Transcript(transcript, cleaned) => return Some((*transcript, cleaned)),
@@ -279,6 +279,7 @@ impl<'a> Tally<'a> {
             ReadEvent::Ended => {}
             ReadEvent::Unchanged(file) => self.unchanged(&file),
             ReadEvent::FileLeftOut(reason) => {
+                // A log with parts left out is not finished: a run that asks for them has to open it again.
                 self.files.spoil_current();
                 self.summary.filtered.file(reason);
             }
@@ -354,6 +355,7 @@ impl FilesUnderWay {
     pub(super) fn begin(&mut self, mark: Option<FileMark>) {
         self.next += 1;
         if let Some(FileMark { path, stamp }) = mark {
+            // The lowest rank, which anything that is read replaces.
             let outcome = FileOutcome::PassedOver;
             let file = FileRead { path, stamp, outcome, transcripts: 0, messages: 0, windows: 0, skipped_records: 0 };
             self.open.insert(self.next, OpenFile { file, is_at_end: false, pending: 0 });
@@ -362,7 +364,7 @@ impl FilesUnderWay {
 
     /// Notes what the log that is being read, or a file in it, turned out to be.
     pub(super) fn is(&mut self, outcome: FileOutcome, skipped_records: u64) {
-        // Of an archive, what was read counts before what was not.
+        // In an archive, files that were read count before those that were not.
         let rank = |outcome| match outcome {
             FileOutcome::PassedOver => 0,
             FileOutcome::Dataset => 1,

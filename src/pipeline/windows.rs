@@ -107,6 +107,7 @@ fn jobs<C: Complete>(
             }
         }
     });
+    // `buffered` keeps the order of the conversations, so that the same logs give the same packs.
     transcripts
         .map(move |wanted| {
             let cutting = wanted.and_then(|wanted| Cutting::begin(pipeline, wanted));
@@ -205,6 +206,7 @@ impl Cutting {
         tally.summary.filtered.windows_out_of_range += cut as u64 - new;
         tally.summary.windows.total += known + new;
         tally.summary.windows.known += known;
+        // Windows that are left out keep the log unfinished, for a run with a wider range.
         if windows.len() < cut {
             tally.files.spoil(self.file);
         }
@@ -250,6 +252,7 @@ fn cut(
     let shown = |(one, _): &&Begun| one.context.is_some();
     let windows: Vec<DoneWindow> = begun.iter().filter(shown).map(|(one, _)| one.window.clone()).collect();
     let mut ranges = still_there(messages, &windows);
+    // A stored request may show windows that were finished since; they are not extracted twice.
     ranges.retain(|range| done.iter().all(|other| range.end <= other.start || other.end <= range.start));
     done.extend(ranges.iter().cloned());
     done.sort_by_key(|range| range.start);
@@ -257,6 +260,7 @@ fn cut(
     let find = |range: Range<usize>, is_shown: bool| {
         let (start, hash) = (range.start, content_hash(&messages[range]));
         let is_it = |(one, _): &&Begun| one.context.is_some() == is_shown && one.window.content_hash == hash;
+        // Two windows may contain the same words, so the place decides first.
         let here = begun.iter().filter(is_it).find(|(one, _)| one.window.start == start);
         here.or_else(|| begun.iter().find(is_it))
     };

@@ -23,7 +23,7 @@ pub(super) struct Repository {
     pub(super) root: PathBuf,
     /// Where it comes from.
     pub(super) remote: Option<Remote>,
-    /// What tells it when it is found in another place: a hash of the first line of its log, which names its first
+    /// Identifies the repository when it is found in another place: a hash of the first line of its log, which names its first
     /// commit, who made it and when.
     pub(super) mark: Option<String>,
 }
@@ -34,6 +34,7 @@ pub(super) struct Repository {
 pub(super) fn find(path: &Path, home: Option<&Path>) -> Option<Repository> {
     let start = path.ancestors().find_map(|folder| folder.canonicalize().ok())?;
     let home = home.and_then(|home| home.canonicalize().ok());
+    // A repository in the home folder, such as one of dotfiles, would make one project of everything.
     let below_home = |folder: &&Path| folder.parent().is_some() && home.as_deref() != Some(folder);
     let common = start.ancestors().take_while(below_home).find_map(common_folder)?;
     Some(identify(&common, MAX_CLONES))
@@ -81,6 +82,7 @@ fn identify(common: &Path, clones: usize) -> Repository {
             let path = lone.root.join(path);
             let names = [path.join(".git"), path.clone(), path.with_added_extension("git")];
             let origin = names.iter().filter(|path| !is_share(path)).find_map(|path| shared(path));
+            // A clone whose remote is itself leads nowhere.
             let other = origin.filter(|origin| origin != common);
             other.map_or(lone, |other| identify(&other, clones - 1))
         }
@@ -90,6 +92,7 @@ fn identify(common: &Path, clones: usize) -> Repository {
 
 fn mark_of(common: &Path) -> Option<String> {
     let log = common.join("logs").join("HEAD");
+    // Anything but a plain file could block the reader.
     let file = fs::metadata(&log).ok().filter(fs::Metadata::is_file).and_then(|_| fs::File::open(log).ok())?;
     let mut line = Vec::new();
     BufReader::new(file.take(MAX_BYTES)).read_until(b'\n', &mut line).ok()?;
@@ -118,6 +121,7 @@ pub(super) fn read(path: &Path) -> Option<String> {
 pub(super) fn origin(settings: &str) -> Option<String> {
     let mut remotes: Vec<(String, String)> = Vec::new();
     let mut remote: Option<String> = None;
+    // A backslash at the end of a line continues it on the next.
     let joined = settings.replace("\\\r\n", "").replace("\\\n", "");
     for line in joined.lines().map(str::trim) {
         let mut setting = line;

@@ -172,6 +172,7 @@ impl Machine {
             return Self::sight_address(&address?, None);
         }
         let here = place.and_then(|place| git::find(place, self.home.as_deref()));
+        // An address that differs from the repository here means that the log is from another machine.
         let elsewhere = address.is_some() && here.as_ref().is_none_or(|here| here.remote != address);
         if let Some(address) = address.filter(|_| elsewhere) {
             let is_free = here.is_none() && place.is_some_and(Path::is_dir);
@@ -220,6 +221,7 @@ impl Machine {
     fn is_home(&self, path: &str) -> bool {
         let parts: Vec<&str> = path.split(['/', '\\']).filter(|part| !part.is_empty()).collect();
         let is_rooted = path.starts_with(['/', '\\']);
+        // A log may come from another system, so the homes of all systems count.
         let by_shape = match parts.as_slice() {
             ["root" | "home" | "Users"] | ["home" | "Users", _] => is_rooted,
             [drive] | [drive, "Users"] | [drive, "Users", _] => is_drive(drive),
@@ -255,6 +257,7 @@ fn tidied(text: &str) -> String {
 
 /// Returns a path as people write it.
 fn plain(path: &Path) -> String {
+    // On Windows, `canonicalize` adds a prefix that people do not write.
     let text = path.to_string_lossy();
     text.strip_prefix(r"\\?\").filter(|rest| !rest.starts_with("UNC")).unwrap_or(&text).to_owned()
 }
@@ -274,6 +277,7 @@ pub(super) struct Named {
 /// Reads the nearest settings file at or above `path`, but not in `home` or above it. Only its `project` counts: a
 /// file that came with a repository sets nothing else here.
 pub(super) fn nearest(path: &Path, home: Option<&Path>) -> Named {
+    // The home folder may be a link, and `path` may lead through the link or its target.
     let homes = [home.map(Path::to_owned), home.and_then(|home| home.canonicalize().ok())];
     let below_home =
         |folder: &&Path| folder.parent().is_some() && !homes.iter().any(|home| home.as_deref() == Some(folder));

@@ -65,7 +65,7 @@ impl Remote {
 
     /// Reads what a log names as its project, if that is the address of a repository beyond doubt.
     pub(super) fn named(project: &str) -> Option<Self> {
-        // What follows a question mark may be all that tells one page from another.
+        // What follows a question mark may be all that distinguishes one page from another.
         let is_whole = !project.contains(['?', '#']) && !project.contains(char::is_whitespace);
         let beyond_doubt = is_whole && (project.contains("://") || project.find('@').is_some_and(|at| at > 0));
         Self::parse(project).filter(|_| beyond_doubt)
@@ -80,6 +80,7 @@ impl Remote {
         let last = parts.pop()?;
         parts.extend(Some(last.strip_suffix(".git").unwrap_or(last)).filter(|name| !name.is_empty()));
         let name = *parts.last()?;
+        // A path that climbs up would give one repository several keys.
         if parts.contains(&"..") {
             return None;
         }
@@ -95,6 +96,7 @@ fn url(scheme: &str, rest: &str) -> Option<Remote> {
     let (_, usual_port) = SCHEMES.iter().find(|(name, _)| *name == scheme)?;
     let (authority, path) = rest.split_once('/')?;
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host).to_lowercase();
+    // The colons of an IPv6 address are inside brackets.
     let port = host.rsplit_once(':').filter(|_| !host.ends_with(']')).map_or("", |(_, port)| port);
     // A password with a slash in it would otherwise become part of the path.
     if host.is_empty() || !port.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -113,7 +115,7 @@ fn scp(address: &str) -> Option<Remote> {
     }
     let (user, host) = before.rsplit_once('@').map_or((None, before), |(user, host)| (Some(user), host));
     let host = host.to_lowercase();
-    // Such a path begins in the home of the user, where that is one person's and not the server's own.
+    // A relative path starts in the home of its user, unless that user belongs to the service itself.
     let is_personal = !path.starts_with('/') && !CASELESS.contains(&host.as_str());
     let user = user.filter(|user| is_personal && !matches!(*user, "git" | "gitea" | "forgejo" | "gogs" | "hg"));
     let user = user.map(|user| user.split(':').next().unwrap_or(user));

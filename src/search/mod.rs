@@ -70,8 +70,9 @@ pub fn search(
     Search { limit, ..Search::new(query, filter, now) }.run(store)
 }
 
-/// Returns the filter without what is over at `now`, unless it says itself what is meant.
+/// Returns the filter without memories that have expired at `now`, unless it sets that time itself.
 fn unexpired(filter: &Filter, now: Timestamp) -> Filter {
+    // Maintenance marks expired memories later; until then their status is still active.
     Filter { unexpired_at: Some(filter.unexpired_at.unwrap_or(now)), ..filter.clone() }
 }
 
@@ -79,6 +80,7 @@ fn unexpired(filter: &Filter, now: Timestamp) -> Filter {
 fn named(query: &str, name: &str) -> bool {
     let name = name.to_lowercase();
     let mut words = query.split(|c: char| !c.is_alphanumeric());
+    // An initial such as the `J` of `J. Smith` would match unrelated words of a query.
     let parts: Vec<&str> =
         name.split(|c: char| !c.is_alphanumeric()).filter(|part| part.chars().nth(1).is_some()).collect();
     words.any(|word| parts.contains(&word))

@@ -16,7 +16,7 @@ pub const WEIGHT_SPEAKER: f64 = 0.1;
 /// What it gets when it is of the time that the query names, or gives a time that the query asks for.
 pub const WEIGHT_DATE: f64 = 0.2;
 
-/// What another way of looking than by words found, such as vectors.
+/// The results of a way of searching other than by words, such as vectors.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Channel {
     /// What it is called in explanations, e.g. `vectors`.
@@ -63,7 +63,7 @@ pub struct QueryFit {
     pub words: f64,
     /// The channels, each between its worst and its best; 0 for what it did not find.
     pub channels: BTreeMap<String, f64>,
-    /// What the neighbours in its conversation come to together, the two best of them.
+    /// Sum of the scores of its neighbours in the conversation, the two best of them.
     pub neighbours: f64,
     /// Whether the query names who said it.
     pub speaker: f64,
@@ -72,11 +72,12 @@ pub struct QueryFit {
 }
 
 impl QueryFit {
-    /// Returns what the words and the channels come to without anything around them, between 0 and 1.
+    /// Returns the score of words and channels alone, without anything around them, between 0 and 1.
     #[must_use]
     pub fn own(&self, weights: &Weights) -> f64 {
         let channels = self.channels.values().map(|score| (weights.channels, *score));
         let parts: Vec<(f64, f64)> = channels.chain([(weights.words, self.words)]).collect();
+        // Divided by the weights in use, so that words alone reach 1 where no channel is configured.
         let whole: f64 = parts.iter().map(|(weight, _)| weight).sum();
         let sum: f64 = parts.iter().map(|(weight, score)| weight * score).sum();
         if whole > 0.0 { sum / whole } else { 0.0 }
@@ -99,6 +100,7 @@ pub fn spread(scores: &[f64]) -> Vec<f64> {
     let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let worst = scores.iter().copied().fold(f64::INFINITY, f64::min);
     let range = best - worst;
+    // Equal scores have no worst one; 0 for all would drop hits that a channel did find.
     scores.iter().map(|score| if range > 0.0 { (score - worst) / range } else { 1.0 }).collect()
 }
 
@@ -158,8 +160,10 @@ pub struct Score {
 /// ```
 #[must_use]
 pub fn score(parts: &Parts, now: Timestamp) -> Score {
+    // A time ahead of the clock counts as now; a negative age would give a recency above 1.
     let days = now.duration_since(parts.updated_at).as_secs_f64().max(0.0) / 86_400.0;
     let recency = 0.5_f64.powf(days / RECENCY_HALF_LIFE_DAYS);
+    // Logarithmic, since the first uses say more than the fiftieth; capped, as every part lies between 0 and 1.
     let usage = (f64::from(parts.access_count).ln_1p() / FULL_USE.ln_1p()).min(1.0);
     let total = WEIGHT_RELEVANCE * parts.relevance
         + WEIGHT_IMPORTANCE * parts.importance
@@ -180,6 +184,7 @@ pub fn score(parts: &Parts, now: Timestamp) -> Score {
 /// proportion. Where nothing fits at all, all are 0.
 #[must_use]
 pub fn relevances(fits: &[f64]) -> Vec<f64> {
+    // Relative to the best hit, not to a fixed scale: the sum with neighbours may exceed 1.
     let best = fits.iter().copied().fold(0.0, f64::max);
     fits.iter().map(|fit| if best > 0.0 { (fit / best).max(0.0) } else { 0.0 }).collect()
 }

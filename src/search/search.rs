@@ -1,4 +1,4 @@
-//! Search: candidates of all channels, ranked by one score; and what of each result shows why it was found.
+//! Search: candidates of all channels, ranked by one score, each with an excerpt that shows why it was found.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -15,11 +15,13 @@ use crate::lifecycle::decay::{Certainty, HalfLives};
 use crate::memory::{Memory, MemoryId, RelationType};
 use crate::store::{Database, Filter, Order, Ranked, Seq, StoreError};
 
-/// How many candidates are ranked for each memory asked for.
+/// Candidates that are ranked for each memory asked for.
+// More than the page, since importance, recency and neighbours can lift a memory above one with a better match.
 const CANDIDATES_PER_RESULT: usize = 4;
 /// Fewest candidates that are ranked.
 const MIN_CANDIDATES: usize = 100;
 /// Candidates whose neighbours in their conversations are looked up, the best first.
+// Each costs a lookup in its conversations; those further down have little score to pass on.
 const WITH_NEIGHBOURS: usize = 40;
 /// Neighbours that count for one memory, the best of them: what was said before it and after it.
 const NEIGHBOURS: usize = 2;
@@ -41,9 +43,9 @@ pub struct Search<'a> {
     pub channels: &'a [Channel],
     /// How much each part counts.
     pub weights: Weights,
-    /// Whether memories come, too, that no word and no channel found: those that were learnt next to one of the best.
-    /// In what was said word for word, the answer often stands there. Not by default, since where memories are facts of
-    /// their own, most of these have nothing to do with the query.
+    /// Whether memories that no word and no channel found are added if they were learnt next to one of the best.
+    /// In verbatim conversations the answer is often there. Off by default, since where memories are facts of their
+    /// own, most of these have nothing to do with the query.
     pub with_beside: bool,
     /// Whether the memories that those found are linked to come with them.
     pub with_related: bool,
@@ -82,6 +84,7 @@ impl<'a> Search<'a> {
             return Ok(Vec::new());
         }
         let filter = unexpired(self.filter, self.now);
+        // All reads see one state of the file: row numbers found first must still name the same memories at the end.
         store.at_once(|store| {
             let mut pool = self.pool(store, &filter)?;
             if self.weights.neighbours > 0.0 {
@@ -96,7 +99,9 @@ impl<'a> Search<'a> {
         let wanted = self.limit.saturating_add(self.offset);
         let most = wanted.saturating_mul(CANDIDATES_PER_RESULT).max(MIN_CANDIDATES);
         let hits = store.word_hits(self.query, filter, most)?;
+        // BM25 has no upper bound and depends on the corpus; a share of the best hit can be combined with channels.
         let best = hits.iter().map(|(_, score)| *score).fold(0.0, f64::max);
+        // A hit by letters alone scores 0. Where all hits are such, none is better than another.
         let words: HashMap<Seq, f64> =
             hits.into_iter().map(|(seq, score)| (seq, if best > 0.0 { score / best } else { 1.0 })).collect();
         let channels: Vec<HashMap<Seq, f64>> = self.channels.iter().map(spread_channel).collect();
@@ -111,6 +116,7 @@ impl<'a> Search<'a> {
             });
         }
         let mut pool = Pool::new(self);
+        // Filtered again: a channel may name memories that the filter leaves out.
         for memory in store.ranked_rows(&self.foremost(&fits, most), filter)? {
             let fit = fits.remove(&memory.seq).unwrap_or_default();
             pool.add(memory, fit);
@@ -127,8 +133,9 @@ impl<'a> Search<'a> {
         rows.into_iter().map(|(_, seq)| seq).collect()
     }
 
-    /// Adds to each memory what its neighbours come to, and the neighbours themselves where those are wanted.
+    /// Adds to each memory the score of its neighbours, and the neighbours themselves where those are wanted.
     fn look_beside(&self, store: &Database, filter: &Filter, pool: &mut Pool) -> Result<(), StoreError> {
+        // Taken before any neighbour counts, so that a score is passed on once and never through a chain of messages.
         let own: Vec<f64> = pool.all.iter().map(|(_, fit)| fit.own(&self.weights)).collect();
         let mut best: Vec<usize> = (0..own.len()).filter(|index| own[*index] > 0.0).collect();
         best.sort_by(|a, b| own[*b].total_cmp(&own[*a]).then_with(|| pool.all[*a].0.seq.cmp(&pool.all[*b].0.seq)));
@@ -141,13 +148,16 @@ impl<'a> Search<'a> {
         }
         if self.with_beside {
             let missing: Vec<Seq> = given.keys().copied().filter(|seq| !pool.places.contains_key(seq)).collect();
+            // Filtered as well: a neighbour in the conversation may belong to another namespace.
             for memory in store.ranked_rows(&missing, filter)? {
                 pool.add(memory, QueryFit::default());
             }
         }
         for (seq, mut scores) in given {
+            // A neighbour that nothing found, or that the filter leaves out, is no result and gets no score.
             let Some(place) = pool.places.get(&seq) else { continue };
             scores.sort_by(|a, b| b.total_cmp(a));
+            // At most two, so that a memory within a long discussion does not win by the number of its neighbours.
             pool.all[*place].1.neighbours = scores.into_iter().take(NEIGHBOURS).sum();
         }
         Ok(())
@@ -177,6 +187,7 @@ impl<'a> Search<'a> {
                 Some(Order::Id) => a.0.id.cmp(&b.0.id),
             };
             let by_change = || b.0.updated_at.cmp(&a.0.updated_at);
+            // The id comes last, so that equal hits keep their order and pages neither overlap nor leave gaps.
             by_order.then_with(by_change).then_with(|| a.0.id.cmp(&b.0.id))
         });
         scored.into_iter().skip(self.offset).take(self.limit).collect()
@@ -190,9 +201,11 @@ impl<'a> Search<'a> {
     ) -> Result<Vec<Found>, StoreError> {
         let rows: Vec<Seq> = chosen.iter().map(|(memory, _, _)| memory.seq).collect();
         let mut found = Vec::new();
+        // `in_rows` leaves out missing rows, but none can be missing: these were read in the same transaction.
         for (memory, (_, fit, score)) in store.in_rows(&rows)?.into_iter().zip(chosen) {
             let matched = store.words_in(self.query, &memory);
             let highlight = highlight(&memory.claim.content, &matched);
+            // Evidence is read only where the content shows no word of the query: the hit needs another explanation.
             let quote = if highlight.marks.is_empty() { self.quote(store, &memory.id)? } else { None };
             let related = if self.with_related { related(store, &memory.id, filter)? } else { Vec::new() };
             found.push(Found { memory, score, fit, matched, highlight, quote, related });
@@ -235,6 +248,7 @@ fn times(memory: &Ranked) -> Vec<Timestamp> {
     let said = memory.said.iter().filter_map(|said| said.at);
     let held = [memory.valid_from, memory.valid_to].into_iter().flatten();
     let times: Vec<Timestamp> = said.chain(held).collect();
+    // The time of learning stands in only where nothing better is known: an old log may be imported today.
     if times.is_empty() { vec![memory.created_at] } else { times }
 }
 
@@ -265,9 +279,9 @@ fn spread_channel(channel: &Channel) -> HashMap<Seq, f64> {
 pub struct Direct {
     /// The memories, best first.
     pub found: Vec<Found>,
-    /// Those of all memories whose meaning is nearer to that of the query than that of the others by far.
+    /// Memories that are nearer in meaning to the query than the others by far.
     pub stand_out: HashSet<MemoryId>,
-    /// Why the meaning was left out of account though vectors are configured.
+    /// Why vectors were not used although they are configured.
     pub without_meaning: Option<EmbedError>,
 }
 
@@ -287,6 +301,7 @@ pub fn direct(
     let (channel, without_meaning) = match vectors.map(|by| by_meaning(by, store, query, filter, limit, now)) {
         None => (None, None),
         Some(Ok(channel)) => (channel, None),
+        // A store that cannot be read would fail the word search as well; any other failure only costs the vectors.
         Some(Err(EmbedError::Store(error))) => return Err(error),
         Some(Err(error)) => (None, Some(error)),
     };
@@ -367,6 +382,7 @@ fn excerpt(content: &str, first: usize) -> String {
     let lead = content[..first].char_indices().rev().nth(LEAD_CHARS - 1).map_or(0, |(at, _)| at);
     let whole = content.chars().nth(MAX_CHARS).is_none();
     let start = if whole { 0 } else { lead };
+    // Two characters are reserved for the ellipses.
     let end = content[start..].char_indices().nth(MAX_CHARS - 2).map_or(content.len(), |(at, _)| start + at);
     let (before, after) = (if start > 0 { "…" } else { "" }, if !whole && end < content.len() { "…" } else { "" });
     let end = if whole { content.len() } else { end };
@@ -385,6 +401,7 @@ fn prefix_len(text: &str, word: &str) -> Option<usize> {
         if wanted.peek().is_none() {
             break;
         }
+        // One character may fold to several (`İ`), so the folded characters are consumed one by one.
         if !character.to_lowercase().all(|lower| wanted.next() == Some(lower)) {
             return None;
         }

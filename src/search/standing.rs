@@ -13,7 +13,7 @@ use crate::lifecycle::decay::{Certainty, HalfLives};
 use crate::memory::{Memory, MemoryId};
 use crate::store::{Database, Filter, Order, Seq, StoreError};
 
-/// Categories of memories that hold whatever is asked; pinned ones do besides.
+/// Categories of memories that apply whatever is asked; pinned memories apply as well.
 pub const STANDING: &[&str] = &["preference", "convention", "profile", "workflow"];
 /// Most that are ranked.
 const CANDIDATES: usize = 200;
@@ -35,13 +35,16 @@ pub fn standing(
         |category: &&str| filter.categories.is_empty() || filter.categories.iter().any(|one| one == category);
     let categories: Vec<String> = STANDING.iter().copied().filter(|one| asked_for(one)).map(str::to_owned).collect();
     store.at_once(|store| {
+        // Two lists, because a pinned memory of any category counts and one filter cannot say "pinned or of these".
         let pinned = Filter { pinned: Some(filter.pinned.unwrap_or(true)), ..filter.clone() };
         let mut memories = store.list(&pinned, Order::Importance, CANDIDATES, 0)?;
         if !categories.is_empty() {
             let of_category = Filter { categories: categories.clone(), ..filter.clone() };
             memories.extend(store.list(&of_category, Order::Importance, CANDIDATES, 0)?);
         }
+        // With a filter for unpinned memories, the first list has those of every category.
         memories.retain(|memory| memory.pinned || STANDING.contains(&memory.claim.category.as_str()));
+        // `dedup_by` only sees neighbours. A pinned preference is in both lists.
         memories.sort_by(|a, b| a.id.cmp(&b.id));
         memories.dedup_by(|a, b| a.id == b.id);
         let words = words(store, query, &filter)?;

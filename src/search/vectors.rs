@@ -6,11 +6,11 @@ use super::{Channel, unexpired};
 use crate::embed::{EmbedError, QueryVectors};
 use crate::store::{Database, Filter, StoreError, VectorModel};
 
-/// What the channel is called in explanations.
+/// Name of the channel in explanations.
 const NAME: &str = "vectors";
 /// Memories that it names for each that is asked for.
 const PER_RESULT: usize = 4;
-/// Fewest that it names, where there are so many: as many as the words do.
+/// Fewest that it names, if there are as many.
 const LEAST: usize = 200;
 
 /// Returns the memories that pass `filter`, and are not over at `now`, nearest to `query`, with their cosines; so many
@@ -31,6 +31,7 @@ pub fn by_vectors(
 }
 
 /// Fewest memories among which one can stand out.
+// The median of fewer is no measure of what is usual.
 const MIN_TO_COMPARE: usize = 5;
 /// Most memories that can stand out.
 const MAX_STANDING_OUT: usize = 5;
@@ -54,16 +55,18 @@ pub(crate) fn by_meaning(
     Ok(Some(by_vectors(store, (&query.model, &query.vector), filter, limit, now)?))
 }
 
-/// Returns those of what has a cosine that are nearer to the query than is usual among them, by far; the nearest first.
+/// Returns those that are far nearer to the query than is usual among `cosines`, the nearest first.
 pub(super) fn standing_out<T: Copy + Ord>(cosines: &[(T, f64)]) -> Vec<T> {
     let mut sorted: Vec<(T, f64)> = cosines.to_vec();
     sorted.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    // The median, not the mean: a few very near memories must not raise the bar for themselves.
     let Some(usual) = sorted.get(sorted.len() / 2).map(|(_, cosine)| *cosine).filter(|usual| *usual < 1.0) else {
         return Vec::new();
     };
     if sorted.len() < MIN_TO_COMPARE {
         return Vec::new();
     }
+    // Relative to the room that is left up to 1, because models differ in what they call near.
     let stands_out = |cosine: f64| (cosine - usual) / (1.0 - usual) >= STANDS_OUT;
     let best = sorted.into_iter().take(MAX_STANDING_OUT).filter(|(_, cosine)| stands_out(*cosine));
     best.map(|(one, _)| one).collect()

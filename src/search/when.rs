@@ -1,4 +1,4 @@
-//! Times in a query: which ones it names, and whether it asks for one. Pure.
+//! Times in a query: those that it names, and whether it asks for one. Pure.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -9,6 +9,7 @@ use jiff::{Timestamp, ToSpan};
 use regex::{Captures, Regex};
 
 /// Days after a named time in which people still speak of it.
+// Only after, never before: nobody reports on a day that has not come.
 const AFTERWARDS_DAYS: i64 = 7;
 /// How well what was said in these days fits.
 const AFTERWARDS: f64 = 0.5;
@@ -100,6 +101,7 @@ impl Asked {
     /// Reads `query`, asked at `now`.
     pub(super) fn of(query: &str, now: Timestamp) -> Self {
         let named = DATES.captures_iter(query).filter_map(|found| written(query, &found));
+        // The asker's time zone is not known. In UTC the day is off by at most one.
         let today = now.to_zoned(TimeZone::UTC).date();
         let named = named.chain(relative(&query.to_lowercase(), today)).collect();
         Self { for_time: FOR_TIME.is_match(query), named }
@@ -146,11 +148,13 @@ fn written(query: &str, found: &Captures<'_>) -> Option<Named> {
     };
     let day = number(&["d1", "d2", "d3", "d4"]).and_then(small);
     match (year, month) {
+        // `Date::new` rejects impossible dates such as 2023-19-77, which are then no times at all.
         (Some(year), None) => days(Date::new(year, 1, 1).ok()?, |date| date.checked_add(1.year())),
         (Some(year), Some(month)) => match day {
             Some(day) => days(Date::new(year, month, day).ok()?, |date| date.checked_add(1.day())),
             None => days(Date::new(year, month, 1).ok()?, |date| date.checked_add(1.month())),
         },
+        // Without a year it may be any year; a number such as `13月` is no month.
         (None, Some(month)) if (1..=12).contains(&month) => Some(Named::Yearly(month, day)),
         (None, _) => None,
     }
@@ -159,6 +163,7 @@ fn written(query: &str, found: &Captures<'_>) -> Option<Named> {
 fn named_month(query: &str, found: &Captures<'_>, name: &str) -> Option<i8> {
     let name = name.to_lowercase();
     let month = MONTHS.iter().find(|(spelled, _)| *spelled == name)?.1;
+    // "may I push" and "march onwards" are common in queries and name no month.
     let is_word_too = matches!(name.as_str(), "may" | "march" | "mayo");
     let has_number = ["d3", "d4", "y3"].iter().any(|group| found.name(group).is_some());
     let before = query[..found.get(0)?.start()].trim_end().rsplit(' ').next().unwrap_or_default().to_lowercase();
@@ -172,6 +177,7 @@ fn days(first: Date, next: impl Fn(Date) -> Result<Date, jiff::Error>) -> Option
 
 /// Returns the times that are named by their distance from `today`.
 fn relative(query: &str, today: Date) -> Vec<Named> {
+    // Weeks begin on Monday, as in ISO 8601.
     let week = |date: Date| date.checked_sub(i64::from(date.weekday().to_monday_zero_offset()).days());
     let month = |date: Date| Ok(date.first_of_month());
     let year = |date: Date| Ok(date.first_of_year());

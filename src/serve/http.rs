@@ -76,11 +76,13 @@ pub async fn listen(
         return Err(HttpError::NeedsToken { address });
     }
     let listener = TcpListener::bind(address).await.map_err(|source| HttpError::Bind { address, source })?;
+    // Port 0 becomes the one that the system chose.
     let address = listener.local_addr().map_err(|source| HttpError::Bind { address, source })?;
     let router = router(server, AccessPolicy::new(address, &listening.names, token), &stop);
     let ended = stop.clone();
     let serving = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned());
     let served = async move {
+        // A client that keeps its connection open would keep the server from ending.
         let late = async {
             ended.cancelled().await;
             tokio::time::sleep(GRACE).await;
@@ -117,6 +119,7 @@ async fn health() -> Response {
 
 async fn admit(State(policy): State<Arc<AccessPolicy>>, request: Request, next: Next) -> Response {
     let headers = request.headers();
+    // HTTP/2 sends the name as `:authority` instead of `Host`.
     let host =
         value(headers, header::HOST).or_else(|| request.uri().authority().map(axum::http::uri::Authority::as_str));
     match policy.admit(host, value(headers, header::ORIGIN), value(headers, header::AUTHORIZATION)) {
@@ -183,6 +186,7 @@ impl AccessPolicy {
     #[must_use]
     pub fn new(address: SocketAddr, names: &[String], token: Option<&str>) -> Self {
         let mut hosts: Vec<String> = LOOPBACK.iter().map(|&name| name.to_owned()).collect();
+        // The unspecified address says where to listen, and names no host.
         if !address.ip().is_unspecified() {
             hosts.push(spelled(address.ip()));
         }
@@ -222,6 +226,7 @@ impl AccessPolicy {
 
 /// Returns an authority without its port.
 fn name_of(authority: &str) -> &str {
+    // The colons of an IPv6 address are inside the brackets, that of the port after them.
     let end = authority.rfind(']').map_or(0, |at| at + 1);
     let port = authority[end..].rfind(':').map(|at| end + at);
     port.map_or(authority, |at| &authority[..at])

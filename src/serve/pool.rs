@@ -91,6 +91,7 @@ impl MemoryPool {
             Some(namespaces) => namespaces.clone(),
             None => self.namespaces_of(&memories)?,
         };
+        // Two requests may open at the same time; whichever is first decides for all connections.
         let memories = memories.within(self.namespaces.get_or_init(|| namespaces).clone());
         Ok(Connection { memories, file: self.file() })
     }
@@ -103,6 +104,7 @@ impl MemoryPool {
         }
         self.upkeep.is_wanted.store(true, Ordering::SeqCst);
         while self.upkeep.is_wanted.load(Ordering::SeqCst) && !self.upkeep.is_under_way.swap(true, Ordering::SeqCst) {
+            // Cleared before the work, so that the loop notices a memory that is written during it.
             self.upkeep.is_wanted.store(false, Ordering::SeqCst);
             let made = self.embed_waiting().await;
             self.upkeep.is_under_way.store(false, Ordering::SeqCst);

@@ -61,8 +61,10 @@ impl Writer<'_> {
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub fn apply(&self, changes: &[RowChange]) -> Result<Applied, StoreError> {
+        // Also for changes that come from a file: a saved plan may have been edited, or written by an older guard.
         let changes = &*self.redact(changes.to_vec());
         let mut last: HashMap<RowKey<'_>, &Row> = HashMap::new();
+        // Later changes of a row replace earlier ones, so what remains is the final state of each row.
         last.extend(changes.iter().filter_map(|change| Some((change.row.key()?, &change.row))));
         let (mut applied, mut stale) = (Applied::default(), Stale::default());
         let mut standings: HashMap<RowKey<'_>, Standing> = HashMap::new();
@@ -70,6 +72,7 @@ impl Writer<'_> {
         while let Some(change) = changes.get(at) {
             at += 1;
             let Some(key) = change.row.key() else { continue };
+            // Decided at the first change of a row: after that, the row is on its way from before to after.
             let standing = match standings.get(&key) {
                 Some(standing) => *standing,
                 None => self.standing(&change.row, last[&key])?,
@@ -81,6 +84,7 @@ impl Writer<'_> {
                 Standing::Applies => {
                     applied.written += 1;
                     if let Row::Memory { before: None, after: Some(memory) } = &change.row {
+                        // With its evidence in hand, a new memory is indexed once instead of again for each piece.
                         let own = |change: &&RowChange| change.row.is_new_evidence_of(&memory.id);
                         let following: Vec<&RowChange> = changes[at..].iter().take_while(own).collect();
                         self.insert_with_evidence(memory, change, &following)?;
@@ -93,6 +97,7 @@ impl Writer<'_> {
                 }
             }
         }
+        // Once at the end: several changes of one memory need only one new entry in each index.
         self.index_stale(&stale)?;
         Ok(applied)
     }
@@ -105,6 +110,7 @@ impl Writer<'_> {
         let mut seen = BTreeSet::new();
         for change in changes {
             let Row::Memory { before: Some(before), .. } = &change.row else { continue };
+            // Only its first change: the later ones start from what the first leaves.
             if seen.insert(&before.id) && self.standing(&change.row, &change.row)? == Standing::Conflicts {
                 return Ok(false);
             }
@@ -152,6 +158,7 @@ impl Writer<'_> {
                 (parts.are_same(found.as_ref(), before), parts.are_same(found.as_ref(), after))
             }
             (Row::Evidence { before, .. }, Row::Evidence { after, .. }) => {
+                // The foreign key would end the whole transaction; a conflict loses only this change.
                 if after.is_some() && is_missing(id)? {
                     return Ok(Standing::Conflicts);
                 }
@@ -173,6 +180,7 @@ impl Writer<'_> {
             _ => (false, false),
         };
         Ok(match (is_before, is_after) {
+            // First, so that a change to the same value counts as done and is not written twice.
             (_, true) => Standing::IsDone,
             (true, false) => Standing::Applies,
             (false, false) => Standing::Conflicts,
@@ -222,6 +230,7 @@ impl Writer<'_> {
         let Some(memory) = after else {
             self.bump(id)?;
             self.file_waiting()?;
+            // The row is gone with its index entries; indexing it later would find no memory.
             stale.words.remove(id);
             stale.near.remove(id);
             return self.read(|conn| row::delete_memory(conn, id).map(drop));
@@ -237,6 +246,7 @@ impl Writer<'_> {
             })?;
             self.bump(id)?;
         }
+        // A new row has its place already, from `put_memory`.
         if parts.place && before.is_some() {
             self.put_place(id, &memory.usage)?;
         }
@@ -252,6 +262,7 @@ impl Writer<'_> {
 
     pub(super) fn index_stale(&self, stale: &Stale) -> Result<(), StoreError> {
         for id in stale.words.union(&stale.near) {
+            // A later change of the same write may have deleted it.
             let Some(memory) = self.find(id)? else { continue };
             if stale.words.contains(id) {
                 self.index_words(&memory)?;
@@ -267,6 +278,7 @@ impl Writer<'_> {
     pub(super) fn note(&self, change: &RowChange, mark: Mark) -> Result<(), StoreError> {
         let Some((memory, other)) = change.row.memories() else { return Ok(()) };
         let (before, after) = sides(&change.row)?;
+        // A reversal belongs to no run: it must not count as one of the changes of that run.
         let run = self.run.filter(|_| mark == Mark::Done);
         let changeset = self.changeset()?;
         self.execute(

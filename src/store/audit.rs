@@ -1,4 +1,4 @@
-//! The audit log: who changed, took out or erased what, and when, as ids and counts.
+//! The audit log: who changed, exported or erased what, and when, as ids and counts.
 //!
 //! One line of JSON a deed in a file beside the database, which is only added to. It holds no words of a memory, so that
 //! it can stay when they are erased, and it is not in the database, so that a backup that is taken back does not undo it.
@@ -14,6 +14,7 @@ use super::StoreError;
 use crate::memory::MemoryId;
 
 /// Size at which a log makes place for another, in bytes; two are kept.
+// Room for many thousands of lines, and small enough to read both files whole.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 /// Most ids in a line; the count includes the rest.
 const MAX_IDS: usize = 1_000;
@@ -105,7 +106,7 @@ impl AuditLog {
     pub fn open(database: &Path) -> Result<Self, StoreError> {
         let path = Self::path_of(database);
         if fs::metadata(&path).is_ok_and(|data| data.len() > MAX_BYTES) {
-            // Another process may just have done the same.
+            // Ignored: another process may just have done the same, and a log that is too long is no reason to stop.
             fs::rename(&path, former(&path)).ok();
         }
         let mut options = OpenOptions::new();
@@ -151,7 +152,7 @@ impl AuditLog {
 
     fn add(&mut self, entry: &AuditEntry) -> Result<(), StoreError> {
         let line = serde_json::to_string(entry).map_err(StoreError::bad("a line of the audit log"))?;
-        // In one write, so that lines of several processes do not mix.
+        // In one write to a file opened for appending, so that lines of several processes do not mix.
         let written = self.file.write_all(format!("{line}\n").as_bytes()).and_then(|()| self.file.sync_data());
         written.map_err(|source| StoreError::Unwritable { path: self.path.clone(), source: Box::new(source) })
     }
@@ -164,6 +165,7 @@ impl AuditLog {
     pub fn read(database: &Path) -> Result<(Vec<AuditEntry>, usize), StoreError> {
         let path = Self::path_of(database);
         let (mut entries, mut broken) = (Vec::new(), 0);
+        // The former file first, since its lines are older.
         for path in [former(&path), path] {
             let mut bytes = Vec::new();
             match File::open(&path).and_then(|mut file| file.read_to_end(&mut bytes)) {
@@ -171,6 +173,7 @@ impl AuditLog {
                 Err(source) => return Err(StoreError::Unwritable { path, source: Box::new(source) }),
                 Ok(_) => {}
             }
+            // A power failure can leave half a character; one broken line must not hide the others.
             for line in String::from_utf8_lossy(&bytes).lines() {
                 match serde_json::from_str(line) {
                     Ok(entry) => entries.push(entry),
@@ -198,6 +201,7 @@ fn entry(through: AuditChannel, did: AuditAction, ids: &[MemoryId], now: Timesta
 /// Returns the user of the system by number and by the name that the environment gives, which anybody can set.
 fn who() -> String {
     let name = ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| std::env::var(name).ok());
+    // Control characters could act as terminal escape sequences where a person prints the log.
     let name: String = name.unwrap_or_default().chars().filter(|letter| !letter.is_control()).take(MAX_NAME).collect();
     #[cfg(unix)]
     {

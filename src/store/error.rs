@@ -1,10 +1,9 @@
 //! Errors of the store, one variant for each remedy.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
-
-use super::file::keys::KeyPlace;
 
 /// Why the store could not do what was asked; one variant per thing a caller does differently.
 #[derive(Debug, thiserror::Error)]
@@ -273,6 +272,7 @@ impl StoreError {
         match source.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => Self::NotADatabase { path },
             Some(ErrorCode::DatabaseCorrupt) => Self::Corrupt { path, source },
+            // Busy is another connection, locked is another statement of this one; the remedy is the same.
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked { path, source },
             Some(
                 ErrorCode::CannotOpen
@@ -289,5 +289,26 @@ impl StoreError {
     pub(super) fn bad(what: impl Into<String>) -> impl FnOnce(serde_json::Error) -> Self {
         let what = what.into();
         |source| Self::BadRecord { what, source }
+    }
+}
+
+/// Where a key was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyPlace {
+    /// The environment variable `AFTERTHOUGHT_DB_KEY`.
+    Environment,
+    /// A file.
+    File(PathBuf),
+    /// The keyring of the system.
+    Keyring,
+}
+
+impl fmt::Display for KeyPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Environment => f.write_str("$AFTERTHOUGHT_DB_KEY"),
+            Self::File(path) => write!(f, "the file {}", path.display()),
+            Self::Keyring => f.write_str("the system keyring"),
+        }
     }
 }

@@ -54,12 +54,13 @@ pub use crate::text::normalise::normalised_hash;
 pub use crate::text::tokens::STOP_WORDS;
 pub use apply::Applied;
 pub use audit::{AuditAction, AuditChannel, AuditEntry, AuditLog};
+pub use error::KeyPlace;
 pub use error::StoreError;
 pub use file::backup::{Backup, Restored};
 pub use file::check::{Checked, Flaw, FlawKind};
 pub use file::cipher::{CAN_ENCRYPT, Conversion};
 pub use file::erase::{Conversation, Erased, RewriteOutcome, Scope};
-pub use file::keys::{KeyHome, KeyPlace};
+pub use file::keys::KeyHome;
 pub use file::repair::{Loss, Repaired};
 pub use history::HistoryEntry;
 pub use history::decided::{Fingerprint, HashPair, PassMark};
@@ -98,16 +99,15 @@ pub struct Database {
     path: PathBuf,
     /// Where keys are looked for when it is opened again, or a copy of it.
     keys: file::keys::Keys,
-    /// Words that need not be counted again.
+    /// Words that are known to be common, so that their claims need not be counted again.
     common: RefCell<index::near::CommonWords>,
-    /// Terms of words that were met.
+    /// Terms of words that occurred before.
     stems: RefCell<terms::Stems>,
-    /// Short forms of vectors that were read.
+    /// Short forms of vectors, as far as they were read.
     vectors: RefCell<index::vectors::VectorCache>,
-    /// New memories by row that are not in the index of what is near yet, with the words they go under. Only within a
-    /// transaction.
+    /// New memories by row that are not yet in the index of near claims, with their words. Only within a transaction.
     unfiled: RefCell<Vec<(i64, String)>>,
-    /// What takes secrets out of all that is written.
+    /// Removes secrets from everything that is written.
     guard: RefCell<Guard>,
 }
 

@@ -69,6 +69,7 @@ impl Database {
         if let Some(text) = sighting.text.as_ref().filter(|_| !chosen_by_name)
             && let Some(namespace) = self.alias_of(&text.key)?
         {
+            // A person may have merged the project after giving it the folder.
             let namespace = self.merged_into(&namespace)?;
             return Ok(Placement { namespace, join: None, before: None, bound: Vec::new() });
         }
@@ -105,6 +106,7 @@ impl Database {
         if seen.as_ref().is_some_and(|seen| seen.identity.basis > Basis::Text) {
             return Ok(seen);
         }
+        // Only where all logs agree: of two claims, neither is better known than the other.
         let mut claims = self.claims(path)?;
         Ok(if claims.len() == 1 { claims.pop() } else { seen })
     }
@@ -132,7 +134,7 @@ impl Database {
         })
     }
 
-    /// The identity that holds: the one seen now, unless a better one was known before.
+    /// Returns the identity that counts: the one seen now, unless a better one was known before.
     fn choose(&self, sighting: &ProjectSighting, remembered: &Remembered) -> Result<Identity, StoreError> {
         let now = &sighting.identity;
         let better =
@@ -298,6 +300,7 @@ fn seen_from_row(row: &Row<'_>) -> rusqlite::Result<Option<Seen>> {
 }
 
 /// Merges that are followed from one project to the next.
+// Ends a loop of merges, should there be one; nobody merges so often on purpose.
 const MAX_MERGES: usize = 32;
 
 /// What stands for a project.
@@ -357,6 +360,7 @@ impl Database {
             |row| Ok((row.get(0)?, spelled(row, 1)?)),
         )?;
         let holds = |folder: &str| {
+            // Both separators, since a log may come from another system than this one.
             path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '\\']))
         };
         Ok(given.into_iter().find(|(folder, _)| holds(folder)).map(|(_, namespace)| namespace))
@@ -515,10 +519,11 @@ impl Database {
             },
             &|one| one.is_called(text),
         ];
+        // The surest way first: a name that only looks like another project's must not make that one ambiguous.
         for way in ways {
             let mut found: Vec<Project> = projects.iter().filter(|one| way(one)).cloned().collect();
             if found.len() > 1 {
-                // What was merged away is not meant where another of that name is left.
+                // A project that was merged into another is not meant if one of that name is left.
                 let (left, merged): (Vec<_>, Vec<_>) = found.into_iter().partition(|one| one.merged_into.is_none());
                 found = if left.is_empty() { merged } else { left };
             }
@@ -537,6 +542,7 @@ impl Database {
 
 fn described(mut project: Project, mut identities: Vec<Identity>) -> Project {
     identities.sort_by_key(|identity| std::cmp::Reverse(identity.basis));
+    // A name that a person chose stands above what a repository is called.
     let given = project.aliases.first().or(identities.first().map(|identity| &identity.name)).cloned();
     project.name = given.unwrap_or_else(|| project.label());
     project.identities = identities.iter().map(Identity::id).collect();

@@ -39,6 +39,7 @@ fn unreadable(index: usize, error: impl std::error::Error + Send + Sync + 'stati
 
 /// Truncates a time to the precision of the database.
 pub(super) fn whole_milliseconds(at: Timestamp) -> Timestamp {
+    // The fallback never applies: whole milliseconds of a valid time are a valid time.
     Timestamp::from_millisecond(at.as_millisecond()).unwrap_or(at)
 }
 
@@ -49,5 +50,6 @@ pub(super) fn to_json(value: &impl Serialize) -> Result<String, StoreError> {
 
 /// Returns a number of rows as SQLite counts them.
 pub(super) fn rows(count: usize) -> i64 {
+    // SQLite has signed numbers only; callers pass `usize::MAX` for "all".
     i64::try_from(count).unwrap_or(i64::MAX)
 }

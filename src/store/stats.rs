@@ -62,6 +62,7 @@ impl Database {
                 pending_windows: count(conn, "windows WHERE status = 'done' AND applied_at IS NULL")?,
                 replies: count(conn, "requests WHERE text IS NOT NULL")?,
                 runs: count(conn, "runs")?,
+                // From SQLite rather than the file system, so that it counts a store in memory and leaves the WAL out.
                 bytes: conn.query_row(
                     "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
                     (),
@@ -73,6 +74,7 @@ impl Database {
 }
 
 fn count(conn: &Connection, rows: &str) -> rusqlite::Result<usize> {
+    // Table names cannot be bound as values; all callers pass constants.
     conn.query_row(&format!("SELECT count(*) FROM {rows}"), (), |row| row.get(0))
 }
 

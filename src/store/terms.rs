@@ -14,6 +14,7 @@ use crate::text::stem::{plain, snowball};
 use crate::text::tokens::{Piece, Sought, pieces};
 
 /// Languages beside English by whose stems words are indexed. Their places are part of the terms of existing databases.
+// Appending one is safe; reordering them would change what stored terms mean.
 const LANGUAGES: [Language; 8] = [
     Language::German,
     Language::French,
@@ -68,7 +69,7 @@ impl Default for Stems {
     }
 }
 
-/// Words whose terms are remembered at most.
+/// Most words whose terms are remembered.
 const REMEMBERED: usize = 20_000;
 
 impl Stems {
@@ -92,6 +93,7 @@ impl Stems {
         let mut weights: Vec<(i64, u32)> = Vec::with_capacity(all.len());
         for (weight, piece) in &all {
             match piece {
+                // Not looked up, but counted in the length above.
                 Piece::Stop(_) => {}
                 Piece::Exact(word) => weights.push((hashed("", word), *weight)),
                 Piece::Word(word) => {
@@ -128,8 +130,10 @@ impl Stems {
         if let Some(term) = self.known.get(word) {
             return *term;
         }
+        // The English stemmer knows no accents, so they go before it.
         let plain = plain(word);
         let term = hashed("", &self.english.stem(&plain));
+        // Emptied at once: the words of a text in progress are soon back, and no order of use has to be kept.
         if self.known.len() >= REMEMBERED {
             self.known.clear();
         }

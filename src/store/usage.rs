@@ -52,6 +52,7 @@ impl Store {
                     "UPDATE memory_usage SET access_count = access_count + 1, last_accessed_at = ?2 WHERE memory_id = ?1",
                 )?
                 .execute(values)?;
+            // The foreign key of the log would refuse a purged memory, and the other uses would be lost with it.
             if counted > 0 {
                 transaction
                     .prepare_cached("INSERT INTO access_log (memory_id, at, kind) VALUES (?1, ?2, ?3)")?
@@ -86,10 +87,12 @@ impl Store {
     fn without_waiting(&self, write: impl FnOnce() -> Result<(), StoreError>) -> bool {
         let written = self.conn.busy_timeout(PATIENCE).map_err(StoreError::from).and_then(|()| {
             let written = write();
+            // Restored before the result is looked at, or later writes would give up just as soon.
             self.conn.busy_timeout(super::file::schema::BUSY_TIMEOUT)?;
             written
         });
         if let Err(error) = &written {
+            // Not a warning: a reader beside a long write is normal, and the count is only a hint.
             tracing::debug!(%error, "a use of memories was not noted");
         }
         written.is_ok()

@@ -46,12 +46,14 @@ impl Store {
         E: From<StoreError>,
     {
         let name = |error: rusqlite::Error| StoreError::from(error).at(&self.db.path);
+        // Immediate: a transaction that begins by reading may fail as busy once it writes, without waiting.
         let transaction = Transaction::new_unchecked(&self.db.conn, TransactionBehavior::Immediate).map_err(name)?;
         point("write.begin");
-        // What a write left behind that came to nothing.
+        // A write that panicked may have left entries behind, which belong to rows that were rolled back.
         self.db.unfiled.borrow_mut().clear();
         let written = change(&Writer::new(&self.db, run, now));
         let written = written.inspect_err(|_| self.db.unfiled.borrow_mut().clear())?;
+        // Before the commit, so that a committed memory is always in both indexes.
         self.db.file_waiting()?;
         super::index::words::flush_if_many(&self.db.conn).map_err(|error| error.at(&self.db.path))?;
         point("write.commit");
@@ -63,6 +65,7 @@ impl Store {
 
 impl<'a> Writer<'a> {
     fn new(db: &'a Database, run: Option<&'a RunId>, now: Timestamp) -> Self {
+        // Cut here once, so that the rows, the history and the caller all have the same time.
         Self { db, run, now: row::whole_milliseconds(now), changeset: Cell::new(None) }
     }
 }
@@ -79,6 +82,7 @@ impl Writer<'_> {
             let values = params![id, self.run.map(RunId::as_str), self.now.as_millisecond()];
             let seq = conn
                 .prepare_cached(
+                    // The assignment changes nothing, but without it `RETURNING` yields no row on a conflict.
                     "INSERT INTO changesets (id, run_id, at) VALUES (?1, ?2, ?3)
                      ON CONFLICT (id) DO UPDATE SET id = id RETURNING seq",
                 )?
@@ -90,6 +94,7 @@ impl Writer<'_> {
 
     /// Returns the row of this write's changeset.
     pub(super) fn changeset(&self) -> Result<i64, StoreError> {
+        // Made late, since most writes of the ledger change no memory and should leave no empty changeset.
         if self.changeset.get().is_none() {
             self.begin_changeset(&uuid::Uuid::now_v7().to_string())?;
         }

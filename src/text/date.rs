@@ -169,6 +169,7 @@ fn read(found: &Captures<'_>) -> Option<Written> {
         }
     } else if let (Some(a), Some(b)) = (name("a").or(name("sa")), name("b").or(name("sb"))) {
         let (a, b, year) = (number(a)?, number(b)?, year(name("ny")));
+        // Whether day or month comes first depends on the country; an impossible one, such as month 25, drops out.
         [Days::day(year, b, a), Days::day(year, a, b)].into_iter().flatten().collect()
     } else if let Some(y) = name("cy") {
         match (name("cm").and_then(number), name("cd").and_then(number)) {
@@ -224,7 +225,9 @@ const MAX_DAYS: usize = 8;
 
 /// Adds the days that share a month with one of `found`, the dates of `text`: the 20th of "20.–22. März".
 fn ranges(text: &str, found: &mut Vec<Written>) {
+    // The length is read once, so dates that are added below do not start ranges of their own.
     for place in 0..found.len() {
+        // An ambiguous date names no certain month for the other days to share.
         let [days] = found[place].meanings[..] else { continue };
         if days.first != days.last {
             continue;
@@ -261,6 +264,7 @@ pub(crate) fn bare_months(text: &str, dates: &[Written]) -> Vec<Days> {
     let at = |word: &str| word.as_ptr() as usize - text.as_ptr() as usize;
     let is_in_date = |word: &str| dates.iter().any(|one| one.at.contains(&at(word)));
     let is_month = |word: &&str| match word.to_lowercase().as_str() {
+        // Abbreviations, some of them words themselves ("ago", "mars"), only count beside a day or a year.
         "mar" | "mars" | "ago" | "abr" | "ene" | "dec" | "" => false,
         "may" | "march" | "jan" | "august" | "mai" => word.starts_with(char::is_uppercase),
         _ => true,
@@ -326,6 +330,7 @@ pub(crate) fn lapses(text: &str) -> Vec<TimeSpan> {
     };
     let counted = COUNTED.captures_iter(text).map(|found| {
         let (count, days) = (count(&found["n"]).unwrap_or(1), days(&found["unit"].to_lowercase()));
+        // Average lengths: a year has 365.25 days and a month about 30.5.
         let length =
             if days == 365 { (count * 1_461 + 2) / 4 } else { count * days + count * i32::from(days == 30) / 2 };
         lapse(found.get(0).map_or(0..0, |whole| whole.range()), length, days)
@@ -357,6 +362,7 @@ static LATER: LazyLock<Regex> = LazyLock::new(|| {
 fn directions(before: &str, after: &str) -> (bool, bool) {
     let (past, ahead) =
         (PAST.is_match(before) || SINCE.is_match(after), AHEAD.is_match(before) || LATER.is_match(after));
+    // Contradicting signs say as little as none.
     if past == ahead { (true, true) } else { (past, ahead) }
 }
 

@@ -72,6 +72,7 @@ const MAX_CHARS: usize = 400;
 
 /// Returns the language of `text` out of `among`, or `None` where neither its script nor its frequent words decide.
 pub(crate) fn detect(text: &str, among: &[Language]) -> Option<Language> {
+    // The script is tried first: a few characters decide, where frequent words need a sentence.
     let found = match by_script(text) {
         Ok(language) => Some(language),
         Err(()) => by_words(text.chars().take(MAX_CHARS).collect::<String>().to_lowercase().as_str(), among),
@@ -99,11 +100,13 @@ fn by_script(text: &str) -> Result<Language, ()> {
         } else if is_hangul(c) {
             hangul += 1;
         } else if c.is_alphabetic() {
+            // A word of letters counts once, however long it is.
             in_word = true;
             words += usize::from(!was_in_word);
         }
     }
     // Names and code stay in Latin letters, so one wide character weighs as much as a Latin word.
+    // Japanese before Chinese: it mixes kana with Han, whereas Chinese has no kana at all.
     if kana > 0 && kana + han >= words {
         Ok(Language::Japanese)
     } else if hangul > 0 && hangul >= words {

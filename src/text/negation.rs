@@ -1,4 +1,4 @@
-//! Negation: words that deny, and phrases in which they do not.
+//! Negation: words that deny, and phrases that contain them but deny nothing.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -9,7 +9,7 @@ fn compiled(pattern: &str) -> Regex {
     Regex::new(pattern).expect("the pattern is constant and a test compiles it")
 }
 
-/// Phrases that hold a negation and deny nothing.
+/// Phrases that contain a negation and deny nothing.
 static IDIOM: LazyLock<Regex> = LazyLock::new(|| {
     compiled(concat!(
         r"(?i)\b(?:do not|don't|never|not to)\s+(?:forget|hesitate|neglect|fail|miss|worry|mind)\b|\bnot (?:only|just|merely|to mention|bad|least)\b|\bno (?:doubt|problem|worries|matter|wonder|idea)\b",
@@ -21,7 +21,7 @@ static IDIOM: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// What denies outright.
+/// Words that deny outright.
 static DENIAL: LazyLock<Regex> = LazyLock::new(|| {
     compiled(concat!(
         r"(?i)\b(?:not|never|no|none|nobody|nothing|neither|nor|without|cannot|\w+n't|dont|doesnt|cant|wont|isnt)\b",
@@ -30,7 +30,7 @@ static DENIAL: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// What may stand for a negation in other words, so that nothing can be said.
+/// Words that may express a negation indirectly, so that nothing is certain.
 static NEGATIVE: LazyLock<Regex> = LazyLock::new(|| {
     compiled(concat!(
         r"(?i)\b(?:avoid\w*|stop\w*|quit\w*|refus\w*|reject\w*|decline\w*|declin\w*|forbid\w*|forbidden|ban|bans|banned|prohibit\w*|exclu\w*|except\w*|instead|rather|unless|un\w{4,}|in(?:toleran|correct|valid|capable|complete|active|sufficient)\w*|dis\w{3,}|non\w*|\w+less|\w+-free|free of|free from|lack\w*|fail\w*|miss\w*|hate\w*|against|oppos\w*|anti\w*|deny|denie\w*|denial|den(?:ied|ying)",
@@ -41,7 +41,7 @@ static NEGATIVE: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// A "no" that answers, though no comma follows: what it stands before is a sentence of its own.
+/// A "no" that answers, although no comma follows: a sentence of its own comes behind it.
 static ANSWER: LazyLock<Regex> = LazyLock::new(|| {
     compiled(concat!(
         r"(?i)^\s*(?:no|nope|nah|nein|nee)\s+(?:(?:it|it's|i|i'm|i've|we|we're|they|she|that|that's|this|the|my|our|you|ich|wir|das|der|die|es|sie)\b",
@@ -54,9 +54,10 @@ pub(crate) fn is_answer(text: &str) -> bool {
     ANSWER.is_match(text)
 }
 
-/// Takes out what only looks like a negation.
+/// Removes what only looks like a negation.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     let straight: Cow<'_, str> = if text.contains('’') { text.replace('’', "'").into() } else { text.into() };
+    // A space, not nothing: the words on both sides must not join into one.
     match IDIOM.replace_all(&straight, " ") {
         Cow::Borrowed(_) => straight,
         Cow::Owned(changed) => changed.into(),
@@ -70,7 +71,7 @@ pub(crate) fn first_denial(text: &str) -> Option<(std::ops::Range<usize>, bool)>
     Some((first.range(), found.next().is_some()))
 }
 
-/// Whether anything in `text` denies, be it in other words.
+/// Whether anything in `text` denies, directly or indirectly.
 pub(crate) fn is_negative(text: &str) -> bool {
     DENIAL.is_match(text) || NEGATIVE.is_match(text)
 }

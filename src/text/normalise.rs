@@ -34,6 +34,7 @@ pub(crate) fn normalised(text: &str) -> String {
 /// Hashes the `normalised` text: 32 hex digits.
 #[must_use]
 pub fn normalised_hash(text: &str) -> String {
+    // 128 bits are enough against accidental collisions, and half as long to store.
     hex(&Sha256::digest(normalised(text).as_bytes())[..16])
 }
 
@@ -126,11 +127,13 @@ impl Folded {
         let mut space = None;
         let mut chars = text.char_indices().peekable();
         while let Some((at, c)) = chars.next() {
+            // Models drop the bold marks of Markdown when they quote; a single `*` may be a multiplication.
             if c == '*' && chars.peek().is_some_and(|&(_, next)| next == '*') {
                 chars.next();
             } else if c.is_whitespace() {
                 space = space.or(Some(at));
             } else if !is_dropped(c) {
+                // Deferred until a visible character follows, so that leading and trailing space leaves no trace.
                 folded.push_space(space.take(), c);
                 std::iter::once(c)
                     .nfkd()
@@ -171,6 +174,7 @@ impl Folded {
     /// Maps a non-empty range of the folded text to the original, whole characters only.
     pub(crate) fn origin(&self, range: Range<usize>) -> Range<usize> {
         let (start, last) = (self.origins[range.start], self.origins[range.end - 1]);
+        // One character may fold into several bytes with the same origin, so the end is the next larger origin.
         let end = self.origins[range.end..].iter().copied().find(|&at| at > last).unwrap_or(last);
         start..end
     }
@@ -202,6 +206,7 @@ fn same_mark(c: char) -> char {
         '‐' | '‑' | '‒' | '–' | '—' | '―' | '−' => '-',
         '‹' => '<',
         '›' => '>',
+        // A Greek word in capitals lower-cases to `σ` character by character, also at its end.
         'ς' => 'σ',
         c => c,
     }

@@ -43,6 +43,7 @@ impl Unit {
         };
         let (one, two) = (value * self.size, other_value * other.size);
         self.measure == other.measure
+            // In the same unit, two different values are a contradiction and not a conversion.
             && (self.size - other.size).abs() > f64::EPSILON
             && (one - two).abs() <= tolerance * two.abs()
     }
@@ -113,6 +114,7 @@ pub(crate) const LABELS: &[&str] = &["no", "ver"];
 /// Returns the unit with this spelling, which is lower-case.
 pub(crate) fn unit(spelling: &str) -> Option<Unit> {
     static BY_SPELLING: LazyLock<HashMap<&'static str, Unit>> = LazyLock::new(|| {
+        // Reversed, because the last insertion into a map wins and the first row with a spelling has to.
         let all = UNITS.iter().rev().flat_map(|&(name, measure, size, spellings)| {
             spellings.split(' ').map(move |word| (word, Unit { name, measure, size }))
         });
@@ -127,6 +129,7 @@ const MAX_WIDE_UNIT: usize = 4;
 /// Returns the unit that `text` starts with and the bytes of its spelling; scripts without spaces go on after it.
 pub(crate) fn leading_wide_unit(text: &str) -> Option<(Unit, usize)> {
     let ends = text.char_indices().skip(1).map(|(at, _)| at).chain([text.len()]).take(MAX_WIDE_UNIT);
+    // Longest first: `个月` is a month, `个` alone a piece.
     ends.collect::<Vec<_>>().into_iter().rev().find_map(|end| Some((unit(&text[..end])?, end)))
 }
 
@@ -148,7 +151,7 @@ fn measure_after(after: &str) -> Option<Unit> {
 pub(crate) struct Number {
     /// Where it stands, without its unit.
     pub(crate) at: Range<usize>,
-    /// What it may come to; "1,234" has two readings, a version or a clock time possibly none.
+    /// The values that it may have; "1,234" has two readings, a version or a clock time possibly none.
     pub(crate) readings: Vec<f64>,
     /// Its digits with points between the parts of a version and colons between those of a time; else empty.
     pub(crate) chain: String,
@@ -203,6 +206,7 @@ impl Run {
                 break;
             };
             let next = rest.as_str().chars().take_while(|&c| digit(c).is_some()).count();
+            // A space or an apostrophe joins groups of three only; other numbers side by side are separate.
             let is_thousands = next == 3 && run.groups.iter().all(|group| group.len() <= 3) && run.groups[0] != "0";
             if next == 0 || (!matches!(joint, '.' | ',' | ':' | '：') && !is_thousands) {
                 break;
@@ -219,8 +223,10 @@ impl Run {
         let scale = scale(after);
         if let Some((factor, _)) = scale {
             let scaled: Vec<f64> = readings.iter().map(|value| value * factor).collect();
+            // In front of the plain readings: `is_scaled` says that the first reading is the one that counts.
             readings.splice(0..0, scaled);
         }
+        // What follows `v2` or `H264` is not counted by it.
         let is_part_of_word = before.is_some_and(|c| c.is_alphabetic() && !is_wide(c));
         let after = if is_part_of_word { "" } else { &after[scale.map_or(0, |(_, length)| length)..] };
         Number {
@@ -292,6 +298,7 @@ fn scale(after: &str) -> Option<(f64, usize)> {
     }
     let word: String = trimmed.chars().take_while(|c| c.is_alphabetic() && !is_wide(*c)).collect();
     let factor = match word.as_str() {
+        // Only without a space: `M` or `B` apart from the number is an initial or a label.
         "k" | "K" if skipped == 0 => 1e3,
         "M" | "mn" if skipped == 0 => 1e6,
         "B" | "bn" if skipped == 0 => 1e9,
@@ -301,6 +308,7 @@ fn scale(after: &str) -> Option<(f64, usize)> {
             "lakh" => 1e5,
             "million" | "millions" | "mio" | "millionen" | "millón" | "millones" => 1e6,
             "crore" => 1e7,
+            // The Spanish `billón` is left out, because it is a thousand times the English "billion".
             "billion" | "billions" | "milliarde" | "milliarden" | "mrd" => 1e9,
             _ => return None,
         },
@@ -439,9 +447,11 @@ fn part(word: &str) -> Option<Part> {
         "dozen" | "dozens" | "dutzend" | "docena" => Part::Scale(12),
         "cien" | "ciento" => Part::Value(100),
         "half" | "halbe" | "halben" | "halb" | "halbes" | "media" | "medio" | "mitad" | "hälfte" => {
+            // Half of something, half as a percentage, or half an hour in minutes.
             Part::Loose(&[0.5, 50.0, 30.0])
         }
         "quarter" | "viertel" | "cuarto" => Part::Loose(&[0.25, 25.0, 15.0, 4.0]),
+        // The same letters are the English adverb and the Spanish eleven.
         "once" | "einmal" => Part::Loose(&[1.0, 11.0]),
         "twice" | "double" | "couple" | "pair" | "both" | "doppelt" | "beide" | "zwo" | "doble" | "ambos" => {
             Part::Loose(&[2.0])
@@ -500,11 +510,13 @@ fn spanish(word: &str) -> Option<u32> {
 
 /// Turns the words of one number into its readings.
 fn close(text: &str, open: &mut Vec<(Range<usize>, Part)>) -> Option<Number> {
+    // "Five and" is a five followed by something else.
     while open.last().is_some_and(|(_, part)| *part == Part::And) {
         open.pop();
     }
     let (start, end) = (open.first()?.0.start, open.last()?.0.end);
     let mut readings = Vec::new();
+    // Spoken digits such as "two fifty" or "nineteen ninety" are kept apart and as one joined number.
     let (mut groups, mut total, mut group): (Vec<f64>, f64, f64) = (Vec::new(), 0.0, 0.0);
     let (mut smallest, mut is_and_a_half) = (f64::INFINITY, false);
     for (_, part) in open.drain(..) {
@@ -626,6 +638,7 @@ fn chinese_readings(run: &str) -> Vec<f64> {
     }
     let tail = open.unwrap_or(0.0);
     let mut readings = vec![total + section + tail];
+    // A digit behind a power counts in the next lower one, unless a zero stands between: 一万二, but 一万零二.
     if last > 10.0 && tail > 0.0 && !is_after_zero {
         readings.push(total + section + tail * last / 10.0);
     }

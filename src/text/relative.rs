@@ -1,6 +1,6 @@
 //! Relative dates, resolved from the moment at which they were said, on the speaker's own clock.
 //!
-//! What could be meant in two ways stays as it was said: "on Monday", "a few days ago", "on 10 April" without a year.
+//! Ambiguous dates stay as they were said: "on Monday", "a few days ago", "on 10 April" without a year.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ use super::date::{WeekdayNames, month, weekday, weekday_pattern};
 use super::language::Language;
 use super::number::count;
 
-/// A text with its relative dates put in place.
+/// A text with its relative dates resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Dated {
     /// The text.
@@ -54,7 +54,7 @@ impl Resolved {
     }
 }
 
-/// Puts what `resolve` makes of each match of `pattern` in its place, as `spell` writes it.
+/// Replaces each match of `pattern` that `resolve` understands by the words that `spell` returns.
 fn replace(
     text: &str,
     now: Option<DateTime>,
@@ -77,7 +77,7 @@ fn replace(
     Dated { text: text.into_owned(), first }
 }
 
-/// Puts what `resolve` makes of each match of `pattern` beside it, in brackets.
+/// Writes the date that `resolve` returns for a match of `pattern` behind it, in brackets.
 fn note(
     text: &str,
     now: Option<DateTime>,
@@ -132,6 +132,7 @@ impl Unit {
 
 /// Returns what lies `count` units from `now`, as exact as the unit is.
 fn shifted(now: DateTime, count: i32, unit: Unit) -> Option<Resolved> {
+    // From the time of day, since "ten hours ago" may lie on the day before.
     let date = now.checked_add(unit.times(count)).ok()?.date();
     Some(match unit {
         Unit::Minute | Unit::Hour | Unit::Day => Resolved::day(date, "on"),
@@ -275,6 +276,7 @@ fn english_unit(unit: &str, ahead: i32, today: Date) -> Option<Resolved> {
             let date = weekday_in(week(today, ahead)?, Weekday::Saturday)?;
             Some(Resolved { date, words: format!("the weekend of {date}"), preposition: "on" })
         }
+        // "Last fortnight" names a period without a first day.
         "fortnight" => None,
         "month" => Some(Resolved::month(today.first_of_month().checked_add(ahead.months()).ok()?, "in")),
         "quarter" => {

@@ -51,6 +51,7 @@ fn english_stem(plain: &str) -> String {
     if !plain.is_ascii() {
         return plain.to_owned();
     }
+    // The final `e` goes too, since it is missing before `ing` and `ed`. The last `s` of `class` is no plural.
     let cut = ["ings", "ing", "edly", "ied", "ies", "ed", "es", "s", "e"]
         .iter()
         .find_map(|ending| plain.strip_suffix(ending).filter(|rest| rest.len() >= 3 && !plain.ends_with("ss")))
@@ -61,6 +62,7 @@ fn english_stem(plain: &str) -> String {
     if bytes.len() >= 4 && bytes[bytes.len() - 1] == bytes[bytes.len() - 2] {
         root.pop();
     }
+    // `studies` and `studied` lose the `i` with their ending, so `study` has to lose its `y`.
     if root.ends_with('y') || root.ends_with('i') {
         root.pop();
     }
@@ -89,7 +91,9 @@ pub(crate) fn plain(word: &str) -> Cow<'_, str> {
     }
     let base = |c: char| {
         let mut base = None;
+        // Canonical decomposition yields the base letter first, then its marks.
         decompose_canonical(c, |part| base = base.or(Some(part)));
+        // Other scripts decompose as well: a Hangul syllable would be cut down to its first sound.
         base.filter(char::is_ascii_alphabetic).unwrap_or(c)
     };
     Cow::Owned(word.chars().map(base).collect())
@@ -114,6 +118,7 @@ const HANGUL_ENDINGS: &str = "했습니다 하였습니다 됩니다 합니다 �
     해요 하는 하고 해서 하며 에서 으로 에게 이다 까지 부터 마다 처럼 보다 이며 이고 는다 었다 았다 니다 지 은 는 이 가 을 를 에 의 로 와 과 도 만 다 고 째";
 
 pub(crate) fn without_korean_ending(word: &str) -> String {
+    // Verbs such as `먹다` have a stem of one syllable; for nouns, one syllable left is mostly a wrong cut.
     const OF_SHORT_VERBS: &[&str] = &["습니다", "는다", "었다", "았다", "지"];
     let least = |ending: &str| if OF_SHORT_VERBS.contains(&ending) { 1 } else { 2 };
     let cut = HANGUL_ENDINGS
@@ -129,6 +134,7 @@ fn open_syllable(root: &str) -> String {
     const FINALS: u32 = 28;
     let Some(last) = root.chars().next_back() else { return String::new() };
     let final_sound = u32::from(last).checked_sub(FIRST).map_or(0, |at| at % FINALS);
+    // Syllables are encoded by their sounds; these finals are ㄴ, ㅂ and ㅆ, which carry the tense or politeness.
     let open = matches!(final_sound, 4 | 17 | 20).then(|| char::from_u32(u32::from(last) - final_sound)).flatten();
     let mut out = root.to_owned();
     if let Some(open) = open {

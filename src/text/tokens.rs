@@ -29,6 +29,7 @@ pub(crate) struct Word {
 
 /// Cuts `text` into runs of one script; `.`, `-`, `/` and their like stay inside of words such as `Fly.io`.
 pub(crate) fn words(text: &str) -> Vec<Word> {
+    // NFKC first, so that full-width letters and ligatures count as the letters that people search for.
     let chars: Vec<char> = text.nfkc().map(plain_quote).filter(|c| !is_invisible(*c)).take(MAX_CHARS).collect();
     let mut words: Vec<Word> = Vec::new();
     let (mut current, mut first) = (None::<(String, Script)>, true);
@@ -140,6 +141,7 @@ pub(crate) fn pieces<'t>(folded: &'t str, mut take: impl FnMut(Piece<'t>)) {
             Run::Word(word) if is_stop(word) => take(Piece::Stop(word)),
             Run::Word(word) => take(Piece::Word(word)),
             Run::Unspaced(characters) => {
+                // Pairs carry the meaning; single characters are indexed too, for queries of one character.
                 pairs(characters).chain(singles(characters)).for_each(|part| take(Piece::Exact(part.to_owned())));
             }
         });
@@ -180,6 +182,7 @@ impl Query {
             }
             query.sought.extend(sought.into_iter().filter(|sought| seen.insert(sought.clone())));
         }
+        // Each term costs a look-up, and a pasted text may have hundreds.
         query.sought.truncate(MAX_TERMS);
         query.words.truncate(MAX_TERMS);
         query
@@ -222,6 +225,7 @@ pub(crate) enum Run<'t> {
 
 /// Calls `take` with the runs of a chunk, in their order.
 pub(crate) fn split_runs<'t>(chunk: &'t str, mut take: impl FnMut(Run<'t>)) {
+    // A shortcut for nearly all words of Latin text.
     if !chunk.is_empty() && chunk.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return take(Run::Word(chunk));
     }
@@ -312,6 +316,7 @@ const fn is_part_border(c: char) -> bool {
 
 fn spelled_out(part: &str) -> String {
     use std::fmt::Write as _;
+    // A prefix that hardly any natural word has, so that a spelled-out sign does not match ordinary text.
     let mut word = String::from("zq");
     for c in part.chars() {
         if c.is_alphanumeric() || is_combining_mark(c) {

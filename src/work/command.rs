@@ -69,6 +69,7 @@ pub(crate) fn signature(command: &str) -> Option<String> {
 /// the folder or a variable are left out. Quoted text is not cut.
 pub(crate) fn parts(command: &str) -> Vec<&str> {
     let (mut parts, mut begin, mut quote, mut piped) = (Vec::new(), 0, None, None);
+    // Bytes are enough: every separator is ASCII, so no cut falls inside a character.
     let bytes = command.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
@@ -100,7 +101,7 @@ pub(crate) fn parts(command: &str) -> Vec<&str> {
     parts.into_iter().map(str::trim).filter(|part| leads(part)).collect()
 }
 
-/// Whether the command only looks, so that running it can have mended nothing.
+/// Whether the command only looks, so that running it cannot have resolved anything.
 pub(crate) fn only_looks(command: &str) -> bool {
     let reads = ["git status", "git log", "git diff", "git show", "git branch", "npm ls", "npm view", "docker ps"];
     let asks = |part: &str| part.split_whitespace().any(|word| matches!(word, "--version" | "--help" | "-V"));

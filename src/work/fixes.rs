@@ -22,7 +22,7 @@ const CATEGORY: &str = "solution";
 const TAG: &str = "error-fix";
 /// A success after this time resolves nothing.
 const SAME_MATTER: SignedDuration = SignedDuration::from_hours(2);
-/// Most commands in between of which it is plain what resolved a failure.
+/// Most commands between a failure and the success for which it is still plain what resolved it.
 const MAX_COMMANDS: usize = 3;
 /// Least likeness of two errors of one command for which one remedy is shown.
 const MIN_LIKENESS: f64 = 0.34;
@@ -88,6 +88,7 @@ pub(crate) fn store_remedy(
     let source = format!("hook:{}", session.agent);
     let others = others(store, namespace, failed, &candidate.claim, now)?;
     if others > 0 {
+        // The insert below skips consolidation, so a rejected remedy has to be stopped here.
         if others >= MAX_STORED || store.rejected(namespace, &candidate.claim.content, None)?.is_some() {
             return Ok(());
         }
@@ -190,6 +191,7 @@ pub(crate) fn known(
     let enough =
         |found: &search::Found| found.matched.len() >= 3 && likeness(&asked, &found.memory.claim.content) >= 0.25;
     best.extend(others.into_iter().filter(enough).map(|found| found.memory));
+    // Both searches may find the same memory.
     let mut seen = shown.clone();
     best.retain(|memory| seen.insert(memory.id.clone()));
     best.truncate(MAX_SHOWN);

@@ -1,4 +1,4 @@
-//! What was done in an agent's session: commands that failed, and what resolved them.
+//! The work of an agent's session: commands that failed, and what resolved them.
 
 pub(crate) mod command;
 pub(crate) mod fixes;

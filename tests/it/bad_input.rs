@@ -275,7 +275,7 @@ const ROWS: &[Row] = &[
         prepare: |desk| desk.write("s.toml", "jobs = 2\nmodle = \"m\"\n"),
         args: &["memory", "list", "--config", "s.toml"],
         code: 2,
-        told: "error: cannot understand settings s.toml: line 2: unknown field `modle`, expected one of `db`, `namespace`, `project`, `extractor`, `model`, `base_url`, `api_key_env`, `timeout_seconds`, `jobs`, `window_tokens`, `max_cost`, `max_tokens`, `max_cost_per_day`, `prices`, `categories`, `instructions`, `embedding`, `audit`, `log_format`, `guard`, `memory`",
+        told: "error: cannot understand settings s.toml: line 2: unknown field `modle`, expected one of `db`, `namespace`, `project`, `extractor`, `model`, `base_url`, `api_key_env`, `timeout_seconds`, `jobs`, `window_tokens`, `max_cost`, `max_tokens`, `max_cost_per_day`, `prices`, `categories`, `instructions`, `audit`, `log_format`, `embedding`, `guard`, `memory`",
     },
     Row {
         name: "settings that are no TOML",

@@ -62,4 +62,5 @@ mod unprivileged;
 mod torn;
 mod undo;
 mod vectors;
+mod words;
 mod world;

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Cases are drawn, not memories: the memories of one conversation are not independent. Both runs are drawn alike, so that
-//! what is hard for both does not widen the interval.
+//! a case that is hard for both does not widen the interval.
 //!
 //! The interval is the percentile interval of a paired bootstrap over cases (Efron and Tibshirani, *An Introduction to the
 //! Bootstrap*, 1993). The test is a paired randomisation test: if the runs do not differ, what a case adds to the
@@ -334,6 +334,7 @@ fn case_change(a: &Tally, b: &Tally, one: &CaseTally, other: &CaseTally, results
     let (before, after) = (a.over(&[one]), b.over(&[other]));
     let mut measures = Vec::new();
     for (at, measure) in a.measures.iter().enumerate().filter(|(_, measure)| measure.harmonic_of.is_none()) {
+        // A measure that only one version of the program has cannot have changed.
         let Some(place) = b.measures.iter().position(|own| own.name == measure.name) else { continue };
         let (one, other) = (before[at], after[place]);
         let is_same = one == other || one.zip(other).is_some_and(|(one, other)| (one - other).abs() < SAME);
@@ -350,6 +351,7 @@ fn case_change(a: &Tally, b: &Tally, one: &CaseTally, other: &CaseTally, results
         new.map(|found| format!("{}: {}", found.what, found.text)).collect()
     };
     let (fixed, broken) = (texts(&was, &is), texts(&is, &was));
+    // Findings count besides the measures: one fixed and one broken can leave a measure as it was.
     let (mut better, mut worse) = (!fixed.is_empty(), !broken.is_empty());
     for change in &measures {
         better |= change.is_better == Some(true);
@@ -427,6 +429,7 @@ pub(crate) fn differences(a: &Tally, b: &Tally, pairs: &[(&CaseTally, &CaseTally
         .map(|(at, measure)| {
             let (first, second) = found[at];
             let difference = first.zip(second).map(|(one, other)| other - one);
+            // Draws of one pair are all the same, which would look like certainty.
             let many = (pairs.len() > 1).then(|| drawn[at].clone());
             let least = many.as_deref().and_then(deviation).map(|error| error * POWER).filter(|least| *least > SAME);
             let interval = many.and_then(middle_95);
@@ -471,6 +474,7 @@ fn drawn(pairs: &Pairs<'_>) -> Vec<Vec<f64>> {
     for _ in 0..DRAWS {
         let drawn: Vec<usize> = (0..pairs.len()).map(|_| random.below(pairs.len())).collect();
         for (found, (one, other)) in found.iter_mut().zip(pairs.values(drawn.into_iter())) {
+            // A draw in which one run measured nothing has no difference and is left out.
             found.extend(one.zip(other).map(|(one, other)| other - one));
         }
     }
@@ -489,6 +493,7 @@ fn chance(contributions: &[f64]) -> f64 {
     for round in 0..rounds {
         let mut is_flipped = |at: usize| if exact { round >> at & 1 == 1 } else { random.below(2) == 1 };
         let sum: f64 = contributions.iter().enumerate().map(|(at, one)| if is_flipped(at) { -one } else { *one }).sum();
+        // Sums in another order differ in the last digits; without the tolerance equal ones would be missed.
         as_large += u32::from(sum.abs() >= seen - size * ROUNDING);
     }
     // Random flips include the observed one, so that no p is zero.
@@ -511,6 +516,7 @@ fn holm(chances: &[Option<f64>]) -> Vec<Option<f64>> {
     let mut found = vec![None; chances.len()];
     let (mut least, mut left) = (0.0_f64, u32::try_from(order.len()).unwrap_or(u32::MAX));
     for (at, p) in order {
+        // A corrected p is never below that of a smaller p, which Holm's step-down order requires.
         least = least.max((p * f64::from(left)).min(1.0));
         found[at] = Some(least);
         left -= 1;

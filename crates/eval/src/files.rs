@@ -16,8 +16,7 @@ use serde::{Deserialize, Deserializer};
 use sha2::{Digest as _, Sha256};
 
 use crate::EvalError;
-use crate::results::Row;
-use crate::vocabulary::{Kind, MemoryType, Scope, Status};
+use crate::vocabulary::{MemoryType, Scope, Status};
 
 /// Folder of recorded replies beside or above the cases; it is not part of a suite.
 pub const REPLIES: &str = "replies";
@@ -38,6 +37,7 @@ pub(crate) fn format_error(path: &Path, place: &str, reason: impl Into<String>) 
 pub(crate) fn write_atomically(path: &Path, text: &str) -> Result<(), EvalError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let written = fs::create_dir_all(folder).and_then(|()| {
+        // In the same folder, since a rename across file systems is not atomic.
         let mut draft = tempfile::NamedTempFile::new_in(folder)?;
         draft.write_all(text.as_bytes())?;
         draft.persist(path).map_err(|error| error.error)?;
@@ -79,12 +79,6 @@ impl<T: LineCase> Placed<T> {
     pub fn label(&self) -> String {
         format!("{}/{}", self.split, self.case.id())
     }
-
-    /// Returns a row of the case without measures.
-    pub fn row(&self, kind: Kind) -> Row {
-        let (split, language) = (self.split.clone(), Some(self.language.clone()));
-        Row { split, language, ..Row::new(kind, self.label()) }
-    }
 }
 
 /// Returns whether `path` is a file of such cases.
@@ -110,6 +104,7 @@ pub fn read_cases<T: LineCase>(paths: &[PathBuf]) -> (Vec<Placed<T>>, Vec<EvalEr
     let mut seen = BTreeSet::new();
     for file in paths.iter().flat_map(|path| walk(path)).filter(|file| is_file_of::<T>(file)) {
         let whole = file.canonicalize().unwrap_or_else(|_| file.clone());
+        // A folder and a file in it may both be given; no case counts twice.
         if !seen.insert(whole.clone()) {
             continue;
         }
@@ -133,6 +128,7 @@ pub fn read_cases<T: LineCase>(paths: &[PathBuf]) -> (Vec<Placed<T>>, Vec<EvalEr
         }
     }
     let mut ids = BTreeSet::new();
+    // Rows are matched by these ids across runs, so two with one id would be compared at random.
     for placed in cases.iter().filter(|one| !ids.insert((&one.split, one.case.id()))) {
         let place = format!("{}: ", placed.case.id());
         errors.push(format_error(&placed.file, &place, "two cases have this id; rename one of them"));
@@ -160,6 +156,7 @@ pub(crate) fn suite_name(path: &Path) -> String {
         })
         .collect();
     match parts.iter().rposition(|part| part == "evals") {
+        // The last `evals` counts, since a checkout may lie in a folder of that name.
         Some(at) if at + 1 < parts.len() => parts[at + 1..].join("/"),
         Some(_) | None => parts.last().cloned().unwrap_or_default(),
     }
@@ -178,11 +175,13 @@ pub fn content_hash(path: &Path) -> Result<String, EvalError> {
         // Recordings and notes do not change what is measured, so they must not invalidate a baseline.
         entry.depth() == 0 || !(name.starts_with('.') || name == REPLIES || is_markdown)
     };
+    // Sorted, because file systems list folders in any order and the hash depends on it.
     for entry in walkdir::WalkDir::new(path).sort_by_file_name().into_iter().filter_entry(counts) {
         let entry = entry.map_err(|error| EvalError::Read { path: path.to_owned(), source: error.into() })?;
         if entry.file_type().is_dir() {
             continue;
         }
+        // Relative and with `/`, so that the hash is the same on every machine.
         let place = entry.path().strip_prefix(path).unwrap_or(Path::new("")).to_string_lossy().replace('\\', "/");
         let text =
             fs::read(entry.path()).map_err(|source| EvalError::Read { path: entry.path().to_owned(), source })?;
@@ -324,6 +323,7 @@ impl Moment {
 impl<'de> Deserialize<'de> for Moment {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
+        // The length distinguishes the forms: a date parser would also accept the beginning of a time.
         let parsed = match text.len() {
             7 => format!("{text}-01").parse().map(Self::Month).ok(),
             10 => text.parse().map(Self::Day).ok(),

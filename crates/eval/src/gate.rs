@@ -150,6 +150,7 @@ impl Baseline {
     pub fn renew(&mut self, results: &[Results]) -> Result<Vec<String>, EvalError> {
         let mut renewed = Vec::new();
         for (line, tally) in results.iter().flat_map(suites_of) {
+            // A baseline without the failed case would no longer notice when it gets worse.
             if let Some((case, error)) = tally.failed.first() {
                 return Err(EvalError::Failed(format!("{case} could not be run ({error}); fix it and renew again")));
             }
@@ -159,6 +160,7 @@ impl Baseline {
         }
         let order =
             |line: &BaselineSuite| (line.suite.clone(), line.kind.clone(), line.extractor.clone(), line.model.clone());
+        // Sorted, so that a renewal changes only the lines of its own figures in the repository.
         self.suites.sort_by_key(order);
         Ok(renewed)
     }
@@ -205,6 +207,7 @@ pub fn judge(baseline: &Baseline, results: &[Results]) -> Vec<SuiteRuling> {
     for line in &baseline.suites {
         rulings.push(match run.iter().find(|(other, _)| other.is_same_suite(line)) {
             Some((other, tally)) => compare_suite(line, other, tally),
+            // Not an error: suites that need a model or a downloaded set cannot run everywhere.
             None => SuiteRuling { ruling: Ruling::Skipped, ..empty(line) },
         });
     }
@@ -250,6 +253,7 @@ fn empty(line: &BaselineSuite) -> SuiteRuling {
 }
 
 fn compare_suite(line: &BaselineSuite, other: &BaselineSuite, tally: &Tally) -> SuiteRuling {
+    // Exact only if both are: a figure from a live model varies from run to run.
     let mut ruling = SuiteRuling { exact: line.exact && other.exact, ..empty(line) };
     ruling.worse = wrong(line, other);
     if !ruling.worse.is_empty() {
@@ -313,6 +317,7 @@ fn compare_exactly(before: &Tally, after: &Tally, pairs: &[(&CaseTally, &CaseTal
     for (one, other) in pairs {
         let (was, is) = (before.over(&[one]), after.over(&[other]));
         for ((measure, was), is) in before.measures.iter().zip(was).zip(is) {
+            // It follows from two other measures, so a change would be reported twice.
             if measure.harmonic_of.is_some() {
                 continue;
             }
@@ -342,6 +347,7 @@ enum Change {
 
 fn change(was: Option<f64>, is: Option<f64>, better: Better) -> Change {
     match was.zip(is) {
+        // `zip` is `None` if either side lacks a value; equal then means that both do.
         None if was == is => Change::None,
         None => Change::Other,
         Some((was, is)) if (was - is).abs() < SAME => Change::None,

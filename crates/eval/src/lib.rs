@@ -21,6 +21,7 @@
 
 #![expect(clippy::must_use_candidate, reason = "most functions return a value and do nothing else")]
 
+mod catalogue;
 pub mod compare;
 pub mod consolidation;
 pub mod extraction;

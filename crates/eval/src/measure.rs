@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::vocabulary::Kind;
-use crate::{consolidation, extraction, retrieval, sets};
 
 /// Whether high or low values of a measure are good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -88,29 +87,6 @@ pub(crate) const fn number(name: &'static str, about: &'static str) -> Definitio
 /// A total, of which less is better.
 pub(crate) const fn count(name: &'static str, about: &'static str) -> Definition {
     Definition(name, about, Better::Lower, Unit::Count)
-}
-
-impl Kind {
-    /// Returns the measures of the rows of this kind, in the order in which reports list them.
-    pub(crate) fn measures(self) -> Vec<Measure> {
-        let definitions: &[Definition] = match self {
-            Self::Extraction => extraction::MEASURES,
-            Self::Pair => consolidation::PAIR_MEASURES,
-            Self::Stream => consolidation::STREAM_MEASURES,
-            Self::Recall => retrieval::RECALL_MEASURES,
-            Self::Brief => retrieval::BRIEF_MEASURES,
-            Self::Qa => retrieval::QA_MEASURES,
-            Self::Retention => sets::locomo::RETENTION_MEASURES,
-            Self::Locomo => sets::locomo::QUESTION_MEASURES,
-            Self::LocomoObservations => sets::locomo::OBSERVATION_MEASURES,
-            Self::LocomoSearch => sets::locomo::SEARCH_MEASURES,
-            Self::LongMemEval => sets::longmemeval::MEASURES,
-            Self::HaluMem => sets::halumem::MEASURES,
-            Self::HaluMemQuestions => sets::halumem::QUESTION_MEASURES,
-            Self::HaluMemRetrieval => sets::halumem::RETRIEVAL_MEASURES,
-        };
-        measures_of(self, definitions)
-    }
 }
 
 /// Returns the measures of `definitions`. `F1` is the harmonic mean of recall and precision.

@@ -234,6 +234,7 @@ fn tone(value: Option<f64>, measure: &Measure) -> Rating {
         (Some(value), Better::Lower, Unit::Share) if value <= 0.03 => Rating::Good,
         (Some(value), Better::Lower, Unit::Share) if value <= 0.1 => Rating::Middling,
         (Some(value), Better::Lower, Unit::Count) if value < 0.5 => Rating::Good,
+        // A number per case has no natural scale, so no threshold would be right for all.
         (Some(_), Better::Lower, Unit::Number) => Rating::Plain,
         (Some(_), Better::Higher | Better::Lower, _) => Rating::Bad,
     }
@@ -267,6 +268,7 @@ fn confusion_tables(rows: &[&Row]) -> Vec<Block> {
 
 fn group_table(tally: &Tally, by: usize, detail: Detail) -> Option<Block> {
     let groups = tally.groups(by);
+    // A single group repeats the totals.
     if groups.len() < 2 {
         return None;
     }
@@ -346,6 +348,7 @@ fn spread(values: &[f64]) -> [Option<f64>; 4] {
     let count = float(values.len());
     let mean = values.iter().sum::<f64>() / count;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    // Divided by one less than the count, since the mean is estimated from the same values.
     let deviation = (values.len() > 1).then(|| (squares / (count - 1.0)).sqrt());
     let ordered = |pick: fn(f64, f64) -> f64| values.iter().copied().reduce(pick);
     [Some(mean), deviation, ordered(f64::min), ordered(f64::max)]

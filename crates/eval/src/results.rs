@@ -22,7 +22,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::EvalError;
-use crate::files::{content_hash, read_text, suite_name, write_atomically};
+use crate::files::{LineCase, Placed, content_hash, read_text, suite_name, write_atomically};
 use crate::measure::{Measure, Unit};
 use crate::vocabulary::Kind;
 
@@ -166,6 +166,7 @@ impl Results {
             )));
         }
         let read: Self = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        // A measure without a definition has no direction, so nobody could say whether a change is good.
         read.check().map_err(wrong)?;
         Ok(read)
     }
@@ -229,6 +230,7 @@ impl Ratio {
 /// Writes a whole number without a decimal point, so that files stay short and differ only where numbers do.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes the value by reference")]
 fn plain<S: Serializer>(number: &f64, to: S) -> Result<S::Ok, S::Error> {
+    // Below 2^53 every whole number is exact in a float, so nothing is lost by the conversion.
     #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and small")]
     if number.fract() == 0.0 && number.abs() < 1e15 {
         to.serialize_i64(*number as i64)
@@ -353,6 +355,7 @@ impl Cost {
 
     /// Returns the sum of all `costs`.
     pub(crate) fn sum(costs: impl IntoIterator<Item = Self>) -> Self {
+        // Starts from known and free; the first call of unknown price makes the sum unknown.
         costs.into_iter().fold(Self { money: Some(0.0), ..Self::default() }, Self::plus)
     }
 }
@@ -446,12 +449,14 @@ pub(crate) const fn float(count: usize) -> f64 {
 pub(crate) fn fitting(texts: &[&str], budget: usize, tokens: fn(&str) -> usize) -> usize {
     let mut left = budget;
     let mut fits = |text: &str| left.checked_sub(tokens(text)).map(|rest| left = rest).is_some();
+    // Stops at the first that does not fit: a context is cut off, not picked from.
     texts.iter().take_while(|text| fits(text)).count()
 }
 
 /// Returns the discounted gain of the places that `is_right` accepts, as a share of the best possible with `best` of them.
 /// Only the first 10 places count.
 pub(crate) fn ndcg(is_right: impl Iterator<Item = bool>, best: usize) -> f64 {
+    // Places count from 0, and the first has the full gain of 1 / log2(2).
     let gain = |place: usize| 1.0 / float(place + 2).log2();
     let found: f64 = is_right.take(10).enumerate().filter(|(_, right)| *right).map(|(place, _)| gain(place)).sum();
     found / (0..best.min(10)).map(gain).sum::<f64>()
@@ -502,6 +507,7 @@ impl Cache {
     /// Returns the outcome under `key`, and counts the hit.
     pub fn get<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
         let kept = self.known.borrow().get(key).cloned()?;
+        // An entry of another version counts as unknown, and the case is run again.
         let kept = serde_json::from_value(kept).ok()?;
         self.used.borrow_mut().insert(key.to_owned());
         self.hits.set(self.hits.get() + 1);
@@ -517,6 +523,7 @@ impl Cache {
         let kept = serde_json::to_value(value).map_err(|error| unwritable(error.into()))?;
         let line = Line { key: key.to_owned(), kept };
         let text = serde_json::to_string(&line).map_err(|error| unwritable(error.into()))? + "\n";
+        // One write for the whole line, so that an interrupted run can cut off at most the last one.
         self.file.borrow_mut().write_all(text.as_bytes()).map_err(unwritable)?;
         self.used.borrow_mut().insert(line.key.clone());
         self.known.borrow_mut().insert(line.key, line.kept);
@@ -550,6 +557,14 @@ pub fn path_beside(out: &Path, ending: &str) -> PathBuf {
     name.push(".");
     name.push(ending);
     out.with_file_name(name)
+}
+
+impl<T: LineCase> Placed<T> {
+    /// Returns a row of the case without measures.
+    pub fn row(&self, kind: Kind) -> Row {
+        let (split, language) = (self.split.clone(), Some(self.language.clone()));
+        Row { split, language, ..Row::new(kind, self.label()) }
+    }
 }
 
 #[cfg(test)]

@@ -288,6 +288,7 @@ fn check_sides(id: &str, must: &[String], must_not: &[String]) -> Result<(), Str
 }
 
 fn check_purpose(id: &str, empty: bool, asks: bool) -> Result<(), String> {
+    // Both or neither would make the case impossible to pass or impossible to fail.
     if empty == asks {
         return Err(format!("{id}: give either must and must_not, or empty if nothing may be found"));
     }
@@ -468,6 +469,7 @@ pub fn score_question(
     tokens: fn(&str) -> usize,
 ) -> Row {
     let mut row = question_row(placed, Kind::Qa, &question.id, &question.ask, &question.phenomena);
+    // The budget counts contents alone, as a context would contain them; patterns also search titles and values.
     let texts: Vec<&str> = found.iter().map(|memory| memory.content.as_str()).collect();
     let context = &found[..fitting(&texts, question.tokens.unwrap_or(QA_TOKENS), tokens)];
     let searched = |memories: &[FoundMemory]| {
@@ -483,6 +485,7 @@ pub fn score_question(
     }
     misled.iter().for_each(|pattern| row.fault("misled", pattern, "", "the context must not contain it"));
     if question.must.is_empty() {
+        // With misleading patterns given, related memories may be found as long as none of them misleads.
         let is_silent = if question.must_not.is_empty() { context.is_empty() } else { misled.is_empty() };
         row.yes("abstained", is_silent);
         if question.must_not.is_empty() {

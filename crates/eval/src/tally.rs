@@ -102,6 +102,7 @@ impl Tally {
         };
         let each = self.measures.iter().zip(sums);
         each.map(|(measure, sum)| match &measure.harmonic_of {
+            // From the sums, not from the means of cases, so that F1 agrees with the recall and precision beside it.
             Some([one, other]) => harmonic_mean(plain(one), plain(other)),
             None => sum.value(measure.unit),
         })
@@ -126,9 +127,11 @@ impl Tally {
     ///
     /// The same cases in the same order always have the same intervals.
     pub(crate) fn intervals(&self, cases: &[&CaseTally]) -> Vec<Option<Interval>> {
+        // Draws of a single case are all the same, which would look like certainty.
         if cases.len() < 2 {
             return vec![None; self.measures.len()];
         }
+        // A new generator each time, so that intervals do not depend on what was drawn before.
         let mut random = SplitMix::new(SEED);
         let mut values: Vec<Vec<f64>> = vec![Vec::with_capacity(DRAWS); self.measures.len()];
         for _ in 0..DRAWS {
@@ -165,6 +168,7 @@ impl Tally {
 /// Returns the harmonic mean; `None` if one of the two is missing.
 pub(crate) fn harmonic_mean(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     let (one, other) = (one?, other?);
+    // Both are zero: the limit is zero, where the formula would divide by zero.
     Some(if one + other == 0.0 { 0.0 } else { 2.0 * one * other / (one + other) })
 }
 

@@ -27,7 +27,9 @@ pub(crate) fn on_one_line(text: &str) -> String {
 /// Returns `pattern` with its literal characters normalised as [`normalize`] does, and its syntax unchanged.
 pub(crate) fn normalize_pattern(pattern: &str) -> String {
     let mut made = String::with_capacity(pattern.len());
+    // NFC and not NFKC for the whole: compatibility forms may turn into characters with a meaning in patterns.
     for one in pattern.nfc() {
+        // ASCII is the syntax of patterns, and lower-casing would turn `\S` into `\s`.
         if one.is_ascii() {
             made.push(one);
             continue;
@@ -36,6 +38,7 @@ pub(crate) fn normalize_pattern(pattern: &str) -> String {
         if seen.chars().eq([one]) {
             made.push(one);
         } else {
+            // For example `…` becomes three dots, each of which would match any character.
             made.push_str(&regex::escape(&seen));
         }
     }
@@ -61,6 +64,7 @@ pub(crate) fn sentences(text: &str) -> Vec<&str> {
             let end = at + one.len_utf8();
             let breaks = match one {
                 '。' | '！' | '？' => true,
+                // Only before white space: `3.14`, `v1.2` and `example.com` are not two sentences.
                 '.' | '!' | '?' => rest.peek().is_none_or(|(_, next)| next.is_whitespace()),
                 _ => false,
             };
@@ -71,6 +75,7 @@ pub(crate) fn sentences(text: &str) -> Vec<&str> {
         }
         found.push(line[start..].trim());
     }
+    // Rows of dashes and lone emoji are no sentences.
     found.retain(|sentence| sentence.chars().any(char::is_alphanumeric));
     found
 }
@@ -147,6 +152,7 @@ pub(crate) fn content_words(text: &str) -> BTreeSet<String> {
 fn stem(word: &str) -> String {
     /// `ies` and `ied` leave `y`, the others nothing.
     const ENDINGS: [&str; 12] = ["ies", "ied", "ings", "ing", "ness", "edly", "ed", "ers", "er", "ly", "es", "s"];
+    // Versions and ids such as `v2s` are names, not inflected words.
     if word.chars().any(|one| one.is_ascii_digit()) {
         return word.to_owned();
     }
@@ -197,6 +203,7 @@ pub(crate) fn numbers_agree(fact: &str, text: &str) -> bool {
     let digits = |text: &str| -> BTreeSet<String> {
         let text = normalize(text);
         let parts = text.split(|one: char| !one.is_ascii_digit()).filter(|part| !part.is_empty());
+        // `05` and `5` are the same day or hour.
         parts.map(|part| part.trim_start_matches('0').to_owned()).collect()
     };
     digits(fact).is_subset(&digits(text))

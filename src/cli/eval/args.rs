@@ -149,6 +149,7 @@ impl EvalArgs {
             })
         });
         Ok(Partial {
+            // A recording was made with a model, so without one named on the command line it is replayed as one.
             extractor: recorded.map_or_else(|| self.choice(), |_| Some(ExtractorChoice::Llm)),
             model: self.model.clone().or_else(|| recorded.map(str::to_owned)).map(Some),
             base_url: self.base_url.clone().map(Some),

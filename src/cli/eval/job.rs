@@ -1,153 +1,28 @@
-//! Runs suites: settings, the model, and the result file.
+//! A run of suites: its rows, their cost, and the result file.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
 use afterthought::config::Config;
-use afterthought::extract::{WindowBudget, offline};
-use afterthought::guard::Guard;
-use afterthought::llm::{Budget, Complete as _, Limits, Price, Prices, Replay, Source};
-use afterthought::{pipeline, prompts};
-use afterthought_eval::files::{REPLIES, hash_of};
+use afterthought::llm::{Price, Source};
+use afterthought::prompts;
+use afterthought_eval::files::hash_of;
 use afterthought_eval::report::{Report, spread_over_runs};
 use afterthought_eval::results::{Cache, path_beside};
 use afterthought_eval::results::{Cost, Manifest, Results, Row, SharedCost, Suite};
 use afterthought_eval::vocabulary::Kind;
 use afterthought_eval::{EvalError, SEED};
-use anyhow::ensure;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
 use super::args::{EvalArgs, name_of};
-use super::model::{Tape, exchange, guard_of, model_settings};
 use super::results::{detail, print_blocks};
-use super::suites;
 use super::system::{RunOptions, Subject};
 use crate::cli::args::Context;
-use crate::cli::exit::ExitStatus;
-use crate::cli::model::{runtime, stop_on_interrupt};
 use crate::cli::printer::{Printer, counted, spelled};
-
-pub(super) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    ensure!(args.jobs > 0, "--jobs 0 would run nothing; give at least 1");
-    ensure!(args.repeat > 0, "--repeat 0 would run nothing; give at least 1");
-    let once = args.repeat == 1 || args.record.is_none();
-    ensure!(once, "a recording holds one answer to each request; record without --repeat, or keep the runs with --out");
-    if let Some(folder) = &args.prompt {
-        prompts::use_folder(folder)?;
-    }
-    let recorded = find_recording(args);
-    if let Some((folder, model)) = &recorded {
-        let folder = folder.display();
-        context
-            .out
-            .note(format_args!("the replies of {model} are recorded in {folder}; --extractor or --model asks another"));
-    }
-    let config = context.global.settings(args.partial(recorded.as_ref().map(|(_, model)| model.as_str()))?)?;
-    let guard = guard_of(&config);
-    let replay = args.replay.as_deref().or(recorded.as_ref().map(|(folder, _)| folder.as_path()));
-    let asks = !args.recall
-        && args.control().is_none()
-        && pipeline::choose(config.extractor.value, model_settings(&config)?.is_some() || replay.is_some())?;
-    let label = if asks {
-        answering(args, &config, replay, None, &guard)?.model().to_owned()
-    } else if args.recall {
-        "search".to_owned()
-    } else {
-        args.control_name().unwrap_or_else(|| offline::VERSION.to_owned())
-    };
-    let price = args.price.or_else(|| Prices::default().of(&label)).filter(|_| asks);
-    let limits = Limits { max_cost: config.max_cost.value, max_tokens: config.max_tokens.value, ..Limits::default() };
-    let budget = Budget::new(limits, price, &label)?;
-    let gather = Gather::new(args, &config, &label, asks, replay.is_some())?;
-    let cancel = CancellationToken::new();
-    let options = RunOptions {
-        guard: &guard,
-        budget: &budget,
-        namespace: config.namespace(),
-        categories: config.categories.value.clone(),
-        instructions: config.instructions.value.clone(),
-        window: WindowBudget { tokens: config.window_tokens.value, ..WindowBudget::default() },
-        calls_in_flight: config.jobs.value,
-        again: args.again,
-        keep: args.keep.clone(),
-        cancel: cancel.clone(),
-    };
-    let failed = runtime()?.block_on(async {
-        stop_on_interrupt(cancel);
-        let mut failed = false;
-        for repeat in 1..=args.repeat {
-            let kept = gather.calls(repeat).filter(|_| args.record.is_none());
-            let source = match asks {
-                true => Some(answering(args, &config, replay, kept.as_deref(), &guard)?),
-                false => None,
-            };
-            let subject = match (args.control(), &source) {
-                (Some(control), _) => Subject::Control(control),
-                (None, Some(source)) => Subject::Llm(source),
-                (None, None) => Subject::Rules,
-            };
-            let (options, label) = (&options, label.clone());
-            let job = Job { args, context, options, subject, label, price, gather: &gather, repeat };
-            failed |= suites::run(&job).await?;
-        }
-        anyhow::Ok(failed)
-    })?;
-    gather.finish(context.out)?;
-    Ok(if failed { ExitStatus::Failures } else { ExitStatus::Success })
-}
-
-/// Returns where replies come from: a recording, a server, or a server behind the replies that are kept in `kept`.
-fn answering<'g>(
-    args: &EvalArgs,
-    config: &Config,
-    replay: Option<&Path>,
-    kept: Option<&Path>,
-    guard: &'g Guard,
-) -> anyhow::Result<Source> {
-    let record = args.record.as_deref().or(kept);
-    let source = exchange(Tape { record, replay }, config, model_settings(config)?, guard)?;
-    Ok(match (source, kept) {
-        (Source::Recorded(recorder), Some(folder)) => {
-            Source::Kept(Replay::new(folder, recorder.model().to_owned())?, recorder)
-        }
-        (source, _) => source,
-    })
-}
-
-/// A recording's folder, and the model that replied.
-type Recording = (PathBuf, String);
-
-/// Returns the one recording that lies in or beside every suite, unless the arguments name an extractor or a model.
-fn find_recording(args: &EvalArgs) -> Option<Recording> {
-    if args.says_who_answers() {
-        return None;
-    }
-    // Only a recording that all suites share is used: a run with two models could not be compared.
-    let mut found = args.paths.iter().map(|path| recording_beside(path));
-    let first = found.next()??;
-    found.all(|other| other.is_some_and(|other| other == first)).then_some(first)
-}
-
-fn recording_beside(suite: &Path) -> Option<Recording> {
-    let own = suite.join(REPLIES);
-    let next = suite.parent().map(|folder| folder.join(REPLIES));
-    let folder = std::iter::once(own).chain(next).find(|folder| folder.is_dir())?;
-    let model = fs::read_dir(&folder).ok()?.flatten().find_map(|entry| model_of(&entry.path()))?;
-    Some((folder, model))
-}
-
-/// Returns the model that a recorded request was for.
-fn model_of(file: &Path) -> Option<String> {
-    let text = fs::read_to_string(file).ok().filter(|_| file.extension().is_some_and(|ending| ending == "json"))?;
-    let recording: serde_json::Value = serde_json::from_str(&text).ok()?;
-    Some(recording.pointer("/request/model")?.as_str()?.to_owned())
-}
 
 /// One run of all suites.
 pub(super) struct Job<'a> {
@@ -222,7 +97,13 @@ pub(super) struct Gather {
 }
 
 impl Gather {
-    fn new(args: &EvalArgs, config: &Config, label: &str, asks: bool, replayed: bool) -> anyhow::Result<Self> {
+    pub(super) fn new(
+        args: &EvalArgs,
+        config: &Config,
+        label: &str,
+        asks: bool,
+        replayed: bool,
+    ) -> anyhow::Result<Self> {
         let suites = match &args.out {
             Some(_) => args.paths.iter().map(|path| Suite::read(path)).collect::<Result<_, _>>()?,
             None => Vec::new(),
@@ -266,7 +147,8 @@ impl Gather {
     }
 
     /// Returns the folder in which the replies of a run are kept, if there is a result file.
-    fn calls(&self, repeat: u32) -> Option<PathBuf> {
+    pub(super) fn calls(&self, repeat: u32) -> Option<PathBuf> {
+        // Rules, controls and recordings repeat themselves at no cost, so there is nothing to keep.
         let out = self.out.as_ref().filter(|_| !self.manifest.deterministic)?;
         Some(path_beside(out, "calls").join(repeat.to_string()))
     }
@@ -278,12 +160,14 @@ impl Gather {
         (kind, content, repeat): (Kind, Option<&str>, u32),
         run: impl Future<Output = Vec<Row>>,
     ) -> anyhow::Result<Vec<Row>> {
+        // The key covers everything that can change the rows; a stale hit would pass for a measurement.
         let key = content.map(|content| hash_of(&[&self.frame, kind.as_str(), content, &repeat.to_string()]));
         let (Some(cache), Some(key)) = (&self.cache, key) else { return Ok(run.await) };
         if let Some(rows) = cache.get(&key) {
             return Ok(rows);
         }
         let rows = run.await;
+        // A failure may be a server's bad day, so the case is run again next time.
         if rows.iter().all(|row| row.error.is_none()) {
             cache.put(&key, &rows)?;
         }
@@ -308,21 +192,24 @@ impl Gather {
 
     /// Returns the name of the suite that contains `place`.
     pub(super) fn suite_of(&self, place: &Path) -> String {
+        // Links and relative paths would otherwise hide that a file lies within a suite.
         let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let place = whole(place);
         let containing = self.manifest.suites.iter().filter(|suite| place.starts_with(whole(&suite.path)));
+        // Suites may be given together with a folder that contains them; the rows belong to the inner one.
         let nearest = containing.max_by_key(|suite| whole(&suite.path).components().count());
         nearest.map(|suite| suite.name.clone()).unwrap_or_default()
     }
 
     /// Prints the spread over several runs, and writes the files.
-    fn finish(self, out: &Printer) -> anyhow::Result<()> {
+    pub(super) fn finish(self, out: &Printer) -> anyhow::Result<()> {
         let mut results = Results::new(self.manifest, self.rows.into_inner());
         results.shared = self.shared.into_inner();
         let hits = self.cache.as_ref().map_or(0, Cache::hits);
         results.manifest.ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         results.manifest.cache_hits = hits;
         for suite in &mut results.manifest.suites {
+            // Repetitions are runs of the same cases and must not count as more cases.
             let rows = results.rows.iter().filter(|row| row.suite == suite.name && row.repeat == 1);
             suite.cases = rows.count() as u64;
         }
@@ -331,6 +218,7 @@ impl Gather {
         }
         let Some(path) = &self.out else { return Ok(()) };
         results.write(path)?;
+        // Only once the results are written, so that a failure in between loses no finished case.
         self.cache.as_ref().map_or(Ok(()), Cache::prune)?;
         let kept = if hits > 0 { format!(", {hits} of them from an earlier run") } else { String::new() };
         out.note(format_args!("{}{kept} are in {}", counted(results.rows.len() as u64, "row"), path.display()));
@@ -357,6 +245,7 @@ fn options(args: &EvalArgs, config: &Config) -> BTreeMap<String, Value> {
 
 /// Identifies the running program, since a new build may behave differently.
 fn code() -> String {
+    // Size and time stand in for the content: hashing the whole program at each start would be slow.
     let about = std::env::current_exe().and_then(std::fs::metadata);
     let changed = about.as_ref().ok().and_then(|about| about.modified().ok());
     let length = about.map(|about| about.len()).unwrap_or_default();
@@ -370,6 +259,7 @@ fn revision() -> Option<String> {
         Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     };
     let revision = git(&["rev-parse", "--short=12", "HEAD"])?;
+    // Untracked files, such as result files, do not change what is measured.
     let changed = git(&["status", "--porcelain", "--untracked-files=no"]).is_some_and(|changed| !changed.is_empty());
     Some(if changed { revision + "+" } else { revision })
 }

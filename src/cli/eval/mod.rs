@@ -5,6 +5,7 @@ mod consolidation;
 mod job;
 mod model;
 mod results;
+mod start;
 mod search;
 mod suites;
 mod system;
@@ -33,7 +34,7 @@ pub fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus>
         context.out.line(serde_json::to_string_pretty(&schema())?)?;
         return Ok(ExitStatus::Success);
     }
-    job::run(args, context)
+    start::run(args, context)
 }
 
 /// Returns the JSON Schema of a case in each kind of file, and of the files that are written.

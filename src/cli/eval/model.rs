@@ -25,6 +25,7 @@ pub(super) fn exchange(
     guard: &Guard,
 ) -> anyhow::Result<Source> {
     if let Some(folder) = tape.replay {
+        // A recording needs neither key nor server, so the settings may be missing here.
         let named = config.model.value.clone().or(settings.map(|settings| settings.model));
         let model = named.context("a recording is made with one model; name it with --model")?;
         return Ok(Source::Replayed(Replay::new(folder, model)?));

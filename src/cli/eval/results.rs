@@ -53,6 +53,7 @@ fn print_table(rows: &[Vec<Cell>], out: &Printer) -> anyhow::Result<()> {
     let length = |cells: &Vec<Cell>, at: usize| cells.get(at).map_or(0, |cell| cell.text.chars().count());
     for cells in rows {
         let mut line = String::new();
+        // Trailing empty cells would only add spaces at the end of the line.
         let used = cells.iter().rposition(|cell| !cell.text.is_empty()).map_or(0, |last| last + 1);
         for (at, cell) in cells[..used].iter().enumerate() {
             let width = rows.iter().map(|cells| length(cells, at)).max().unwrap_or_default();
@@ -138,6 +139,7 @@ pub(super) struct GateArgs {
 pub(super) fn run_gate(args: &GateArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let (results, out) = (read_all(&args.results)?, context.out);
     if args.renew {
+        // The first renewal creates the file.
         let mut baseline = if args.baseline.exists() { Baseline::read(&args.baseline)? } else { Baseline::default() };
         let renewed = baseline.renew(&results)?;
         ensure!(!renewed.is_empty(), "the results have no rows, so there is nothing to accept");
@@ -156,6 +158,7 @@ pub(super) fn run_gate(args: &GateArgs, context: &Context<'_>) -> anyhow::Result
     }
     Ok(match judged.iter().map(|one| one.ruling).max() {
         Some(Ruling::Wrong) => ExitStatus::Error,
+        // Exit 1 distinguishes a regression from an error, which is 2.
         Some(Ruling::Worse) => ExitStatus::NoMatch,
         Some(Ruling::Passed | Ruling::Skipped) | None => ExitStatus::Success,
     })

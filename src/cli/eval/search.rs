@@ -41,6 +41,7 @@ pub(super) fn convert<T: std::str::FromStr>(text: &str) -> anyhow::Result<T> {
 pub(super) fn claim_of(given: &CaseMemory) -> anyhow::Result<Claim> {
     let title = given.title.clone().unwrap_or_else(|| given.content.chars().take(TITLE).collect());
     let category = given.category.as_deref().unwrap_or("fact");
+    // A typo would otherwise be stored as it is and silently change what filters and briefs select.
     ensure!(CATEGORIES.contains(&category), "{}.category: {category:?} is not allowed", given.id);
     let memory_type = given.memory_type.map_or(Ok(MemoryType::Semantic), |one| convert(one.as_str()))?;
     Ok(Claim {
@@ -61,6 +62,7 @@ pub(super) fn claim_of(given: &CaseMemory) -> anyhow::Result<Claim> {
 pub(super) struct CaseStore {
     pub(super) store: Store,
     pub(super) now: Timestamp,
+    // Ids are new in every run, so results are compared by the names that the case gives.
     names: HashMap<MemoryId, String>,
     /// The model of the vectors, once they are made.
     model: Option<VectorModel>,
@@ -85,6 +87,7 @@ impl CaseStore {
             let earlier = || now.checked_sub(hours.hours()).unwrap_or(now);
             let said = given.said.flatten().map_or_else(earlier, Moment::noon);
             let transcript = format!("eval:{case}/{}", given.source.as_deref().unwrap_or(&given.id));
+            // Messages are numbered within their conversation, because the search credits neighbours of a hit.
             let place = places.entry(transcript.clone()).or_default();
             *place += 1;
             let namespace = given.namespace.as_deref().map_or_else(|| Ok(Namespace::global()), convert)?;
@@ -130,6 +133,7 @@ impl CaseStore {
 
     fn insert(&mut self, memories: Vec<(String, Memory, Vec<Evidence>)>) -> anyhow::Result<()> {
         let guard = Guard::default();
+        // One transaction for all: a commit for each memory would dominate the time of a case.
         self.store.write(None, self.now, |writer| {
             for (name, memory, evidence) in memories {
                 self.names.insert(memory.id.clone(), name);
@@ -183,6 +187,7 @@ impl CaseStore {
                 (0..limit.min(pool.len())).map(|_| pool.swap_remove(random.below(pool.len()))).collect()
             }
             RetrieverArg::Everything => {
+                // Expired memories are left out, so that the control fails for its lack of ranking alone.
                 let filter = Filter { unexpired_at: Some(self.now), ..filter };
                 self.store.list(&filter, Order::Updated, limit, 0)?
             }
@@ -251,6 +256,7 @@ impl Retriever<'_> {
     /// Makes the missing vectors of a store without a limit, if the search uses any.
     pub(super) async fn prepare(&self, store: &mut CaseStore) -> anyhow::Result<()> {
         let (RetrieverArg::Search, Some(embedder)) = (self.kind, self.embedder) else { return Ok(()) };
+        // No limit here: a store with some of its vectors would measure a search that nobody uses.
         let (guard, budget) = (Guard::default(), Budget::new(Limits::default(), None, embedder.name())?);
         let filling = Filling {
             store: &store.store,
@@ -279,9 +285,11 @@ impl Turns {
     pub(super) fn of(samples: &[Sample]) -> anyhow::Result<Self> {
         let last = samples.iter().flat_map(|sample| &sample.turns).filter_map(|turn| turn.at).max();
         let last = last.unwrap_or(Timestamp::UNIX_EPOCH);
+        // All memories are equally old, so recency cannot favour the turns that happen to be late.
         let now = last.checked_add(24.hours()).unwrap_or(last);
         let mut turns = Self { store: CaseStore::empty(now)?, conversations: Vec::new() };
         for (number, sample) in samples.iter().enumerate() {
+            // The number keeps conversations apart whose ids are equal.
             let namespace = Namespace::try_from(vec!["conversation".to_owned(), format!("{}-{number}", sample.id)])
                 .unwrap_or_else(|_| Namespace::global());
             let mut made = Vec::new();
@@ -411,11 +419,13 @@ impl BareFts5 {
     pub(super) fn search(&self, question: &str) -> anyhow::Result<Vec<(String, String)>> {
         let question = question.to_lowercase();
         let words = question.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        // Quoted, since FTS5 would read bare words such as `AND`, `OR` and `NEAR` as operators.
         let words: Vec<String> =
             words.filter(|word| !STOP_WORDS.contains(word)).map(|word| format!("\"{word}\"")).collect();
         if words.is_empty() {
             return Ok(Vec::new());
         }
+        // `rowid` breaks ties, so that the reference is the same in every run.
         let sql = format!("SELECT id, text FROM turns WHERE turns MATCH ?1 ORDER BY bm25(turns), rowid LIMIT {LIMIT}");
         let mut statement = self.0.prepare_cached(&sql)?;
         let rows = statement.query_map([words.join(" OR ")], |row| Ok((row.get(0)?, row.get(1)?)))?;

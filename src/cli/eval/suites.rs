@@ -188,7 +188,9 @@ async fn run_one_case(job: &Job<'_>, (folder, case): DiscoveredCase) -> Vec<Row>
             return vec![Row::new(Kind::Extraction, folder.display().to_string()).failed(spelled(&error.into()))];
         }
     };
+    // Made first, so that a case that cannot run still belongs to its groups.
     let empty = extraction::empty_row(&case);
+    // Cases in progress may finish, but no further one starts after an interrupt.
     if job.options.cancel.is_cancelled() {
         return vec![empty.failed("interrupted before it began".to_owned())];
     }
@@ -228,6 +230,7 @@ async fn run_longmemeval(job: &Job<'_>, file: &Path, retriever: &Retriever<'_>) 
         bar.set_message(format!("{done} of {} questions", items.len()));
         let mut found = Vec::new();
         let started = Instant::now();
+        // The authors leave these questions out of retrieval, so no store is built for them.
         if !item.abstains() {
             let mut store = CaseStore::of(&item.id, &item.memories(), item.now())?;
             retriever.prepare(&mut store).await?;
@@ -265,11 +268,13 @@ async fn run_halumem(job: &Job<'_>, file: &Path, retriever: &Retriever<'_>) -> a
         store.insert_predictions(&extraction.predictions)?;
         for (number, question) in user.questions() {
             let started = Instant::now();
+            // By words alone, so that the figures of the extraction do not depend on an embedding server.
             let found = store.find(&Retriever::WORDS, &question.question, &[], halumem::LIMIT).await?;
             let row = halumem::score_question(&user, number, question, &found, tokens::count);
             questions.push(row.timed(started));
         }
     }
+    // Not `||`, which would skip the other tables after a failure.
     let failed = take_of(job, file, &job.label, users)? | take_of(job, file, &job.label, questions)?;
     Ok(failed | take_of(job, file, &retriever.name(), retrieval)?)
 }
@@ -292,6 +297,7 @@ async fn run_locomo(job: &Job<'_>, file: &Path, corrections: Option<&Path>) -> a
         job.context.out.note(format_args!(
             "{citations} corrected; {questions} used for retrieval only, since the answer is wrong"
         ));
+        // Corrected labels are another test, so earlier rows must not be reused.
         content.push_str(&content_hash(path)?);
     }
     let content = &content;
@@ -320,6 +326,7 @@ async fn run_sample(job: &Job<'_>, sample: &Sample) -> anyhow::Result<Vec<Row>> 
     let started = Instant::now();
     let folder = CaseFolder::new(job.options.keep.as_deref(), &sample.id)?;
     let log = folder.path().join(format!("{}.json", sample.id.replace(['/', '\\'], "-")));
+    // Only the conversation is written: the questions and facts of the file would give the answers away.
     std::fs::write(&log, sample.conversation.to_string()).with_context(|| format!("cannot write {}", log.display()))?;
     let sources = Sources { paths: vec![log], format: Some("locomo".to_owned()), ..Sources::default() };
     let extraction = run_logs(&sources, &folder.database(), job.subject, job.options).await?;

@@ -191,6 +191,7 @@ pub(super) async fn run_logs<C: Complete>(
             Extraction { usage: meter.used(), ..extraction }
         }
     };
+    // Controls keep no store in which a second reading could find anything.
     if options.again && !matches!(subject, Subject::Control(_)) {
         let before = extraction.predictions.len() as u64;
         let after = reread(sources, database, subject, options).await?;
@@ -211,6 +212,7 @@ async fn reread<C: Complete>(
     let mut paths = Vec::new();
     for path in &sources.paths {
         let copy = copies.path().join(path.file_name().unwrap_or_default());
+        // Under another path, as a new export has, so that the log is read again instead of being skipped.
         copy_log(path, &copy, CHANGED_AT)?;
         paths.push(copy);
     }
@@ -259,6 +261,7 @@ fn incomplete(summary: &Summary) -> Option<String> {
     if summary.interrupted {
         return Some("interrupted".to_owned());
     }
+    // Partly read logs would show as low recall, which would blame the extractor.
     let failed = summary.windows.failed + summary.files.failed;
     (failed > 0).then(|| first().unwrap_or_else(|| "a part of the logs could not be read".to_owned()))
 }
@@ -356,6 +359,7 @@ impl<C: Complete> Complete for Meter<'_, C> {
         let mut used = self.used.get();
         match &answer {
             Ok((reply, _)) => {
+                // Counted here and not by the ledger, so that recorded replies cost what they cost when they were made.
                 used.calls += 1;
                 used.prompt_tokens += request.prompt_tokens();
                 used.completion_tokens += reply.completion_tokens;
@@ -398,6 +402,7 @@ impl<C: Complete> Complete for InFlight<C> {
         if let Err(error @ (LlmError::Budget { .. } | LlmError::NotRecorded { .. })) = &answer
             && let Ok(mut refused) = self.refused.lock()
         {
+            // Only the first: after a limit is reached, every further request is refused for the same reason.
             refused.get_or_insert_with(|| error.to_string());
         }
         answer

@@ -127,6 +127,7 @@ fn polarity(negations: usize) -> Polarity {
     match negations {
         0 => Polarity::Positive,
         1 => Polarity::Negative,
+        // Two negations may cancel out or stand side by side; words alone do not show which.
         _ => Polarity::Mixed,
     }
 }
@@ -163,6 +164,7 @@ fn is_entity(word: &Word, german: bool) -> bool {
             }
             let letters = upper + lower > 0;
             let inner_capital = upper > 0 && word.text.chars().skip(1).any(char::is_uppercase);
+            // The first word of a sentence has a capital anyway, and so has `I`.
             let starts_high = upper > 0 && !word.first && !german && word.text != "I";
             letters
                 && (inner_capital || starts_high || joined || (digit && !is_measure(&word.text)))
@@ -193,7 +195,7 @@ struct Heard {
     habit: bool,
     /// `Except` was heard.
     except: bool,
-    /// `RunPlan` was heard.
+    /// `Planned` was heard.
     planned: bool,
     /// `Changed` or `Ended` was heard.
     changed: bool,
@@ -228,6 +230,7 @@ static EAR: LazyLock<Ear> = LazyLock::new(|| {
         cues.push((cue, always));
     }
     let automaton = AhoCorasick::builder()
+        // The longest cue wins: `not only` must not be heard as `not`.
         .match_kind(MatchKind::LeftmostLongest)
         .build(&patterns)
         .expect("the table is far below the automaton's size limit");
@@ -238,6 +241,7 @@ static EAR: LazyLock<Ear> = LazyLock::new(|| {
 fn pattern(cue: &str) -> String {
     let run = words(cue);
     match run.first().map(|word| word.script) {
+        // Two spaces, as each word of the text is wrapped in one on either side.
         Some(Script::Han | Script::Katakana) => run.into_iter().map(|word| word.text).collect::<Vec<_>>().join("  "),
         Some(Script::Hangul) if needs_whole_word(cue) => wrap(cue),
         Some(Script::Hangul) => cue.split(' ').collect::<Vec<_>>().join("  "),
@@ -265,6 +269,7 @@ fn hear(words: &[Word]) -> Heard {
         heard.rest.push(' ');
         // What is denied in the reason is not the claim: `left, because nobody came`.
         given |= cue == Cue::Reason && found.start() > 0;
+        // Other cues in the reason still count: it often names when or why something changed.
         if !(given && matches!(cue, Cue::Negate)) {
             heard.note(cue, &text[found.start()..found.end()]);
             heard.habit |= always;
@@ -291,6 +296,7 @@ fn without_contrast(text: &str) -> String {
     ];
     let mut text = text.to_owned();
     for (denial, turn) in PAIRS {
+        // Without the second half it is a plain denial, and the word must stay.
         if let Some(at) = text.find(denial).filter(|at| text[at + denial.len()..].contains(turn)) {
             text.replace_range(at..at + denial.len(), "  ");
         }
@@ -390,6 +396,7 @@ fn figure(text: &str, language: Language) -> Option<Figure> {
     }
     let plain = lower.strip_prefix('v').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())).unwrap_or(&lower);
     if is_number(plain) {
+        // `3.0` and `3` are one number; a version such as `3.0.1` keeps its parts.
         return Some(Figure::Bare(plain.trim_end_matches(".0").to_owned()));
     }
     let split = plain.find(|c: char| !c.is_ascii_digit() && c != '.')?;
@@ -426,6 +433,7 @@ fn ungrouped(text: &str, language: Language) -> String {
                 digits.len() == 3 && digits.bytes().all(|byte| byte.is_ascii_digit())
             })
     };
+    // `1.450` is a price in German and a version in English, so the language of the whole text decides.
     let points_group = matches!(language, Language::Spanish | Language::German);
     if grouped(',') {
         text.replace(',', "")

@@ -53,7 +53,7 @@ const MANY: &str = "preference family study preferences like dislike interest ho
     goal task convention decision lesson bug note habit event friend allergy constraint library dependency \
     feature child sibling project favorite favourite contact member rule todo issue";
 
-/// How what the guard puts in a secret's place begins.
+/// Start of the placeholder that the guard puts in a secret's place.
 const REDACTED: &str = "[redacted:";
 
 /// Returns the key as it is compared: lower-case, `_` within parts, the last part by its usual name.
@@ -87,6 +87,7 @@ pub(crate) fn spellings(key: &str) -> Vec<String> {
     let (head, tail) = key.rsplit_once('.').map_or(("", key.as_str()), |(head, tail)| (head, tail));
     let names = ALIASES.iter().find(|names| names[0] == tail).copied().unwrap_or_default();
     let joined = |name: &&str| if head.is_empty() { (*name).to_owned() } else { format!("{head}.{name}") };
+    // The first spelling is the canonical one, which is `key` itself.
     let others: Vec<String> = names.iter().skip(1).map(joined).collect();
     std::iter::once(key).chain(others).collect()
 }
@@ -101,6 +102,7 @@ pub fn arity(key: &str) -> Arity {
     let mut parts = key.split('.').rev();
     let last = parts.next().unwrap_or_default();
     let head = key.split_once('.').map_or("", |(head, _)| head);
+    // As the head of a key, `project` only says what the key is about, not that there are several.
     let under_many = parts.any(|part| part != "project" && names(MANY, part));
     // The language of a thing is one; people and projects have several.
     let of_a_thing = last == "language" && !matches!(head, "" | "user" | "project");
@@ -111,7 +113,7 @@ pub fn arity(key: &str) -> Arity {
     if under_many || names(MANY, last) || is_plural(last) { Arity::Many } else { Arity::Open }
 }
 
-/// What stands between the values of a list. No comma, which stands between the parts of one value.
+/// Separator of the values of a list. Not a comma, which separates the parts of one value.
 pub(in crate::consolidate) const BETWEEN_VALUES: &str = "; ";
 
 /// Whether a value is a list of several.
@@ -153,6 +155,7 @@ pub(in crate::consolidate) fn compare(incoming: Option<&str>, known: Option<&str
         return Some(Values::Equal);
     }
     let (left, right) = (Features::of(a), Features::of(b));
+    // "not Vim" has the words of "Vim" and means the opposite.
     if left.polarity != right.polarity {
         return Some(Values::Different);
     }
@@ -165,6 +168,7 @@ pub(in crate::consolidate) fn compare(incoming: Option<&str>, known: Option<&str
             (false, false) => Values::Different,
         });
     }
+    // With equal numbers and names, more words are more detail: `5 retries` and `5 retries with backoff`.
     let same_figures = !left.figures.is_empty() && left.figures == right.figures && left.entities == right.entities;
     if same_figures && left.tokens.is_superset(&right.tokens) {
         return Some(Values::More);
@@ -185,6 +189,7 @@ pub(in crate::consolidate) fn compare(incoming: Option<&str>, known: Option<&str
 
 fn value_text(value: &str) -> String {
     let text = comparable(value);
+    // Values are often copied from a sentence with its article.
     ["the ", "a ", "an "].iter().find_map(|article| text.strip_prefix(article)).unwrap_or(&text).to_owned()
 }
 
@@ -198,6 +203,7 @@ pub(in crate::consolidate) fn are_numbers(a: &str, b: &str) -> bool {
 /// Whether `short` stands in `long`: as a word where words stand apart (`npm` does not stand in `pnpm`).
 fn holds(long: &str, short: &str) -> bool {
     long.match_indices(short).any(|(at, found)| {
+        // ASCII only: writing without spaces has letters on both sides of every word.
         let joins = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
         !joins(long[..at].chars().next_back()) && !joins(long[at + found.len()..].chars().next())
     })

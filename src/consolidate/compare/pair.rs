@@ -21,7 +21,7 @@ pub enum ClaimRelation {
     Both,
     /// Both cannot hold at the same time.
     Opposed,
-    /// The words do not settle it.
+    /// The words do not decide it.
     Unsure,
     /// They are about different things.
     Apart,
@@ -44,7 +44,7 @@ const GREY_OVERLAP: f64 = 0.6;
 /// The same, for claims of one subject.
 const GREY_OVERLAP_SAME_SUBJECT: f64 = 0.5;
 
-/// Overlap from which a claim and its negation are held to be about one thing.
+/// Overlap from which a claim and its negation count as being about one thing.
 const OPPOSED_OVERLAP: f64 = 0.75;
 /// Most words that only one of two opposite claims has.
 const OPPOSED_EXTRA_WORDS: usize = 3;
@@ -59,6 +59,7 @@ pub fn pair(incoming: &View<'_>, known: &View<'_>, hinted: bool) -> PairFinding 
     let overlap = words.overlap();
     let (pairing, why) = match guard(incoming, known) {
         Some(why) => (ClaimRelation::Apart, why),
+        // After the guard: the same words of two speakers are two facts.
         None if incoming.features.text == known.features.text => (ClaimRelation::Same, "the same words"),
         None if incoming.same_key(known) => by_key(incoming, known, &words, hinted),
         None => by_words(incoming, known, &words, hinted),
@@ -81,6 +82,7 @@ fn by_key(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (ClaimRela
         Some(Values::Equal | Values::More | Values::Less) if turned => turned_round(a, b, words),
         Some(Values::Equal | Values::More | Values::Less) => detail(a, b, words),
         Some(Values::Different) => another_value(a, b, arity, hinted),
+        // `React` within `React Native` is another thing, and words alone do not show it.
         Some(Values::Unclear) => (ClaimRelation::Unsure, "one value is part of the other"),
         None => by_words(a, b, words, hinted),
     }
@@ -103,6 +105,7 @@ fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Cla
     let says_so = a.features.cue.is_some() && names_value(a, b);
     let special = a.features.settings != b.features.settings || a.features.except != b.features.except;
     let (x, y) = (a.claim.value.as_deref().unwrap_or_default(), b.claim.value.as_deref().unwrap_or_default());
+    // Numbers first: a quantity has one value at a time even where the attribute may have several.
     if are_numbers(x, y) {
         return another_number(a, b, special);
     }
@@ -116,8 +119,10 @@ fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Cla
         }
         Arity::Single if special => (ClaimRelation::Unsure, "another value in a special case"),
         Arity::Single => (ClaimRelation::Opposed, "another value of one attribute"),
+        // Even a list loses a value where the text says that the new one replaces it.
         Arity::Many | Arity::Open if says_so => (ClaimRelation::Opposed, "says that it replaces the known value"),
         Arity::Open if hinted => (ClaimRelation::Opposed, "another value, named as the one it replaces"),
+        // A hint is not enough here: another value usually stands beside the known one.
         Arity::Many if hinted => (ClaimRelation::Unsure, "named as the one it replaces"),
         Arity::Many => (ClaimRelation::Apart, "one of several values"),
         Arity::Open => (ClaimRelation::Unsure, "another value, which may stand beside the known one"),
@@ -215,6 +220,7 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (ClaimRe
         };
     }
     let special = a.features.except != b.features.except || a.features.settings != b.features.settings;
+    // An event and a habit can share all their words, and neither replaces the other.
     let one_is_an_event = is_episode(a) != is_episode(b);
     if a.features.polarity == Polarity::Mixed || special || one_is_an_event {
         return (ClaimRelation::Unsure, "much the same words, another turn");
@@ -293,7 +299,7 @@ fn opposite(a: &View<'_>, b: &View<'_>, words: &Words) -> (ClaimRelation, &'stat
     }
 }
 
-/// What is known of two claims before their sentences are laid side by side.
+/// What is known of two claims before their sentences are aligned.
 struct Frame {
     same_subject: bool,
     /// Whether their words are much the same.
@@ -309,7 +315,7 @@ const CORE_OVERLAP: f64 = 0.33;
 /// Part of the known claim's words that the incoming one must hold to say of it, without a common tag, that it is over.
 const SAME_MATTER: f64 = 0.6;
 
-/// Shared units from which one text is held to say all of the other.
+/// Shared units from which one text counts as saying all of the other.
 const UNITS_CONTAINED: usize = 3;
 
 /// Shared units before a number from which it is a quantity and not a label.
@@ -491,18 +497,20 @@ fn is_another_number(a: &View<'_>, b: &View<'_>, words: &Words, slots: &[Slot], 
     }
     let x = new.iter().find(|figure| unit(figure) == unit(y)).unwrap_or(x);
     let one_kind = unit(x) == unit(y);
+    // A beginning that only the new claim has is a sign of change without any word for it.
     let begun = a.claim.valid_from.is_some() && b.claim.valid_from.is_none();
     let says_so = left.cue.is_some() || begun;
-    let told_apart =
+    let distinguished =
         slots.iter().find(|slot| !slot.known.is_empty()).is_some_and(|slot| slot.shared_before >= UNITS_BEFORE);
     let one_talk = !a.places.is_disjoint(&b.places) && !a.speakers.is_empty() && a.speakers != b.speakers;
     let exact = words.incoming_only == 0 && new.len() == 1 && is_measured(x);
     let grown = left.cue == Some(Turn::Changed) && is_measured(x) && a.about == b.about;
-    one_kind && told_apart && ((frame.same_subject && (says_so || exact)) || (one_talk && exact) || grown)
+    one_kind && distinguished && ((frame.same_subject && (says_so || exact)) || (one_talk && exact) || grown)
 }
 
 /// Whether another word stands where the value of the known claim's attribute stood, which has one value at a time.
 fn takes_its_place(a: &View<'_>, b: &View<'_>, slots: &[Slot]) -> bool {
+    // Only without a key of its own: an attribute that was extracted decides better than the place in a sentence.
     let (Some(key), Some(value), None) = (&b.key, &b.claim.value, &a.key) else { return false };
     let Some(slot) = only_substitution(slots) else { return false };
     let stood = comparable(&slot.known.concat());

@@ -1,10 +1,11 @@
-//! Two texts laid side by side: what stands in the one where the other has something else, or nothing.
+//! Alignment of two texts: the places where one has something that the other lacks or says differently.
 
 use std::collections::BTreeSet;
 
 use crate::text::script::Script;
 
-/// Units of a text that are laid side by side at most.
+/// Most units of a text that are aligned.
+// The table of common units grows with the square of it.
 const MAX_UNITS: usize = 120;
 
 /// A place where two texts differ: the units of each, a unit being a word, a Han character, or a comma.
@@ -37,7 +38,7 @@ impl Slot {
     }
 }
 
-/// Returns where two normalised texts differ, in order; `None` if they are too long to be laid side by side.
+/// Returns where two normalised texts differ, in order; `None` if they are too long to be aligned.
 pub(super) fn slots(incoming: &str, known: &str) -> Option<Vec<Slot>> {
     let (a, b) = (units(incoming), units(known));
     (a.len() <= MAX_UNITS && b.len() <= MAX_UNITS).then(|| differences(&a, &b))
@@ -88,6 +89,7 @@ pub(super) fn units(text: &str) -> Vec<String> {
         let script = Script::of(c);
         let inside = |next: Option<&char>| next.is_some_and(|next| Script::of(*next) == Some(Script::Spaced));
         match script {
+            // Every Han character by itself: word boundaries are not marked, and a wrong cut would hide a difference.
             Some(Script::Han) => units.push(c.to_string()),
             Some(_) if running.is_some() && running == script => {
                 if let Some(last) = units.last_mut() {
@@ -150,6 +152,7 @@ pub(super) fn each_adds(slots: &[Slot]) -> bool {
     let own = |side: fn(&Slot) -> &Vec<String>| {
         slots.iter().flat_map(side).filter(|unit| unit.chars().count() > 2).collect::<BTreeSet<_>>()
     };
+    // A word that both have in different places may change roles: who gave what to whom.
     let moved = !own(|slot| &slot.incoming).is_disjoint(&own(|slot| &slot.known));
     let details = slots.iter().all(|slot| {
         !slot.is_substitution()

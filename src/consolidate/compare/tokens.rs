@@ -67,6 +67,7 @@ fn japanese(run: &str, out: &mut Vec<String>) {
 /// Takes out `一` with its counter, which says no more than `a` does.
 fn without_articles(run: &str) -> String {
     const COUNTERS: &str = "个只位名条件张台本家间辆份种";
+    // Nearly every Chinese claim begins with "the user"; as tokens it would make all of them alike.
     let mut out = run.replace("用户", "的");
     while let Some((at, counter)) = out.match_indices('一').find_map(|(at, one)| {
         let counter = out[at + one.len()..].chars().next().filter(|next| COUNTERS.contains(*next))?;
@@ -90,6 +91,7 @@ fn pairs(part: &str, out: &mut Vec<String>) {
     let chars: Vec<char> = part.chars().collect();
     match chars.as_slice() {
         [] => {}
+        // A noun of one character would otherwise leave no token at all.
         [one] => out.push(one.to_string()),
         more => out.extend(more.windows(2).map(|pair| pair.iter().collect::<String>())),
     }

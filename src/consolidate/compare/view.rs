@@ -1,4 +1,4 @@
-//! Claims made ready for comparing, and the differences that no similarity bridges.
+//! Claims prepared for comparison, and the differences that no similarity outweighs.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,11 @@ use crate::memory::{Claim, Evidence, MemoryType};
 use crate::text::language::{COMPARED, Language, detect};
 use crate::text::normalise::comparable;
 
-/// How much of the shorter claim the other must share before one may take the other's place without a common key.
+/// Part of the shorter claim that both must share before one may replace the other without a common key.
+// Retiring the wrong memory loses it from every search, so half of the words is the least.
 pub const RETIRE_OVERLAP: f64 = 0.5;
 
-/// A claim made ready for comparing.
+/// A claim prepared for comparison.
 #[derive(Debug, Clone)]
 pub struct View<'a> {
     /// The claim.
@@ -20,7 +21,7 @@ pub struct View<'a> {
     pub features: Features,
     /// Its attribute, see [`attribute`].
     pub key: Option<String>,
-    /// Its subject, comparabled.
+    /// Its subject, normalised for comparison.
     pub subject: Option<String>,
     pub(in crate::consolidate) speakers: BTreeSet<String>,
     /// Conversations that it rests on.
@@ -44,6 +45,7 @@ impl<'a> View<'a> {
         let key = claim.key.as_deref().and_then(attribute);
         let mut features = Features::of(&claim.content);
         if let Some(key) = &key {
+            // `user.sister.residence` is about the sister even where the content only says "she".
             features.people.extend(Features::of(&key.replace(['.', '_'], " ")).people);
         }
         let speakers = evidence.iter().filter_map(|piece| piece.speaker.as_deref()).map(comparable);
@@ -55,6 +57,7 @@ impl<'a> View<'a> {
             features,
             key,
             subject: claim.subject.as_deref().map(comparable).filter(|subject| !subject.is_empty()),
+            // Such names stand for anybody: two of them do not show that the same person spoke.
             speakers: speakers.filter(|name| !matches!(name.as_str(), "" | "user" | "human" | "you" | "me")).collect(),
         }
     }
@@ -90,6 +93,7 @@ impl View<'_> {
             })
         };
         let value = other.claim.value.as_deref().map(comparable).filter(|value| value.chars().count() > 1);
+        // In writing without spaces names are not recognised as entities; pairs of characters stand in for them.
         let wide = other.features.tokens.iter().filter(|token| !token.is_ascii() && token.chars().count() == 2);
         let named = other.features.entities.iter().chain(&other.features.figures).chain(&value).chain(wide);
         named.into_iter().any(|name| left(name))
@@ -152,6 +156,7 @@ fn about(features: &Features) -> About {
 }
 
 /// Pairs of words that are compared letter by letter at most; longer texts are compared by whole words.
+// Comparing letter by letter costs the product of both lengths; claims are far shorter than this.
 const MAX_COMPARED: usize = 4_096;
 
 /// The content words of two claims, set against each other.
@@ -168,9 +173,10 @@ impl Words {
         let mut unmatched: Vec<&String> = b.difference(a).collect();
         let incoming_only = a.difference(b).filter(|token| {
             let twin = unmatched.iter().position(|other| fuzzy && is_variant(token, other));
+            // Each known word is matched once, or two incoming words could both count as variants of it.
             twin.map(|at| unmatched.swap_remove(at)).is_none()
         });
-        // Where the known claim is contained whole, a pair of characters that only came to stand together is no news.
+        // Where the known claim is contained whole, a pair of characters that is only newly adjacent is no news.
         let rejoined = |token: &&&String| {
             let wide = token.chars().count() == 2 && !token.is_ascii();
             wide && token.chars().all(|c| known.features.text.contains(c))
@@ -207,6 +213,7 @@ pub(super) fn part(part: usize, whole: usize) -> f64 {
 
 /// Whether two words are spellings of one: long, alike in nearly every letter, beginning alike.
 fn is_variant(a: &str, b: &str) -> bool {
+    // Short words are too close to each other: `cat` and `car` differ in one letter.
     let letters =
         |word: &str| word.len() >= 5 && word.len() <= 40 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
     a.as_bytes().first() == b.as_bytes().first()
@@ -215,7 +222,7 @@ fn is_variant(a: &str, b: &str) -> bool {
         && strsim::normalized_levenshtein(a, b) >= 0.8
 }
 
-/// Names the difference that no similarity bridges.
+/// Returns the difference that no similarity outweighs, if there is one.
 pub(in crate::consolidate) fn guard(a: &View<'_>, b: &View<'_>) -> Option<&'static str> {
     let (left, right) = (&a.features, &b.features);
     if !are_same_people(&left.people, &right.people) || speakers_differ(a, b) || subjects_differ(a, b) {
@@ -239,6 +246,7 @@ pub(in crate::consolidate) fn guard(a: &View<'_>, b: &View<'_>) -> Option<&'stat
 /// Whether two claims name different people by what they are to the user, or two speakers speak of themselves.
 pub(in crate::consolidate) fn other_people(a: &View<'_>, b: &View<'_>) -> bool {
     let (left, right) = (&a.features.people, &b.features.people);
+    // Both must name somebody: a claim that names nobody may be about the same person.
     let any_alike = left.iter().any(|name| right.iter().any(|other| is_same_person(name, other)));
     (!left.is_empty() && !right.is_empty() && !any_alike) || speakers_differ(a, b)
 }

@@ -24,7 +24,7 @@ use crate::text::normalise::comparable;
 pub struct Verdict {
     /// What is done unless somebody knows better.
     pub ruling: Ruling,
-    /// Whether the words did not settle it, so that the ruling is the cautious one.
+    /// Whether the words do not decide it, so that the ruling is the cautious one.
     pub open: bool,
     /// Known memories that a model should be asked about, the closest first; none where the rules are certain.
     pub asks: Vec<Ask>,
@@ -73,7 +73,7 @@ impl<'a> Met<'a> {
     }
 }
 
-/// Decides on a candidate that was decided on before, in the very same words: nothing, whatever became of it since.
+/// Skips a candidate that was decided on before in the very same words, whatever has happened to it since.
 #[must_use]
 pub(crate) fn decided_before(known: &Known) -> Verdict {
     Verdict::certain(Ruling::about(Decision::Skip, known, "known from the same words"))
@@ -87,14 +87,17 @@ pub(crate) fn decided_before(known: &Known) -> Verdict {
 #[must_use]
 pub fn decide(incoming: &IncomingClaim, known: &[Known], rejected: &[Rejected], now: Timestamp) -> Verdict {
     let case = Case::new(incoming, now);
+    // Before everything else: what a person rejected must not come back, not even as evidence.
     if is_rejected(&case, known, rejected) {
         return Verdict::certain(Ruling::new(Decision::Skip, "rejected before"));
     }
+    // Namespaces separate projects and people; the same words elsewhere are another memory.
     let here = known.iter().filter(|known| known.memory.namespace == incoming.namespace);
     let pairs: Vec<Met<'_>> = here.map(|known| Met::of(&case, known)).collect();
     if let Some(ruling) = by_identity(&case, &pairs) {
         return Verdict::certain(ruling);
     }
+    // Plain repetitions are common in long conversations, and an answer could only confirm them.
     let asks = if pairs.iter().any(|met| met.is_plainly_same(&case)) { Vec::new() } else { asks(&case, &pairs) };
     match by_pairs(&case, &pairs) {
         Some(ruling) => Verdict { ruling, open: false, asks },
@@ -102,9 +105,9 @@ pub fn decide(incoming: &IncomingClaim, known: &[Known], rejected: &[Rejected], 
     }
 }
 
-/// Settles candidates whose very words are known, whatever has become of the memory since.
+/// Decides on candidates whose very words are known, whatever the status of the memory is now.
 ///
-/// What a memory rests on already is settled first: it was decided before, and nothing learnt since reopens it.
+/// Evidence that a memory already rests on comes first: it was decided before, and nothing learnt since reopens it.
 fn by_identity(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
     let skip = |known| Some(Ruling::about(Decision::Skip, known, "known from the same words"));
     if let Some(met) = pairs.iter().find(|met| met.is_covered(case, ClaimRelation::Same)) {
@@ -114,6 +117,7 @@ fn by_identity(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
     if let Some(met) = pairs.iter().find(|met| !met.known.fresh && met.is_covered(case, ClaimRelation::Unsure)) {
         return skip(met.known);
     }
+    // The same words may be stored several times over; an active one counts before what is past.
     let exact = pairs.iter().filter(|met| met.is_exact(case)).map(|met| met.known);
     let known = exact.min_by_key(|known| rank(known.memory.status))?;
     if brings_nothing(case, known) {
@@ -127,6 +131,7 @@ fn by_identity(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
         {
             Some(Ruling::about(Decision::Support, known, "known, and replaced since"))
         }
+        // Rejected values were handled above; here the words may simply be true again.
         Status::Superseded | Status::Forgotten | Status::Expired => None,
     }
 }
@@ -146,7 +151,7 @@ const fn rank(status: Status) -> u8 {
     }
 }
 
-/// Settles what the pairings with current memories settle, the strongest first.
+/// Decides by the pairings with current memories, the strongest first; `None` if they leave it open.
 fn by_pairs(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
     if let Some(met) = closest(pairs, ClaimRelation::Same, &[Status::Active, Status::Pending]).first() {
         return Some(same(case, met.known));
@@ -167,7 +172,7 @@ fn by_pairs(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
     closest(pairs, ClaimRelation::Both, &[Status::Active]).first().map(|met| merge(case, met.known))
 }
 
-/// Keeps what a contradicted memory says besides; where that is unclear, a person decides.
+/// Keeps the part of a contradicted memory that still holds; where that is unclear, a person decides.
 fn with_rest(case: &Case<'_>, ruling: Ruling, opposed: &[&Met<'_>]) -> Ruling {
     if ruling.pending || ruling.born_superseded {
         return ruling;
@@ -239,7 +244,7 @@ fn asks(case: &Case<'_>, pairs: &[Met<'_>]) -> Vec<Ask> {
     choose(&case.view, pairs.iter().filter(current).map(|met| (met.known, &met.view, met.hinted)))
 }
 
-/// What ends a clause; a comma does not, as "not, under any circumstances, with Acme" is one.
+/// Characters that end a clause; a comma does not, as "not, under any circumstances, with Acme" is one.
 const CLAUSE_ENDS: [char; 10] = ['.', ';', ':', '!', '?', '。', '；', '：', '！', '？'];
 
 /// Whether the same words, or the same value of the same attribute stated the same way, were rejected or forgotten.

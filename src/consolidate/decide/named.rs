@@ -23,6 +23,7 @@ use crate::text::normalise::comparable;
 pub const MAX_ASKED: usize = 10;
 
 /// Weighted part of the shorter claim's terms that is shared by what is asked about in any case.
+// Low on purpose: a pair that is not asked about is decided by the rules, an extra one costs a few tokens.
 const FLOOR: f64 = 0.2;
 
 /// What is asked about even if it shares less, as long as it shares something: other words for one thing have little
@@ -53,7 +54,7 @@ pub struct Ask {
     pub closeness: f64,
 }
 
-/// Returns whom to ask about; each known memory comes with whether the extractor named it as the one that is replaced.
+/// Returns the memories to ask about; each known one comes with whether the extractor named it as the replaced one.
 ///
 /// A term counts the more the fewer of the known memories hold it, so that what they all share brings none of them up.
 pub(super) fn choose<'a>(
@@ -72,6 +73,7 @@ pub(super) fn choose<'a>(
         .iter()
         .map(|(known, view, hinted, theirs)| {
             let shared: f64 = own.intersection(theirs).map(weight).sum();
+            // Relative to the shorter claim, so that a short correction can match a long memory.
             let whole = all_own.min(theirs.iter().map(weight).sum());
             let alike = if whole > 0.0 { shared / whole } else { 0.0 };
             let closeness = alike + kinship(incoming, view) + if *hinted { SAME_KEY } else { 0.0 };
@@ -105,6 +107,7 @@ fn weight(holders: usize, all: usize) -> f64 {
 
 fn kinship(a: &View<'_>, b: &View<'_>) -> f64 {
     let last = |view: &View<'_>| view.key.as_deref().map(|key| key.rsplit('.').next().unwrap_or(key).to_owned());
+    // `user.editor` and `project.editor` are different attributes that often describe one matter.
     let key = match (last(a), last(b)) {
         _ if a.same_key(b) => SAME_KEY,
         (Some(x), Some(y)) if x == y => SAME_ATTRIBUTE,
@@ -149,7 +152,7 @@ pub enum Named {
     Contradicts {
         /// Why, if the texts show it.
         turn: Option<Turn>,
-        /// What the known memory says besides, and what holds still.
+        /// The part of the known memory that is not contradicted.
         rest: Option<String>,
     },
     /// It is about something else.
@@ -171,6 +174,7 @@ pub fn resolve(incoming: &IncomingClaim, named: &[(&Known, &Named)], now: Timest
         .iter()
         .map(|(known, named)| Met { known, view: View::of(&known.memory.claim, &known.evidence), named })
         .collect();
+    // In order of caution: what a person rejected, what changes nothing, what retires, what rewords.
     forgotten(&case, &met)
         .or_else(|| known_already(&case, &met))
         .or_else(|| against(&case, &met))
@@ -255,6 +259,7 @@ fn remainder(known: &Claim, incoming: &View<'_>, rest: &str) -> Option<Claim> {
     let (whole, part) = (Features::of(&known.content), Features::of(rest));
     // What the candidate speaks of anyway is no rest.
     let own = part.tokens.difference(&incoming.features.tokens).count();
+    // A model may invent the rest; only words that stood in the memory are kept.
     let stood = own >= 1
         && part.tokens.is_subset(&whole.tokens)
         && part.figures.is_subset(&whole.figures)
@@ -309,12 +314,12 @@ fn other_values(a: &View<'_>, b: &View<'_>) -> bool {
 /// Whether each side has a number of a kind that the other has only others of. A day covers its month and year, and a
 /// number with its unit covers the bare one.
 fn other_numbers(a: &BTreeSet<String>, b: &BTreeSet<String>) -> bool {
-    let left: Vec<&String> = a.iter().filter(|figure| !is_told(figure, b)).collect();
-    let right: Vec<&String> = b.iter().filter(|figure| !is_told(figure, a)).collect();
+    let left: Vec<&String> = a.iter().filter(|figure| !is_stated(figure, b)).collect();
+    let right: Vec<&String> = b.iter().filter(|figure| !is_stated(figure, a)).collect();
     left.iter().any(|x| right.iter().any(|y| kind(x) == kind(y)))
 }
 
-fn is_told(figure: &str, by: &BTreeSet<String>) -> bool {
+fn is_stated(figure: &str, by: &BTreeSet<String>) -> bool {
     let stated: BTreeSet<u64> = by.iter().flat_map(|other| groups(other)).collect();
     let own = groups(figure);
     by.contains(figure) || (!own.is_empty() && own.iter().all(|group| stated.contains(group)))

@@ -18,7 +18,7 @@ pub(super) enum Left {
     Unclear,
 }
 
-/// What stands between two statements of one sentence.
+/// Separators of two statements in one sentence.
 const JOINTS: &[&str] = &[
     " and ",
     " und ",
@@ -44,7 +44,7 @@ const STATEMENT_WORDS: usize = 2;
 /// Words or pairs of characters that are not in the incoming claim, from which on a statement says another thing.
 const ENOUGH_OF_ITS_OWN: usize = 4;
 
-/// Returns what `known` says besides what `incoming` contradicts.
+/// Returns the part of `known` that `incoming` does not contradict.
 pub(super) fn left_of(known: &Known, view: &View<'_>, incoming: &View<'_>) -> Left {
     let content = known.memory.claim.content.trim().trim_end_matches(['.', '。']);
     let subject = subject_of(content, view, incoming);
@@ -57,6 +57,7 @@ pub(super) fn left_of(known: &Known, view: &View<'_>, incoming: &View<'_>) -> Le
         .collect();
     match untouched.as_slice() {
         [] => Left::Nothing,
+        // No part was met: the contradiction is of the whole, and none of it can be said to remain.
         _ if untouched.len() == parts.len() => Left::Nothing,
         [at] => rest(known, view, incoming, subject, (*at, parts[*at])),
         _ => Left::Unclear,
@@ -140,6 +141,7 @@ fn statements(content: &str) -> Vec<&str> {
 
 /// A statement as a sentence of its own; `None` if it leans on a verb before it.
 fn sentence(subject: &str, at: usize, part: &str) -> Option<String> {
+    // A part that starts with one of these continues the verb before it and is no sentence by itself.
     const LEANING: &str = "a an the with in on at for to from by its his her their ein eine einen der die das den dem mit im am \
         un una el la los las con en de";
     let first = part.split(' ').next().unwrap_or_default();

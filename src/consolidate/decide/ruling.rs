@@ -32,8 +32,10 @@ impl ValidTime {
     #[must_use]
     pub fn of(claim: &Claim, evidence: &[Evidence], written_at: Timestamp) -> Self {
         let said = evidence.iter().filter_map(|piece| piece.said_at.map(|time| time.at)).max();
+        // With evidence but no time nothing is assumed: the log may be years old.
         let said = said.or(evidence.is_empty().then_some(written_at));
         let places = evidence.iter().filter_map(|piece| {
+            // Only numbered messages have an order; ids of other kinds are opaque.
             let position = piece.messages.first()?.parse().ok()?;
             Some((piece.transcript.clone(), position))
         });
@@ -91,7 +93,7 @@ impl ValidTime {
     }
 }
 
-/// A candidate made ready.
+/// A candidate prepared for comparison.
 #[derive(Clone)]
 pub(in crate::consolidate) struct Case<'a> {
     pub(in crate::consolidate) incoming: &'a IncomingClaim,
@@ -200,6 +202,7 @@ pub(in crate::consolidate) fn merge(case: &Case<'_>, known: &Known) -> Ruling {
     if known.memory.pinned {
         return Ruling { pending: true, ..Ruling::about(Decision::Merge, known, "adds to a pinned memory") };
     }
+    // A merged memory grows with each detail; beyond this it is harder to read and to compare than two.
     if old.chars().count() + new.chars().count() > MAX_MERGED_CHARS {
         return Ruling::beside(known, "the same value, too long to join");
     }
@@ -252,7 +255,7 @@ fn is_disputed(case: &Case<'_>, known: &Known, view: &View<'_>) -> bool {
         && case.when.is_within_a_day(&said)
 }
 
-/// Settles a candidate that cannot hold together with memories that are held now.
+/// Decides on a candidate that contradicts current memories.
 ///
 /// The one that holds later wins. At the same time, or where a time is missing, words of change or correction decide,
 /// and a weak claim does not stand against a sure one. What is left open waits for a person, as does everything that
@@ -265,6 +268,7 @@ pub(in crate::consolidate) fn oppose(case: &Case<'_>, known: &[(&Known, &View<'_
     let Some((target, view)) = latest else { return Ruling::new(Decision::Add, "new") };
     let ruling = Ruling::about(Decision::Contradict, target, why);
     let turn = case.turn;
+    // Between two people on one day, the order of messages does not show who is right.
     let order = if is_disputed(case, target, view) { None } else { case.holds(target) };
     let known_is_later = order == Some(Ordering::Less)
         || (order.is_none_or(Ordering::is_eq) && turn.is_none() && view.features.cue.is_some());
@@ -272,6 +276,7 @@ pub(in crate::consolidate) fn oppose(case: &Case<'_>, known: &[(&Known, &View<'_
         return born_superseded(ruling, view, why);
     }
     let weak = case.view.claim.confidence + WEAK_BY <= target.memory.claim.confidence;
+    // A later time is enough by itself; at the same time it takes words of change, and a claim that is not weak.
     let open = order != Some(Ordering::Greater) && (turn.is_none() || weak);
     let pinned = known.iter().any(|(known, _)| known.memory.pinned);
     if open || pinned {

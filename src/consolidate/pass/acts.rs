@@ -65,6 +65,7 @@ fn unite(field: &Field, union: &Union<'_>, now: Timestamp) -> Outcome {
     }
     let of_gone = field.cluster(&gone.memory.id);
     let keeps_apart = |a: &Known| {
+        // This very pair was judged already, perhaps by a model; the words must not overrule that.
         let is_pair = |b: &Known| a.memory.id == kept.memory.id && b.memory.id == gone.memory.id;
         of_gone.iter().any(|b| !is_pair(b) && !may_merge(a, b))
     };
@@ -127,7 +128,7 @@ fn oppose(field: &Field, memory: &Known, target: &Known, ruling: &Ruling, now: T
     }
     let mut change = replace(memory, &targets, conflict, &ruling.reason, now);
     if let Some(rest) = &ruling.rest {
-        // What it says besides holds still.
+        // The rest of it still holds.
         let kept = &target.memory;
         let rest = Memory::new(rest.clone(), kept.namespace.clone(), kept.source.clone(), kept.extraction_method, now);
         let id = rest.id.clone();

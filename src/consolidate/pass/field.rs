@@ -66,7 +66,7 @@ impl Field {
             field.reopened = db.steps_taken_back(namespace, Action::TaskClosed)?;
         }
         if taken_back == UndonePolicy::Again {
-            // What came of these was taken back with the rest: they are asked again, and mostly known from the ledger.
+            // The effects of these were taken back with the rest. They are asked again; most replies are in the ledger.
             field.judged.retain(|_, said| says_apart(said));
         }
         let filter = Filter::exactly(std::slice::from_ref(namespace));
@@ -76,6 +76,7 @@ impl Field {
             field.hashes.insert(known.memory.id.clone(), said_hash(&known));
             field.overlay.insert(known);
         }
+        // Past memories come along: whether two may merge depends on all that gave way to them.
         field.follow_links(db)?;
         Ok(field)
     }
@@ -128,6 +129,7 @@ impl Field {
             for to in self.linked(&id, RelationType::Supersedes) {
                 let is_opposed = self.links.contains(&(id.clone(), RelationType::Contradicts, to.clone()));
                 let is_past = self.past.get(to).is_some_and(|known| known.memory.status == Status::Superseded);
+                // A contradicted memory said something else; what replaced it need not agree with it.
                 if !is_opposed && is_past && seen.insert(to.clone()) {
                     open.push(to.clone());
                 }
@@ -142,6 +144,7 @@ impl Field {
         from: &'a MemoryId,
         relation_type: RelationType,
     ) -> impl Iterator<Item = &'a MemoryId> {
+        // The empty id sorts before every other, so the range starts at the first link of this kind.
         let first = (from.clone(), relation_type, MemoryId::from_stored(""));
         let links = self.links.range(first..);
         links.take_while(move |(one, kind, _)| one == from && *kind == relation_type).map(|(_, _, to)| to)
@@ -206,7 +209,7 @@ const MAX_OF_KEY: usize = 30;
 /// Memories that are looked up in one go.
 const GIVES_WAY: usize = 64;
 
-/// Who is close to whom. Kept from round to round: what has not changed is not looked up again.
+/// Neighbours of each memory. Kept from round to round: what has not changed is not looked up again.
 #[derive(Debug, Default)]
 pub(super) struct Around {
     found: HashMap<MemoryId, (String, Vec<MemoryId>)>,
@@ -216,7 +219,7 @@ pub(super) struct Around {
 impl Around {
     /// Looks up the neighbours of what is new or says something else now.
     ///
-    /// Gives way now and then, so that whoever waits beside can say that the work goes on; reports its progress to `watch`.
+    /// Yields now and then, so that other tasks can report that the work goes on; reports its progress to `watch`.
     pub(super) async fn update(
         &mut self,
         db: &Database,
@@ -229,12 +232,14 @@ impl Around {
         let new: Vec<(&MemoryId, &Known)> = field.active.iter().filter(is_new).collect();
         for (turn, some) in new.chunks(GIVES_WAY).enumerate() {
             watch(&Event::LookedUp(&field.namespace, turn * GIVES_WAY, new.len()));
+            // Lookups are synchronous; without this no timer or other namespace would run in between.
             tokio::task::yield_now().await;
             let found = db.at_once(|db| some.iter().map(|(id, known)| close(db, field, id, known)).collect());
             let found: Vec<Vec<MemoryId>> = found?;
             let hashes = some.iter().map(|(id, _)| ((*id).clone(), field.hash(id).to_owned()));
             self.found.extend(hashes.zip(found).map(|((id, hash), close)| (id, (hash, close))));
         }
+        // Memories that gave way are dropped, as nothing asks for their neighbours any more.
         self.found.retain(|id, _| field.active.contains_key(id));
         self.pairs = BTreeMap::new();
         for (id, (_, close)) in &self.found {
@@ -255,6 +260,7 @@ impl Around {
                 alike.entry(format!("\u{1}{key}")).or_default().push(id);
             }
         }
+        // The number of pairs grows with the square; a larger group is left to the neighbours by words.
         for ids in alike.values().filter(|ids| ids.len() <= MAX_OF_KEY) {
             for (place, id) in ids.iter().enumerate() {
                 ids[..place].iter().for_each(|other| join(&mut self.pairs, id, other));
@@ -264,6 +270,7 @@ impl Around {
 
     /// Joins what is said in different languages, where there is little of it: hardly a word brings it together.
     fn join_foreign(&mut self, field: &Field) {
+        // With many memories this would be nearly all pairs.
         if field.active.len() > SMALL {
             return;
         }

@@ -42,7 +42,7 @@ pub(super) fn judge(memory: &Known, others: &[Known], now: Timestamp) -> Verdict
     }
 }
 
-/// Memories made ready for comparing, each once.
+/// Memories prepared for comparison, each once.
 pub(super) struct Views<'a> {
     memories: &'a BTreeMap<MemoryId, Known>,
     made: HashMap<&'a MemoryId, View<'a>>,
@@ -57,6 +57,7 @@ impl<'a> Views<'a> {
     pub(super) fn are_apart(&mut self, memory: &Known, others: &[Known]) -> bool {
         for known in std::iter::once(memory).chain(others) {
             let Some((id, found)) = self.memories.get_key_value(&known.memory.id) else { return false };
+            // It was changed in this sweep; the view that was made before no longer fits.
             if found != known {
                 return false;
             }

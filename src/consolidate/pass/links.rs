@@ -40,6 +40,7 @@ pub(super) fn link(field: &mut Field, around: &Around, now: Timestamp) -> Vec<Pa
     let mut changes = Vec::new();
     for Proposed { from, to, kind, why, .. } in proposed {
         let full = |id: &MemoryId| counts.get(id).is_some_and(|count| *count >= MAX_LINKS);
+        // A ring of refinements would make each the more detailed one of the other.
         let closes_ring = kind == RelationType::Refines && leads_to(field, &to, &from);
         if full(&from) || full(&to) || closes_ring {
             continue;

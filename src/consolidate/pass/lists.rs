@@ -15,6 +15,7 @@ use crate::memory::{Claim, ExtractionMethod, Memory, MemoryId, MemoryType, Relat
 use crate::text::normalise::comparable;
 
 /// Values from which a list is made.
+// Two memories are as easy to read as a list of two.
 const MIN_VALUES: usize = 3;
 
 /// Values beyond which a list does not grow: it is to be read in one glance.
@@ -23,7 +24,7 @@ const MAX_VALUES: usize = 12;
 /// Longest value, in characters.
 const MAX_VALUE: usize = 40;
 
-/// What a list says where a memory was made of others.
+/// Source of memories that consolidation makes from others.
 pub(super) const SOURCE: &str = "consolidate";
 
 /// A sentence with a place for values: what stands before it and after.
@@ -75,6 +76,7 @@ fn pattern(known: &Known) -> Option<Pattern> {
         return None;
     }
     let mut places = claim.content.match_indices(&shown);
+    // If the value occurs twice, the place to grow the list is not known.
     let (at, _) = places.next().filter(|_| places.next().is_none())?;
     let (before, after) = (&claim.content[..at], &claim.content[at + shown.len()..]);
     let features = Features::of(&claim.content);
@@ -115,6 +117,7 @@ fn list_of(field: &Field, pattern: &Pattern, members: &[&Known], now: Timestamp)
         value: Some(values.join(BETWEEN)),
         key: Some(pattern.key.clone()),
         importance: members.iter().map(|known| known.memory.claim.importance).fold(0.0, f64::max),
+        // A list is only as certain as its least certain value.
         confidence: members.iter().map(|known| known.memory.claim.confidence).fold(1.0, f64::min),
         tags: tags_of(members),
         valid_from: members.iter().filter_map(|known| known.memory.claim.valid_from).max(),

@@ -36,6 +36,7 @@ pub use field::{PassChange, STEPS};
 pub use namespace::pass_over;
 
 /// Calls that a pass makes at most for each active memory.
+// A limit in proportion keeps the cost of a pass predictable; pairs beyond it wait for the next one.
 pub const MAX_CALLS_PER_MEMORY: f64 = 0.15;
 
 /// Calls that a pass may make however few memories there are, so that one pass is enough for a small file.
@@ -99,7 +100,7 @@ impl Allowance {
     }
 }
 
-/// What a pass came to, in one namespace or in several.
+/// The results of a pass, in one namespace or in several.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Report {
     /// Active memories when it began.
@@ -140,10 +141,10 @@ impl std::ops::AddAssign for Report {
     }
 }
 
-/// Says what a pass does, for whoever shows it.
+/// Progress of a pass, for display.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// So many of so many memories were looked up.
+    /// The neighbours of some memories were looked up: how many so far, and of how many.
     LookedUp(&'a Namespace, usize, usize),
     /// A step begins.
     Step(&'a Namespace, &'static str),

@@ -58,6 +58,7 @@ pub async fn pass_over<C: Complete>(
         }
         if rounds == 0 && is_marked(terms, &field)? {
             // Only time can have brought anything new.
+            // A copy: this only asks whether anything is due, and the round below does it.
             if tasks::close(&mut field.clone(), &around, terms.now).is_empty() {
                 return Ok(Report { active: field.active.len(), is_settled: true, ..report });
             }
@@ -68,6 +69,7 @@ pub async fn pass_over<C: Complete>(
             Ok(()) => {}
             Err(ApplyError::Stale { .. }) if attempts < MAX_ATTEMPTS => {
                 attempts += 1;
+                // Some of it was noted beside changes that were not written in the end.
                 quiet = Quiet::default();
                 continue;
             }
@@ -145,6 +147,7 @@ async fn settle_same<C: Complete>(
     let Some(model) = terms.model else {
         return round.take(sweep(field, around, quiet, None, terms.now));
     };
+    // First on copies, to collect all doubts for as few calls as possible; then again with the answers.
     let draft = sweep(&mut field.clone(), around, &mut quiet.clone(), Some(&Said::new()), terms.now);
     let said = ask_doubts(terms, field, model, draft.doubts, round, report).await;
     // Read before the field moves on: an answer is about what was shown.
@@ -166,6 +169,7 @@ async fn ask_doubts<C: Complete>(
     let calls = spread(&doubts);
     let asked: usize = calls[..terms.allowance.take(calls.len())].iter().sum();
     round.not_asked += (doubts.len() - asked) as u64;
+    // Whole calls only; what is left counts as not asked and is found again by the next pass.
     doubts.truncate(asked);
     if doubts.is_empty() {
         return Said::new();
@@ -232,6 +236,7 @@ fn write<C: Complete>(
     }
     let judge = terms.store.redact(terms.judge());
     terms.store.write(terms.run, terms.now, |writer| {
+        // Within the transaction: a model may have taken minutes since the namespace was read.
         if writer.revision(namespace)? != revision {
             return Err(ApplyError::Stale { namespace: namespace.clone() });
         }

@@ -18,11 +18,11 @@ use crate::consolidate::plan::Answer;
 use crate::consolidate::{Decision, Known, Ruling};
 use crate::memory::{MemoryId, RelationType};
 
-/// Links that say that somebody has settled what two memories are to each other.
+/// Links that show that the relation of two memories is decided.
 const SETTLED: &[RelationType] =
     &[RelationType::Supersedes, RelationType::Contradicts, RelationType::Refines, RelationType::DerivedFrom];
 
-/// What setting all memories against each other came to.
+/// The results of comparing all memories with each other.
 #[derive(Debug, Default)]
 pub(super) struct Swept {
     pub(super) changes: Vec<PassChange>,
@@ -32,7 +32,7 @@ pub(super) struct Swept {
     pub(super) held: Vec<String>,
 }
 
-/// Sets each active memory, in the order in which they held, against those before it that are close.
+/// Compares each active memory, from the oldest on, with the earlier ones that are close to it.
 ///
 /// Two memories become one only if each of all that gave way to either before may be one with each of the other's: what
 /// A has in common with B, and B with C, does not make one of A and C.
@@ -46,9 +46,11 @@ pub(super) fn sweep(
     let mut swept = Swept::default();
     let before = field.active.clone();
     let mut views = Views::of(&before);
+    // From the oldest: a memory is compared with those before it, as if it came in just then.
     let order = field.in_order();
     let places: HashMap<&MemoryId, usize> = order.iter().enumerate().map(|(place, id)| (id, place)).collect();
     for (at, id) in order.iter().enumerate() {
+        // It may have given way to another one earlier in this sweep.
         let Some(memory) = field.active.get(id) else { continue };
         let earlier = around.of(id).filter(|other| places.get(other).is_some_and(|place| *place < at));
         let earlier = earlier.filter_map(|other| field.active.get(other));
@@ -81,6 +83,7 @@ impl Quiet {
 
 /// A hash of all that the rules look at.
 fn fingerprint<'k>(field: &Field, memory: &'k Known, others: impl Iterator<Item = &'k Known>) -> u64 {
+    // Not stable between versions of Rust, which is enough: the hash lives as long as one pass.
     let mut hasher = DefaultHasher::new();
     for known in std::iter::once(memory).chain(others) {
         let (id, claim) = (&known.memory.id, &known.memory.claim);
@@ -90,7 +93,7 @@ fn fingerprint<'k>(field: &Field, memory: &'k Known, others: impl Iterator<Item 
     hasher.finish()
 }
 
-/// Whether it is not settled yet what two memories are to each other, and is to be settled here.
+/// Whether the relation of two memories is still undecided, and is decided here.
 fn is_open(field: &Field, a: &Known, b: &Known) -> bool {
     let (one, other) = (&a.memory.id, &b.memory.id);
     !field.is_joined(one, other, SETTLED)
@@ -101,7 +104,7 @@ fn is_open(field: &Field, a: &Known, b: &Known) -> bool {
         && !reflect::is_for_reflection(a, b)
 }
 
-/// Settles what one memory is to others; returns whether nothing came of it, nor will.
+/// Decides how one memory relates to others; returns whether nothing changed, nor would the next time.
 fn settle(
     field: &mut Field,
     memory: &Known,

@@ -19,7 +19,7 @@ use crate::consolidate::pass::field::Around;
 use crate::consolidate::pass::field::PassChange;
 use crate::memory::{Memory, RelationType, Status};
 
-/// Part of a task's words that whoever says that it is done must say.
+/// Part of a task's words that a report of its end must contain.
 const DONE_OVERLAP: f64 = 0.75;
 
 /// The same where words do not stand apart, so that pairs of characters across their edges count as words.
@@ -29,6 +29,7 @@ const DONE_OVERLAP_UNSPACED: f64 = 0.5;
 const MIN_STEM: usize = 5;
 
 /// Time after the end of a due day until it is over everywhere.
+// The day ends last at UTC−12, and the user's time zone is not known.
 const EVERYWHERE: SignedDuration = SignedDuration::from_hours(12);
 
 /// A day by which something is to be done, in the languages of the cues.
@@ -56,7 +57,7 @@ static DONE: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is a constant that a test uses")
 });
 
-/// Words that say that a thing is still to be done; whoever says that it is done does not say them.
+/// Words of obligation; a report that the task is done does not contain them.
 static OBLIGES: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?i)\b(?:must|ha(?:s|ve) (?:yet )?to|needs? to|should|is to|todo:?|muss|müssen|soll|debe|tiene que|necesita)\b|需要|必须|应该",
@@ -112,6 +113,7 @@ fn says_done(other: &Known, task: &Known) -> bool {
     if said_at(other) <= said_at(task) || !DONE.is_match(text) || DONE.is_match(&task.memory.claim.content) {
         return false;
     }
+    // Otherwise "must" and "needs to" would count as words that the report of its end lacks.
     let mut bare = task.clone();
     bare.memory.claim.content = OBLIGES.replace_all(&task.memory.claim.content, " ").into_owned();
     let (by, of) = (view(other), view(&bare));

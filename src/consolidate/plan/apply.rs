@@ -16,6 +16,7 @@ use crate::memory::{MemoryId, Namespace};
 use crate::store::{Database, Fingerprint, RunId, Store, StoreError, Writer};
 
 /// Plans that are made while others may write; the next one is made while nobody else can.
+// Planning within the transaction always succeeds, but keeps every other writer waiting.
 const MAX_ATTEMPTS: usize = 2;
 
 /// Why a plan was not written.
@@ -88,6 +89,7 @@ pub fn look_around(db: &Database, incoming: Vec<IncomingClaim>) -> Result<Candid
 /// # Errors
 /// [`ApplyError::Stale`] if a namespace changed since the plan was made, [`ApplyError::Store`] if it cannot be written.
 pub fn apply(store: &Store, plan: &Plan, run: Option<&RunId>, now: Timestamp) -> Result<Applied, ApplyError> {
+    // Checked even so: a stale plan of skips may be wrong about what is known.
     if plan.is_empty() && !brings_notes(store, plan)? {
         check_revisions(store, plan)?;
         return Ok(Applied { counts: plan.counts(), ..Applied::default() });
@@ -100,6 +102,7 @@ pub fn apply(store: &Store, plan: &Plan, run: Option<&RunId>, now: Timestamp) ->
 /// # Errors
 /// As for [`apply`]; the caller must then give the transaction up.
 pub(crate) fn apply_within(writer: &Writer<'_>, plan: &Plan) -> Result<Applied, ApplyError> {
+    // Within the transaction, so that nobody can write between the check and the changes.
     check_revisions(writer, plan)?;
     let mut applied = Applied { counts: plan.counts(), ..Applied::default() };
     for change in &plan.changes {
@@ -120,6 +123,7 @@ pub fn settle_by_rules(
     run: Option<&RunId>,
     now: Timestamp,
 ) -> Result<Plan, ApplyError> {
+    // Works on the store and on an open transaction alike; the last attempt needs the latter.
     let planned = |db: &Database| -> Result<Plan, StoreError> {
         let looked = look_around(db, incoming.to_vec())?;
         let (changes, _) = draft(&looked.cases, &Answers::new(), Stage::Last, now);
@@ -178,6 +182,7 @@ pub(super) fn write_change(writer: &Writer<'_>, change: &Change, applied: &mut A
     }
     let led_to = change.new_id.as_ref().or(change.target.as_ref());
     match led_to.zip(fingerprint(change)) {
+        // The target may have been purged since; a note about a missing memory would never match again.
         Some((memory, print)) if writer.find(memory)?.is_some() => writer.note_settled(&print, memory),
         _ => Ok(()),
     }
@@ -210,6 +215,7 @@ pub(in crate::consolidate) fn read_targets(db: &Database, change: &Change) -> Re
 }
 
 /// Rounds of questions at most.
+// Answers change what later candidates are compared with, and so can raise further questions.
 const MAX_ROUNDS: usize = 3;
 
 /// How close a memory must be that only an answer brought up, to be worth another question.
@@ -218,7 +224,7 @@ const CLOSE: f64 = 0.5;
 /// Decides on candidates with what surrounds them; touches no store, so that it can wait for a model.
 ///
 /// The model is asked about all that the rules are not certain of, first as if every such candidate were new, so that
-/// one round finds nearly all pairs. What stays without answer is settled by the rules.
+/// one round finds nearly all pairs. What stays unanswered is decided by the rules.
 pub async fn settle<C: Complete>(
     cases: &[CandidateContext],
     guard: &Guard,
@@ -241,6 +247,7 @@ pub async fn settle<C: Complete>(
             let asked = ask(cases, &questions, guard, model).await;
             spent += asked.spent;
             failed_calls += asked.failed;
+            // No answer at all: the model is down or refuses, and more questions would only cost more.
             if asked.answers.is_empty() {
                 break;
             }

@@ -69,9 +69,9 @@ pub struct Question {
 /// What a draft is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// Finding questions: what is not answered is kept apart for now, so that later candidates are held against it.
+    /// Finding questions: what is not answered is kept apart for now, so that later candidates are compared with it.
     Asking,
-    /// The plan itself: what is not answered is settled by the rules.
+    /// The plan itself: what is not answered is decided by the rules.
     Last,
 }
 
@@ -94,6 +94,7 @@ pub fn draft(
         let before = case.settled.as_ref().and_then(|id| known.iter().find(|known| known.memory.id == *id));
         let verdict = before.map_or_else(|| decide(&case.incoming, &known, &case.rejected, now), decided_before);
         // An order is not put before a model, not even as one of two texts to compare.
+        // The candidate stays with the rules, which cannot be talked into anything.
         let asks = if suspicion.is_none() { verdict.asks } else { Vec::new() };
         let answer = answers.get(&index);
         let open: Vec<&Ask> =
@@ -104,6 +105,7 @@ pub fn draft(
         }
         let ruling = match answer {
             Some(answer) if !asks.is_empty() => working.answered(case, &known, answer, now),
+            // Kept as new for now: merged by the rules, it would hide the pair that the model should see.
             None if !asks.is_empty() && stage == Stage::Asking => Ruling::new(Decision::Add, "not asked yet"),
             Some(_) | None => verdict.ruling,
         };
@@ -115,6 +117,7 @@ pub fn draft(
         let targets: Vec<Known> =
             known.into_iter().filter(|known| change.targets().any(|id| *id == known.memory.id)).collect();
         change.rows = rows::rows(&change, &targets, now);
+        // Before the next candidate: it must see this one as it will be stored.
         working.apply(&change, targets);
         working.note_absorbed(&case.id, &change);
         changes.push(change);
@@ -147,6 +150,7 @@ impl Change {
     fn new(case: &CandidateContext, ruling: Ruling, known: &[Known], now: Timestamp) -> Self {
         let makes = match ruling.decision {
             Decision::Add | Decision::Refine | Decision::Contradict => true,
+            // A merge rewords its target; only one that waits for a person needs a memory of its own.
             Decision::Merge => ruling.pending,
             Decision::Skip | Decision::Support => false,
         };
@@ -180,7 +184,7 @@ impl Change {
 /// Memories of the same batch that a candidate is compared with at most.
 const MAX_FRESH: usize = 20;
 
-/// Words that so many memories of the batch share do not bring two of them together.
+/// Memories of the batch that are looked up for one word; a word that more of them share says little.
 const COMMON_WORD: usize = 200;
 
 /// Memories as they would be after the changes so far, and where their words stand.
@@ -213,15 +217,17 @@ impl Working {
         let mut shared: HashMap<&MemoryId, f64> = HashMap::new();
         for word in index_words(incoming) {
             let ids = self.by_word.get(&word).map_or(&[][..], Vec::as_slice);
+            // Control characters cannot occur in indexed words, so they mark a key and a whole text.
             let weight =
                 if word.starts_with(['\u{1}', '\u{2}']) { 1_000.0 } else { rarity(ids.len(), self.overlay.len()) };
+            // Bounded, since a word such as the user's name is in every memory; the latest ones are kept.
             for id in ids.iter().rev().take(COMMON_WORD) {
                 *shared.entry(id).or_default() += weight;
             }
         }
         let mut ranked: Vec<(&MemoryId, f64)> = shared.into_iter().collect();
         let closer = |a: &(&MemoryId, f64), b: &(&MemoryId, f64)| b.1.total_cmp(&a.1).then_with(|| b.0.cmp(a.0));
-        // Of the held ones at most as many are left out as are wanted.
+        // Twice the number is enough: at most `MAX_FRESH` of these are also among the current ones below.
         if ranked.len() > 2 * MAX_FRESH {
             ranked.select_nth_unstable_by(2 * MAX_FRESH, closer);
             ranked.truncate(2 * MAX_FRESH);
@@ -234,7 +240,7 @@ impl Working {
         held.iter().copied().chain(others).filter_map(|id| self.overlay.get(id)).take(MAX_FRESH).collect()
     }
 
-    /// Settles a candidate by what was named. What was named of a wording counts for the memory that it became part of.
+    /// Decides on a candidate by the named relations. One to a wording counts for the memory that it became part of.
     pub(super) fn answered(&self, case: &CandidateContext, known: &[Known], answer: &Answer, now: Timestamp) -> Ruling {
         let find = |id: &MemoryId| known.iter().find(|known| known.memory.id == *id).or_else(|| self.overlay.get(id));
         let mut named: Vec<(&Known, Named)> = Vec::new();
@@ -257,6 +263,7 @@ impl Working {
 
     fn absorber(&self, id: &MemoryId) -> Option<&MemoryId> {
         let mut last = self.absorbed.get(id)?;
+        // This ends: no memory is absorbed by one that was absorbed into it.
         while let Some(next) = self.absorbed.get(last) {
             last = next;
         }
@@ -280,7 +287,7 @@ impl Working {
     pub(super) fn apply(&mut self, change: &Change, targets: Vec<Known>) {
         let mut touched: BTreeSet<MemoryId> = BTreeSet::new();
         for known in targets {
-            // Whatever confirms a memory is filed with it, be it that no row is different.
+            // A confirmation is filed with its memory even if no row changes.
             let is_confirmed = matches!(change.decision, Decision::Support | Decision::Merge) && !change.pending;
             let is_written = change.rows.iter().any(|row| row.row.belongs_to(&known.memory.id));
             if is_confirmed || is_written {
@@ -303,6 +310,7 @@ impl Working {
     fn file(&mut self, id: &MemoryId, incoming: &IncomingClaim) {
         for word in index_words(incoming) {
             let ids = self.by_word.entry(word).or_default();
+            // Filed under the words of two candidates in a row, a memory would count twice for each shared word.
             if ids.last() != Some(id) {
                 ids.push(id.clone());
             }

@@ -44,7 +44,7 @@ pub(crate) fn gather_afresh(db: &Database, incoming: Vec<IncomingClaim>) -> Resu
     db.at_once(|db| incoming.into_iter().map(|incoming| surround(db, incoming, &mut foreign)).collect())
 }
 
-/// A candidate that needs to be held against nothing but what it led to.
+/// A candidate that is compared with nothing but the memory that it led to.
 fn decided(db: &Database, memory: Memory, incoming: IncomingClaim) -> Result<CandidateContext, StoreError> {
     let (settled, evidence) = (Some(memory.id.clone()), db.evidence(&memory.id)?);
     let known = vec![Known { evidence, memory, fresh: false }];
@@ -58,6 +58,7 @@ fn surround(db: &Database, incoming: IncomingClaim, foreign: &mut Foreign) -> Re
     let around = Around { namespace: &incoming.namespace, claim, keys: &keys };
     let (mut memories, forgotten) = db.around_and_forgotten(&around, MAX_NEIGHBOURS, MAX_FORGOTTEN)?;
     memories.extend(db.past(&incoming.namespace, &claim.content, &keys, MAX_PAST)?);
+    // A forgotten memory must be seen, or the same fact in other words would be learnt again.
     memories.extend(forgotten);
     memories.extend(foreign.to(db, &incoming)?);
     memories.extend(replaced(db, &incoming)?);
@@ -65,6 +66,7 @@ fn surround(db: &Database, incoming: IncomingClaim, foreign: &mut Foreign) -> Re
         memories.extend(db.resting_on(&incoming.namespace, piece)?);
     }
     let mut seen = BTreeSet::new();
+    // The lookups overlap; the first one decides the order, which puts the closest memories in front.
     memories.retain(|memory| seen.insert(memory.id.clone()));
     let mut evidence = db.evidence_of(&memories)?;
     let known = memories.into_iter().map(|memory| {
@@ -87,6 +89,7 @@ fn settled(db: &Database, incoming: &IncomingClaim) -> Result<Option<Memory>, St
 /// The memory that the extractor names, if it lies in the candidate's own namespace.
 fn replaced(db: &Database, incoming: &IncomingClaim) -> Result<Option<Memory>, StoreError> {
     let Some(id) = &incoming.candidate.replaces else { return Ok(None) };
+    // An extractor may name any id that it was shown; a memory of another namespace is never changed from here.
     Ok(db.find(id)?.filter(|memory| memory.namespace == incoming.namespace))
 }
 

@@ -23,11 +23,12 @@ const SUPPORT_GAIN: f64 = 0.3;
 #[must_use]
 pub fn supported(confidence: f64, by: f64, independent: bool) -> f64 {
     let weight = if independent { 1.0 } else { 0.5 };
+    // `max` keeps a confidence above 0.99, which a person may have set, from being lowered.
     let gain = (MAX_SUPPORTED - confidence).max(0.0) * SUPPORT_GAIN * by.clamp(0.0, 1.0) * weight;
     confidence + gain
 }
 
-/// Whether `change` would reword or retire a pinned memory, whoever decided so.
+/// Whether `change` would reword or retire a pinned memory, decided by rules or a model alike.
 pub(in crate::consolidate) fn threatens_pinned(change: &Change, targets: &[Known]) -> bool {
     let changes_targets = match change.decision {
         Decision::Merge | Decision::Refine | Decision::Contradict => !change.pending && !change.born_superseded,
@@ -40,6 +41,7 @@ pub(in crate::consolidate) fn threatens_pinned(change: &Change, targets: &[Known
 /// where it is pinned, the candidate waits.
 pub(in crate::consolidate) fn rows(change: &Change, targets: &[Known], now: Timestamp) -> Vec<RowChange> {
     if threatens_pinned(change, targets) {
+        // Decided here again, since the target may have been pinned after the plan was made.
         let waiting = Change { pending: true, ..change.clone() };
         return rows(&waiting, targets, now);
     }
@@ -57,6 +59,7 @@ pub(in crate::consolidate) fn rows(change: &Change, targets: &[Known], now: Time
         }
         (Decision::Refine, Some(known)) => refine(change, known, now, &mut rows),
         (Decision::Contradict, Some(known)) => contradict(change, known, targets, now, &mut rows),
+        // Without its target the decision has no meaning, but what was said must not be lost.
         (Decision::Add, _) | (_, None) => add(change, now, &mut rows),
     }
     rows.into_changes()
@@ -70,6 +73,7 @@ fn add(change: &Change, now: Timestamp, rows: &mut Rows) {
 }
 
 fn support(change: &Change, known: &Known, rows: &mut Rows) {
+    // A pinned memory gains evidence, but its confidence is a person's.
     if !known.memory.pinned {
         let claim = Claim { confidence: confirmed(change, known), ..known.memory.claim.clone() };
         rows.change(&known.memory, Memory { claim, ..known.memory.clone() });

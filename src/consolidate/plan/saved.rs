@@ -131,6 +131,7 @@ impl SavedPlan {
     pub fn parse(text: &str) -> Result<Self, SavedPlanError> {
         let damaged = |error: serde_json::Error| SavedPlanError::Damaged { line: error.line(), column: error.column() };
         let text = without_stray_commas(text);
+        // The version first: a newer plan may not parse as this one, and "damaged" would be the wrong advice.
         let version: Versioned = serde_json::from_str(&text).map_err(damaged)?;
         if version.version > VERSION {
             return Err(SavedPlanError::TooNew { found: version.version });
@@ -153,6 +154,7 @@ fn spell(value: &impl Serialize) -> String {
 /// Blanks commas outside strings that no value follows or precedes, as they stay behind when a line is taken out; every
 /// other character keeps its place.
 fn without_stray_commas(text: &str) -> String {
+    // Bytes are enough: a comma or quote byte never occurs within a multi-byte character of UTF-8.
     let mut out: Vec<u8> = text.as_bytes().to_vec();
     let (mut in_string, mut escaped, mut last, mut last_at) = (false, false, b'[', 0);
     for (index, byte) in text.bytes().enumerate() {
@@ -168,6 +170,7 @@ fn without_stray_commas(text: &str) -> String {
                 out[index] = b' ';
                 continue;
             }
+            // Blanked, not removed, so that lines and columns in error messages match the file.
             b']' if last == b',' => out[last_at] = b' ',
             b'"' => in_string = true,
             _ => {}
@@ -177,12 +180,12 @@ fn without_stray_commas(text: &str) -> String {
     String::from_utf8(out).unwrap_or_else(|_| text.to_owned())
 }
 
-/// What became of a saved plan.
+/// The outcome of applying a saved plan.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AppliedPlan {
     /// What was written.
     pub applied: Applied,
-    /// What became of each change of the file, in its order.
+    /// The outcome of each change of the file, in its order.
     pub changes: Vec<ReviewedChange>,
     /// Parts of conversations that count as done by this.
     pub windows: usize,
@@ -214,12 +217,13 @@ pub fn apply_saved(
     store.write(Some(run), now, |writer| apply_saved_within(writer, plan))
 }
 
-/// Returns the run that has applied the plan, be it that the process was killed before it could say so.
+/// Returns the run that has applied the plan, even if the process was killed before it could report it.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
 pub fn applied_by(db: &Database, plan: &SavedPlan) -> Result<Option<RunId>, StoreError> {
     for run in db.runs_of(APPLY, &plan.arguments())? {
+        // Decided by the history, not by the run's status: the process may have died right after the commit.
         if db.history_of_run(&run.id)?.iter().any(|entry| !entry.undone) {
             return Ok(Some(run.id));
         }
@@ -239,6 +243,7 @@ fn apply_saved_within(writer: &Writer<'_>, plan: &SavedPlan) -> Result<AppliedPl
     }
     // Read before anything is written, so that what the plan itself does is none of it.
     let touched = writer.changed_since(plan.seen)?;
+    // Before the changes, which name the merged project.
     for (from, into) in plan.ledger.merges() {
         if writer.merged_into(from)? != writer.merged_into(into)? {
             merge_projects(writer, from, into)?;
@@ -257,7 +262,7 @@ fn apply_saved_within(writer: &Writer<'_>, plan: &SavedPlan) -> Result<AppliedPl
 /// Returns what is to be done about a change of the file, now.
 fn review(writer: &Writer<'_>, change: &Change, touched: &BTreeSet<MemoryId>) -> Result<ReviewedChange, StoreError> {
     let mut change = change.clone();
-    // The file lay about; what stands in it comes from outside.
+    // Anyone may have edited the file since, so its text is redacted like any other input.
     change.incoming.candidate = writer.redact(change.incoming.candidate).into_inner();
     change.incoming.namespace = writer.merged_into(&change.incoming.namespace)?;
     Ok(match decided_again(writer, &change, touched)? {
@@ -286,12 +291,14 @@ fn decided_again(
     if !its_own && !rejected && !case.known.iter().any(|known| touched.contains(&known.memory.id)) {
         return Ok(None);
     }
+    // The id from the file is kept where it is free: later changes of the file may refer to it.
     if let Some(id) = &change.new_id
         && writer.find(id)?.is_none()
     {
         case.id = id.clone();
     }
     let (changes, questions) = draft(&cases, &Answers::new(), Stage::Last, writer.now());
+    // The reviewer may have had a model's answer; the rules alone must not overrule it where they are unsure.
     if !its_own && questions.iter().any(|question| question.open) {
         return Ok(None);
     }
@@ -311,7 +318,7 @@ fn is_about_changed(writer: &Writer<'_>, change: &Change, touched: &BTreeSet<Mem
     change.new_id.as_ref().map_or(Ok(false), |id| Ok(writer.find(id)?.is_some()))
 }
 
-/// Whether two changes come to the same, whatever is said about why.
+/// Whether two changes have the same effect, whatever their reasons.
 fn is_same(one: &Change, other: &Change) -> bool {
     let parts = |change: &Change| {
         (

@@ -1,4 +1,4 @@
-//! Dates of a claim that nobody said, and that do not follow from when something was said.
+//! Finds dates of a claim that nobody said and that do not follow from when something was said.
 //!
 //! The usual slip is a date counted from another day than that of the message, such as from today when an old
 //! conversation is read. A date within the reach of a word of time that was said is believed.
@@ -39,7 +39,7 @@ pub(super) struct Dates {
 }
 
 impl Dates {
-    /// Returns no dates, to which what reaches far is not added.
+    /// Returns an empty set that ignores words of time with a long reach.
     pub(super) fn near() -> Self {
         Self { is_near: true, ..Self::default() }
     }
@@ -53,6 +53,7 @@ impl Dates {
             let named: Vec<_> = match (days.year, said_on) {
                 (Some(year), _) => days.within(year).into_iter().collect(),
                 (None, Some(today)) => {
+                    // "On 3 January" said in December means the next year, so the neighbours of the year count as well.
                     (-1..=1).filter_map(|step| days.within(today.year().checked_add(step)?)).collect()
                 }
                 (None, None) => Vec::new(),
@@ -70,6 +71,7 @@ impl Dates {
             };
             self.spans.extend(reach(text, today).into_iter().filter(is_near));
             let ages = counts(text).filter(|_| !self.is_near);
+            // Whether the birthday has passed this year is unknown, so two years are possible.
             self.years.extend(ages.flat_map(|age| [today.year() - age, today.year() - age - 1]));
         }
     }
@@ -88,6 +90,7 @@ impl Dates {
     pub(super) fn add_stamp(&mut self, today: Date) {
         if !self.stamps.contains(&today) {
             self.stamps.push(today);
+            // Logs in UTC are a day off for speakers far east or west of it.
             self.spans.extend(today.yesterday().ok().zip(today.tomorrow().ok()));
         }
     }
@@ -119,7 +122,7 @@ impl Dates {
         written(content).into_iter().find(|one| !one.meanings.iter().any(is_traced)).map(|one| &content[one.at])
     }
 
-    /// Whether `text`, the beginning or end of when something held, can be traced to one of `sources`.
+    /// Whether `text`, the beginning or end of a period, can be traced to one of `sources`.
     pub(super) fn may_hold(sources: &[&Self], text: &str) -> bool {
         Self::foreign(sources, &as_field(text)).is_none()
     }
@@ -161,7 +164,7 @@ impl Dates {
                 let mut years: Vec<i16> = self.spans.iter().flat_map(|(from, to)| [from.year(), to.year()]).collect();
                 years.sort_unstable();
                 years.dedup();
-                // Without any date to go by, a day without a year cannot be held against anything.
+                // Without any known date, a day without a year cannot be checked.
                 years.is_empty() || years.into_iter().any(meets)
             }
         }
@@ -300,6 +303,7 @@ static TABLE: LazyLock<Vec<(Regex, i32, i32)>> = LazyLock::new(|| {
     let compile =
         |pattern: &str| Regex::new(&format!("(?i){pattern}")).expect("the pattern is constant and a test compiles it");
     let mut table: Vec<_> = REACHES.iter().map(|&(pattern, from, to)| (compile(pattern), from, to)).collect();
+    // Words that cannot be read may mean any day within a year or so; a correct claim must not fail for them.
     table.push((compile(OTHER_LANGUAGE), -400, 400));
     table
 });
@@ -310,6 +314,7 @@ fn reach(text: &str, today: Date) -> Vec<(Date, Date)> {
     let named = TABLE.iter().filter(|(pattern, ..)| pattern.is_match(text)).filter_map(|&(_, from, to)| span(from, to));
     let mut spans: Vec<_> = named.collect();
     for one in lapses(text) {
+        // People round: the longer ago, the less exact. "Three weeks ago" may be off by a week.
         let slack = (one.days / 6).max(one.unit).min(500) + 1;
         spans.extend(span(-one.days - slack, (slack - one.days).min(1)).filter(|_| one.may_be_past));
         spans.extend(span((one.days - slack).max(-1), one.days + slack).filter(|_| one.may_be_ahead));

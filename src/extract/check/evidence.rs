@@ -29,7 +29,7 @@ pub(in crate::extract) struct EvidencePool<'a> {
 }
 
 impl<'a> EvidencePool<'a> {
-    /// Returns what the request that showed `shown` of `tasks`, one session each, gives to rest on.
+    /// Returns the evidence of the request that showed `shown` of `tasks`, one session each.
     pub(in crate::extract) fn new(tasks: &'a [Task<'a>], shown: &'a [Shown]) -> Self {
         Self { tasks, shown, numbers: OnceCell::new(), dates: OnceCell::new(), names: OnceCell::new() }
     }
@@ -76,6 +76,7 @@ fn add_numbers(numbers: &mut Numbers, task: &Task<'_>, shown: &Shown) {
     messages(task, shown).for_each(|message| numbers.add(&message.text));
     about(task.transcript).for_each(|text| numbers.add(text));
     for time in messages(task, shown).filter_map(|message| message.time) {
+        // The prompt shows these times in its stamps, so a claim may quote them.
         numbers.add(&time.civil().strftime("%H:%M").to_string());
     }
 }
@@ -135,7 +136,7 @@ pub(in crate::extract) struct Citation<'a> {
 }
 
 impl<'a> EvidenceCheck<'a> {
-    /// Returns what the session in this place of a request gives to rest on.
+    /// Returns the evidence of the session at this place of a request.
     pub(in crate::extract) fn new(pool: &'a EvidencePool<'a>, session: usize) -> Self {
         let (task, shown) = pool.session(session);
         Self { pool, task, shown, numbers: OnceCell::new(), dates: OnceCell::new() }
@@ -144,6 +145,7 @@ impl<'a> EvidenceCheck<'a> {
     /// Checks that what `proposal` says comes from the evidence. Of its fields, a date of when it held that cannot be
     /// traced is emptied: the rest is no worse for it.
     pub(in crate::extract) fn check(&self, proposal: &mut Proposal, citation: &Citation<'_>) -> Result<(), Dropped> {
+        // Only the first refusal is reported. Dates come first, because a wrong date also consists of wrong numbers.
         self.dates(proposal, citation)?;
         self.numbers(proposal, citation)?;
         self.names(proposal, citation.quote)?;
@@ -176,6 +178,7 @@ impl<'a> EvidenceCheck<'a> {
         let year = self.message(citation.quoted).time.map(|time| time.civil().year());
         for text in claim_texts(proposal) {
             let places = Dates::places(text);
+            // Sessions of one request explain each other, so a number is foreign only if no session has it.
             let elsewhere = self.pool.numbers().foreign(text, &places);
             let foreign = own.foreign(text, &places).into_iter().find(|number| {
                 elsewhere.contains(number)
@@ -201,6 +204,7 @@ impl<'a> EvidenceCheck<'a> {
             };
             if field.as_ref().is_some_and(|text| !is_traced(text)) {
                 tracing::debug!(field = name, title = proposal.title, "left out a date that cannot be traced");
+                // A memory with an unknown end is still useful; dropping it would lose what was really said.
                 *field = None;
             }
         }
@@ -229,6 +233,7 @@ impl<'a> EvidenceCheck<'a> {
 
     fn polarity(&self, proposal: &Proposal, citation: &Citation<'_>) -> Result<(), Dropped> {
         let quoted = &self.message(citation.quoted).text;
+        // Models like to quote without the "don't" in front, so the whole sentence is read.
         let sentence = quote::find(citation.quote, quoted).map_or(citation.quote, |range| around(quoted, range));
         match change(&proposal.content, sentence, &self.cited(citation)) {
             Some(Change::Lost) => refused(DropReason::PolarityChanged, "content says what the quote denies".to_owned()),
@@ -274,7 +279,7 @@ impl<'a> EvidenceCheck<'a> {
     }
 }
 
-/// What a known memory says, for a claim that takes its place.
+/// The numbers and dates of a known memory, for a claim that replaces it.
 struct Replaced {
     numbers: Numbers,
     dates: Dates,
@@ -282,6 +287,7 @@ struct Replaced {
 
 impl Replaced {
     fn new(memory: &Memory) -> Self {
+        // A claim that moves a date or a price often names the old one, which only the memory contains.
         let mut known = Self { numbers: Numbers::default(), dates: Dates::default() };
         for text in std::iter::once(&memory.claim.content).chain(&memory.claim.value) {
             known.numbers.add(text);
@@ -295,7 +301,7 @@ impl Replaced {
     }
 }
 
-/// Returns every text of a proposal in which a slip would be kept.
+/// Returns every text of a proposal that is stored and may therefore contain a slip.
 fn claim_texts(proposal: &Proposal) -> impl Iterator<Item = &str> {
     let episode = proposal.episode.iter().flat_map(|episode| {
         [&episode.situation, &episode.action].into_iter().chain(&episode.reasoning).chain(&episode.learnings)
@@ -324,6 +330,7 @@ fn around(text: &str, range: Range<usize>) -> &str {
         at + text[at..].chars().next().map_or(0, char::len_utf8)
     });
     let sentence = &text[start..end];
+    // "No I like the blue one" denies what was asked before, not what follows.
     if start == 0 && is_answer(sentence) {
         sentence.trim_start().split_once(' ').map_or("", |(_, rest)| rest)
     } else {
@@ -358,13 +365,14 @@ struct Speech<'a> {
     cited: &'a str,
 }
 
-/// Returns the participant to whom `content` gives what the quoted speaker says in the first person.
+/// Returns the participant to whom `content` attributes what the quoted speaker says in the first person.
 fn other_subject<'a>(content: &str, speech: &Speech<'a>) -> Option<&'a str> {
     let (content, cited) = (content.to_lowercase(), speech.cited.to_lowercase());
     let same = |one: &str, two: &str| {
         let (one, two) = (one.to_lowercase(), two.to_lowercase());
         one.contains(&two) || two.contains(&one)
     };
+    // Phones write "I’m" with a typographic apostrophe, which the pattern does not have.
     let quote = speech.quote.replace('’', "'");
     if !FIRST_PERSON.is_match(&quote)
         || starts_with_name(&content, speech.speaker)

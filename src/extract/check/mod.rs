@@ -44,7 +44,7 @@ use evidence::{Citation, EvidenceCheck};
 use quote::Injected;
 pub use quote::quote_found;
 
-/// What is said of the entry in which an answer was cut.
+/// The detail with which the entry is dropped in which an answer was cut.
 pub(super) const CUT_SHORT: &str = "is cut short";
 
 /// How much of an answer could be read.
@@ -58,7 +58,7 @@ pub(super) enum Legible {
     Not,
 }
 
-/// What the entries of an answer come to that belong to one session. Each is one candidate or one dropped proposal.
+/// The checked entries of an answer that belong to one session: each is a candidate or a dropped proposal.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Checked {
     /// What passed.
@@ -90,7 +90,7 @@ pub(super) struct Item {
     pub may_be_cut: bool,
 }
 
-/// Whether a second look can mend a proposal that was dropped for `reason`.
+/// Whether a second look can correct a proposal that was dropped for `reason`.
 pub(super) fn is_mendable(reason: DropReason) -> bool {
     match reason {
         DropReason::Invalid
@@ -105,8 +105,8 @@ pub(super) fn is_mendable(reason: DropReason) -> bool {
     }
 }
 
-/// Holds `items`, entries of the answer to the request of `pool` that belong to `session` of it and were asked for with
-/// `schema`, against it.
+/// Checks `items`, the entries that belong to `session` in the answer to the request of `pool`, against that session
+/// and against `schema`, with which they were asked for.
 pub(super) fn check(items: Vec<Item>, pool: &EvidencePool<'_>, session: usize, schema: &ReplySchema) -> Checked {
     let mut checked = Checked::default();
     if items.is_empty() {
@@ -122,7 +122,7 @@ pub(super) fn check(items: Vec<Item>, pool: &EvidencePool<'_>, session: usize, s
     checked
 }
 
-/// Drops a candidate of which nothing is left once its secrets were taken out.
+/// Drops a candidate of which nothing is left without its secrets.
 pub(super) fn without_secret(candidate: Candidate) -> Result<Candidate, Dropped> {
     let claim = &candidate.claim;
     let quote = candidate.evidence.first().map_or("", |evidence| evidence.quote.as_str());
@@ -138,10 +138,10 @@ fn dropped(reason: DropReason, detail: impl Into<String>) -> Dropped {
 
 /// Longest quote kept, in bytes.
 const MAX_QUOTE_BYTES: usize = 600;
-/// Errors that are named of one entry.
+/// Most errors named of one entry.
 const MAX_ERRORS: usize = 3;
 
-/// What the entries of one answer are held against.
+/// The session, the schema and the injected text with which the entries of one answer are compared.
 struct EntryChecker<'a> {
     task: &'a Task<'a>,
     shown: &'a Shown,
@@ -163,6 +163,7 @@ impl<'a> EntryChecker<'a> {
     fn new(pool: &'a EvidencePool<'a>, session: usize, schema: &'a ReplySchema) -> Self {
         let (task, shown) = pool.session(session);
         let messages = &task.transcript.messages;
+        // From the beginning of the transcript: boot files are injected at the start, long before most windows.
         let injected = messages[..task.span.end].iter().enumerate().filter(|(_, one)| one.kind == Kind::Context);
         Self {
             task,
@@ -195,6 +196,7 @@ impl<'a> EntryChecker<'a> {
             .validator
             .iter_errors(&item)
             .take(MAX_ERRORS)
+            // Masked, so that the values stay out of the repair prompt and the stored detail.
             .map(|error| format!("{} {}", error.instance_path(), error.masked()).trim().to_owned())
             .collect();
         if errors.is_empty() {
@@ -203,6 +205,7 @@ impl<'a> EntryChecker<'a> {
                 Err(_) => errors.push("is not of the asked shape".to_owned()),
             }
         }
+        // A fixed detail: the entry is sent again with the rest, and `Answer::extend` recognises it by this text.
         if may_be_cut {
             errors = vec![CUT_SHORT.to_owned()];
         }
@@ -216,6 +219,7 @@ impl<'a> EntryChecker<'a> {
             .iter()
             .map(|number| self.shown.index(*number).ok_or_else(|| wrong(format!("message {number} was not shown"))))
             .collect::<Result<_, _>>()?;
+        // Models often list the messages in order instead of the quoted one first, so each of them is searched.
         let mut found = indexes.iter().filter_map(|&index| {
             let text = &self.message(index).text;
             quote::find(&proposal.quote, text).map(|range| (index, shortened(&text[range])))
@@ -236,6 +240,7 @@ impl<'a> EntryChecker<'a> {
         let not_said = |detail: &str| Err(dropped(DropReason::NotSaid, detail));
         let quoted = self.message(cited.quoted);
         let all = || std::iter::once(&cited.quoted).chain(&cited.others);
+        // A file is nobody's words, unless the person who attached it also speaks about it.
         let is_shown_by_speaker = quoted.kind == Kind::Attachment
             && quoted.role == Role::User
             && all().any(|&index| self.message(index).is_human() && self.message(index).speaker == quoted.speaker);
@@ -244,6 +249,7 @@ impl<'a> EntryChecker<'a> {
         {
             return not_said("the quote is not what a participant said");
         }
+        // What an assistant claims alone may be invented; learnt as a memory, it would come back as a fact.
         if !all().any(|&index| self.message(index).is_human()) {
             return not_said("no person said or confirmed it");
         }
@@ -253,10 +259,12 @@ impl<'a> EntryChecker<'a> {
         {
             return not_said("no person confirmed it afterwards");
         }
+        // Context was extracted with an earlier window; a memory resting on it alone would be learnt twice.
         let span = self.task.span;
         if !all().any(|&index| (span.start..span.end).contains(&index) && self.message(index).is_human()) {
             return Err(dropped(DropReason::WrongMessage, "no cited message of a person is in <conversation>"));
         }
+        // Only text injected before the quote counts: a rule that a person states first may be injected later.
         if self.injected.restates(&proposal.content, cited.quoted) || self.injected.restates(&cited.quote, cited.quoted)
         {
             return not_said("it restates injected text");
@@ -298,6 +306,7 @@ impl<'a> EntryChecker<'a> {
 /// Checks what the schema cannot say in strict mode.
 fn sound(proposal: Proposal) -> Result<Proposal, Dropped> {
     let invalid = |detail: &str| Err(dropped(DropReason::Invalid, detail));
+    // Strict mode has no bounds, so the schema that was sent cannot contain this one.
     if !(1..=10).contains(&proposal.importance) {
         return invalid("importance is not from 1 to 10");
     }
@@ -313,14 +322,15 @@ fn shortened(quote: &str) -> String {
     if quote.len() <= MAX_QUOTE_BYTES {
         return quote.to_owned();
     }
+    // A beginning of the passage is still verbatim, so the stored quote is still found in its message.
     let cut = &quote[..quote.floor_char_boundary(MAX_QUOTE_BYTES)];
     cut.rsplit_once(char::is_whitespace).map_or(cut, |(whole_words, _)| whole_words).to_owned()
 }
 
-/// Whether a text says nothing once the placeholders of secrets are taken out of it.
+/// Whether a text says nothing without the placeholders of its secrets.
 fn is_only_secret(content: &str, quote: &str, value: Option<&str>) -> bool {
     let blank = |text: &str| PLACEHOLDER.replace_all(text, " ").chars().all(|c| !c.is_alphanumeric());
-    // A placeholder inside a word, as in an address, leaves the rest telling; one that stands alone is the point.
+    // A placeholder inside a word, as in an address, leaves a useful rest; one that stands alone is the whole content.
     let is_point = ALONE.is_match(content) && units(&PLACEHOLDER.replace_all(content, " ")).len() < 8;
     blank(content) || blank(quote) || value.is_some_and(|value| PLACEHOLDER.is_match(value) && blank(value)) || is_point
 }

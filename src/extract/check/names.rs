@@ -1,4 +1,4 @@
-//! Names of a claim that stand in no message.
+//! Finds names of a claim that are in no message.
 //!
 //! Only what is surely a name is looked at: a given name, a capitalised word within an English or Spanish sentence, a
 //! Chinese, Japanese or Korean name beside what marks it as one. What could be another form of a word that was said,
@@ -29,7 +29,7 @@ static HONORIFIC: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the pattern is constant and a test compiles it")
 });
 
-/// What the names of a claim may be taken from.
+/// The texts from which the names of a claim may be taken.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     /// All texts, folded, one a line.
@@ -111,8 +111,10 @@ impl Names {
 
     fn is_known(&self, word: &str) -> bool {
         let name = fold_case(word);
+        // "Ana's" and, in German or after a typo, "Anas" are forms of a name that was said.
         let stem = name.strip_suffix("'s").or_else(|| name.strip_suffix('s')).unwrap_or(&name);
         let is_given = GIVEN.contains(name.as_str());
+        // In the text rather than among its words: a name may be part of one, as in `PostgreSQL` or an address.
         if self.text.contains(stem) || !is_given && (is_common(word, &name) || is_common(word, stem)) {
             return true;
         }
@@ -130,6 +132,7 @@ fn is_form(name: &str, said: &str, is_given: bool) -> bool {
     let (length, other) = (name.chars().count(), said.chars().count());
     let shared = name.chars().zip(said.chars()).take_while(|(one, two)| one == two).count();
     if is_given {
+        // Short forms share the beginning of the full name, as "Kris" and "Kristina" do.
         return shared >= 3 && shared * 3 >= length.min(other) * 2 || length >= 5 && osa_distance(name, said) <= 1;
     }
     let slips = if length >= 7 { 2 } else { usize::from(length >= 4) };
@@ -147,6 +150,7 @@ fn capitalised(content: &str) -> Vec<&str> {
             '.', '!', '?', ':', ';', '\n', '"', '“', '”', '«', '(', '‘', '\'', '/', '`', '…', '—', '–', '_', '#', '@',
         ]);
         end = at + word.len();
+        // The first word of a sentence has a capital anyway, and acronyms are often written out in the log.
         if !is_start && word.starts_with(char::is_uppercase) && word.chars().count() > 2 && !is_acronym(word) {
             found.push(word);
         }
@@ -183,7 +187,7 @@ const NICKNAMES: &str = "bob=robert rob=robert bill=william will=william mike=mi
      kate=katherine kate=catherine jim=james joe=joseph dick=richard rick=richard tony=anthony jack=john \
      peggy=margaret ted=edward sepp=josef pepe=josé paco=francisco hans=johannes harry=henry steve=stephen";
 
-/// What reveals a tool, and the name of the tool.
+/// Words that reveal a tool, and the name of the tool.
 const TOOLS: &str = "k8s=kubernetes kubectl=kubernetes helm=kubernetes rs=rust cargo=rust rustc=rust py=python pip=python \
      pytest=python js=javascript ts=typescript tsx=typescript npm=node npm=javascript pg=postgresql pg=postgres \
      psql=postgresql gh=github vscode=visual vscode=studio vscode=code tf=terraform gcp=google aws=amazon nyc=york \

@@ -1,4 +1,4 @@
-//! Numbers of a claim that stand in no message.
+//! Finds numbers of a claim that are in no message.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -7,7 +7,7 @@ use regex::Regex;
 
 use crate::text::number::{Number, digit, in_digits, in_words};
 
-/// Counts up to this may be counted out of a list; they are only held against another count of the same things.
+/// Counts up to this may be counted from a list; they are only compared with another count of the same things.
 const SMALL: f64 = 12.0;
 /// Digits from which a number is compared as a row of digits, like that of a telephone.
 const LONG: usize = 7;
@@ -20,11 +20,11 @@ static OTHER_NUMERAL: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is constant and a test compiles it")
 });
 
-/// Names in which a number is no number.
+/// Names that contain digits but no number.
 const NAMES: [&str; 12] =
     ["i18n", "l10n", "a11y", "k8s", "base64", "sha256", "utf-8", "utf8", "utf-16", "x86", "h264", "md5"];
 
-/// The numbers of what a claim may rest on.
+/// The numbers that a claim may use.
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
     known: Vec<Number>,
@@ -43,7 +43,7 @@ impl Numbers {
         self.is_partial |= OTHER_NUMERAL.is_match(text);
     }
 
-    /// Returns the numbers of `content` that stand nowhere, except for those within `dates`, in order of their kind.
+    /// Returns the unknown numbers of `content`, except for those within `dates`: first those in digits, then in words.
     pub(super) fn foreign<'t>(&self, content: &'t str, dates: &[Range<usize>]) -> Vec<&'t str> {
         let lower = content.to_lowercase();
         let is_name = |at: &Range<usize>| {
@@ -51,8 +51,9 @@ impl Numbers {
                 lower.match_indices(name).any(|(start, _)| start <= at.start && at.end <= start + name.len())
             })
         };
+        // Dates have a check of their own, which also accepts days that are counted from others.
         let is_in_date = |at: &Range<usize>| dates.iter().any(|date| date.start < at.end && at.start < date.end);
-        // A spelled number of a claim is only held against the evidence where it cannot be an article or an idiom.
+        // A spelled number of a claim is only checked where it cannot be an article or an idiom.
         let spelled = in_words(content)
             .into_iter()
             .filter(|number| number.readings.iter().all(|value| *value > SMALL && *value < 1e9));
@@ -65,6 +66,7 @@ impl Numbers {
     }
 
     fn is_known(&self, number: &Number) -> bool {
+        // "12k" must not be justified by a 12 that counts something else.
         let wanted = if number.is_scaled { &number.readings[..1] } else { &number.readings[..] };
         let same = |one: f64, two: f64| (one - two).abs() <= 1e-9 * two.abs().max(1.0);
         self.is_partial
@@ -82,6 +84,7 @@ impl Numbers {
 
     /// Whether a long row of digits stands in a text, grouped in any way.
     fn is_row(&self, number: &Number) -> bool {
+        // Telephone and account numbers are grouped by taste; only their digits are comparable.
         let row: String = number.readings.first().map(|value| format!("{value:.0}")).unwrap_or_default();
         row.len() >= LONG && self.rows.iter().any(|known| known.contains(&row))
     }
@@ -96,6 +99,7 @@ impl Numbers {
                     || known.chain.split([':', '.']).any(|part| part.parse() == Ok(wanted))
             })
         };
+        // An hour to either side: "quarter to four" is 15:45, and clocks of twelve and 24 hours are mixed.
         let is_hour = [0.0, 1.0, -1.0].iter().any(|near| {
             has((hour + near).rem_euclid(12.0)) || has(hour + near) || has((hour + near).rem_euclid(12.0) + 12.0)
         });
@@ -104,6 +108,7 @@ impl Numbers {
 
     /// Whether the same things are counted, but as another number.
     fn is_counted_otherwise(&self, number: &Number, value: f64) -> bool {
+        // Without a counted noun, two numbers cannot be said to count the same.
         if number.noun.chars().count() < 2 && number.unit.is_none() {
             return false;
         }
@@ -157,12 +162,13 @@ static TWICE: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the pattern is constant and a test compiles it")
 });
 
-/// Whether two numbers of `text`, which was said in `year`, come to `number`.
+/// Whether `number` is the sum, difference or product of two numbers of `text`, or a year counted back from `year`.
 pub(super) fn is_computed(number: &str, text: &str, year: Option<i16>) -> bool {
     let mut values = values(text);
     let same = |one: f64, two: f64| (one - two).abs() <= 1e-9 * two.abs().max(1.0);
     let wanted = self::values(number);
     let is = |value: f64| wanted.iter().any(|wanted| same(value, *wanted));
+    // A year of birth from an age, or the year in which something began that lasts for so long.
     if year.is_some_and(|year| values.iter().any(|value| is(f64::from(year) - value))) {
         return true;
     }

@@ -1,4 +1,4 @@
-//! A claim that says the opposite of its quote: a negation that was lost, or one that nobody made.
+//! Finds claims that say the opposite of their quotes: a negation that was lost, or one that nobody made.
 //!
 //! Only the plain case is judged: the words that the quote denies all stand in the claim, nothing in the claim denies
 //! them in any other way, and no other sentence of the evidence says them undenied; or the reverse.
@@ -17,7 +17,7 @@ const EMPTY: &str = "
     el la los las un una unos unas de del a en por para con y o es son era fue ser estar está he ha han yo nosotros tú él ella
     mi mis nuestro tu su me te se lo le que por favor muy también";
 
-/// Words by which one speaks of a statement.
+/// Words that introduce a reported statement.
 const REPORTS: &str = "
     say says said saying think thought believe believed mean meant claim claimed suggest suggested agree agreed true case
     suppose know knew whether if";
@@ -33,17 +33,19 @@ pub(super) enum Change {
 
 /// Returns how `content` turns its evidence around: `quote`, which stands in `sentence`, and the text of all that is cited.
 pub(super) fn change(content: &str, sentence: &str, cited: &str) -> Option<Change> {
+    // Idioms such as "don't forget" contain a negation and deny nothing.
     let (claim, said, all) = (plain(content), plain(sentence), plain(cited));
     if states_a_change(&claim) {
         return None;
     }
+    // "Don't you use tabs?" expects a yes, so a negation in a question denies nothing for sure.
     if !is_negative(&claim) && !sentence.contains(['?', '？']) {
         return lost(&claim, &said, &all).then_some(Change::Lost);
     }
     (!is_negative(&all) && invented(&claim, &said, &all)).then_some(Change::Invented)
 }
 
-/// Whether a claim says what was before and what is now; so it may say what its quote denies.
+/// Whether a claim says what was before and what is now. Such a claim may say what its quote denies.
 fn states_a_change(claim: &str) -> bool {
     const WORDS: &str = "changed|moved|switched|replaced|instead|rather than|former|used to|statt|gewechselt|umgestellt|früher|\
         ersetzt|cambi|en vez de|en lugar de|pasó de|antes|改|换|替代|取代";
@@ -59,8 +61,10 @@ fn lost(claim: &str, said: &str, all: &str) -> bool {
     } else {
         denied
     };
+    // "I never said that we use tabs" denies the part behind the report.
     let words: Vec<String> = content_words(denied).into_iter().skip_while(|word| is_report(word)).collect();
-    if is_doubled || !is_telling(&words) {
+    // Two negations may cancel each other or not; a wrong guess would reject a true claim.
+    if is_doubled || !says_enough(&words) {
         return false;
     }
     let claimed = content_words(claim);
@@ -72,7 +76,7 @@ fn invented(claim: &str, said: &str, all: &str) -> bool {
     let Some((denial, is_doubled)) = first_denial(claim) else { return false };
     let words = content_words(clause_after(claim, denial.end));
     let source = if is_contrast(&claim[..denial.start], said) { said } else { all };
-    !is_doubled && is_telling(&words) && has_all(&content_words(source), &words)
+    !is_doubled && says_enough(&words) && has_all(&content_words(source), &words)
 }
 
 /// Whether a claim that begins with `before` sets off what the quote says from what somebody else said: "uses A, not B"
@@ -84,7 +88,7 @@ fn is_contrast(before: &str, said: &str) -> bool {
 }
 
 /// Whether words are enough to identify a statement: two, a long one, or two characters of Chinese.
-fn is_telling(words: &[String]) -> bool {
+fn says_enough(words: &[String]) -> bool {
     words.len() > 1 || words.iter().any(|word| word.chars().count() >= 5 || word.chars().all(is_wide))
 }
 
@@ -107,10 +111,11 @@ fn clause_before(text: &str, to: usize) -> &str {
     text[..to].rsplit(ENDS).next().unwrap_or_default()
 }
 
-/// Returns the stems of the words that mean something; of Chinese and Japanese every two neighbouring characters.
+/// Returns the stems of the content words; in Chinese and Japanese, every pair of neighbouring characters.
 fn content_words(text: &str) -> Vec<String> {
     let units = units(text);
     let is_wide_unit = |unit: &String| unit.chars().all(is_wide);
+    // Single characters are too common to identify a statement.
     let pairs = units.windows(2).filter(|pair| pair.iter().all(is_wide_unit)).map(<[String]>::concat);
     let words = units
         .iter()
@@ -132,6 +137,7 @@ fn is_empty(word: &str) -> bool {
 fn stem(word: &str) -> String {
     let endings = ["amos", "emos", "imos", "ing", "ies", "ed", "es", "s", "en", "t", "e", "o", "a", "y"];
     let mut stem = word;
+    // Repeatedly, since endings stack up: "meetings" loses "s" and then "ing".
     while let Some(shorter) =
         endings.iter().find_map(|ending| stem.strip_suffix(ending).filter(|rest| rest.chars().count() >= 3))
     {

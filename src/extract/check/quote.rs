@@ -1,4 +1,5 @@
-//! Quotes in their messages, forgiving what models change when they copy, and memories that repeat injected text.
+//! Finds quotes in their messages, tolerating what models change when they copy, and memories that repeat injected
+//! text.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -30,12 +31,15 @@ pub(in crate::extract) fn find(quote: &str, text: &str) -> Option<Range<usize>> 
     if needle.is_empty() || needle.chars().count() < 2 && needle != hay.text.trim_matches(is_edge) {
         return None;
     }
+    // Exact first, so that the stored quote keeps its full stop or quotation marks where the message has them.
     if let Some(range) = hay.find_folded(&exact.text, 0, text).or_else(|| hay.find_folded(needle, 0, text)) {
         return Some(hay.origin(range));
     }
     let (first, second) = halves(needle)?;
     let first_range = hay.find_folded(first, 0, text)?;
+    // Searched behind the first part only: joined in the other order, true words could say something else.
     let second_range = hay.find_folded(second, first_range.end, text)?;
+    // A distant pair of phrases is no quote; two sentences about different things would support anything.
     (second_range.start - first_range.end <= MAX_GAP).then(|| hay.origin(first_range.start..second_range.end))
 }
 
@@ -44,13 +48,14 @@ fn halves(needle: &str) -> Option<(&str, &str)> {
     let (first, second) = needle.split_once("[...]").or_else(|| needle.split_once("..."))?;
     let (first, second) = (first.trim_matches(is_edge), second.trim_matches(is_edge));
     let long = |part: &str| {
+        // A Chinese character says about as much as two letters.
         let units: usize = part.chars().filter(|c| c.is_alphanumeric()).map(|c| if is_wide(c) { 2 } else { 1 }).sum();
         units >= MIN_PART
     };
     (long(first) && long(second) && !second.contains("...")).then_some((first, second))
 }
 
-/// What is not required of a quote's ends.
+/// Whether `c` may be missing or added at the ends of a quote.
 fn is_edge(c: char) -> bool {
     matches!(c, ' ' | '\'' | '.' | ',' | ';' | ':' | '!' | '?' | '。' | '、')
 }
@@ -64,7 +69,7 @@ const RESTATES: f64 = 0.8;
 /// Injected text that is compared, in bytes; boot files stand at the beginning.
 const MAX_INJECTED_BYTES: usize = 400_000;
 
-/// What was injected into a conversation, for finding memories that only repeat it.
+/// The text that was injected into a conversation, for finding memories that only repeat it.
 #[derive(Debug, Default)]
 pub(super) struct Injected {
     /// Hash of each run of words to the first message that has it.
@@ -80,6 +85,7 @@ impl Injected {
             let text = &text[..text.floor_char_boundary(room)];
             bytes += text.len();
             for run in runs(text) {
+                // The first occurrence decides, because a text that is injected again was known since then.
                 injected.runs.entry(run).or_insert(index);
             }
         }

@@ -1,5 +1,5 @@
-//! The extractor that asks a model: one request for the windows of a pack, one repair round, and halves where a reply
-//! cannot be had whole.
+//! The extractor that asks a model: one request for the windows of a pack, one repair round, and halves of a window
+//! whose reply cannot be received whole.
 
 use std::collections::BTreeSet;
 
@@ -26,14 +26,15 @@ const MAX_FRUITLESS: u32 = 31;
 /// How often the rest of a cut answer is asked for.
 const MAX_CONTINUATIONS: u8 = 8;
 
-/// Asks `model` what is worth keeping of the windows of `tasks`, which share all but transcript and span. Returns what
-/// came of each, in order; the cost of a request is counted once, with the first window that it shows.
+/// Asks `model` what is worth keeping of the windows of `tasks`, which share all but transcript and span. Returns one
+/// result for each, in order; the cost of a request is counted once, with the first window that it shows.
 ///
 /// A window in which nobody says anything costs no call; the others are read in one request. If the answer cannot be
 /// used, or not all of it, the model is asked once more, with the errors; what is still unusable is counted. If an answer
 /// about several windows is refused, cut or unusable, or the request too long for the model, each half of them is read
 /// apart, so that one costs its neighbours nothing; so is a single window in halves if its answer is cut or its request
-/// too long. Where a cut answer cannot be halved any more, its rest is asked for. A person's message of over 8,000 tokens is read in several requests, so that nothing of it is lost.
+/// too long. Where a cut answer cannot be halved any more, its rest is asked for. A person's message of over 8,000
+/// tokens is read in several requests, so that nothing of it is lost.
 ///
 /// The outcome is [`super::Outcome::Failed`] if any part of the window got no answer; candidates from the other parts
 /// are returned all the same. Every entry of an answer comes back as a candidate or as dropped; of an entry that was
@@ -41,6 +42,7 @@ const MAX_CONTINUATIONS: u8 = 8;
 pub async fn extract<C: Complete>(model: &C, guard: &Guard, tasks: &[Task<'_>]) -> Vec<Extraction> {
     let asking = Asking { model, guard, tasks };
     let mut reading = Reading::of(tasks.len());
+    // A stack, filled in reverse: halves are read where their whole stood, so candidates keep the order of the log.
     let mut open: Vec<(View, u8)> = views(tasks).into_iter().rev().map(|view| (view, 0)).collect();
     while let Some((view, halvings)) = open.pop() {
         if reading.fruitless >= MAX_FRUITLESS {
@@ -78,6 +80,7 @@ impl<C: Complete> Asking<'_, '_, C> {
     async fn read(&self, view: &View, halves: impl Fn() -> Vec<View>, reading: &mut Reading) -> Next {
         let name = view.name(self.tasks);
         let are_several = view.sights.len() > 1;
+        // Counted before the reply is known and reset by `take`: a server that answers only rubbish is given up.
         reading.fruitless += 1;
         let (asked, reply) =
             reading.complete(self.model, &format!("extract {name}"), || ask(self.guard, self.tasks, view), view).await;
@@ -86,6 +89,7 @@ impl<C: Complete> Asking<'_, '_, C> {
         let reply = match reply {
             Ok(reply) => reply,
             Err(error) => {
+                // Other errors are about the server or the account, so halves would only fail twice.
                 let halves = if matches!(error, LlmError::TooLong { .. }) { halves() } else { Vec::new() };
                 return reading.halve_or_fail(view, halves, &error.to_string());
             }
@@ -97,6 +101,7 @@ impl<C: Complete> Asking<'_, '_, C> {
                 halves => return Next::Halves(halves),
             },
             Finish::Refusal => {
+                // Of several sessions perhaps only one is declined; halves of a single one likely would be again.
                 let halves = if are_several { halves() } else { Vec::new() };
                 let reason = "the model declined to read this window; try another model";
                 return reading.halve_or_fail(view, halves, reason);
@@ -148,6 +153,7 @@ impl<C: Complete> Asking<'_, '_, C> {
             let render = || without_numbers(rest(self.guard, request, &text, answer.last_title()));
             let part = format!("continue {round} {}", view.name(self.tasks));
             let (_, reply) = reading.complete(self.model, &part, render, view).await;
+            // The cut answer is still worth taking; `complete` has recorded that this question got no reply.
             let Ok(reply) = reply else { return };
             if reply.finish == Finish::Refusal {
                 return;
@@ -155,6 +161,7 @@ impl<C: Complete> Asking<'_, '_, C> {
             if !answer.extend(read(&reply.text)) || answer.is_whole() {
                 return;
             }
+            // Only the last part is shown again; with all of them the request itself would outgrow the model.
             text = reply.text;
         }
     }
@@ -165,7 +172,7 @@ const fn without_numbers(request: Request) -> Rendered {
     Rendered { request, reading: serde_json::Value::Null }
 }
 
-/// What has come of each window so far.
+/// The results of each window so far.
 struct Reading {
     windows: Vec<WindowReading>,
     /// Requests in a row of which nothing could be used.
@@ -220,12 +227,14 @@ impl Reading {
                 LlmError::Budget { .. } | LlmError::InBatch | LlmError::NotRecorded { .. } | LlmError::Cassette { .. },
             ) => Spent::default(),
         };
+        // Split between windows, shares would be rounded and no longer add up to what the provider bills.
         if let Some(first) = view.sights.first() {
             self.windows[first.window].spent += spent;
         }
         for sight in &view.sights {
             match &answer {
                 Ok(_) => self.windows[sight.window].replies.push(key.clone()),
+                // The halves are asked instead, so the window is not left without an answer.
                 Err(LlmError::TooLong { .. }) => {}
                 Err(_) => self.windows[sight.window].is_unanswered = true,
             }
@@ -233,7 +242,7 @@ impl Reading {
         (rendered, answer.map(|(reply, _)| reply))
     }
 
-    /// Goes on with `halves`, or notes that none of what is shown got an answer.
+    /// Continues with `halves`, or records that nothing that is shown got an answer.
     fn halve_or_fail(&mut self, view: &View, halves: Vec<View>, reason: &str) -> Next {
         if halves.is_empty() {
             self.fail(view, reason);
@@ -243,14 +252,14 @@ impl Reading {
         }
     }
 
-    /// Notes that none of what is shown got an answer.
+    /// Records that nothing that is shown got an answer.
     fn fail(&mut self, view: &View, reason: &str) {
         for sight in &view.sights {
             self.windows[sight.window].fail(reason);
         }
     }
 
-    /// Notes that the repair round got no answer: a window is open if nothing that was said of it could be used.
+    /// Records that the repair round got no answer: a window stays open if no entry about it could be used.
     fn unrepaired(&mut self, view: &View, answer: Answer, reason: &str) -> Answer {
         for (sight, checked) in view.sights.iter().zip(&answer.sessions) {
             let window = &mut self.windows[sight.window];
@@ -263,7 +272,7 @@ impl Reading {
         answer
     }
 
-    /// Takes an answer as it is.
+    /// Takes an answer without asking further.
     fn take(&mut self, guard: &Guard, view: &View, answer: Answer, is_cut: bool) {
         if answer.is_usable() {
             self.fruitless = 0;
@@ -273,8 +282,9 @@ impl Reading {
         }
     }
 
-    /// Returns what came of each window.
+    /// Returns the result of each window.
     fn finish(self) -> Vec<Extraction> {
+        // One reply may serve several windows. It may go only if no window needs it.
         let useful = self.windows.iter().filter(|window| !window.is_useless());
         let useful: BTreeSet<String> = useful.flat_map(|window| window.replies.iter().cloned()).collect();
         self.windows.into_iter().map(|window| window.finish(&useful)).collect()
@@ -308,6 +318,7 @@ impl WindowReading {
     }
 
     fn fail(&mut self, reason: &str) {
+        // The first reason is the cause; the later ones often follow from it.
         self.failure.get_or_insert_with(|| reason.to_owned());
     }
 
@@ -315,10 +326,11 @@ impl WindowReading {
         self.flaw.get_or_insert(reason);
     }
 
-    /// Takes the secrets out of the candidates on their way in.
+    /// Keeps the candidates, without their secrets.
     fn keep(&mut self, guard: &Guard, checked: Checked) {
         self.dropped.extend(checked.dropped.into_iter().map(|(_, dropped)| dropped));
         for candidate in checked.candidates {
+            // The request was redacted, but a model may join the pieces of a secret, or invent one.
             match without_secret(guard.redact(candidate).0.into_inner()) {
                 Ok(candidate) => self.candidates.push(candidate),
                 Err(dropped) => self.dropped.push(dropped),
@@ -330,13 +342,13 @@ impl WindowReading {
         self.failure.is_some() || self.flaw.is_some() && self.answered == 0
     }
 
-    /// Whether it failed, or lacks something, for what was answered. Where a question got no reply, that is the reason, and the other
-    /// replies stay paid for.
+    /// Whether it failed or is incomplete because of what was answered. Where a question got no reply at all, that is
+    /// the reason, and the other replies are kept, since they are paid for.
     const fn is_useless(&self) -> bool {
         (self.has_failed() || self.is_cut) && !self.is_unanswered
     }
 
-    /// Returns what came of it; a reply that was `useful` to another window is kept.
+    /// Returns its result; a reply that was `useful` to another window is kept.
     fn finish(self, useful: &BTreeSet<String>) -> Extraction {
         let is_useless = self.is_useless();
         let outcome = if self.has_failed() {
@@ -380,6 +392,7 @@ fn ask(guard: &Guard, tasks: &[Task<'_>], view: &View) -> Rendered {
     let categories = tasks.first().map_or(&[][..], |task| task.categories);
     let prompt = user(tasks, view);
     let (system, _) = guard.redact(system(categories));
+    // Counted before redaction, which changes little here: the texts of the transcript are redacted already.
     let is_short = tokens::count(&prompt.text) <= SHORT_TOKENS;
     let (text, _) = guard.redact(prompt.text);
     let request = Request {
@@ -389,6 +402,7 @@ fn ask(guard: &Guard, tasks: &[Task<'_>], view: &View) -> Rendered {
         max_completion_tokens: if is_short { SHORT_COMPLETION_TOKENS } else { MAX_COMPLETION_TOKENS },
     };
     let relative = |(sight, shown): (&Sight, &Shown)| {
+        // Stored relative to the window: a reply in the cache must still fit when the log was cut at its front.
         let begin = tasks[sight.window].span.start;
         let messages = shown.messages.iter().map(|&index| index.cast_signed() - begin.cast_signed()).collect();
         Numbering { first: shown.first, messages, known: shown.known }
@@ -408,6 +422,7 @@ struct Numbering {
 
 /// Returns how to read the numbers in the reply to a request that shows `view`, by session.
 fn sessions(reading: &Value, tasks: &[Task<'_>], view: &View) -> Vec<Shown> {
+    // A stored numbering that cannot be read makes every citation fail its check, which is safer than a guess.
     let stored: Vec<Numbering> = Deserialize::deserialize(reading).unwrap_or_default();
     let mut stored = stored.into_iter();
     let absolute = |sight: &Sight| {

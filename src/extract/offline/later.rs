@@ -1,4 +1,4 @@
-//! What a later message corrects, replaces or ends.
+//! Corrections, replacements and ends that a later message states.
 //!
 //! Windows end where they must, not where people have made up their minds. So the messages after a window are read ahead,
 //! and what they take back is not kept: "I mixed that up", "my exam moved to 11 May", "we no longer use Redis". How far is

@@ -29,10 +29,10 @@ pub use select::{
     ExclusionReason, Standing, WEIGHT_CONFIDENCE, WEIGHT_IMPORTANCE, WEIGHT_RECENCY, WEIGHT_TIER, WEIGHT_TO_THE_POINT,
 };
 
-/// What a conversation is told, and why.
+/// The context for a conversation, and why each part of it was chosen.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Brief {
-    /// The text for the prompt; empty where nothing is worth telling.
+    /// The text for the prompt; empty where there is nothing to show.
     pub text: String,
     /// Its size in `o200k_base` tokens, counted as it was asked for.
     pub tokens: usize,
@@ -84,7 +84,7 @@ impl Brief {
     }
 }
 
-/// Returns what a conversation is to be told.
+/// Returns the brief for a conversation.
 ///
 /// Memories of the namespaces asked for that are active, and whose time is not over at `now`. Sections come in the order
 /// standing, long-term, short-term; memories in each best first. What did not fit is counted in the text and named in
@@ -96,8 +96,8 @@ pub fn compose(store: &Database, request: &BriefRequest, now: Timestamp) -> Resu
     Ok(compose_with(store, request, None, now)?.0)
 }
 
-/// Returns what a conversation is to be told, as [`compose`] does; what is asked is looked for by its meaning, too, where
-/// there are `vectors`. With it comes why that was left out of account, if it was.
+/// Returns the brief for a conversation, as [`compose`] does; the query is also searched by meaning where there are
+/// `vectors`. With the brief comes the reason why vectors were not used, if they were not.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -109,6 +109,7 @@ pub(crate) fn compose_with(
 ) -> Result<(Brief, Option<EmbedError>), StoreError> {
     let filter =
         Filter { types: request.types.clone(), unexpired_at: Some(now), ..Filter::exactly(&request.namespaces) };
+    // A filter without namespaces means all of them, but a request without any means none: memory is off.
     if request.namespaces.is_empty() {
         return Ok((Brief::default(), None));
     }

@@ -10,8 +10,10 @@ use crate::search::{Direct, Found, direct};
 use crate::store::{Database, Filter, StoreError};
 
 /// Hits that are looked at.
+// Rarity is counted among the hits, so there must be enough of them to tell common words from rare ones.
 const HITS: usize = 100;
 /// Least share of a question's information that a memory must contain to bear on it.
+// Low enough for a long question, and high enough that one shared place name brings up nothing by itself.
 const MIN_SHARE: f64 = 0.35;
 /// What a pair of characters that stands in no memory counts beside a word that does not: most pairs are no words.
 const UNSEEN_PAIR: f64 = 0.3;
@@ -28,7 +30,7 @@ const EMPTY_WORDS: &[&str] = &[
 
 /// Returns the memories that bear on `query` with how well they do, 0–1: half the share of its information that they contain,
 /// half their relevance among the hits. What holds too little of it is left out, unless its meaning stands out; so there
-/// may be none. With them comes why the meaning was left out of account, if it was.
+/// may be none. With them comes the reason why vectors were not used, if they were not.
 pub(super) fn to_the_point(
     store: &Database,
     query: &str,
@@ -56,6 +58,7 @@ fn shares(asked: &BTreeSet<String>, held: &[BTreeSet<String>]) -> Vec<f64> {
     let rarity = |word: &&String| {
         let holding = held.iter().filter(|words| words.contains(*word)).count();
         let without = number(held.len() - holding);
+        // The inverse document frequency of BM25, over the hits instead of the whole store.
         (holding > 0).then(|| ((without + 0.5) / (number(holding) + 0.5)).ln_1p())
     };
     let most = asked.iter().filter_map(|word| rarity(&word)).fold(0.0, f64::max);
@@ -65,7 +68,7 @@ fn shares(asked: &BTreeSet<String>, held: &[BTreeSet<String>]) -> Vec<f64> {
     let whole: f64 = weights.iter().map(|(_, weight)| weight).sum();
     let share = |words: &BTreeSet<String>| {
         let part: f64 = weights.iter().filter(|(word, _)| words.contains(*word)).map(|(_, weight)| weight).sum();
-        // A question without a word to go by, such as signs alone, is met by whatever was found for it.
+        // A question without usable words, such as signs alone, accepts whatever was found for it.
         if whole <= 0.0 { 1.0 } else { part / whole }
     };
     held.iter().map(share).collect()
@@ -90,8 +93,10 @@ fn words(text: &str) -> BTreeSet<String> {
     for word in text.to_lowercase().split(|c: char| !c.is_alphanumeric()) {
         let letters: Vec<char> = word.chars().collect();
         if letters.iter().copied().any(is_unspaced) {
+            // Without spaces there are no word boundaries; pairs find a word wherever it stands.
             words.extend(letters.windows(2).map(|pair| pair.iter().collect::<String>()));
         } else if letters.len() > 2 && !EMPTY_WORDS.contains(&word) {
+            // A prefix needs no detection of the language, which is unreliable on a short question.
             words.insert(letters.iter().take(STEM_CHARS).collect());
         }
     }

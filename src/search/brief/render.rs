@@ -1,4 +1,4 @@
-//! Text of a brief: what stands around its memories, and each memory as one harmless line.
+//! Text of a brief: its frame, and each memory as one harmless line.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -45,6 +45,7 @@ pub(super) fn opening(format: Format) -> String {
         Format::Compact | Format::Detailed | Format::Structured => {
             format!("<{INJECTION_TAG}>\n[Memory Brief] {NOTICE}\n")
         }
+        // The notice is a constant without quotes or backslashes, so it needs no escaping.
         Format::Json => format!("{{\"notice\": \"{NOTICE}\", \"memories\": {{"),
     }
 }
@@ -189,7 +190,8 @@ fn json_line(memory: &Memory) -> String {
     if let Some(object) = value.as_object_mut() {
         object.extend(optional.into_iter().filter_map(|(name, part)| Some((name.to_owned(), part?))));
     }
-    // Whoever puts the whole into a prompt may set it between tags.
+    // The JSON may be placed between tags in a prompt.
+    // `<` occurs in JSON only within strings, where the escape reads back as the same character.
     value.to_string().replace('<', "\\u003c")
 }
 
@@ -225,6 +227,7 @@ fn said(memory: &Memory, limit: usize) -> String {
 /// Cuts a text between words and says so, with the id under which the whole is found.
 fn cut(memory: &Memory, text: &str, limit: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(limit) else { return text.to_owned() };
+    // Only in the second half: writing without spaces may have its only space near the start.
     let end = text[..end].rfind(' ').filter(|space| *space > end / 2).unwrap_or(end);
     format!("{} [… cut from {} characters, id {}]", &text[..end], text.chars().count(), short(memory))
 }
@@ -257,6 +260,7 @@ fn minute(at: Timestamp) -> String {
 
 /// Returns the last eight characters of the id: what a person types.
 fn short(memory: &Memory) -> &str {
+    // The end of a `UUIDv7` is random; its beginning is a time that memories of one run share.
     let id = memory.id.as_str();
     &id[id.len().saturating_sub(8)..]
 }
@@ -287,6 +291,7 @@ const HARMLESS: char = '‹';
 
 /// Returns `text` on one line, without characters that cannot be seen, and without tags.
 fn clean(text: &str) -> String {
+    // Line breaks first become spaces: a memory that could start a line of its own could pose as another memory.
     let seen: String =
         text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !is_hidden(*c)).collect();
     let line = seen.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
@@ -306,6 +311,7 @@ fn opens_tag(rest: &str) -> bool {
     }
     let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.')).collect();
     let name = name.to_lowercase();
+    // Agents invent tags such as `system-reminder`; a hyphen sets them apart from generics such as `Vec<String>`.
     name.starts_with(char::is_alphabetic) && name.contains('-')
         || TAGS.iter().any(|tag| name.starts_with(tag) || name.ends_with(tag))
 }
@@ -323,6 +329,7 @@ fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
+            // `&` as well, or an escape that stands in the text itself would be read as the character it names.
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),

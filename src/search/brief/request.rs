@@ -47,6 +47,7 @@ impl BriefRequest {
         let query = query.filter(|query| !query.trim().is_empty());
         let max_memories = match (retrieval.max_memories_in_prompt.value, &query) {
             (0, None) => None,
+            // A setting of 0 means no limit of its own. A question still needs one, or weak hits would fill the budget.
             (0, Some(_)) => Some(MAX_ASKED_FOR),
             (most, _) => Some(most),
         };

@@ -27,6 +27,7 @@ pub const WEIGHT_TIER: f64 = 0.10;
 /// Share of how well it fits what was asked; the standing has the rest.
 pub const WEIGHT_TO_THE_POINT: f64 = 0.70;
 /// Least confidence, as far as it has faded, of an unpinned memory that is shown.
+// Above the 0.05 at which maintenance lets a memory fade: a brief is read unasked and should be surer.
 const MIN_CONFIDENCE: f64 = 0.15;
 /// Memories whose texts are looked at, for each that a section may hold: some say the same, some are too long.
 const TEXTS_PER_PLACE: usize = 3;
@@ -136,12 +137,14 @@ pub(super) fn weigh(
     to_the_point: Option<&HashMap<MemoryId, f64>>,
     request: &BriefRequest,
 ) -> BriefSelection {
+    // Not the clock: a brief that changed every day would defeat the prompt cache of the agent that reads it.
     let as_of = brief_rows.iter().map(|row| row.last_sure).max().unwrap_or(Timestamp::UNIX_EPOCH);
     let mut weighed = BriefSelection::default();
     let mut found: Vec<(&BriefRow, Section, Standing, Option<ExclusionReason>)> = brief_rows
         .iter()
         .map(|row| {
             let section = section_of(row);
+            // A standing preference is not judged by the question; it shares no word with most of them.
             let fit = to_the_point.filter(|_| section != Section::Standing);
             let fit = fit.map(|fits| fits.get(&row.id).copied());
             let standing = standing(row, fit.map(|fit| fit.unwrap_or(0.0)), &request.half_lives, as_of);
@@ -162,12 +165,13 @@ pub(super) fn weigh(
     weighed
 }
 
-/// Returns where a memory stands: with what holds whatever is asked, with what is kept, or with what is over soon.
+/// Returns the section of a memory: standing instructions and preferences, lasting memories, or short-term ones.
 fn section_of(row: &BriefRow) -> Section {
     let category = row.category.as_str();
     let instructs = row.memory_type == MemoryType::Procedural && matches!(category, "convention" | "workflow" | "note");
     let standing = instructs || matches!(category, "preference" | "profile");
     match row.scope {
+        // First: a person who pins a short-term memory wants it shown in any case.
         _ if row.pinned => Section::Standing,
         Scope::ShortTerm => Section::ShortTerm,
         Scope::LongTerm if standing => Section::Standing,
@@ -217,7 +221,8 @@ fn floor(row: &BriefRow, standing: &Standing, is_beside: bool, request: &BriefRe
 
 /// Shares of the room that each section has for certain, in the order of [`Section::ALL`]; what one leaves, others take.
 const SHARES: [f64; 3] = [0.35, 0.45, 0.20];
-/// As many as no store holds, for what the count of those left out may cost.
+/// More memories than any store has, to reserve room for the count of those left out.
+// The closing line is written last and its number is not known yet, so the widest one is reserved for it.
 const MANY: usize = 999_999_999;
 
 /// A memory that is shown if there is room.
@@ -243,6 +248,7 @@ impl Cost {
             Counting::Exact => tokens::count(text),
             Counting::Estimated => tokens::estimate(text),
         };
+        // Agents count in UTF-16 units; counting `char`s would let emoji exceed their limit.
         Self { tokens, characters: text.encode_utf16().count() }
     }
 
@@ -290,6 +296,7 @@ pub(super) fn select(
             }
         }
     }
+    // The reasons are found in several passes, so the order is made anew; ids make it the same each time.
     brief.left_out.sort_by(|a, b| b.standing.total.total_cmp(&a.standing.total).then_with(|| a.id.cmp(&b.id)));
     finish(brief, request)
 }
@@ -331,10 +338,12 @@ fn elect(
         if section == Section::LongTerm && request.query.is_none() {
             // What does not fit among the standing ones matters no less than the rest.
             candidates.append(&mut overflow);
+            // The sort is stable, so equally good ones keep the order in which `weigh` put them.
             candidates.sort_by(|a, b| b.standing.total.total_cmp(&a.standing.total));
         }
         let mut places = request.quotas.of(section);
         for candidate in candidates {
+            // The section is full, or the candidate is beyond the pool, which reads no more texts than may be needed.
             let Some(memory) = texts.get(&candidate.id).filter(|_| places > 0) else {
                 overflow.push(candidate);
                 continue;
@@ -347,6 +356,7 @@ fn elect(
                 }
                 Likeness::SaysMore(at) => {
                     let because = ExclusionReason::SaysTheSame { other: candidate.id.clone() };
+                    // It takes the place of the one that says less, and its section, so no quota changes.
                     let (section, place) = (chosen[at].0, &mut chosen[at]);
                     let shorter = std::mem::replace(place, (section, candidate, view)).1;
                     left_out.push(LeftOut { id: shorter.id, section, standing: shorter.standing, because });
@@ -390,6 +400,7 @@ fn best_of_all(
     while chosen.len() > most {
         let stands = |(section, _): &(Section, Candidate)| *section == Section::Standing;
         let standing = chosen.iter().filter(|one| stands(one)).count();
+        // Both halves cannot be within bounds while there are too many in all, so one of them is always open.
         let (too_many_stand, too_many_others) = (standing > most / 2, chosen.len() - standing > most - most / 2);
         let worth = |(_, candidate): &(Section, Candidate)| {
             (texts.get(&candidate.id).is_some_and(|memory| memory.pinned), candidate.standing.total)
@@ -418,6 +429,7 @@ fn likeness(view: &View<'_>, chosen: &[(Section, Candidate, View<'_>)], texts: &
     for (at, (_, candidate, known)) in chosen.iter().enumerate() {
         match pair(view, known, false).pairing {
             ClaimRelation::Same => return Likeness::Same(at),
+            // A pinned memory keeps its place even beside one that says more.
             ClaimRelation::More if !texts.get(&candidate.id).is_some_and(|memory| memory.pinned) => {
                 return Likeness::SaysMore(at);
             }
@@ -443,6 +455,7 @@ enum Turn {
 fn within_budget(mut elected: Vec<Elected>, request: &BriefRequest) -> Vec<Elected> {
     let whole = Cost { tokens: request.max_tokens, characters: request.max_characters.min(MAX_CHARACTERS) };
     let of = |text: &str| Cost::of(text, request.counting);
+    // Counted before any memory, since a fence that is cut off would leave data looking like instructions.
     let frame = of(&opening(request.format)).plus(of(&closing(MANY, request.format)));
     let mut used = frame;
     let (mut begun, mut in_section) = ([false; 3], [Cost::default(); 3]);
@@ -452,6 +465,7 @@ fn within_budget(mut elected: Vec<Elected>, request: &BriefRequest) -> Vec<Elect
             let around = if begun[place] { Cost::default() } else { around(one.section, request) };
             let cost = one.cost.plus(around);
             let shared = in_section[place].plus(cost);
+            // Skipped, not stopped: a shorter memory further down may still fit.
             if turn == Turn::WithinShare && !shared.is_within(whole.share(SHARES[place]))
                 || !used.plus(cost).is_within(whole)
             {
@@ -463,7 +477,7 @@ fn within_budget(mut elected: Vec<Elected>, request: &BriefRequest) -> Vec<Elect
     elected
 }
 
-/// What a section costs besides its memories.
+/// Returns the cost of a section without its memories.
 fn around(section: Section, request: &BriefRequest) -> Cost {
     let of = |text: &str| Cost::of(text, request.counting);
     of(&heading(section, request, false)).plus(of(&ending(section, request.format)))

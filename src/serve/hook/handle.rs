@@ -53,6 +53,7 @@ pub fn handle(call: &HookCall, now: Timestamp, say: &mut dyn FnMut(HookOutput)) 
         Event::UserPromptSubmit => follow_up.wants_worker,
         Event::PreToolUse | Event::PostToolUse | Event::PostToolUseFailure => false,
     };
+    // A worker that runs already takes new jobs by itself.
     let wants_worker = wants_worker && memories.lease_holder(WORKER_LEASE, now)?.is_none();
     Ok(FollowUp { wants_worker, ..follow_up })
 }
@@ -68,6 +69,7 @@ fn answer(
     let mut follow_up = FollowUp::default();
     let output = match call.event {
         Event::SessionStart => {
+            // The brief comes first, since the agent waits for it and the search for missed logs takes longer.
             let brief = say_brief(session, say)?;
             let is_cleared = call.input.source.as_deref().is_some_and(|source| matches!(source, "clear" | "compact"));
             session.brief_shown(&brief, is_cleared)?;

@@ -197,6 +197,7 @@ pub struct ToolCall {
 /// [`InputError`] if there is none.
 pub fn read_input(reader: impl Read) -> Result<Input, InputError> {
     let reader = BufReader::new(reader.take(MAX_INPUT));
+    // Agents may leave the pipe open, so reading stops at the end of the value, not of the input.
     let value = Deserializer::from_reader(reader).into_iter::<Value>().next().ok_or(InputError::Nothing)?;
     let value = value.map_err(|error| InputError::NotAnObject { line: error.line(), column: error.column() })?;
     if value.is_object() { Ok(Input::of(&value)) } else { Err(InputError::NotAnObject { line: 1, column: 1 }) }
@@ -291,9 +292,11 @@ impl HookOutput {
 /// from when the session's log is read.
 pub(super) fn fenced(heading: &str, lines: impl IntoIterator<Item = String>) -> Option<String> {
     let (open, close) = (format!("<{INJECTION_TAG}>\n{heading}\n"), format!("</{INJECTION_TAG}>"));
+    // UTF-8 never needs fewer bytes than UTF-16 units, so the limit is kept.
     let mut room = MAX_CONTEXT - open.len() - close.len();
     let mut text = String::new();
     for line in lines {
+        // A memory that contains the tag could close the fence early.
         let line = line.replace(INJECTION_TAG, "memory").split_whitespace().collect::<Vec<_>>().join(" ");
         let length = line.encode_utf16().count() + 1;
         if length > room {
@@ -324,6 +327,7 @@ pub(super) enum CallOutcome {
 
 /// Returns how a call ended, from what the agent says and the tool answered.
 pub(super) fn outcome(call: &ToolCall, is_failure_event: bool) -> CallOutcome {
+    // A command that was stopped says nothing about whether it works.
     if call.is_interrupt || call.response["interrupted"].as_bool() == Some(true) {
         return CallOutcome::Unclear;
     }
@@ -332,6 +336,7 @@ pub(super) fn outcome(call: &ToolCall, is_failure_event: bool) -> CallOutcome {
         return CallOutcome::Failed(call.error.clone().unwrap_or(printed));
     }
     let response = &call.response;
+    // Agents spell the exit code differently.
     let code = ["exit_code", "exitCode", "code"].iter().find_map(|field| response[*field].as_i64());
     let code = code.or_else(|| response["metadata"]["exit_code"].as_i64());
     // Codex answers with the text that the model sees, the head of which says how the process ended.

@@ -65,6 +65,7 @@ pub(super) fn missed(memories: &Memories, call: &HookCall, now: Timestamp) -> Re
             break;
         }
         let age = Timestamp::try_from(changed).map_or(SignedDuration::ZERO, |changed| now.duration_since(changed));
+        // One log may be spelled by two paths, so their keys are compared.
         let is_wanted = (IDLE..MAX_AGE).contains(&age)
             && path_key(&log) != path_key(current)
             && (call.subagents || !is_subagents(call.agent.as_str(), &log));
@@ -105,6 +106,7 @@ fn candidates(agent: Agent, current: &Path) -> Vec<(PathBuf, SystemTime)> {
 
 /// Returns the folders of the last days up to that of the current session.
 fn days(day: &Path) -> Vec<PathBuf> {
+    // The folder of a day is in that of its month, and that in the folder of its year.
     let Some(root) = day.ancestors().nth(3) else { return vec![day.to_owned()] };
     let names = |folder: &Path| {
         let mut below: Vec<PathBuf> = fs::read_dir(folder)
@@ -114,6 +116,7 @@ fn days(day: &Path) -> Vec<PathBuf> {
             .map(|entry| entry.path())
             .filter(|path| path.is_dir())
             .collect();
+        // Years, months and days are padded with zeros, so the order of names is that of time.
         below.sort_by(|a, b| b.cmp(a));
         below
     };
@@ -129,7 +132,9 @@ fn is_of_project(call: &HookCall, log: &Path) -> bool {
     };
     let mut head = vec![0; HEAD];
     let read = fs::File::open(log).and_then(|mut file| std::io::Read::read(&mut file, &mut head)).unwrap_or(0);
+    // The head may end inside a character, which does not matter here.
     let head = String::from_utf8_lossy(&head[..read]);
+    // Compared in its JSON spelling, since the log escapes backslashes and quotes.
     serde_json::to_string(cwd).is_ok_and(|cwd| head.contains(&format!("\"cwd\":{cwd}")))
 }
 

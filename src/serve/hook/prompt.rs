@@ -58,6 +58,7 @@ fn remember(memories: &Memories, call: &HookCall, text: &str) -> Result<String, 
     if text.is_empty() {
         return Ok("There is nothing to remember; write /remember and a sentence.".to_owned());
     }
+    // Categories are configurable, so `fact` may not be among them.
     let category = if call.config.categories.value.iter().any(|name| name == "fact") { "fact" } else { "note" };
     let draft = MemoryDraft {
         category: category.to_owned(),
@@ -131,6 +132,7 @@ fn by_id(memories: &Memories, part: &str) -> Result<Option<Memory>, HookError> {
 }
 
 fn tail(id: &MemoryId) -> &str {
+    // Ids begin with a time, so those of one session differ most at their end.
     let id = id.as_str();
     &id[id.len().saturating_sub(8)..]
 }

@@ -8,7 +8,7 @@ use super::{Agent, Event};
 const TIMEOUT: u64 = 5;
 /// The most that agents allow at the end of a session.
 const TIMEOUT_AT_END: u64 = 3;
-/// Name of the program, which tells our hooks from others.
+/// Name of the program, which distinguishes our hooks from others.
 const PROGRAM: &str = "afterthought";
 
 /// Why settings are left alone.
@@ -50,6 +50,7 @@ pub fn install(settings: &Value, agent: Agent, program: &str, subagents: bool) -
         .map(|event| (*event, group(agent, *event, program, subagents)))
         .collect();
     let mut clean = uninstall(settings)?;
+    // Installing again must not move our hooks behind those of others.
     if is_installed(settings, &wanted) {
         return Ok(settings.clone());
     }
@@ -80,6 +81,7 @@ pub fn uninstall(settings: &Value) -> Result<Value, SettingsError> {
             if let Some(commands) = group.get_mut("hooks").and_then(Value::as_array_mut) {
                 let had = commands.len();
                 commands.retain(|hook| !is_ours(hook));
+                // A group that was empty before is not ours to remove.
                 if commands.is_empty() && had > 0 {
                     *group = Value::Null;
                 }
@@ -90,6 +92,7 @@ pub fn uninstall(settings: &Value) -> Result<Value, SettingsError> {
             emptied.push(event.clone());
         }
     }
+    // `shift_remove` keeps the order of the other keys; `remove` would not.
     for event in &emptied {
         hooks.shift_remove(event);
     }
@@ -143,6 +146,7 @@ fn group(agent: Agent, event: Event, program: &str, subagents: bool) -> Value {
 }
 
 fn is_ours(hook: &Value) -> bool {
+    // The last match, since the path of the program may contain the same word.
     let Some((program, rest)) = hook["command"].as_str().and_then(|command| command.rsplit_once(" hook ")) else {
         return false;
     };

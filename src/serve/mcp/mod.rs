@@ -67,6 +67,7 @@ impl MemoryServer {
         work: impl FnOnce(&Memories) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<Result<T, ApiError>, ErrorData> {
         let pool = Arc::clone(&self.pool);
+        // SQLite blocks its thread, and a blocked worker thread would delay other requests.
         let done = tokio::task::spawn_blocking(move || pool.with(work)).await;
         done.map_err(|error| {
             tracing::error!(%error, "a request ended in a panic");

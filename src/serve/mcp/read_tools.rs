@@ -201,7 +201,7 @@ pub(super) struct BriefArguments {
 /// A brief.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct BriefAnswer {
-    /// The text for the prompt, fenced as data; empty where nothing is worth telling
+    /// The text for the prompt, fenced as data; empty where there is nothing to show
     text: String,
     /// Its size
     tokens: usize,

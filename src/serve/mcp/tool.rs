@@ -119,7 +119,7 @@ fn call<T: MemoryTool>(memories: &Memories, arguments: Value) -> Result<Value, S
     Ok(serde_json::to_value(answer).expect("an answer holds nothing that JSON cannot"))
 }
 
-/// Returns the arguments that a schema tells of, with what is required first.
+/// Returns the arguments of a schema, required ones first.
 fn takes(schema: &JsonObject) -> String {
     let required: Vec<&str> =
         schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
@@ -139,6 +139,7 @@ pub(super) fn error_chain(error: &dyn std::error::Error) -> String {
     let mut source = error.source();
     while let Some(cause) = source {
         let cause_text = cause.to_string();
+        // Many errors repeat their cause in their own text.
         if !text.contains(&cause_text) {
             text = format!("{text}: {cause_text}");
         }

@@ -15,9 +15,10 @@ use super::schema::{known_version, schema_version};
 use crate::fault::point;
 use crate::store::{Database, Store, StoreError};
 
-/// What an automatic copy is called behind the name of the file.
+/// The extension of an automatic copy.
 const ENDING: &str = "backup";
-/// How long a copy may take to be made; what is older and not finished was left by a process that was killed.
+/// How long making a copy may take; an older unfinished one was left by a process that was killed.
+// Long enough for the largest file on a slow disk; removing the copy that another process is writing would be worse.
 const UNFINISHED: Duration = Duration::from_hours(1);
 
 /// A copy that was made.
@@ -31,7 +32,7 @@ pub struct Backup {
     pub memories: usize,
 }
 
-/// What taking a copy back has done.
+/// The result of restoring a copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Restored {
     /// A copy of what was there before; `None` if there was nothing.
@@ -46,12 +47,13 @@ impl Store {
     /// # Errors
     /// [`StoreError::Taken`] if there is a file at `path`; else [`StoreError`] if it cannot be written.
     pub fn backup(&self, path: &Path, now: Timestamp) -> Result<Backup, StoreError> {
+        // The finished copy is renamed to `path`, which would replace a file that is there without a word.
         refuse_folder(path)?;
         if path.exists() {
             return Err(StoreError::Taken { path: path.to_owned() });
         }
         copy(&self.conn, path, &self.keys, None).map_err(|error| error.at(path))?;
-        // Named by its full path, so that `forget` can list the copies later.
+        // Recorded by its full path, so that `forget` can list the copies later.
         let full = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let named = self.redact(full.to_string_lossy().into_owned());
         self.read(|conn| {
@@ -81,6 +83,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<Restored, StoreError> {
         let copy = open_copy(from, keys)?;
+        // Checked before anything is touched: a damaged copy must not replace a good file.
         let sound: String = copy
             .query_row("PRAGMA integrity_check(1)", (), |row| row.get(0))
             .map_err(|error| StoreError::from(error).at(from))?;
@@ -96,20 +99,23 @@ impl Store {
             return Ok(Restored { former: None, memories: memories_in(&store.conn).map_err(|error| error.at(path))? });
         }
         refuse_mixture(path, from, &copy, keys)?;
+        // Before the pages are replaced: this copy is the only way back.
         let former = Some(set_aside(path, keys, now)?);
         point("restore.begin");
         let mut store = Self::open_with(path, keys)?;
+        // A run under way refers to memories and windows that would be gone.
         if let Some(run) = store.runs(usize::MAX)?.into_iter().find(|run| run.is_alive(now)) {
             return Err(StoreError::RunInProgress { id: run.id.to_string() });
         }
         let pages = |to: &mut Connection| {
             let backup = rusqlite::backup::Backup::new(&copy, to)?;
-            // All pages in one step, so that nobody sees a half of each.
+            // All pages in one step, so that nobody sees a mixture of the two files.
             backup.run_to_completion(i32::MAX, std::time::Duration::from_millis(20), None)
         };
         pages(&mut store.db.conn).map_err(|error| StoreError::from(error).at(path))?;
         point("restore.placed");
         drop(store);
+        // Opened again, since the copy may have an earlier schema, and opening migrates it.
         let store = Self::open_with(path, keys)?;
         let memories = memories_in(&store.conn).map_err(|error| error.at(path))?;
         Ok(Restored { former, memories })
@@ -121,6 +127,7 @@ impl Store {
     /// [`StoreError::Unwritable`] if one cannot be removed.
     pub(crate) fn remove_automatic_backups(&self) -> Result<Vec<PathBuf>, StoreError> {
         let mut found: Vec<PathBuf> = beside(&self.path, ".schema-");
+        // They contain what the file contained, so an erasure must remove them; a copy in progress is left alone.
         found.extend(unfinished(&self.path).into_iter().filter(|path| is_left(path)));
         for path in &found {
             fs::remove_file(path)
@@ -143,6 +150,7 @@ impl Database {
             Ok(statement.query_map((), |row| row.get(0))?.collect::<Result<_, _>>()?)
         })?;
         found.extend(noted.into_iter().map(PathBuf::from).filter(|path| path.exists()));
+        // A backup that was made beside the file is found both by its name and in the audit table.
         found.sort();
         found.dedup();
         Ok(found)
@@ -181,7 +189,7 @@ pub(in crate::store) fn set_aside(path: &Path, keys: &Keys, now: Timestamp) -> R
 /// Copies a file and the log beside it byte by byte, and returns where to. The copy is private, as the file is.
 pub(in crate::store) fn copy_bytes(path: &Path, now: Timestamp) -> Result<PathBuf, StoreError> {
     let copy_path = unused(path, now);
-    // The log first: what it holds and the file has not yet may be in both, but is never in neither.
+    // The log first: then a checkpoint in between puts its content into both copies. In the other order, into neither.
     for ending in ["-wal", ""] {
         let (from, to) = (with_suffix(path, ending), with_suffix(&copy_path, ending));
         if !from.exists() && !ending.is_empty() {
@@ -191,7 +199,7 @@ pub(in crate::store) fn copy_bytes(path: &Path, now: Timestamp) -> Result<PathBu
             fs::copy(&from, &to).map_err(|source| StoreError::Unwritable { path: to, source: Box::new(source) })
         });
         if let Err(error) = copied {
-            // A part of a copy is none.
+            // Half a copy is useless and would pass for a whole one.
             for ending in ["-wal", ""] {
                 fs::remove_file(with_suffix(&copy_path, ending)).ok();
             }
@@ -204,23 +212,24 @@ pub(in crate::store) fn copy_bytes(path: &Path, now: Timestamp) -> Result<PathBu
 /// Returns the name of a copy that is not there yet.
 fn unused(path: &Path, now: Timestamp) -> PathBuf {
     let stamp = now.strftime("%Y%m%dT%H%M%S").to_string();
-    // One that is there already must stay: it may be the only copy of what it holds.
+    // A copy that exists must stay: it may be the only one with its content.
     let mut names = (1_u32..).map(|number| named(path, &format!("before-{stamp}-{number}")));
     names.find(|name| !name.exists()).expect("numbers do not end")
 }
 
 /// Writes a copy under another name first, so that there is a whole one or none. With `version`, only one of that schema.
 fn copy(conn: &Connection, to: &Path, keys: &Keys, version: Option<i64>) -> Result<(), StoreError> {
-    // They hold everything that the file held then.
+    // Leftovers contain everything that the file contained then, and nobody else removes them.
     for left in unfinished(to).into_iter().filter(|path| is_left(path)) {
         fs::remove_file(left).ok();
     }
     let fresh = with_suffix(to, &format!(".{}.new", uuid::Uuid::now_v7()));
-    // SQLite would make it readable by all.
+    // SQLite would create it with the default mode, which may let others read it.
     create_private(&fresh)?;
     point("copy.begin");
     let copied = copy_into(conn, &fresh, keys, version);
     point("copy.made");
+    // A rename replaces the name at once, so a crash leaves a whole copy or none.
     let placed = match copied {
         Ok(true) => fs::rename(&fresh, to),
         Ok(false) | Err(_) => fs::remove_file(&fresh),
@@ -231,10 +240,12 @@ fn copy(conn: &Connection, to: &Path, keys: &Keys, version: Option<i64>) -> Resu
 }
 
 fn copy_into(conn: &Connection, fresh: &Path, keys: &Keys, version: Option<i64>) -> Result<bool, StoreError> {
-    // What is encrypted is copied with its key.
+    // `VACUUM INTO` reads one snapshot while others write, and encrypts the copy with the key of the file.
     conn.execute("VACUUM INTO ?1", [fresh.to_string_lossy()])?;
     let copied = cipher::open(fresh, fresh, OpenFlags::SQLITE_OPEN_READ_ONLY, keys)?;
+    // Another process may have migrated the file after this one read its version; then the copy has the wrong schema.
     let is_wanted = version.is_none_or(|version| schema_version(&copied).is_ok_and(|found| found == version));
+    // Best effort: on a system that cannot sync, a copy is still better than none.
     fs::File::open(fresh).and_then(|file| file.sync_all()).ok();
     Ok(is_wanted)
 }
@@ -259,7 +270,7 @@ fn open_copy(path: &Path, keys: &Keys) -> Result<Connection, StoreError> {
 
 /// Pages of an encrypted file cannot be put in the place of open ones, nor the other way round.
 fn refuse_mixture(path: &Path, from: &Path, copy: &Connection, keys: &Keys) -> Result<(), StoreError> {
-    // What cannot be opened is reported later.
+    // A file that cannot be opened is reported when it is set aside or opened again.
     let Ok(there) = cipher::open(path, path, OpenFlags::SQLITE_OPEN_READ_WRITE, keys) else { return Ok(()) };
     if cipher::is_encrypted(&there)? == cipher::is_encrypted(copy)? {
         return Ok(());
@@ -285,6 +296,7 @@ fn beside(path: &Path, mark: &str) -> Vec<PathBuf> {
 /// Returns the copies of the file, and of copies of it, that are being made or were left by a process that was killed.
 fn unfinished(path: &Path) -> Vec<PathBuf> {
     let is_unfinished = |rest: &str| {
+        // Only names with a UUID are ours; a file of a person that ends in `.new` must not be removed.
         let id = rest.strip_suffix(".new").and_then(|rest| rest.rsplit('.').next());
         id.is_some_and(|id| uuid::Uuid::parse_str(id).is_ok())
     };
@@ -294,6 +306,7 @@ fn unfinished(path: &Path) -> Vec<PathBuf> {
 /// Whether nobody can be making this copy any more.
 fn is_left(path: &Path) -> bool {
     let changed = fs::metadata(path).and_then(|data| data.modified());
+    // A modification time in the future is an error here, so such a file counts as in use and stays.
     changed.is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age > UNFINISHED))
 }
 

@@ -16,33 +16,33 @@ use crate::store::{Database, StoreError};
 
 /// Flaws of one kind that are named one by one; the rest is counted.
 const NAMED: usize = 3;
-/// What SQLite says of an index that does not agree with its table.
+/// SQLite's messages about an index that does not agree with its table.
 const INDEX_FLAWS: [&str; 3] = ["missing from index", "wrong # of entries in index", "non-unique entry in index"];
 
 /// Kinds of flaws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FlawKind {
-    /// Pages of the file cannot be read, or contradict each other.
+    /// Pages of the file cannot be read or contradict each other.
     Damaged,
-    /// A row hangs on one that is not there.
+    /// A row refers to one that is not there.
     Dangling,
     /// A memory has no counts of its uses, so that it is found nowhere.
     Uncounted,
-    /// The index of words lacks a memory, holds one that is not there, or says something else of one.
+    /// The index of words lacks a memory, contains one that does not exist, or has other words for one.
     WordIndex,
-    /// The index of near claims lacks a memory or holds one that is not there.
+    /// The index of near claims lacks a memory or contains one that does not exist.
     NearIndex,
-    /// A vector is not of its memory.
+    /// A vector does not belong to its memory.
     Vectors,
     /// A memory or its evidence is not as its history says.
     History,
 }
 
 impl FlawKind {
-    /// Whether `repair` mends it.
+    /// Whether `repair` fixes it.
     #[must_use]
-    pub const fn is_mended(self) -> bool {
+    pub const fn is_repaired(self) -> bool {
         !matches!(self, Self::Damaged | Self::History)
     }
 }
@@ -58,7 +58,7 @@ pub struct Flaw {
     pub count: usize,
 }
 
-/// What a check came to.
+/// The result of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Checked {
     /// Memories that were looked at, of every status.
@@ -92,6 +92,7 @@ impl Database {
         self.at_once(|db| {
             let mut checked = Checked::default();
             db.check_pages(&mut checked)?;
+            // The other checks read through the same pages; on damaged ones they would fail or report phantom flaws.
             if checked.flaws.is_empty() {
                 db.check_links(&mut checked)?;
                 db.check_words(&mut checked)?;
@@ -99,23 +100,26 @@ impl Database {
                 db.check_vectors(&mut checked)?;
                 db.check_history(&mut checked)?;
             }
+            // A stable sort, so flaws of one kind stay in the order in which they were found.
             checked.flaws.sort_by_key(|flaw| flaw.kind);
             Ok(checked)
         })
     }
 
-    /// Whether pages cannot be read, or contradict each other in a way that making indexes anew does not mend.
+    /// Whether pages cannot be read, or contradict each other in a way that rebuilding indexes does not fix.
     pub(super) fn pages_are_damaged(&self) -> Result<bool, StoreError> {
         let said = self.page_report("integrity_check");
+        // A rebuild of the indexes fixes these, without copying every row into a new file.
         let is_of_index = |line: &String| line == "ok" || INDEX_FLAWS.iter().any(|flaw| line.contains(flaw));
         match said {
             Ok(said) => Ok(!said.iter().all(is_of_index)),
+            // The damage may lie on the very pages that the check itself reads.
             Err(StoreError::Corrupt { .. }) => Ok(true),
             Err(error) => Err(error),
         }
     }
 
-    /// Looks at the pages alone, which is quick: whether they can be read and hang together.
+    /// Checks only the pages, which is quick: whether they can be read and agree with each other.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read at all.
@@ -168,7 +172,7 @@ impl Database {
                 ))
             })?;
             let dangling: Vec<String> = dangling.collect::<Result<_, _>>()?;
-            checked.add_each(FlawKind::Dangling, "rows hang on nothing", &dangling);
+            checked.add_each(FlawKind::Dangling, "orphaned rows", &dangling);
             let mut statement = conn
                 .prepare("SELECT id FROM memories WHERE id NOT IN (SELECT memory_id FROM memory_usage) ORDER BY id")?;
             let uncounted: Vec<String> = statement.query_map((), |row| row.get(0))?.collect::<Result<_, _>>()?;
@@ -196,7 +200,7 @@ struct Sum {
 impl Sum {
     const fn add(&mut self, term: i64, weight: u8) {
         self.count += 1;
-        // Any order of the same terms comes to the same sum.
+        // Any order of the same terms results in the same sum.
         let mixed = (term.cast_unsigned() ^ ((weight as u64) << 56)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.sum = self.sum.wrapping_add(mixed ^ (mixed >> 29));
     }
@@ -223,6 +227,7 @@ impl Database {
                  + (SELECT count(*) FROM search_docs d WHERE d.seq = m.seq) <> 1 ORDER BY m.seq",
             )?;
             checked.add_each(FlawKind::WordIndex, "memories that are not indexed once", &several);
+            // Below, a memory is expected in exactly one place; one in neither would end the check with an error.
             let other = if several.is_empty() { indexed_otherwise(conn)? } else { Vec::new() };
             checked.add_each(FlawKind::WordIndex, "memories that are indexed by other words, by row", &other);
             Ok(())
@@ -273,7 +278,7 @@ fn places(conn: &Connection, sql: &str) -> Result<Vec<String>, StoreError> {
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// Returns the rows whose words the index does not hold as they are.
+/// Returns the rows whose words differ from those in the index.
 fn indexed_otherwise(conn: &Connection) -> Result<Vec<String>, StoreError> {
     let sums = sums_of_segments(conn)?;
     let mut document = conn.prepare("SELECT doc FROM search_docs WHERE seq = ?1")?;
@@ -315,6 +320,7 @@ fn waiting_sum(bytes: &[u8]) -> Sum {
 
 /// Returns what the segments say of each document, the void ones included.
 fn sums_of_segments(conn: &Connection) -> Result<HashMap<i64, Sum>, StoreError> {
+    // All segments in one pass: their lists are by term, so looking up each memory would read every list again.
     let mut sums: HashMap<i64, Sum> = HashMap::new();
     let mut statement = conn
         .prepare("SELECT s.first, p.term, p.docs FROM search_segments s JOIN search_postings p ON p.segment = s.id")?;
@@ -330,7 +336,7 @@ fn sums_of_segments(conn: &Connection) -> Result<HashMap<i64, Sum>, StoreError> 
 
 const ENTRIES: &str = "SELECT memory_id, entity, before, after FROM history WHERE entity IN ('memory', 'evidence') ORDER BY memory_id, id";
 
-/// What makes a piece of evidence this piece.
+/// The identity of a piece of evidence.
 type EvidenceKey = (String, String, String);
 
 /// What the history says of the memory itself.
@@ -345,7 +351,7 @@ enum Recorded {
     Like(Box<Memory>),
 }
 
-/// What the history says that a memory has come to.
+/// The state of a memory by its history.
 #[derive(Default)]
 struct Rereplayed {
     memory: Recorded,
@@ -358,6 +364,7 @@ impl Rereplayed {
             Entity::Memory => {
                 self.memory = match (before, after) {
                     (_, Some(text)) => Recorded::Like(Box::new(json(text, 3)?)),
+                    // Only a deletion has a before and no after; an entry that an erasure emptied has neither.
                     (Some(_), None) => Recorded::Gone,
                     (None, None) => Recorded::Nothing,
                 };
@@ -431,6 +438,7 @@ impl Database {
         }
         let rests: BTreeSet<EvidenceKey> =
             self.evidence(&MemoryId::from_stored(id))?.iter().map(evidence_key).collect();
+        // Evidence goes with its memory without entries of its own.
         if found.is_some() && rests != replayed.evidence {
             evidence.push(id.to_owned());
         }

@@ -30,13 +30,13 @@ use crate::store::{Database, Store, StoreError};
 pub const CAN_ENCRYPT: bool = cfg!(feature = "encryption");
 /// Bytes of a page, of which an encrypted file has a whole number.
 const PAGE: usize = 4_096;
-/// With what a file begins that is not encrypted.
+/// The first bytes of a file that is not encrypted.
 const MAGIC: &[u8] = b"SQLite format 3\0";
 /// Least entropy of what looks random, in bits of a byte: a page of ours has more than 7.9, texts have less than 6.
 const RANDOM: f64 = 7.5;
 
-/// Files that this process has opened with a key. They are not looked into again: closing a file lets go of all locks
-/// that other connections of the process hold on it.
+/// Files that this process has opened with a key. They are not read again by other means: closing a file releases all
+/// locks that other connections of the process have on it.
 static OPENED: LazyLock<Mutex<HashSet<PathBuf>>> = LazyLock::new(Mutex::default);
 
 /// Opens the file at `path` by the name `name`, which may be a URI, with the key that it needs, and makes sure that it is ours.
@@ -48,11 +48,13 @@ pub(in crate::store) fn open(
     flags: OpenFlags,
     keys: &Keys,
 ) -> Result<Connection, StoreError> {
+    // `create_private` has made an empty file by now, so a file that exists may still be new.
     let is_new = fs::metadata(path).is_ok_and(|data| data.len() == 0);
     let given = if is_new { keys.given()? } else { None };
     if let Some(key) = given.as_ref().filter(|_| !CAN_ENCRYPT) {
         return Err(StoreError::CannotEncrypt { path: path.to_owned(), place: key.place().clone() });
     }
+    // Without a key first: most files are plain, and asking a keyring may open a dialog.
     match open_with(name, path, flags, given.as_ref()) {
         Err(StoreError::Sqlite(error)) if is_unreadable(&error) => {}
         opened => return opened,
@@ -66,6 +68,7 @@ pub(in crate::store) fn open(
     }
     let key = match keys.find_for(path) {
         Ok(key) => key,
+        // Somebody who mistyped a path should not be asked for a key.
         Err(_) if !looks_encrypted(path) => return Err(StoreError::NotADatabase { path: path.to_owned() }),
         Err(error) => return Err(error),
     };
@@ -88,11 +91,12 @@ pub(in crate::store) fn open(
 fn open_with(name: &Path, path: &Path, flags: OpenFlags, key: Option<&Key>) -> Result<Connection, StoreError> {
     let conn = Connection::open_with_flags(name, flags)?;
     conn.busy_timeout(BUSY_TIMEOUT)?;
-    // Who cannot read a file must not write its log back either.
+    // A connection that turns out to be unable to read the file must not write its log back on closing.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     if let Some(key) = key {
         unlock(&conn, key)?;
     }
+    // The first read of a page: only here does SQLite notice a wrong key, since setting one checks nothing.
     check_ours(&conn, path)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
     if key.is_some()
@@ -103,15 +107,15 @@ fn open_with(name: &Path, path: &Path, flags: OpenFlags, key: Option<&Key>) -> R
     Ok(conn)
 }
 
-/// Gives a connection its key, before anything is read through it.
+/// Sets the key of a connection, before anything is read through it.
 pub(in crate::store) fn unlock(conn: &Connection, key: &Key) -> Result<(), StoreError> {
-    // It would report pages that it cannot read on standard error, beside the error that it returns.
+    // Otherwise `SQLCipher` prints unreadable pages on standard error, in addition to returning an error.
     conn.pragma_update(None, "cipher_log_level", "NONE")?;
     conn.pragma_update(None, "key", key.secret().expose_secret())?;
     Ok(())
 }
 
-/// Whether what is read through `conn` lies encrypted on the disk.
+/// Whether the file behind `conn` is encrypted on the disk.
 pub(in crate::store) fn is_encrypted(conn: &Connection) -> Result<bool, StoreError> {
     if !CAN_ENCRYPT {
         return Ok(false);
@@ -126,12 +130,14 @@ fn is_unreadable(error: &rusqlite::Error) -> bool {
 
 /// Whether a file that cannot be read without a key is one of random bytes, a whole number of pages of them.
 fn looks_encrypted(path: &Path) -> bool {
+    // Reading the file below would drop the locks of our own open connections.
     if OPENED.lock().is_ok_and(|opened| opened.contains(path)) {
         return true;
     }
     let Ok(mut file) = fs::File::open(path) else { return false };
     let mut page = vec![0; PAGE];
     let is_whole = file.metadata().is_ok_and(|data| data.len() > 0 && data.len() % PAGE as u64 == 0);
+    // An encrypted database cannot be distinguished from random bytes, so this decides only which error to report.
     is_whole && file.read_exact(&mut page).is_ok() && !page.starts_with(MAGIC) && entropy(&page) > RANDOM
 }
 
@@ -146,7 +152,7 @@ fn entropy(bytes: &[u8]) -> f64 {
     shares.map(|share| -share * share.log2()).sum()
 }
 
-/// How long it is waited for others to close the file.
+/// How long a conversion waits for others to close the file.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// What the new file is called behind the name of the old one until it takes its place.
 const ENDINGS: [&str; 2] = ["encrypting", "decrypting"];
@@ -221,16 +227,18 @@ fn convert(path: &Path, keys: &Keys, encrypt: bool, now: Timestamp) -> Result<Op
     if let Some(run) = store.runs(usize::MAX)?.into_iter().find(|run| run.is_alive(now)) {
         return Err(StoreError::RunInProgress { id: run.id.to_string() });
     }
-    // Its log is overwritten below.
+    // Otherwise closing would delete the log before it can be overwritten below.
     store.leave_log()?;
     drop(store);
     let source = Source::hold(path, keys)?;
+    // A fixed name beside the file: on the same file system, so that the rename is atomic, and found after a crash.
     let fresh = beside(path, ENDINGS[usize::from(!encrypt)]);
     let written = source.write_to(&fresh, encrypt.then_some(&key));
     if let Err(error) = written {
         fs::remove_file(&fresh).ok();
         return Err(error);
     }
+    // Until the rename, the old file is untouched, so any failure up to here loses nothing.
     point("convert.written");
     source.replace_by(&fresh)?;
     if let Ok(mut opened) = OPENED.lock() {
@@ -266,7 +274,7 @@ impl<'a> Source<'a> {
             StoreError::Sqlite(error) if is_busy(&error) => StoreError::InUse { path: path.to_owned() },
             error => error.at(path),
         })?;
-        // Only now: closing it would let go of the locks of another connection of this process.
+        // Only now: closing it would release the locks of another connection of this process.
         source.old.push(handle(path).map_err(|source| unwritable(path, source))?);
         Ok(source)
     }
@@ -279,6 +287,7 @@ impl<'a> Source<'a> {
         if mode != "delete" {
             return Err(StoreError::InUse { path: self.path.to_owned() });
         }
+        // In exclusive mode the lock is only taken by the first write transaction, and then kept.
         self.conn.execute_batch("BEGIN EXCLUSIVE; COMMIT;")?;
         Ok(())
     }
@@ -293,6 +302,7 @@ impl<'a> Source<'a> {
         point("convert.copied");
         let keys = Target(key);
         let written = keys.open(fresh)?;
+        // The old file is overwritten afterwards, so the new one must be proved readable now.
         for check in
             [Some("PRAGMA integrity_check"), key.map(|_| "PRAGMA cipher_integrity_check")].into_iter().flatten()
         {
@@ -306,6 +316,7 @@ impl<'a> Source<'a> {
         if before != after {
             return Err(differs(fresh, "it does not hold as much"));
         }
+        // On the disk before the rename, or a power failure could leave the name on an incomplete file.
         fs::File::open(fresh).and_then(|file| file.sync_all()).map_err(|source| unwritable(fresh, source))
     }
 
@@ -314,6 +325,7 @@ impl<'a> Source<'a> {
         let secret = key.map_or("", |key| key.secret().expose_secret());
         conn.execute("ATTACH DATABASE ?1 AS fresh KEY ?2", [fresh.to_string_lossy().as_ref(), secret])?;
         conn.query_row("SELECT sqlcipher_export('fresh')", (), |_| Ok(()))?;
+        // `sqlcipher_export` copies schema and rows, but not these fields of the header.
         for pragma in ["application_id", "user_version"] {
             let value: i64 = conn.query_row(&format!("PRAGMA main.{pragma}"), (), |row| row.get(0))?;
             conn.pragma_update(Some("fresh"), pragma, value)?;
@@ -325,6 +337,7 @@ impl<'a> Source<'a> {
     fn replace_by(self, fresh: &Path) -> Result<(), StoreError> {
         let failed = |source| unwritable(self.path, source);
         fs::rename(fresh, self.path).map_err(failed)?;
+        // The rename must be on the disk before the old content is destroyed.
         sync_folder(self.path).map_err(failed)?;
         point("convert.placed");
         for file in &self.old {
@@ -367,7 +380,7 @@ fn all<T: rusqlite::types::FromSql>(conn: &Connection, sql: &str) -> Result<Vec<
     Ok(statement.query_map((), |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
 
-/// Overwrites what is in a file with zeros, to its end.
+/// Overwrites the content of a file with zeros, to its end.
 fn overwrite(mut file: &fs::File) -> std::io::Result<()> {
     let zeros = vec![0; BLOCK];
     let mut left = file.metadata()?.len();
@@ -376,6 +389,7 @@ fn overwrite(mut file: &fs::File) -> std::io::Result<()> {
         file.write_all(&zeros[..part])?;
         left -= part as u64;
     }
+    // Zeros that stay in the cache of the system would leave the old bytes on the disk.
     file.sync_all()
 }
 

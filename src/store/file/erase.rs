@@ -33,7 +33,7 @@ pub struct Erased {
     pub reverted: Vec<MemoryId>,
     /// Those of the kept ones whose words come from these conversations and from others: a person should look at them.
     pub mixed: Vec<MemoryId>,
-    /// Memories that hold again, since what had taken their place is gone.
+    /// Memories that are active again, since those that had replaced them are gone.
     pub restored: Vec<MemoryId>,
     /// Pieces of evidence that are gone from memories that live on.
     pub evidence: usize,
@@ -69,6 +69,7 @@ impl Store {
     /// # Errors
     /// As for [`Store::erase`].
     pub fn would_erase(&self, scope: &Scope, now: Timestamp) -> Result<Erased, StoreError> {
+        // The same code runs for real and is then rolled back, so the preview cannot differ from the erasure.
         let looked = self.write(None, now, |w| match w.erase(scope) {
             Ok(erased) => Err::<(), _>(Ended::Seen(Box::new(erased))),
             Err(error) => Err(Ended::Failed(error)),
@@ -86,9 +87,10 @@ impl Store {
     /// [`StoreError::RunInProgress`] while a run is going, which might write down again what is erased; else [`StoreError`]
     /// if the file cannot be written.
     pub fn erase(&self, scope: &Scope, now: Timestamp) -> Result<Erased, StoreError> {
-        // A byte that is freed within a page is not reached by writing the file anew.
+        // Rewriting the file does not reach bytes that were freed within a page.
         self.conn.pragma_update(None, "secure_delete", "ON")?;
         let erased = self.write(None, now, |w| w.erase(scope));
+        // Also after an error: ON makes every later delete of this connection slower.
         self.conn.pragma_update(None, "secure_delete", "FAST")?;
         erased
     }
@@ -106,6 +108,7 @@ impl Writer<'_> {
         if erased.conversations.is_empty() && alone.is_empty() {
             return Ok(erased);
         }
+        // Before the purge, which deletes the links that show it.
         let held = self.superseded_by(&alone)?;
         for id in &others {
             self.take_from(id, &keys, &mut erased)?;
@@ -113,6 +116,7 @@ impl Writer<'_> {
         for id in &alone {
             self.purge(id)?;
         }
+        // After the purge: only then has nothing taken their place any more.
         erased.restored = self.reactivate(held)?;
         (erased.memories, erased.kept) = (alone, others);
         self.erase_ledger(&keys, scope, &mut erased)?;
@@ -126,6 +130,7 @@ impl Writer<'_> {
         let now = self.now.as_millisecond();
         self.read(|conn| {
             conn.execute("INSERT INTO audit (at, action, detail) VALUES (?1, 'erase', ?2)", params![now, detail])?;
+            // In the same transaction: after a crash it must be known that freed pages still contain the text.
             conn.execute("INSERT INTO unsealed (at) VALUES (?1)", [now])?;
             Ok(())
         })
@@ -218,11 +223,12 @@ impl Scope {
     fn holds(&self, one: &Conversation) -> bool {
         let (source, id) = one.key.split_once(':').unwrap_or(("", &one.key));
         match self {
-            // Agents of a session have its id as a part of theirs.
+            // Agents of a session have its id as a part of their own.
             Self::Session(text) => one.key == *text || id == text || id.split(['/', '#']).any(|part| part == text),
             Self::Source(text) => one.key == *text || source == text || lies_under(&one.origin, text),
             Self::Project(namespace) => {
                 let within = one.namespace.strip_prefix(&namespace.to_string());
+                // The slash keeps `project/shop` from matching `project/shopping`.
                 within.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             }
             Self::Before(at) => one.ended_at.or(one.started_at).is_some_and(|ended| ended < *at),
@@ -232,19 +238,22 @@ impl Scope {
 
 /// Whether what was read at `origin` is the log or lies in the folder or archive that `text` names.
 fn lies_under(origin: &str, text: &str) -> bool {
+    // Every path starts with the empty one, so an empty name would match all logs.
     if origin.is_empty() || text.is_empty() {
         return false;
     }
-    // Several conversations of one file differ in the part behind a mark.
+    // Several conversations of one file differ in a number after `#`.
     let file = origin.rsplit_once('#').filter(|(_, part)| part.bytes().all(|b| b.is_ascii_digit()));
     let origins = [Some(origin), file.map(|(file, _)| file)];
     origins.into_iter().flatten().any(|origin| {
+        // As written first, since the log may be gone and then has no true path; links may spell one place in two ways.
         Path::new(origin).starts_with(text) || true_path(Path::new(origin)).starts_with(true_path(Path::new(text)))
     })
 }
 
-/// Returns what stands for a conversation that nothing is to be left of.
+/// Returns the hash by which a withdrawn conversation is recognised.
 fn key_hash(key: &str) -> String {
+    // A hash, since the key of a conversation may itself name a person or a project.
     hex(&Sha256::digest(key.as_bytes()))
 }
 
@@ -284,6 +293,7 @@ impl Database {
             while let Some(row) = rows.next()? {
                 let (elsewhere, extracted, within): (bool, bool, Option<bool>) =
                     (row.get(1)?, row.get(2)?, row.get(3)?);
+                // What a person wrote or imported stays, unless the whole project goes.
                 let goes = !elsewhere && (extracted || within == Some(true));
                 if goes { &mut alone } else { &mut others }.push(MemoryId::from_stored(row.get::<_, String>(0)?));
             }
@@ -315,6 +325,7 @@ impl Writer<'_> {
     fn reactivate(&self, held: Vec<MemoryId>) -> Result<Vec<MemoryId>, StoreError> {
         for id in &held {
             let mut memory = self.memory(id)?;
+            // It ended only because the erased memory had replaced it.
             memory.claim.valid_to = None;
             let reason = Some("what had taken its place was erased".into());
             self.replace(Memory { status: Status::Active, updated_at: self.now, ..memory }, Action::Restore, reason)?;
@@ -324,8 +335,10 @@ impl Writer<'_> {
 
     /// Takes conversations from what a memory rests on, and their words from what it says, as far as these can be found.
     fn take_from(&self, id: &MemoryId, keys: &str, erased: &mut Erased) -> Result<(), StoreError> {
+        // Readers that cache by revision must see that the evidence is gone, even where the text stays.
         self.bump(id)?;
         let entries: Vec<_> = self.history(id)?.into_iter().filter(|entry| entry.memory == *id).collect();
+        // Read first: `scrub` and `forget_words` empty the entries by which these are found.
         let lost: Vec<i64> = self.evidence_entries(id, keys)?;
         erased.evidence += self.read(|conn| {
             let sql = "DELETE FROM evidence WHERE memory_id = ?1 AND transcript IN (SELECT value FROM json_each(?2))";
@@ -350,7 +363,7 @@ impl Writer<'_> {
         self.index(id)
     }
 
-    /// Returns the lines of history in which a memory came to rest on these conversations, the first one first.
+    /// Returns the entries of history that gave a memory evidence from these conversations, in order.
     fn evidence_entries(&self, id: &MemoryId, keys: &str) -> Result<Vec<i64>, StoreError> {
         self.query_all(
             "SELECT id FROM history WHERE memory_id = ?1 AND entity = 'evidence'
@@ -389,19 +402,20 @@ impl Writer<'_> {
     }
 }
 
-/// Returns where the write begins in which a memory first came to rest on what is gone. A write has one time and one run.
+/// Returns where the write begins that first gave a memory evidence that is now gone. A write has one time and one run.
 fn first_write(entries: &[HistoryEntry], lost: &[i64]) -> Option<i64> {
     let first = entries.iter().find(|entry| Some(&entry.id) == lost.first())?;
     let settled = entries.iter().rev().find(|entry| entry.entity == Entity::Evidence && entry.id < first.id);
     let same = |entry: &&HistoryEntry| entry.at == first.at && entry.run == first.run;
     let begun = entries.iter().filter(same).map(|entry| entry.id).min().unwrap_or(first.id);
+    // Two writes of one run in the same millisecond look like one; earlier evidence marks where the second begins.
     Some(settled.map_or(begun, |settled| begun.max(settled.id + 1)))
 }
 
 /// Returns what the memory said before it rested on what is gone; `None` if it began with that.
 fn before_any(entries: &[HistoryEntry], lost: &[i64]) -> Option<Claim> {
     let Some(from) = first_write(entries, lost) else {
-        // Nothing shows when the evidence was added: what it says is taken for its own.
+        // Nothing shows when the evidence was added, so what the memory says counts as its own.
         let last = entries.iter().rev().find(|entry| entry.entity == Entity::Memory)?;
         return claim_of(last);
     };
@@ -438,6 +452,7 @@ fn texts_of(claim: &Claim) -> (&str, &str, &[String], [Option<&str>; 4], Option<
 
 /// Returns the claim with the words of an earlier one.
 fn put_back(claim: &Claim, former: Claim) -> Claim {
+    // These fields may have been set by hand or by maintenance, and contain none of the erased words.
     Claim { importance: claim.importance, confidence: claim.confidence, scope: claim.scope, ..former }
 }
 
@@ -448,6 +463,7 @@ impl Writer<'_> {
         let ids = to_json(&ids)?;
         self.read(|conn| {
             forget_words(conn, keys, &ids)?;
+            // Counted before the transcripts are deleted, since the windows go with them.
             erased.windows = conn.query_row(
                 "SELECT count(*) FROM windows w JOIN transcripts t ON t.id = w.transcript_id
                  WHERE t.key IN (SELECT value FROM json_each(?1))",
@@ -457,6 +473,7 @@ impl Writer<'_> {
             erased.replies = forget_requests_about(conn, keys, &ids)?;
             let origins: Vec<&str> = erased.conversations.iter().map(|one| one.origin.as_str()).collect();
             conn.execute(
+                // A running job keeps its row, which its worker still updates; what it reads is refused as withdrawn.
                 "DELETE FROM jobs WHERE path IN (SELECT value FROM json_each(?1)) AND status <> 'running'",
                 [to_json(&origins)?],
             )?;
@@ -486,6 +503,7 @@ fn forget_words(conn: &Connection, keys: &str, ids: &str) -> Result<(), StoreErr
          WHERE memory_id IN (SELECT value FROM json_each(?1)) AND memory_id NOT IN (SELECT id FROM memories)",
         [ids],
     )?;
+    // These tables have no foreign key to memories, so nothing cascades to them.
     conn.execute("DELETE FROM hook_told WHERE memory_id NOT IN (SELECT id FROM memories)", ())?;
     for table in ["hook_told", "hook_failures"] {
         let sql = format!(
@@ -520,7 +538,7 @@ fn forget_context(conn: &Connection, text: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// How far the file was written anew.
+/// Whether the file was rewritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RewriteOutcome {
@@ -538,6 +556,7 @@ impl Database {
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn is_unsealed(&self) -> Result<bool, StoreError> {
         self.read(|conn| {
+            // A file of an earlier version that is only read has no such table.
             let there = conn.table_exists(None, "unsealed")?;
             Ok(there && conn.prepare_cached("SELECT 1 FROM unsealed")?.exists(())?)
         })
@@ -562,20 +581,22 @@ impl Store {
     fn write_anew(&self) -> Result<bool, StoreError> {
         let conn = &self.conn;
         point("seal.begin");
-        // The words of what is gone stay in its segments until these are merged.
+        // Erased words stay in the segments of the index until these are merged.
         conn.execute("INSERT INTO memory_near (memory_near) VALUES ('optimize')", ())?;
         self.forget_samples()?;
         conn.execute_batch("VACUUM")?;
         point("seal.written");
+        // The mark stays, so that maintenance tries again; the log may still contain the erased words.
         if !self.empty_wal()? {
             return Ok(false);
         }
+        // Last, so that a crash before this repeats the rewrite rather than forgets it.
         conn.execute("DELETE FROM unsealed", ())?;
         point("seal.done");
         self.empty_wal()
     }
 
-    /// The planner keeps samples of what stands in indexes.
+    /// Deletes the planner's samples, which are copies of keys in indexes.
     pub(in crate::store) fn forget_samples(&self) -> Result<(), StoreError> {
         if self.conn.table_exists(None, "sqlite_stat4")? {
             self.conn.execute("DELETE FROM sqlite_stat4", ())?;
@@ -584,6 +605,7 @@ impl Store {
     }
 
     fn empty_wal(&self) -> Result<bool, StoreError> {
+        // Reports a reader in its first column instead of failing.
         let busy: i64 = self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get(0))?;
         Ok(busy == 0)
     }

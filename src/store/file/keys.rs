@@ -1,6 +1,5 @@
 //! Keys of encrypted files: where they are looked for, and how a new one is made.
 
-use std::fmt;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,41 +8,21 @@ use secrecy::SecretString;
 
 use super::path::create_private;
 use crate::config::Folders;
+use crate::store::error::KeyPlace;
 use crate::store::{Store, StoreError};
 
-/// The environment variable that holds a key.
+/// The environment variable with a key.
 const VARIABLE: &str = "AFTERTHOUGHT_DB_KEY";
 /// The environment variable that names a file with a key.
 const FILE_VARIABLE: &str = "AFTERTHOUGHT_DB_KEY_FILE";
-/// What a file with a key is called in the folder of the person's settings.
+/// The name of a key file in the folder of the user's settings.
 const FILE_NAME: &str = "db.key";
 /// Fewest characters of a key that is not 64 hex digits.
 const MIN_CHARACTERS: usize = 12;
 /// Largest file with a key, in bytes.
 const MAX_BYTES: u64 = 4_096;
-/// Digits of a key that is taken as it is; any other is a passphrase, from which a key is made at each opening.
+/// Digits of a raw key; any other text is a passphrase, from which a key is derived at each opening.
 const HEX_DIGITS: usize = 64;
-
-/// Where a key was found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KeyPlace {
-    /// The environment variable `AFTERTHOUGHT_DB_KEY`.
-    Environment,
-    /// A file.
-    File(PathBuf),
-    /// The keyring of the system.
-    Keyring,
-}
-
-impl fmt::Display for KeyPlace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Environment => write!(f, "${VARIABLE}"),
-            Self::File(path) => write!(f, "the file {}", path.display()),
-            Self::Keyring => f.write_str("the system keyring"),
-        }
-    }
-}
 
 /// A key, and where it came from; shown without its text.
 #[derive(Debug, Clone)]
@@ -55,13 +34,16 @@ pub(in crate::store) struct Key {
 impl Key {
     /// Returns what `text` means as a key.
     pub(super) fn new(text: &str, place: KeyPlace) -> Result<Self, StoreError> {
+        // Editors and `echo` end a file with a newline; a passphrase may end with a space on purpose.
         let text = text.trim_end_matches(['\n', '\r']);
         let is_raw = text.len() == HEX_DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         if is_raw {
+            // In this spelling `SQLCipher` takes the bytes as they are, without deriving a key from a passphrase.
             return Ok(Self { secret: format!("x'{text}'").into(), place });
         }
         let why = if text.chars().count() < MIN_CHARACTERS {
             "it has fewer than 12 characters"
+        // A second line suggests the wrong file, and C code would cut the key off at a NUL.
         } else if text.contains(['\0', '\n']) {
             "it has more than one line"
         } else {
@@ -110,6 +92,7 @@ impl Keys {
         match self.find() {
             Ok(Some(key)) => Ok(key),
             Ok(None) => Err(missing(None)),
+            // A server often has no keyring; the remedy is then the same as for a missing key.
             Err(StoreError::Keyring { said }) => Err(missing(Some(said))),
             Err(error) => Err(error),
         }
@@ -135,6 +118,7 @@ fn default_file() -> Option<PathBuf> {
 }
 
 fn given(environment: &dyn Fn(&str) -> Option<String>, default_file: Option<&Path>) -> Result<Option<Key>, StoreError> {
+    // An empty variable counts as unset: that is how scripts and service files clear one.
     let set = |name: &str| environment(name).filter(|value| !value.is_empty());
     if let Some(text) = set(VARIABLE) {
         return Key::new(&text, KeyPlace::Environment).map(Some);
@@ -148,6 +132,7 @@ fn given(environment: &dyn Fn(&str) -> Option<String>, default_file: Option<&Pat
 fn from_file(path: &Path) -> Result<Key, StoreError> {
     let bad = |why: String| StoreError::BadKey { place: KeyPlace::File(path.to_owned()), why };
     let data = fs::metadata(path).map_err(|error| bad(format!("it cannot be read: {error}")))?;
+    // Reading a device or a pipe could block or never end.
     if !data.is_file() || data.len() > MAX_BYTES {
         return Err(bad("it is no file of one line".to_owned()));
     }
@@ -188,6 +173,7 @@ impl Store {
                 Ok(KeyPlace::File(path.clone()))
             }
             KeyHome::Keyring => {
+                // Overwriting the entry would lose the key of every file that was encrypted with it.
                 if keyring::key()?.is_some() {
                     return Err(StoreError::KeyGiven { place: KeyPlace::Keyring });
                 }
@@ -232,12 +218,14 @@ fn write_key(path: &Path, text: &str) -> Result<(), StoreError> {
         writeln!(file, "{text}")?;
         file.sync_all()
     });
+    // A key that is lost in a power failure takes the whole file with it.
     written.and_then(|()| sync_folder(path)).map_err(|source| unwritable(path, source))
 }
 
-/// Makes sure that a name that was given outlives a failure of power.
+/// Syncs the folder of `path`, so that a new name in it survives a power failure.
 pub(super) fn sync_folder(path: &Path) -> std::io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    // Windows cannot open a folder as a file to sync it.
     if cfg!(unix) { fs::File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
@@ -260,7 +248,7 @@ mod keyring {
 
     fn entry() -> Result<Entry, StoreError> {
         Entry::new("afterthought", "database").map_err(|source| {
-            // The reason stands where the keyring was first asked for.
+            // The reason is kept where the keyring was first asked for.
             let why = Entry::store_status().as_ref().err().map_or_else(|| source.to_string(), ToString::to_string);
             StoreError::Keyring { said: why }
         })

@@ -18,8 +18,10 @@ use crate::fault::point;
 use crate::store::{Database, Store, StoreError};
 
 /// Pause between two attempts at opening a file that another process is just making.
+// Too short for a person to notice, and long enough not to keep a core busy while the other process finishes.
 const RETRY_PAUSE: Duration = Duration::from_millis(20);
-/// Pages of a file from which on it is large.
+/// Number of pages above which a file counts as large.
+// 16 MB at SQLite's usual page size: a smaller file has little use for the larger cache.
 const ROOM_IN_PAGES: i64 = 4_096;
 
 impl Store {
@@ -32,13 +34,14 @@ impl Store {
     }
 
     pub(in crate::store) fn open_with(path: &Path, keys: &Keys) -> Result<Self, StoreError> {
+        // First, since a folder passes `create_private` as a file that exists.
         refuse_folder(path)?;
         create_private(path)?;
         let begun = Instant::now();
         loop {
             match connect(path, keys).map_err(|error| error.at(path)) {
                 Ok(conn) => return Ok(Self { db: Database::new(conn, path.to_owned(), keys.clone()) }),
-                // Switching to WAL and making the schema do not wait for another process that is at the same.
+                // The busy timeout does not cover the switch to WAL, and two processes may migrate one file at once.
                 Err(StoreError::Locked { .. } | StoreError::Migration { .. }) if begun.elapsed() < BUSY_TIMEOUT => {
                     std::thread::sleep(RETRY_PAUSE);
                 }
@@ -56,6 +59,7 @@ impl Store {
     }
 
     pub(in crate::store) fn open_read_only_with(path: &Path, keys: &Keys) -> Result<Self, StoreError> {
+        // SQLite would say only that it cannot open the file, but a newcomer needs to know how to begin one.
         if !path.exists() {
             return Err(StoreError::Missing { path: path.to_owned() });
         }
@@ -67,7 +71,7 @@ impl Store {
         let store = read()?;
         let version = schema_version(&store.conn).map_err(|error| error.at(path))?;
         if (0..known_version()).contains(&version) {
-            // Of an earlier version, or empty: brought up to date where it can be written, else as a copy.
+            // An earlier version or an empty file: migrate it if it can be written, otherwise read a migrated copy.
             return if connect(path, keys).is_ok() { read() } else { store.copy_to_read(path) };
         }
         Ok(store)
@@ -95,6 +99,7 @@ impl Store {
         let mut conn = Connection::open_in_memory()?;
         key.map_or(Ok(()), |key| cipher::unlock(&conn, key))?;
         configure(&conn)?;
+        // No keys are needed: they serve the copy before a migration, which a store in memory never makes.
         migrate(&mut conn, &path, &Keys::default())?;
         Ok(Self { db: Database::new(conn, path, Keys::default()) })
     }
@@ -120,9 +125,8 @@ impl Store {
 }
 
 impl Store {
-    /// Leaves what is written in the log beside the file, when this is the last connection to close, and makes nothing sure
-    /// against a failure of power. For notes of which it is no matter if the last are lost; the next connection that closes
-    /// brings them into the file.
+    /// Keeps this connection from writing the log back into the file when it is the last one to close. For notes whose
+    /// last entries may be lost in a power failure; the next connection that closes writes them into the file.
     ///
     /// # Errors
     /// [`StoreError`] if SQLite refuses.
@@ -136,6 +140,7 @@ impl Database {
     /// Returns the path of the file; `None` for a store that is gone when it is dropped.
     #[must_use]
     pub fn file(&self) -> Option<&Path> {
+        // SQLite itself gives this name a meaning, so no file can be opened under it.
         (self.path != Path::new(":memory:")).then_some(&*self.path)
     }
 
@@ -150,10 +155,12 @@ impl Database {
 pub(in crate::store) fn connect(path: &Path, keys: &Keys) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut conn = cipher::open(path, path, flags, keys)?;
+    // SQLite opens a file without write permission read-only and says nothing, even when asked for both.
     if conn.is_readonly("main")? {
         let source = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
         return Err(StoreError::Unwritable { path: path.to_owned(), source: Box::new(source) });
     }
+    // Before the migration, so that it runs in WAL mode and enforces foreign keys.
     configure(&conn)?;
     migrate(&mut conn, path, keys)?;
     let pages: i64 = conn.query_row("PRAGMA page_count", (), |row| row.get(0))?;
@@ -168,10 +175,12 @@ pub(in crate::store) fn connect(path: &Path, keys: &Keys) -> Result<Connection, 
 pub(in crate::store) fn connect_read_only(path: &Path, keys: &Keys) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let open = |name: &Path, flags: OpenFlags| -> Result<Connection, StoreError> {
+        // Checks that the file is ours as well, before `configure` changes the journal mode in it.
         let conn = cipher::open(name, path, flags, keys)?;
         conn.execute_batch("PRAGMA temp_store = MEMORY")?;
         enlarge_cache(&conn)?;
         prepare_once(&conn)?;
+        // The tables of a newer version may differ in any way, so not even reading them is safe.
         let found = schema_version(&conn)?;
         if found > known_version() {
             return Err(StoreError::TooNew { path: path.to_owned(), found, known: known_version() });
@@ -180,6 +189,7 @@ pub(in crate::store) fn connect_read_only(path: &Path, keys: &Keys) -> Result<Co
     };
     match open(path, flags) {
         Err(StoreError::Sqlite(error)) if is_unopenable(&error) => {
+            // With `immutable`, SQLite assumes that nobody writes the file, so it needs neither locks nor the `-shm` file.
             let uri = format!("file:{}?immutable=1", uri_path(path));
             open(Path::new(&uri), flags | OpenFlags::SQLITE_OPEN_URI)
         }
@@ -192,6 +202,7 @@ fn is_unopenable(error: &rusqlite::Error) -> bool {
 }
 
 fn uri_path(path: &Path) -> String {
+    // The percent sign first: the other two replacements add percent signs of their own.
     path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23")
 }
 
@@ -203,6 +214,7 @@ fn migrate(conn: &mut Connection, path: &Path, keys: &Keys) -> Result<(), StoreE
     if found == known {
         return Ok(());
     }
+    // A new file has nothing to lose, and a store in memory has no path to put a copy beside.
     if found > 0 && conn.path().is_some_and(|name| !name.is_empty()) {
         backup::before_migration(conn, path, keys, found)?;
     }

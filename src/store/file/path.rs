@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::store::StoreError;
 
-/// SQLite would only say that it cannot open it.
+/// Refuses a folder by name; SQLite would only say that it cannot open the file.
 pub(in crate::store) fn refuse_folder(path: &Path) -> Result<(), StoreError> {
     if path.is_dir() { Err(StoreError::IsFolder { path: path.to_owned() }) } else { Ok(()) }
 }
@@ -18,6 +18,7 @@ pub(in crate::store) fn create_private(path: &Path) -> Result<(), StoreError> {
     }
     let unwritable =
         |source: std::io::Error| StoreError::Unwritable { path: path.to_owned(), source: Box::new(source) };
+    // A name of its own for each process, so that two that create the file at once do not share a half-made one.
     let fresh = with_suffix(path, &format!(".{}.new", uuid::Uuid::now_v7()));
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);
@@ -27,6 +28,8 @@ pub(in crate::store) fn create_private(path: &Path) -> Result<(), StoreError> {
     // The file must never be opened and closed by us under its own name: closing it would drop the locks that other
     // connections of this process hold on it.
     let linked = fs::hard_link(&fresh, path);
+    // A hard link fails if the name is taken, unlike a rename, so the file of a faster process is never replaced.
+    // Some file systems have no hard links; there the rename is the best that is left.
     let placed = if linked.is_ok() || path.exists() { fs::remove_file(&fresh) } else { fs::rename(&fresh, path) };
     placed.map_err(unwritable)
 }
@@ -35,6 +38,7 @@ pub(in crate::store) fn create_private(path: &Path) -> Result<(), StoreError> {
 pub(in crate::store) fn create_folder(path: &Path) -> Result<(), StoreError> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
         let mut builder = fs::DirBuilder::new();
+        // Applies the mode to the parents that are made as well, and is no error if another process was faster.
         builder.recursive(true);
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);

@@ -1,4 +1,4 @@
-//! Repair of a file: rebuilds what is derived from other rows, and copies the readable rows of a damaged file.
+//! Repair of a file: rebuilds derived rows, and copies the readable rows of a damaged file.
 //!
 //! SQLite stops at the first page of a table that makes no sense. So a damaged table is read by ranges of row numbers,
 //! from both ends and then by halves, and every row that SQLite can read goes into a new file. What is below an
@@ -34,6 +34,7 @@ use crate::store::{Store, StoreError, Writer};
 /// Tables that are rebuilt from others, by the beginning of their names.
 const DERIVED: [&str; 2] = ["search_", "memory_near"];
 /// Ranges of one damaged table that are tried. Most of them are single rows on a page that is gone.
+// Each range costs up to two queries, and where row numbers are sparse, halving could go on for very long.
 const MAX_RANGES: usize = 20_000;
 
 /// Result of a repair.
@@ -70,8 +71,10 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the file cannot be copied or written; it is unchanged then.
     pub fn repair(&self, now: Timestamp) -> Result<Repaired, StoreError> {
+        // First, so that the file can be restored as it was, whatever goes wrong below.
         let backup = set_aside(&self.path, &self.keys, now)?;
         let aside = with_suffix(&backup, ".put-aside.jsonl");
+        // A plain file of rows beside an encrypted database would defeat the encryption.
         let aside = (!self.is_encrypted()?).then_some(aside);
         let rows = self.rebuild(aside.as_deref()).map_err(|error| error.at(&self.path))?;
         let left = self.check()?;
@@ -98,6 +101,7 @@ impl Store {
                 copy_readable_rows(path, now)
             }
             Err(
+                // A damaged page may show as any of these, for example in a migration that reads it.
                 StoreError::Corrupt { .. }
                 | StoreError::Migration { .. }
                 | StoreError::BadRecord { .. }
@@ -110,7 +114,7 @@ impl Store {
     fn rebuild(&self, aside: Option<&Path>) -> Result<usize, StoreError> {
         let conn = &self.conn;
         let file = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
-        // Indexes of SQLite itself first: what follows reads through them.
+        // SQLite's own indexes first: the statements below read through them.
         file.execute_batch("REINDEX")?;
         let rows = take_out_orphans(&file, aside)?;
         file.execute_batch(
@@ -124,6 +128,7 @@ impl Store {
                  OR length(v.code) <> 4 + (k.dimension + 7) / 8 OR v.namespace <> m.namespace
                  OR m.status = 'forgotten');",
         )?;
+        // In the same transaction as the deletes: readers never see an empty index, and a crash restores the old one.
         fill_words(&file)?;
         fill_near(&file)?;
         file.commit()?;
@@ -138,10 +143,12 @@ fn copy_readable_rows(path: &Path, now: Timestamp) -> Result<Repaired, StoreErro
     // With no connection open: closing the copied file would drop its locks.
     let backup = copy_bytes(path, now)?;
     point("repair.begin");
+    // Opened again: the connection above was closed before the bytes were copied.
     let damaged = open_damaged(path).map_err(|error| error.at(path))?;
     let fresh = with_suffix(path, &format!(".{}.new", uuid::Uuid::now_v7()));
     let remove = |path: &Path| {
         for ending in ["", "-wal", "-shm"] {
+            // Which of the three exist depends on how far SQLite got; a leftover does no harm.
             fs::remove_file(with_suffix(path, ending)).ok();
         }
     };
@@ -150,6 +157,7 @@ fn copy_readable_rows(path: &Path, now: Timestamp) -> Result<Repaired, StoreErro
         remove(&backup);
         remove(&fresh);
     });
+    // Closed first, so that no lock of this connection stands in the way of overwriting the file.
     drop(damaged);
     let (lost, rows) = copied?;
     point("repair.filled");
@@ -179,6 +187,7 @@ fn copy_into(
     now: Timestamp,
 ) -> Result<(Vec<Loss>, usize), StoreError> {
     let version = schema_version(damaged)?;
+    // The header may be damaged as well; the newest schema is then the best guess.
     let version = if (1..=known_version()).contains(&version) { version } else { known_version() };
     create_private(fresh)?;
     let mut conn = Connection::open_with_flags(fresh, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
@@ -187,9 +196,11 @@ fn copy_into(
     // Rows come in any order, and the rows they refer to may be lost.
     conn.execute_batch("PRAGMA foreign_keys = OFF")?;
     let file = conn.transaction()?;
+    // Triggers would change rows that are to be copied as they were.
     let triggers = drop_triggers(&file)?;
     let mut lost = Vec::new();
     for (table, has_row_numbers) in tables(&file)? {
+        // Migrations insert rows of their own, which would collide with those of the damaged file.
         file.execute_batch(&format!("DELETE FROM \"{table}\""))?;
         let mut copying = TableCopy::new(damaged, &file, &table)?;
         if has_row_numbers {
@@ -211,6 +222,7 @@ fn copy_into(
     make_version(&mut conn, fresh, known_version())?;
     drop(conn);
     let store = Store::open(fresh)?;
+    // After the migration, since it writes to the tables of the current schema.
     let restored = restore_from_history(&store, lost.iter().all(|loss| loss.table != "history"), now)?;
     for loss in &mut lost {
         match loss.table.as_str() {
@@ -239,6 +251,7 @@ fn tables(conn: &Connection) -> Result<Vec<(String, bool)>, StoreError> {
          WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",
     )?;
     let found = statement.query_map((), |row| Ok((row.get::<_, String>(0)?, row.get(1)?)))?;
+    // Derived tables are rebuilt from the copied rows, so their damage is no loss.
     let is_own = |(name, _): &(String, bool)| !DERIVED.iter().any(|begin| name.starts_with(begin));
     Ok(found.collect::<Result<Vec<_>, _>>()?.into_iter().filter(is_own).collect())
 }
@@ -294,11 +307,13 @@ impl<'c> TableCopy<'c> {
             if is_done {
                 continue;
             }
+            // One further than the last row that was read; the scan from the other end must not copy it again.
             low = last.map_or(low, |last| last.saturating_add(1));
             let (first, is_done) = self.scan("rowid BETWEEN ?1 AND ?2 ORDER BY rowid DESC", &[low, high])?;
             high = first.map_or(high, |first| first.saturating_sub(1));
             if !is_done && low < high {
                 let middle = i64::midpoint(low, high);
+                // A queue rather than recursion: all large gaps are tried before the limit is spent on small ones.
                 ranges.extend([(low, middle), (middle + 1, high)]);
             }
         }
@@ -307,6 +322,7 @@ impl<'c> TableCopy<'c> {
 
     fn by_key(&mut self) -> Result<(), StoreError> {
         let (ascending, descending) = (self.key.join(", "), self.key.join(" DESC, "));
+        // Without row numbers there is nothing to halve. A row that both scans reach violates the key the second time.
         if !self.scan(&format!("1 ORDER BY {ascending}"), &[])?.1 {
             self.scan(&format!("1 ORDER BY {descending} DESC"), &[])?;
         }
@@ -323,7 +339,7 @@ impl<'c> TableCopy<'c> {
             let mut rows = statement.query(params_from_iter(values))?;
             while let Some(row) = rows.next()? {
                 last = Some(row.get(0)?);
-                // Text that is no UTF-8 is not ours.
+                // This program writes only UTF-8, so other bytes come from a damaged page.
                 let values: Result<Vec<SqlValue>, _> = (1..width).map(|index| row.get(index)).collect();
                 match values.and_then(|values| self.to.prepare_cached(&self.insert)?.execute(params_from_iter(values)))
                 {
@@ -355,7 +371,7 @@ fn is_of_row(error: &rusqlite::Error) -> bool {
 fn is_of_page(error: &rusqlite::Error) -> bool {
     let is_no_table = |text: &str| text.starts_with("no such table") || text.starts_with("no such column");
     match error {
-        // The list of tables may be damaged, too.
+        // The list of tables may be damaged, too; the table then counts as unreadable.
         rusqlite::Error::SqliteFailure(_, Some(text)) if is_no_table(text) => true,
         rusqlite::Error::SqlInputError { msg, .. } if is_no_table(msg) => true,
         error => matches!(
@@ -377,6 +393,7 @@ fn put_in_place(fresh: &Path, path: &Path) -> Result<(), StoreError> {
     };
     match written().map_err(|error| StoreError::from(error).at(path)) {
         Err(StoreError::NotADatabase { .. } | StoreError::Corrupt { .. }) => {
+            // First the old log: SQLite would replay it into the new file, of which it knows nothing.
             let moved = ["-wal", "-shm"]
                 .into_iter()
                 .map(|ending| with_suffix(path, ending))
@@ -417,7 +434,7 @@ struct Restored {
 fn restore_from_history(store: &Store, is_history_whole: bool, now: Timestamp) -> Result<Restored, StoreError> {
     store.write(None, now, |writer| {
         let mut restored = Restored::default();
-        // First of all: restored memories may get the row numbers of others.
+        // First of all: a restored memory may get the row number of a lost one, and with it that one's vector.
         writer.read(|conn| {
             conn.execute_batch(
                 "DELETE FROM vectors WHERE seq NOT IN (SELECT seq FROM memories);
@@ -456,6 +473,7 @@ impl Recorded {
         let (before, after): (Option<String>, Option<String>) = (row.get(1)?, row.get(2)?);
         match spelled::<Entity>(row, 0)? {
             Entity::Memory => {
+                // An entry that was emptied by an erasure says nothing about the memory, so it must not bring it back.
                 self.is_known = before.is_some() || after.is_some();
                 self.memory = after.map(|text| from_json(&text, 2)).transpose()?;
             }
@@ -487,11 +505,13 @@ fn restore_memory(
         (found, recorded) => found.is_none() && recorded.is_none(),
     };
     match (&recorded.memory, is_history_whole) {
+        // Neither the row nor the history lacks anything, however much of the history is lost.
         _ if is_same => {}
         (Some(recorded), true) => {
             writer.read(|conn| put_memory(conn, recorded))?;
             restored.memories += usize::from(found.is_none());
         }
+        // Where the history lacks entries, the row may be newer than what it says: the row wins, and gets an entry.
         _ => add_entry(writer, Row::memory(recorded.memory.clone(), found))?,
     }
     if find(writer, id)?.is_none() {
@@ -539,7 +559,7 @@ fn without_counts(memory: &Memory) -> Memory {
 /// Writes orphaned rows into a file, if one is given, and then deletes them.
 fn take_out_orphans(conn: &Connection, aside: Option<&Path>) -> Result<usize, StoreError> {
     let mut count = 0;
-    // What is removed may leave others without their row.
+    // Removing a row may orphan others that refer to it.
     loop {
         let mut statement = conn.prepare("PRAGMA foreign_key_check")?;
         let dangling = statement.query_map((), |row| Ok((row.get::<_, String>(0)?, row.get::<_, Option<i64>>(1)?)))?;
@@ -554,6 +574,7 @@ fn take_out_orphans(conn: &Connection, aside: Option<&Path>) -> Result<usize, St
                 None => move_row(conn, aside, &table, lacking(&table))?,
             };
         }
+        // Rows that no condition of `lacking` matches would keep this loop going for ever.
         if count == before {
             return Ok(count);
         }
@@ -572,6 +593,7 @@ fn lacking(table: &str) -> &'static str {
 
 fn move_row(conn: &Connection, aside: Option<&Path>, table: &str, condition: &str) -> Result<usize, StoreError> {
     if let Some(aside) = aside {
+        // Synced to the disk before the row is deleted, so that a crash in between loses nothing.
         copy_rows(conn, aside, table, condition)?;
     }
     Ok(conn.execute(&format!("DELETE FROM \"{table}\" WHERE {condition}"), ())?)
@@ -606,6 +628,7 @@ fn values(row: &SqlRow<'_>, names: &[String]) -> Result<Value, StoreError> {
             ValueRef::Null => Value::Null,
             ValueRef::Integer(number) => number.into(),
             ValueRef::Real(number) => number.into(),
+            // A damaged row is put aside as well as it can be read, rather than not at all.
             ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned().into(),
             ValueRef::Blob(bytes) => json!({ "blob": transcripts::hex(bytes) }),
         };

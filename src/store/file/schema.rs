@@ -13,9 +13,10 @@ use crate::store::StoreError;
 use crate::store::index::near::fill_near;
 use crate::store::index::words::fill as fill_words;
 
-/// How long an operation waits for another process to let go of the file.
+/// How long an operation waits for another process to release its lock on the file.
 pub(in crate::store) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Statements that are kept prepared; a search by words and by meaning alone has some twenty.
+// The default of 16 would evict and prepare statements again within a single search.
 const STATEMENTS: usize = 64;
 /// Marks files of this program: `aftr` in ASCII.
 pub(in crate::store) const APPLICATION_ID: i64 = 0x6166_7472;
@@ -60,6 +61,9 @@ fn step(sql: &'static str) -> M<'static> {
 
 pub(super) fn configure(conn: &Connection) -> Result<(), StoreError> {
     conn.execute_batch(
+        // WAL lets readers go on beside a writer. With NORMAL, a power failure may undo the last commits, no more.
+        // Enforcing foreign keys is a setting of each connection, not of the file.
+        // FAST overwrites deleted content only where that costs no extra I/O; `erase` turns it to ON for itself.
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;
          PRAGMA temp_store = MEMORY; PRAGMA secure_delete = FAST;",
     )?;
@@ -77,6 +81,7 @@ pub(super) fn prepare_once(conn: &Connection) -> Result<(), StoreError> {
 
 /// Refuses a database that another program made, before anything in it is changed.
 pub(in crate::store) fn check_ours(conn: &Connection, path: &Path) -> Result<(), StoreError> {
+    // An empty database has no id yet either; only one without tables may become ours.
     let used: bool = conn.query_row("SELECT EXISTS (SELECT 1 FROM sqlite_master)", (), |row| row.get(0))?;
     // Read second: another process that is making the file sets the id before the first table.
     let id: i64 = conn.query_row("PRAGMA application_id", (), |row| row.get(0))?;
@@ -89,10 +94,11 @@ pub(in crate::store) fn known_version() -> i64 {
 }
 
 pub(in crate::store) fn schema_version(conn: &Connection) -> Result<i64, StoreError> {
+    // The migration library counts applied migrations here, so the number of migrations is the version.
     Ok(conn.query_row("PRAGMA user_version", (), |row| row.get(0))?)
 }
 
-/// A disk that is full, or pages that are damaged, are no fault of the schema.
+/// Names the cause of a failed migration; a full disk or damaged pages are no fault of the schema.
 pub(super) fn unmigrated(path: &Path, source: rusqlite_migration::Error) -> StoreError {
     match source {
         rusqlite_migration::Error::RusqliteError { query, err } => match StoreError::from(err).at(path) {
@@ -100,7 +106,7 @@ pub(super) fn unmigrated(path: &Path, source: rusqlite_migration::Error) -> Stor
                 let source = rusqlite_migration::Error::RusqliteError { query, err };
                 StoreError::Migration { path: path.to_owned(), source }
             }
-            // Another process may be at the same; whoever opens the file tries again.
+            // Another process may be migrating the file as well; whoever opens it tries again.
             named => named,
         },
         source => StoreError::Migration { path: path.to_owned(), source },
@@ -111,6 +117,7 @@ pub(super) fn unmigrated(path: &Path, source: rusqlite_migration::Error) -> Stor
 pub(in crate::store) fn make_version(conn: &mut Connection, path: &Path, version: i64) -> Result<(), StoreError> {
     configure(conn)?;
     conn.pragma_update(None, "application_id", APPLICATION_ID)?;
+    // Callers pass a version within the known range, so the fallback is never used.
     let version = usize::try_from(version).unwrap_or_default();
     let made = Migrations::from_slice(&MIGRATIONS).to_version(conn, version);
     made.map_err(|source| unmigrated(path, source))

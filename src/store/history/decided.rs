@@ -14,7 +14,7 @@ use crate::store::row::spelled;
 use crate::store::{Database, StoreError, Writer};
 use crate::text::normalise::normalised_hash;
 
-/// What makes two candidates one and the same: what they say, and the words that they rest on.
+/// The identity of a candidate: its claim, and the words that it rests on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fingerprint {
     claim: String,
@@ -29,10 +29,12 @@ impl Fingerprint {
             .iter()
             .map(|piece| [&*piece.transcript, piece.messages.first().map_or("", String::as_str), &*piece.quote])
             .collect();
+        // The same evidence may be listed in another order when a transcript is read again.
         pieces.sort_unstable();
         pieces.dedup();
         let mut hash = Sha256::new();
         for part in pieces.iter().flatten() {
+            // With its length, so that moving a letter from one part to the next gives another hash.
             hash.update(part.len().to_le_bytes());
             hash.update(part.as_bytes());
         }
@@ -87,6 +89,7 @@ impl HashPair {
     #[must_use]
     pub fn new(one: impl Into<String>, other: impl Into<String>) -> Self {
         let (one, other) = (one.into(), other.into());
+        // A fixed order, so that a judgement is found whichever memory is compared with the other.
         if one <= other { Self(one, other) } else { Self(other, one) }
     }
 }
@@ -101,7 +104,7 @@ pub struct PassMark {
 }
 
 impl Database {
-    /// Returns the namespaces that hold active memories with how many, those with most first, then by name.
+    /// Returns the namespaces with active memories and how many each has, those with most first, then by name.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.

@@ -96,6 +96,7 @@ impl Database {
         let mut found: Vec<Changeset> = Vec::new();
         for entry in self.entries("id > ?1", &[&since])? {
             let run = entry.run.as_ref().map(|run| run.as_str().to_owned());
+            // A made-up id is stable across calls, so that whoever replays the log can recognise what it has applied.
             let id = entry.changeset.clone().or_else(|| run.clone()).unwrap_or_else(|| format!("history-{}", entry.id));
             let change = entry.change()?;
             match found.last_mut().filter(|last| last.id == id) {

@@ -120,7 +120,9 @@ impl Database {
     /// # Errors
     /// [`StoreError::UnknownRun`] if there is no such run.
     pub(crate) fn plan_ledger(&self, run: &RunId) -> Result<PlanLedger, StoreError> {
+        // Windows without candidates name no run, so they are found by their time.
         let begun = self.run(run.as_str())?.started_at.as_millisecond();
+        // First: they decide what is carried. Other transcripts are read again where the plan is applied.
         let windows = self.carried_windows(run, begun)?;
         let transcripts = self.carried_transcripts(&windows)?;
         let mut carried = PlanLedger { transcripts, windows, ..PlanLedger::default() };
@@ -141,7 +143,7 @@ impl Database {
         self.read(|conn| Ok(conn.prepare_cached(sql)?.query_map((), read)?.collect::<Result<_, _>>()?))
     }
 
-    /// What the run applied, and what it found to hold nothing.
+    /// The windows that the run applied, and those in which it found nothing.
     fn carried_windows(&self, run: &RunId, begun: i64) -> Result<Vec<Part>, StoreError> {
         self.query_all(
             "SELECT t.key, w.extractor, w.start, w.len, w.content_hash, w.outcome, w.candidates, w.dropped, w.spent,
@@ -212,6 +214,7 @@ impl Database {
         let here = self.carried_projects()?;
         let planned = |id: &str| carried.projects.iter().find(|project| project.id == id);
         let spaces = carried.namespaces();
+        // Applying such a plan would put memories into the namespace of another project.
         let other = here.into_iter().find(|project| match planned(&project.id) {
             Some(planned) => planned.namespace != project.namespace,
             None => spaces.contains(&project.namespace),
@@ -227,6 +230,7 @@ impl Writer<'_> {
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn take_over(&self, carried: &PlanLedger) -> Result<usize, StoreError> {
+        // The plan may come from a file that was written elsewhere, with another guard.
         let carried = self.redact(carried.clone());
         self.take_projects(&carried)?;
         carried.transcripts.iter().try_for_each(|transcript| self.take_transcript(transcript))?;
@@ -278,6 +282,7 @@ impl Writer<'_> {
     }
 
     fn take_window(&self, window: &Part) -> Result<usize, StoreError> {
+        // As where it was extracted: a window with nothing to apply belongs to no run, and no undo reopens it.
         let run = if window.candidates.is_empty() { None } else { self.run.map(RunId::as_str) };
         self.read(|conn| {
             let taken = conn

@@ -69,7 +69,7 @@ type Builders = BTreeMap<Option<RunId>, BTreeSet<MemoryId>>;
 impl Store {
     /// Reverses every change of a run that nobody built upon since, in one transaction.
     ///
-    /// Undoing again reverses what was kept the first time, as far as nothing stands in the way any more.
+    /// Undoing again reverses the changes that were kept the first time, where nothing prevents it any more.
     ///
     /// # Errors
     /// [`StoreError::UnknownRun`], [`StoreError::RunInProgress`], or [`StoreError::RunUndone`] if nothing is left.
@@ -85,15 +85,18 @@ impl Store {
         self.write(None, now, |w| {
             let entries = w.entries_of(runs, now)?;
             if let Some(first) = runs.first().filter(|_| entries.is_empty())
+                // A run that changed nothing has no entries either, and may be undone once.
                 && w.run(first.as_str())?.status == RunStatus::Undone
             {
                 return Err(StoreError::RunUndone { id: first.to_string() });
             }
+            // In the transaction of the undo, so that nothing can be built on the run in between.
             let kept = kept(w, runs, &entries)?;
             let undone = w.reverse_all(&entries, kept)?;
             let left: Vec<MemoryId> = undone.kept.iter().map(|kept| kept.memory.clone()).collect();
             for run in runs {
                 w.forget_merges(run)?;
+                // Or the same candidates would count as decided, by a decision that was taken back.
                 w.forget_settled(run, &left)?;
                 w.read(|conn| {
                     let values = params![run.as_str(), w.now.as_millisecond()];
@@ -111,13 +114,14 @@ impl Store {
 
 impl Database {
     /// Returns what has built on a run, and what has built on that in turn: the runs, the newest first, then what was
-    /// changed by hand. Undoing all these runs together leaves nothing of them, but for what hangs on changes by hand.
+    /// changed by hand. Undoing all these runs together leaves nothing of them, except below later changes by hand.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn built_upon(&self, run: &RunId) -> Result<Vec<LaterChanges>, StoreError> {
         let (mut all, mut reached) = (Builders::new(), vec![run.clone()]);
         let mut next = 0;
+        // Over a list that grows: what has built on a later run has built on this one as well.
         while let Some(run) = reached.get(next).cloned() {
             next += 1;
             let entries: Vec<_> = self.history_of_run(&run)?.into_iter().filter(|entry| !entry.undone).collect();
@@ -128,12 +132,13 @@ impl Database {
                 all.entry(builder).or_default().extend(memories);
             }
         }
-        // A run that others have built on is not one of those that have built on it.
+        // Later runs may share memories with this run; it has not built on itself.
         all.remove(&Some(run.clone()));
         let mut found: Vec<LaterChanges> = all
             .into_iter()
             .map(|(run, memories)| LaterChanges { run, memories: memories.into_iter().collect() })
             .collect();
+        // Run ids sort by time, and `None` comes last in this order.
         found.sort_by(|a, b| b.run.cmp(&a.run));
         Ok(found)
     }
@@ -147,6 +152,7 @@ impl Database {
             }
             entries.extend(self.history_of_run(run)?.into_iter().filter(|entry| !entry.undone));
         }
+        // Several runs may have taken turns on one memory; its changes must be reversed strictly backwards.
         entries.sort_by_key(|entry| entry.id);
         Ok(entries)
     }
@@ -157,6 +163,7 @@ fn builders(db: &Database, runs: &[RunId], entries: &[HistoryEntry]) -> Result<B
     let mut first_touch: BTreeMap<&MemoryId, i64> = BTreeMap::new();
     for entry in entries {
         for memory in std::iter::once(&entry.memory).chain(&entry.other) {
+            // Entries come in order, so the first one wins; what happened before it does not depend on these runs.
             first_touch.entry(memory).or_insert(entry.id);
         }
     }
@@ -180,6 +187,7 @@ fn kept(
     let changed = builders(w, runs, entries)?.into_values().flatten();
     let mut kept: BTreeMap<MemoryId, KeepReason> = changed.map(|memory| (memory, KeepReason::ChangedSince)).collect();
     for entry in entries.iter().filter(|entry| is_purged(entry)) {
+        // Overrides the other reason, since nothing can be restored once the texts are gone.
         kept.insert(entry.memory.clone(), KeepReason::Purged);
     }
     let held = links_of_moved(w, entries)?;
@@ -188,6 +196,7 @@ fn kept(
     loop {
         let reached = kept.len();
         for (from, to) in &links {
+            // In both directions and until nothing changes: links form chains and come in any order.
             for (one, other) in [(*from, *to), (*to, *from)] {
                 if kept.contains_key(one) && !kept.contains_key(other) {
                     kept.insert(other.clone(), KeepReason::LinkedToChanged);
@@ -242,6 +251,7 @@ impl Writer<'_> {
             let reason = entry.run.as_ref().map(|run| format!("undo of run {run}"));
             let inverse = RowChange { reason, ..entry.change()?.inverse() };
             self.write_row(&inverse, Mark::Undone, &mut stale)?;
+            // Both the entry and its reversal are marked, so neither stands in the way of undoing earlier runs.
             self.execute("UPDATE history SET undone = 1 WHERE id = ?1", [entry.id])?;
             touched.extend(std::iter::once(&entry.memory).chain(&entry.other).cloned());
         }

@@ -16,23 +16,23 @@ use crate::text::normalise::normalised_hash;
 
 /// Claims that a word is looked up in before it counts as common.
 const PROBED: usize = 200;
-/// Claims that have a word at most if it is to be looked up at all.
+/// Most claims that a word may be in to be looked up at all.
 const MAX_SHARED: usize = 10_000;
-/// Claims of a store from which on pairs of words and all words at once are looked up, too: in a smaller one the words are enough.
+/// Claims from which pairs of words and all words at once are looked up, too; in a smaller store, words are enough.
 const LARGE: f64 = 20_000.0;
-/// Words that are looked up at most.
+/// Most words that are looked up.
 const MAX_LOOKED_UP: usize = 64;
-/// Words of a claim that another who says the same may well put otherwise.
+/// Words that another claim with the same meaning may well replace by others.
 const PUT_OTHERWISE: usize = 2;
-/// Claims that share as much by chance, at most, when enough words have been looked up.
+/// Most claims that share as much by chance when enough words have been looked up.
 const BY_CHANCE: f64 = 10.0;
 /// Claims whose status is looked at for each that is wanted, at most.
 const LOOKED_AT: usize = 8;
 /// Fewest claims that are returned where there are so many, however little they share.
 const LEAST: usize = 10;
-/// Part of the most that any claim shares that others share at least, beyond the fewest.
+/// Least share of the best claim's score that another claim needs, once there are enough of them.
 const SHARED_ENOUGH: f64 = 0.3;
-/// Words remembered as common at most.
+/// Most words that are remembered as common.
 const MAX_REMEMBERED: usize = 50_000;
 
 /// What claims are looked for by.
@@ -65,6 +65,7 @@ impl Database {
     /// # Errors
     /// What `read` returns, or [`StoreError`] if the file cannot be read.
     pub fn at_once<T>(&self, read: impl FnOnce(&Self) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        // Already in a transaction, and SQLite does not nest them.
         if !self.conn.is_autocommit() {
             return read(self);
         }
@@ -106,7 +107,9 @@ impl Database {
     }
 
     fn scored(&self, conn: &Connection, around: &Around<'_>) -> Result<Scored, StoreError> {
+        // The claims of this write must find each other before it is committed.
         self.file_waiting()?;
+        // Close enough to a count, which would read a whole index.
         let newest = "SELECT ifnull(max(seq), 0) FROM memories";
         let everything: f64 = conn.prepare_cached(newest)?.query_row((), |row| row.get(0))?;
         let mut sharing = Sharing { everything, shared: Vec::new(), weights: Vec::new() };
@@ -117,6 +120,7 @@ impl Database {
                 common.push((share * everything, word));
                 continue;
             }
+            // One more than the limit shows that there are more, without counting them.
             let found = holding(conn, word, PROBED + 1)?;
             if found.len() <= PROBED {
                 sharing.note(&found);
@@ -127,7 +131,7 @@ impl Database {
             }
         }
         if everything > LARGE {
-            // What words mean stands in too many claims of a large store to distinguish them.
+            // In a large store, a concept is in too many claims to distinguish them.
             common.retain(|(_, word)| !concepts.contains(word));
             for rare in pairs.into_iter().chain(whole) {
                 let found = holding(conn, rare, PROBED + 1)?;
@@ -136,6 +140,7 @@ impl Database {
                 }
             }
         }
+        // The rarest first, and by name where they are equally rare, so that every run looks up the same words.
         common.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
         for (claims, word) in common {
             if sharing.is_enough() || claims > count(MAX_SHARED) {
@@ -148,6 +153,7 @@ impl Database {
 
     fn remember(&self, word: Name, share: f64) {
         let mut common = self.common.borrow_mut();
+        // Emptied rather than trimmed: what is common is soon found again, and no order of use has to be kept.
         if common.len() >= MAX_REMEMBERED {
             common.clear();
         }
@@ -174,7 +180,7 @@ impl Sharing {
     }
 
     fn scored(mut self) -> Scored {
-        // Lists that are each in order are quickly put into one.
+        // A stable sort merges lists that are already in order quickly.
         self.shared.sort_by_key(|(seq, _)| *seq);
         self.shared.dedup_by(|next, kept| {
             let same = next.0 == kept.0;
@@ -204,7 +210,7 @@ fn count(of: usize) -> f64 {
     u32::try_from(of).map_or(f64::MAX, f64::from)
 }
 
-/// What part of all claims holds a word, from how densely the first of them lie.
+/// Returns the share of all claims that have a word, estimated from how densely the first of them lie.
 fn density(first: &[i64]) -> f64 {
     let span = first.first().zip(first.last()).map_or(1, |(first, last)| last - first + 1);
     count(first.len()) / u32::try_from(span).map_or(f64::MAX, f64::from)
@@ -229,7 +235,7 @@ fn close(conn: &Connection, around: &Around<'_>, scored: &Scored, limit: usize) 
 }
 
 /// Takes the first of each list, then the second of each, and so on; a memory comes once. Those that wait do not take
-/// the place of those that hold.
+/// the place of those that are active.
 fn taken_in_turn<const N: usize>(lists: [Vec<i64>; N], active: &HashMap<i64, bool>, limit: usize) -> Vec<i64> {
     let mut lists = lists.map(Vec::into_iter);
     let (mut seen, mut taken) = (HashSet::new(), Vec::new());
@@ -277,6 +283,7 @@ fn same_words(conn: &Connection, around: &Around<'_>, limit: usize) -> Result<Ve
 /// Which of `close` are forgotten ones of the namespace, at most so many, in their order.
 fn forgotten_of(conn: &Connection, namespace: &Namespace, close: &[i64], most: usize) -> Result<Vec<i64>, StoreError> {
     let namespace = namespace.to_string();
+    // Most namespaces have no forgotten memories, and asking is cheaper than passing the whole list on.
     let any = "SELECT EXISTS (SELECT 1 FROM memories WHERE namespace = ?1 AND status = 'forgotten')";
     if !conn.prepare_cached(any)?.query_row([&namespace], |row| row.get(0))? {
         return Ok(Vec::new());
@@ -290,7 +297,7 @@ fn forgotten_of(conn: &Connection, namespace: &Namespace, close: &[i64], most: u
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// What holds now before what waits, the last changed first.
+/// Returns the active memories before the pending ones, the last changed first.
 fn same_key(conn: &Connection, around: &Around<'_>, limit: usize) -> Result<Vec<i64>, StoreError> {
     let sql = format!(
         "SELECT m.seq FROM memories m WHERE {} AND m.namespace = ?2 AND m.status = ?3
@@ -341,7 +348,7 @@ pub(in crate::store) fn of_key(value: &str) -> String {
     format!("m.key IS NOT NULL AND {} = {}", plain("m.key"), plain(value))
 }
 
-/// New memories that wait at most to be filed.
+/// Most new memories that wait to be filed.
 const MOST_UNFILED: usize = 16_384;
 /// Of so many that are filed at once, it is seen to that FTS5 is set as below.
 const MANY: usize = 1_024;

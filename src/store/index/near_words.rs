@@ -17,12 +17,13 @@ use crate::text::stem::{plain, root};
 use crate::text::tokens::{Run, is_stop, pairs_or_single, signed_words, split_runs};
 
 /// Most words of one claim; the first ones are, subject, key and value before the rest.
+// A pasted page would otherwise be found by every claim, and cost as much to file as many claims.
 const MAX_WORDS: usize = 160;
 /// Words of a claim that make pairs.
 const PAIRED: usize = 7;
 /// Words of a claim from which on they are filed as a whole, too.
 const WHOLE: usize = 2;
-/// What stands for a claim in the index of those that may say the same.
+/// The names of a claim in the index of claims that may say the same.
 pub(super) struct NearForms {
     /// Its words; the first is its subject, if it has one.
     pub(super) words: Vec<Name>,
@@ -54,7 +55,7 @@ impl NearForms {
         filed.words.extend(claim.subject.as_deref().and_then(|subject| place.about(subject)));
         cuts.iter().for_each(|text| filed.take(text));
         let [_, value, _, title, content] = &cuts;
-        // No word begins with this sign.
+        // No word begins with this sign, so a concept is never confused with a word.
         let concepts = heard([value, title, content]).map(|name| place.named([b"=", name.as_bytes()])).collect();
         Self { words: filed.words, concepts, pairs: pairs_of(&place, content), whole: whole(&place, content) }
     }
@@ -85,6 +86,7 @@ fn pairs_of(place: &Place, content: &[Cut<'_>]) -> Vec<Name> {
     let mut filed = Filed::new(place);
     filed.take(content);
     let mut words = filed.words;
+    // By name, not by place: two claims with the same words in another order must choose the same ones.
     words.sort_unstable();
     words.truncate(PAIRED);
     let pairs = words.iter().enumerate().flat_map(|(at, a)| {
@@ -105,6 +107,7 @@ fn whole(place: &Place, content: &[Cut<'_>]) -> Option<Name> {
             }
         }
     }
+    // Whatever the order of the words, the same ones give the same name.
     said.sort_unstable();
     said.dedup();
     // A space stands in no word.
@@ -251,6 +254,7 @@ static EAR: LazyLock<Ear> = LazyLock::new(|| {
         .filter(|(pattern, _)| !pattern.trim().is_empty())
         .unzip();
     let automaton = AhoCorasick::builder()
+        // Otherwise a short spelling would hide a longer one that begins with it.
         .match_kind(MatchKind::LeftmostLongest)
         .build(&patterns)
         .expect("the table is far below the automaton's size limit");

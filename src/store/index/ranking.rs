@@ -1,4 +1,4 @@
-//! Facts of many memories for ranking, by row number: little of each, so that few rows are read in full.
+//! The facts that ranking needs of many memories, by row number, so that few rows are read in full.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,9 +12,9 @@ use crate::store::memories::row::{MEMORY_COLUMNS, MEMORY_TABLES, MEMORY_WIDTH, m
 use crate::store::row::{spelled as text, time, time_or_none, to_json};
 use crate::store::{Database, StoreError};
 
-/// Pieces of evidence that are passed over to find one of another memory.
+/// Most pieces of evidence that are read to find one of another memory.
 const PASSED_OVER: i64 = 4;
-/// Places in conversations that are looked at of one memory.
+/// Most places in conversations that are used for one memory.
 const PLACES: usize = 4;
 
 /// The row of a memory; only of use with the store that it came from.
@@ -156,6 +156,7 @@ impl Database {
             let found = statement
                 .query_map([spelled(rows)?], |row| Ok((row.get::<_, i64>(MEMORY_WIDTH)?, memory_from_row(row)?)))?;
             let mut found = found.collect::<Result<BTreeMap<i64, Memory>, _>>()?;
+            // SQLite returns rows in the order of its own plan; the caller's order is the ranking.
             Ok(rows.iter().filter_map(|row| found.remove(&row.0)).collect())
         })
     }
@@ -208,6 +209,7 @@ fn said(conn: &Connection, memories: &mut [Ranked]) -> Result<(), StoreError> {
         }
     }
     for memory in memories {
+        // The join yields them in no order.
         memory.said.sort_unstable_by_key(|said| said.piece);
         memory.said.truncate(PLACES);
     }

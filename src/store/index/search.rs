@@ -36,7 +36,7 @@ pub struct Hit {
     pub matched: Vec<String>,
 }
 
-/// What close memories are looked for by.
+/// The claim by which close memories are searched.
 #[derive(Debug, Clone, Copy)]
 pub struct Likeness<'a> {
     /// Where to look.
@@ -50,7 +50,7 @@ pub struct Likeness<'a> {
 }
 
 impl Database {
-    /// Returns at most `limit` memories that hold any word of `query` and pass `filter`, best first.
+    /// Returns at most `limit` memories that contain any word of `query` and pass `filter`, best first.
     ///
     /// Any text is a query. Where it has no words, or none is found, memories that hold it letter by letter come
     /// instead; a blank one finds nothing.
@@ -77,6 +77,7 @@ impl Database {
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn word_hits(&self, query: &str, filter: &Filter, limit: usize) -> Result<Vec<(Seq, f64)>, StoreError> {
         let hits = self.hits(&Query::of(query), filter, limit)?;
+        // Letters are a full scan, so they are tried only where words find nothing.
         if hits.is_empty() { self.hits_by_letters(query, filter, limit) } else { Ok(hits) }
     }
 
@@ -128,7 +129,7 @@ impl Database {
         self.query_all(&sql, [normalised_hash(content), namespace.to_string()], memory_from_row)
     }
 
-    /// Whether `namespace` holds, or once held, a memory that says `content`.
+    /// Whether `namespace` has, or once had, a memory that says `content`.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -163,6 +164,7 @@ impl Database {
 
 /// Returns what of a query is looked for letter by letter.
 fn letters(query: &str) -> String {
+    // A NUL would end the text within SQLite; a longer text than this is pasted, not searched for.
     query.replace('\0', "").trim().chars().take(200).collect()
 }
 
@@ -224,12 +226,13 @@ fn taken_in_turn<const N: usize>(lists: [Vec<Memory>; N], limit: usize) -> Vec<M
     }
 }
 
-/// How soon more of a word in one memory counts no more.
+/// How quickly further occurrences of a word in one memory stop counting.
+// The usual constants of BM25, as in FTS5.
 const K1: f64 = 1.2;
 /// How much the length of a memory counts.
 const B: f64 = 0.75;
 
-/// How many more are looked at where they are equally good, for each that is wanted.
+/// Most equally good memories that are read in addition, for each that is wanted.
 const EQUALLY_GOOD: usize = 8;
 
 /// A row of documents that are meant.
@@ -271,6 +274,7 @@ struct Scores {
 /// Returns what holds any word of `query` in the namespaces of `filter`; the rest of it is for [`Scores::best`].
 fn look_up(conn: &Connection, stems: &mut Stems, query: &Query, filter: &Filter) -> Result<Scores, StoreError> {
     let corpus = Corpus::of(conn, filter)?;
+    // A place for each document is faster than a map, and single precision halves what has to be cleared.
     let mut scores = vec![0.0_f32; corpus.documents + corpus.waiting.len()];
     let mut holders: Vec<(u32, u8, u8)> = Vec::new();
     for sought in &query.sought {
@@ -280,7 +284,7 @@ fn look_up(conn: &Connection, stems: &mut Stems, query: &Query, filter: &Filter)
             corpus.holders(conn, *term, &mut holders)?;
         }
         if terms.len() > 1 {
-            // Forms of one word in one memory count once, the weightiest.
+            // Several forms of one word in one memory count once, by the greatest weight.
             holders.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
             holders.dedup_by_key(|holder| holder.0);
         }
@@ -299,6 +303,7 @@ impl Scores {
     /// Returns at most `limit` of what was found and passes `filter`, best first, equally good ones by row.
     fn best(mut self, conn: &Connection, filter: &Filter, limit: usize) -> Result<Vec<(Seq, f64)>, StoreError> {
         let mut best: Vec<(Seq, f64)> = Vec::new();
+        // Somewhat more than the limit, since a filter usually drops a few, and another round is another query.
         let mut step = limit.saturating_add(limit / 4).saturating_add(8);
         while best.len() < limit && !self.found.is_empty() {
             let taken = self.taken(step);
@@ -369,6 +374,7 @@ impl Corpus {
             Self { stretches: Vec::new(), waiting: Vec::new(), documents: 0, norms: Vec::new(), languages: 0 };
         let words = corpus.read_segments(conn, filter)? + corpus.read_waiting(conn, filter)?;
         let memories = corpus.documents + corpus.waiting.len();
+        // An empty corpus and one of empty texts must not divide by zero.
         let usual = if memories > 0 { (words / count(memories)).max(1.0) } else { 1.0 };
         corpus.norms = (0..=u8::MAX).map(|code| K1 * (1.0 - B + B * length_of(code) / usual)).collect();
         Ok(corpus)
@@ -376,6 +382,7 @@ impl Corpus {
 
     /// Returns how many words the documents have.
     fn read_segments(&mut self, conn: &Connection, filter: &Filter) -> Result<f64, StoreError> {
+        // Only the namespaces: the rest of the filter is about rows of memories, which are not read yet.
         let clauses = Clauses::within_alone(filter);
         let sql = if filter.namespaces.is_empty() {
             "SELECT s.id, s.languages, s.first, s.first, s.docs, s.length FROM search_segments s ORDER BY s.first"
@@ -422,6 +429,7 @@ impl Corpus {
     /// Adds the places of what holds `term`, each with the term's weight and its own length.
     fn holders(&self, conn: &Connection, term: i64, holders: &mut Vec<(u32, u8, u8)>) -> Result<(), StoreError> {
         let mut statement = conn.prepare_cached("SELECT docs FROM search_postings WHERE segment = ?1 AND term = ?2")?;
+        // Stretches of one segment share its list, which is read and unpacked from one row.
         for stretches in self.stretches.chunk_by(|a, b| a.segment == b.segment) {
             let mut rows = statement.query([stretches[0].segment, term])?;
             let Some(row) = rows.next()? else { continue };

@@ -114,7 +114,9 @@ impl Writer<'_> {
                 .prepare_cached("DELETE FROM vector_failures WHERE seq = (SELECT seq FROM memories WHERE id = ?1)")?;
             let mut kept = 0;
             for NewVector { of, vector } in vectors {
+                // A stored vector does not carry its dimension: a wrong one would give wrong cosines, not an error.
                 assert_eq!(vector.len(), model.dimension, "a vector of {} has another dimension", model.name);
+                // A vector without direction has no cosine with anything; its memory waits on.
                 let Some(unit) = unit(vector) else { continue };
                 let (code, bytes) = (code(&unit), to_bytes(&unit));
                 kept += put.execute(params![of.id.as_str(), of.title, of.content, model_id, code, bytes])?;
@@ -156,7 +158,7 @@ fn put_model(conn: &Connection, model: &VectorModel) -> Result<i64, StoreError> 
     Ok(id.query_row(values, |row| row.get(0))?)
 }
 
-/// How long the right lasts without a sign of life.
+/// How long the right to make vectors lasts without a sign of life.
 const LEASE: SignedDuration = SignedDuration::from_secs(30);
 
 impl Writer<'_> {
@@ -202,6 +204,7 @@ impl Writer<'_> {
 }
 
 /// Times that a text is given to a model that does not take it.
+// More than one, since a server may refuse a text for a passing reason; one that is too long never gets through.
 const MAX_ATTEMPTS: u32 = 3;
 
 /// A memory without a vector, with the texts that one is made from.
@@ -252,6 +255,7 @@ impl Database {
             "SELECT m.id, m.title, m.content, m.seq FROM memories m
                  WHERE m.seq < ?3 AND {WAITING} AND NOT {GIVEN_UP} ORDER BY m.seq DESC LIMIT ?4"
         );
+        // By row number instead of an offset: memories that get a vector meanwhile drop out of the list.
         let before = last.map_or(i64::MAX, |one| one.seq);
         self.query_all(&sql, params![model_id, MAX_ATTEMPTS, before, rows(limit)], |row| {
             let id = MemoryId::from_stored(row.get::<_, String>(0)?);
@@ -295,8 +299,10 @@ impl Writer<'_> {
 }
 
 /// Whole vectors that are read for each memory asked for.
+// Estimates are off by a little, so the nearest ones may come somewhat later in their order.
 const READ_PER_RESULT: usize = 2;
 /// Whole vectors that are read at least, where there are so many.
+// Reading so many rows is cheap, and with a small limit the estimates would decide too much.
 const LEAST_READ: usize = 256;
 /// How many more are taken in each further round, where the filter has left too few.
 const GROWTH: usize = 4;
@@ -330,6 +336,7 @@ impl Database {
         filter: &Filter,
         limit: usize,
     ) -> Result<Vec<Near>, StoreError> {
+        // One snapshot: a memory that moves between the two reads would otherwise be missed or scored by an old code.
         self.at_once(|db| {
             let Some((model_id, query)) = db.ready(model, query)?.filter(|_| limit > 0) else { return Ok(Vec::new()) };
             let codes =
@@ -360,6 +367,7 @@ impl Database {
             if promising.len() < taken || scored.len() >= enough {
                 return Ok(scored);
             }
+            // A filter that lets little pass would otherwise need many rounds, each over all codes.
             taken = taken.saturating_mul(GROWTH);
         }
     }
@@ -436,7 +444,7 @@ fn most_promising(estimator: &Estimator, codes: &[Arc<Codes>], count: usize, las
         let is_new = last.is_none_or(|last| by_promise(&last, &promise) == Ordering::Less);
         if is_new && bar.is_none_or(|bar| by_promise(&promise, &bar) == Ordering::Less) {
             best.push(promise);
-            // Sorting out now and then is cheaper than to keep an order.
+            // Discarding half now and then is cheaper than keeping all of them in order.
             if best.len() >= count.saturating_mul(2) {
                 best.select_nth_unstable_by(count - 1, by_promise);
                 best.truncate(count);
@@ -457,7 +465,7 @@ fn by_promise(a: &Promise, b: &Promise) -> Ordering {
     b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1))
 }
 
-/// Codes in memory at most; at 384 numbers, that is 250 MB. Beyond, what was read is let go of.
+/// Most codes in memory; at 384 numbers, that is 250 MB. Beyond that, all codes that were read are dropped.
 const MAX_KEPT: usize = 4_000_000;
 
 /// Codes by namespace, of one model at one revision of the file.
@@ -479,6 +487,7 @@ impl VectorCache {
             .prepare_cached("SELECT revision FROM vector_revision WHERE id = 1")?
             .query_row((), |row| row.get::<_, i64>(0))?;
         let kept: usize = self.by_namespace.values().map(|codes| codes.seqs.len()).sum();
+        // Triggers count every change of the table, also by other processes, so equal numbers mean equal codes.
         if self.state != Some((model_id, revision)) || kept > MAX_KEPT {
             *self = Self { state: Some((model_id, revision)), by_namespace: BTreeMap::new() };
         }
@@ -510,7 +519,7 @@ fn namespaces(conn: &Connection, model_id: i64, allowed: &[NamespaceSubtree]) ->
             if end.as_ref().is_some_and(|end| namespace >= *end) {
                 break;
             }
-            // The least text that is greater.
+            // The smallest text that is greater.
             from = format!("{namespace}\0");
             found.insert(namespace);
         }
@@ -557,6 +566,7 @@ pub(super) fn to_bytes(vector: &[f32]) -> Vec<u8> {
 fn dot(query: &[f32], bytes: &[u8]) -> f64 {
     /// Sums kept apart, so that the processor adds them at a time.
     const LANES: usize = 8;
+    // Floats may not be reordered by the compiler, so a single sum would stay sequential.
     let mut sums = [0.0_f32; LANES];
     let (wide, narrow) = query.as_chunks::<LANES>();
     let (wide_bytes, narrow_bytes) = bytes.split_at((wide.len() * LANES * 4).min(bytes.len()));
@@ -574,6 +584,7 @@ fn dot(query: &[f32], bytes: &[u8]) -> f64 {
 /// Returns the vector at length 1; `None` for one that has no direction.
 pub(super) fn unit(vector: &[f32]) -> Option<Vec<f32>> {
     let length = vector.iter().map(|number| f64::from(*number) * f64::from(*number)).sum::<f64>().sqrt();
+    // Written so that NaN fails as well.
     if !(length.is_finite() && length > 0.0) {
         return None;
     }
@@ -610,6 +621,7 @@ impl Codes {
         if let Some((factor, bits)) = code.split_first_chunk::<FACTOR_BYTES>()
             && bits.len() == dimension.div_ceil(8)
         {
+            // A code of another length would shift all that follow it, since the bits have no separators.
             self.seqs.push(seq);
             self.factors.push(f32::from_le_bytes(*factor));
             self.bits.extend_from_slice(bits);
@@ -629,6 +641,7 @@ impl Estimator {
     fn new(query: &[f32]) -> Self {
         // A table entry sums at most eight numbers.
         let most = query.chunks(8).map(|eight| eight.iter().map(|number| number.abs()).sum()).fold(0.0_f32, f32::max);
+        // 16-bit entries: the tables of 384 numbers take 24 kB and stay in the processor's cache.
         let scale = if most > 0.0 { most / f32::from(i16::MAX) } else { 1.0 };
         let table = |eight: &[f32]| {
             let mut sums = [-eight.iter().sum::<f32>(); BYTE_VALUES];

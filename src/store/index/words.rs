@@ -23,11 +23,12 @@ use crate::store::StoreError;
 use crate::store::file::enlarge_cache;
 use crate::store::terms::{Stems, Terms};
 
-/// Memories that wait at most when a transaction ends.
+/// Most memories that wait when a transaction ends.
+// Every search reads all rows that wait, and every segment costs a lookup for each term.
 const WAITING: i64 = 512;
-/// Memories that wait at most within one transaction: of many at once, few and large segments are made.
+/// Most memories that wait within one transaction: many at once make few and large segments.
 const WAITING_WITHIN: i64 = 16_384;
-/// How often it is looked whether enough wait within one transaction: each so many memories.
+/// Memories between two checks of how many wait within one transaction.
 const LOOKED_EVERY: i64 = 1_024;
 /// Bytes of a term of a memory that waits: its number and its weight.
 pub(in crate::store) const TERM_BYTES: usize = 9;
@@ -44,7 +45,7 @@ pub(in crate::store) struct Texts<'a> {
     pub(in crate::store) evidence: &'a str,
 }
 
-/// What of a memory waits to be indexed.
+/// The part of a memory that waits to be indexed.
 #[derive(Debug)]
 pub(in crate::store) struct Entry {
     length: u32,
@@ -70,6 +71,7 @@ impl Texts<'_> {
         let Terms { length, languages, weights } = self.terms(stems);
         let mut terms = Vec::with_capacity(weights.len() * TERM_BYTES);
         for (term, weight) in weights {
+            // The terms come sorted, so that a search can look one up by halving.
             terms.extend(term.to_be_bytes());
             terms.push(weight);
         }
@@ -79,6 +81,7 @@ impl Texts<'_> {
 
 /// Indexes a memory anew.
 pub(in crate::store) fn put(conn: &Connection, seq: i64, namespace: &str, entry: &Entry) -> Result<(), StoreError> {
+    // Voids its old postings; taking them out would mean rewriting the list of every term.
     conn.prepare_cached("DELETE FROM search_docs WHERE seq = ?1")?.execute([seq])?;
     put_new(conn, &mut *conn.prepare_cached(PUT_WAITING)?, seq, namespace, entry)
 }
@@ -96,8 +99,9 @@ pub(in crate::store) fn put_new(
     entry: &Entry,
 ) -> Result<(), StoreError> {
     put.execute(params![seq, namespace, entry.length, entry.languages, entry.terms])?;
+    // Counting the rows that wait at each insert would cost more than the insert.
     if seq % LOOKED_EVERY == 0 {
-        // Where so many are written, all that each of them touches is to stay at hand.
+        // A large write touches the same pages again and again, which should stay in the cache.
         enlarge_cache(conn)?;
         settle_beyond(conn, WAITING_WITHIN)?;
     }
@@ -140,7 +144,9 @@ pub(in crate::store) fn flush(conn: &Connection) -> Result<(), StoreError> {
         let terms = terms(row.get_ref(4)?.as_blob().unwrap_or_default());
         entries.extend(terms.map(|(term, weight)| (term, Posting { document, weight, length })));
     }
+    // The statement still reads `search_recent`, which is emptied below.
     drop(rows);
+    // Lists need ascending documents, and writing the terms in key order fills pages one after another.
     entries.sort_unstable_by_key(|(term, posting)| (*term, posting.document));
     let id = segment.write(conn)?;
     let mut postings = Vec::new();
@@ -208,6 +214,7 @@ pub(in crate::store) fn fill(file: &Transaction<'_>) -> Result<(), StoreError> {
 }
 
 /// Segments of one size that become one.
+// Each document is rewritten once for each class of sizes, while a search sees few segments.
 const SAME_SIZE: usize = 8;
 /// Documents from which on a segment stays as it is; also, what a write may have to rewrite at once is bounded by it.
 const FULL: i64 = WAITING * 64;
@@ -319,7 +326,7 @@ fn unfinished(conn: &Connection) -> Result<Vec<Old>, StoreError> {
     Ok(statement.query_map([FULL], old)?.collect::<Result<_, _>>()?)
 }
 
-/// In which class of sizes a segment falls.
+/// Returns the size class of a segment.
 fn size_of(docs: i64) -> i64 {
     let steps = i64::try_from(SAME_SIZE).unwrap_or(i64::MAX);
     std::iter::successors(Some(docs.min(FULL) / WAITING / steps), |left| Some(left / steps))
@@ -332,11 +339,13 @@ fn merge_into_one(conn: &Connection, old: &[Old]) -> Result<(), StoreError> {
     segment.languages = old.iter().fold(0, |all, old| all | old.languages);
     let numbers = renumbered(conn, old, &mut segment)?;
     let lists = lists(conn, old)?;
+    // Deleted only after their lists were read, and before the new segment takes the documents over.
     for Old { id, first, docs, .. } in old {
         conn.prepare_cached("DELETE FROM search_postings WHERE segment = ?1")?.execute([id])?;
         conn.prepare_cached("DELETE FROM search_docs WHERE doc >= ?1 AND doc < ?2")?.execute([*first, first + docs])?;
         conn.prepare_cached("DELETE FROM search_segments WHERE id = ?1")?.execute([id])?;
     }
+    // All their memories changed or are gone; an empty segment would only cost lookups.
     if segment.seqs.is_empty() {
         return Ok(());
     }
@@ -378,7 +387,7 @@ fn renumbered(conn: &Connection, old: &[Old], segment: &mut NewSegment) -> Resul
         conn.prepare_cached("SELECT doc, seq FROM search_docs WHERE doc >= ?1 AND doc < ?2 ORDER BY doc")?;
     let mut gone = conn.prepare_cached("DELETE FROM search_places WHERE namespace = ?1 AND first = ?2")?;
     for (namespace, first, docs, length, from) in places {
-        // How long each one is, is not kept: those that are left count as long as those that are gone.
+        // The length of each document is not stored: those that are left count as long as those that are gone.
         let until = |docs_before: i64| length * docs_before / docs.max(1);
         let mut rows = alive.query([first, first + docs])?;
         while let Some(row) = rows.next()? {
@@ -408,8 +417,10 @@ fn lists(conn: &Connection, old: &[Old]) -> Result<Vec<(i64, usize, Vec<u8>)>, S
 }
 
 /// Postings of one block.
+// Small enough that a search in one namespace skips most of a long list.
 const BLOCK: usize = 128;
 /// Lengths up to which each has a code of its own.
+// BM25 notices a word more or less only in short texts.
 const EXACT: u32 = 64;
 /// Codes for each doubling of longer ones.
 const STEPS: f64 = 16.0;
@@ -451,13 +462,14 @@ pub(in crate::store) fn unpacked(bytes: &[u8], wanted: &Range<u32>, mut take: im
     let Some((rest, count)) = bytes.split_last_chunk::<4>() else { return };
     let count = u32::from_le_bytes(*count) as usize;
     let blocks = count.div_ceil(BLOCK);
+    // A damaged list must not end the search with a panic; `db check` reports it.
     let Some(table_at) = rest.len().checked_sub(blocks * 8) else { return };
     let (postings, table) = rest.split_at(table_at);
     let entry = |block: usize, part: usize| {
         let at = block * 8 + part * 4;
         table.get(at..at + 4).and_then(|four| four.try_into().ok()).map_or(0, u32::from_le_bytes)
     };
-    // The last block that may hold the first one wanted.
+    // The last block that may contain the first document wanted.
     let (mut first, mut after) = (0, blocks);
     while after - first > 1 {
         let middle = usize::midpoint(first, after);

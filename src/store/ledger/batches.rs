@@ -184,6 +184,7 @@ impl Store {
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn take_batch_over(&self, batch: &Batch, to: &str) -> Result<bool, StoreError> {
         Ok(self.execute(
+            // With owner and stage in the condition: of two processes, one wins, and a batch that moved on stays.
             "UPDATE batches SET owner = ?3 WHERE id = ?1 AND owner = ?2 AND stage = ?4",
             params![batch.id, batch.owner, to, batch.stage.as_str()],
         )? > 0)
@@ -208,12 +209,14 @@ impl Store {
                  WHERE id = ?1 AND stage <> 'ended'",
                 params![id, now.as_millisecond(), remote_status],
             )?;
+            // Two processes may fetch the same results; the first one ends the batch, and its counts stay right.
             if ended == 0 {
                 return Ok(false);
             }
             for reply in replies {
                 w.batch_reply(id, reply, now)?;
             }
+            // After the replies: what is still asked now got no answer.
             let failed =
                 w.execute("UPDATE requests SET state = 'failed' WHERE batch = ?1 AND state = 'asked'", [id])?;
             w.execute("UPDATE batches SET failed = ?2 WHERE id = ?1", params![id, failed])?;
@@ -227,6 +230,7 @@ impl Store {
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn drop_batch(&self, batch: &Batch) -> Result<(), StoreError> {
         self.execute(
+            // Only without a remote id: a batch that the provider has taken is paid for and must be fetched.
             "DELETE FROM batches WHERE id = ?1 AND owner = ?2 AND stage = ?3 AND remote_id IS NULL",
             [&batch.id, &batch.owner, batch.stage.as_str()],
         )

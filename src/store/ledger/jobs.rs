@@ -14,9 +14,11 @@ use crate::memory::string_enum;
 use crate::store::row::{spelled, time, time_or_none, whole_milliseconds};
 use crate::store::{Database, Store, StoreError};
 
-/// How long a claim holds without a sign of life.
+/// How long a claim is valid without a sign of life.
+// Several times the pause between signs of life, so that a short stall does not lose the job.
 const LEASE: SignedDuration = SignedDuration::from_mins(2);
 /// Pauses before the second, third and fourth attempt; after the last one a job has failed.
+// Short for a network that drops, hours for a provider that is down; after that, a person should look.
 const RETRY_AFTER: [SignedDuration; 3] =
     [SignedDuration::from_mins(5), SignedDuration::from_hours(1), SignedDuration::from_hours(6)];
 /// The kind of a job that extracts one log.
@@ -90,12 +92,12 @@ pub struct Job {
     pub updated_at: Timestamp,
 }
 
-/// A job that the caller holds.
+/// A job that the caller has claimed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimedJob {
     /// The job.
     pub job: Job,
-    /// What shows that the caller holds it.
+    /// Proof of the claim.
     token: String,
 }
 
@@ -156,11 +158,12 @@ impl Store {
             ],
             |row| row.get(0),
         )?;
+        // The statement returns no row where its condition kept it from changing one.
         Ok(if found.is_some() { EnqueueOutcome::Waiting } else { EnqueueOutcome::UpToDate })
     }
 
     /// Takes the next job that is due; `None` if none is. Jobs of processes that have ended are due at once where the
-    /// system tells, and else when their lease runs out.
+    /// system reports that, and else when their lease runs out.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -168,6 +171,7 @@ impl Store {
         let now = whole_milliseconds(now);
         // A worker killed a second ago would otherwise keep its job until the lease runs out.
         self.release_jobs_of_the_dead(now)?;
+        // A token for each claim rather than the process id: one process may claim a job again after losing it.
         let token = uuid::Uuid::now_v7().to_string();
         let job = self.query_one(
             &format!("{CLAIM}{COLUMNS}"),
@@ -185,7 +189,7 @@ impl Store {
         Ok(job.map(|job| ClaimedJob { job, token }))
     }
 
-    /// Says that the job is still worked on, and returns whether the caller still holds it.
+    /// Extends the claim on a job, and returns whether the caller still has it.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -201,6 +205,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub fn finish_job(&self, held: &ClaimedJob, end: JobEnd<'_>, now: Timestamp) -> Result<bool, StoreError> {
+        // A worker whose lease ran out finds another token here and writes nothing over the newer result.
         let mine = "WHERE id = ?1 AND owner = ?2 AND status = 'running'";
         let freed = "owner = NULL, pid = NULL, lease_until = NULL, updated_at = ?3";
         let now_ms = whole_milliseconds(now).as_millisecond();
@@ -268,6 +273,7 @@ impl Store {
         let running = self.jobs_where("status = 'running' AND lease_until > ?1", now)?;
         for (job, pid) in running.into_iter().filter_map(|(job, pid)| Some((job, pid?))) {
             if !process_may_live(pid) {
+                // With the process id in the condition, since the job may have been claimed again after it was read.
                 self.execute("UPDATE jobs SET lease_until = 0 WHERE id = ?1 AND pid = ?2", (job.id, pid))?;
             }
         }
@@ -286,11 +292,13 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn jobs(&self) -> Result<Vec<Job>, StoreError> {
+        // A file of an earlier version that is open for reading only was not migrated.
         if !self.has_table("jobs")? {
             return Ok(Vec::new());
         }
         let open = self.jobs_where("status IN ('waiting', 'running') AND ?1 IS NOT NULL", Timestamp::MIN)?;
         let mut rest = self.jobs_where("status IN ('done', 'failed') AND ?1 IS NOT NULL", Timestamp::MIN)?;
+        // The id breaks ties, so that a list looks the same each time.
         rest.sort_by_key(|(job, _)| (std::cmp::Reverse(job.updated_at), job.id));
         Ok(open.into_iter().chain(rest).map(|(job, _)| job).collect())
     }
@@ -322,7 +330,7 @@ impl Database {
         Ok(self.query_one(sql, (EXTRACT, key), |row| row.get(0))?.flatten())
     }
 
-    /// Returns the jobs that meet a condition on `?1`, with the process that holds each.
+    /// Returns the jobs that meet a condition on `?1`, with the process that has claimed each.
     fn jobs_where(&self, condition: &str, now: Timestamp) -> Result<Vec<(Job, Option<u32>)>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM jobs WHERE {condition} ORDER BY not_before, id");
         self.query_all(&sql, [now.as_millisecond()], |row| Ok((job_from_row(row)?, row.get(12)?)))
@@ -345,7 +353,7 @@ fn job_from_row(row: &Row<'_>) -> rusqlite::Result<Job> {
     })
 }
 
-/// How long a lease holds without a sign of life.
+/// How long a lease is valid without a sign of life.
 const TASK_LEASE: SignedDuration = SignedDuration::from_mins(1);
 
 /// How long after its end a lease that nobody gave back is kept.
@@ -391,6 +399,7 @@ impl Store {
         if taken > 0 {
             return Ok(LeaseOutcome::Mine);
         }
+        // The holder may have given it back in between; the caller simply asks again later.
         let pid = self.query_one("SELECT pid FROM leases WHERE name = ?1", [name], |row| row.get(0))?;
         Ok(LeaseOutcome::Other { pid: pid.unwrap_or_default() })
     }
@@ -414,7 +423,7 @@ impl Store {
 }
 
 impl Database {
-    /// Returns the process that has the lease `name`, if one has it and lives as far as can be told.
+    /// Returns the process that has the lease `name`, if one has it and seems to be alive.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -427,6 +436,7 @@ impl Database {
             params![name, now.as_millisecond(), longest(now)],
             |row| row.get(0),
         )?;
+        // A lease outlives a process that was killed.
         Ok(found.filter(|pid| process_may_live(*pid)))
     }
 }

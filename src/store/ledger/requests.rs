@@ -23,6 +23,7 @@ use crate::store::row::{json, to_json};
 use crate::store::{Database, Store, StoreError};
 
 /// How long a request stays with the process that sends it, without a sign of life.
+// Several missed signs of life: longer would delay the next process, shorter could pay for a request twice.
 const LEASE: SignedDuration = SignedDuration::from_mins(1);
 
 /// Identity of the first request about some windows.
@@ -99,6 +100,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn keep_request(&self, part: &RequestPart<'_>, now: Timestamp) -> Result<Option<RequestId>, StoreError> {
+        // Before the transaction, so that no other writer waits for the compression.
         let body = compressed(part.request);
         let kind = part.part.split(' ').next().unwrap_or_default();
         self.read(|conn| {
@@ -159,6 +161,7 @@ impl Store {
         owner: &str,
         now: Timestamp,
     ) -> Result<RequestClaim, StoreError> {
+        // Before the transaction, so that no other writer waits for the compression.
         let body = compressed(request);
         self.read(|conn| {
             let transaction = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
@@ -189,6 +192,7 @@ impl Store {
                     (now + LEASE).as_millisecond(),
                     now.as_millisecond()
                 ])?;
+            // Committed before anything is sent: after a crash, the next process knows what may have been paid for.
             transaction.commit()?;
             Ok(RequestClaim::Mine)
         })
@@ -241,6 +245,7 @@ impl Store {
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn forget_replies(&self, keys: &[String]) -> Result<(), StoreError> {
         for key in keys {
+            // A row with a body belongs to windows that still wait, so only its reply is dropped.
             self.execute("DELETE FROM requests WHERE key = ?1 AND text IS NOT NULL AND body IS NULL", [key])?;
             self.execute(
                 "UPDATE requests SET state = 'failed', text = NULL, finish = NULL, answered_at = NULL
@@ -300,6 +305,7 @@ impl Database {
         )?;
         let Some((key, body, reading)) = found else { return Ok(None) };
         let body = body.zip(reading).and_then(|(body, reading)| {
+            // A body that cannot be read any more counts as missing, as in a file of an older program.
             Some((Request::from_body(&decompressed(&body)?, guard)?, serde_json::from_str(&reading).ok()?))
         });
         Ok(Some(StoredRequest { key, body }))
@@ -404,6 +410,7 @@ pub(in crate::store) fn forget_requests_about(conn: &Connection, keys: &str, ids
          UNION SELECT r.root FROM requests r, json_each(?2) j WHERE instr(r.known, j.value) > 0)",
         [keys, ids],
     )?;
+    // Replies are found by a hash of the request, so nothing shows which of them quote the erased text.
     let replies = conn.execute("DELETE FROM requests WHERE text IS NOT NULL", ())?;
     drop_bodies_without_windows(conn)?;
     Ok(replies)
@@ -448,6 +455,7 @@ fn reply_of(row: &Row<'_>) -> rusqlite::Result<Reply> {
 }
 
 fn claim_of(row: &Row<'_>, owner: &str, now: Timestamp) -> rusqlite::Result<RequestClaim> {
+    // A reply wins over everything else, whoever has a claim.
     if row.get::<_, Option<String>>(0)?.is_some() {
         return reply_of(row).map(RequestClaim::Answered);
     }
@@ -457,6 +465,7 @@ fn claim_of(row: &Row<'_>, owner: &str, now: Timestamp) -> rusqlite::Result<Requ
     if row.get::<_, Option<String>>(6)?.is_some() {
         return Ok(RequestClaim::InBatch);
     }
+    // A task that is retried within one run may claim again what it has claimed itself.
     let is_same = row.get::<_, Option<String>>(7)?.as_deref() == Some(owner);
     let (pid, until): (Option<u32>, i64) = (row.get(8)?, row.get::<_, Option<i64>>(9)?.unwrap_or(0));
     // A claim that reaches further was made by a clock that was wrong.
@@ -467,6 +476,7 @@ fn claim_of(row: &Row<'_>, owner: &str, now: Timestamp) -> rusqlite::Result<Requ
 
 /// Returns the body of a request as it is stored: a third of its length or less.
 fn compressed(request: &Request) -> Vec<u8> {
+    // The fast level: bodies are short-lived, and a better ratio would cost time on every request.
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
     let written = encoder.write_all(request.body().to_string().as_bytes());
     written.and_then(|()| encoder.finish()).expect("memory takes all that is written to it")

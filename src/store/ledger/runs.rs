@@ -14,6 +14,7 @@ use crate::store::row::{json, rows, spelled, time, time_or_none, to_json, whole_
 use crate::store::{Database, Store, StoreError, Writer};
 
 /// How long a run without a heartbeat counts as alive.
+// Several missed heartbeats, so that a short stall does not hand the windows to another run.
 const HEARTBEAT_LIMIT: SignedDuration = SignedDuration::from_secs(60);
 
 string_enum!(
@@ -54,7 +55,7 @@ pub struct Run {
 
 impl Run {
     /// Whether a process works on it: it has not ended, its last heartbeat is less than a minute old, and where the
-    /// system tells, its process is there.
+    /// system reports it, its process is there.
     #[must_use]
     pub(crate) fn is_alive(&self, now: Timestamp) -> bool {
         // In either direction: a clock that was wrong may have put the last heartbeat years ahead.
@@ -70,8 +71,8 @@ pub(super) fn process_may_live(pid: u32) -> bool {
         return true;
     }
     let stat = std::fs::read(Path::new("/proc").join(pid.to_string()).join("stat"));
-    // The state follows the name, which stands in parentheses and may hold some itself. A process that was killed
-    // stays in the list until its parent has asked for its end.
+    // The state follows the name, which is in parentheses and may contain some itself. A killed process stays in the
+    // list until its parent has read its exit status.
     stat.is_ok_and(|stat| {
         let state = stat.rsplit(|&byte| byte == b')').next().and_then(|rest| rest.trim_ascii_start().first());
         !matches!(state, Some(b'Z' | b'X'))
@@ -91,6 +92,7 @@ impl Store {
         let now = whole_milliseconds(now);
         let text = to_json(arguments)?;
         self.write(None, now, |w| {
+            // Found and taken over in one transaction, or two processes could continue the same run.
             let interrupted = w
                 .runs_where("status = 'running' AND command = ?1 AND arguments = ?2", &[&command, &text], usize::MAX)?
                 .into_iter()
@@ -106,6 +108,7 @@ impl Store {
                  ON CONFLICT (id) DO UPDATE SET pid = ?5, heartbeat_at = ?6",
                 params![id, command, text, started_at, run.pid, now.as_millisecond()],
             )?;
+            // Otherwise the windows of a killed run would wait for the end of their leases.
             w.release_claims_of_the_dead(now)?;
             Ok(run)
         })
@@ -176,10 +179,11 @@ impl Database {
     pub fn run(&self, part: &str) -> Result<Run, StoreError> {
         let part = part.trim().to_ascii_lowercase();
         let unknown = || StoreError::UnknownRun { id: part.clone() };
+        // No id begins or ends like this, since ids consist of hex digits and hyphens.
         if part == "last" {
             return self.runs(1)?.pop().ok_or_else(unknown);
         }
-        // Ids of one day begin alike, so people type the end of one.
+        // Ids of one day begin alike, so people type the end of an id.
         let condition = "length(?1) >= 4 AND (substr(id, 1, length(?1)) = ?1 OR substr(id, -length(?1)) = ?1)";
         let mut found = self.runs_where(condition, &[&part], 2)?;
         if found.len() == 1 { found.pop().ok_or_else(unknown) } else { Err(unknown()) }

@@ -142,6 +142,7 @@ impl Store {
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             params![session, signature, command, error, call, steps, at.as_millisecond()],
         )?;
+        // With each write, so that the tables stay small even where maintenance never runs.
         self.forget_old_sessions(now)
     }
 
@@ -222,7 +223,7 @@ impl Database {
                     command: row.get(1)?,
                     error: row.get(2)?,
                     call: row.get(3)?,
-                    // A newer version may know other steps; without them the failure is worth less, and no more.
+                    // A newer version may know other steps; a failure without its steps is worth less, but is no error.
                     steps: serde_json::from_str(&steps).unwrap_or_default(),
                     at: time(row, 5)?,
                 })

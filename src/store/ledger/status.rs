@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::store::row::{time, time_or_none};
 use crate::store::{Database, StoreError};
 
-/// How the work goes.
+/// The state of the work.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Health {
     /// Jobs that wait for their time or for a worker.
@@ -50,7 +50,7 @@ impl Health {
 }
 
 impl Database {
-    /// Returns how the work goes.
+    /// Returns the state of the work.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -90,7 +90,7 @@ fn latest(conn: &Connection, what: &str) -> rusqlite::Result<Option<Timestamp>> 
 }
 
 fn halted(conn: &Connection) -> rusqlite::Result<Option<String>> {
-    // Of the last run alone: a later one that was not halted has made up for it.
+    // Of the last run only: a later run that was not halted has done the rest.
     let sql = "SELECT json_extract(summary, '$.halted') FROM runs WHERE command = 'run' AND summary IS NOT NULL
                ORDER BY started_at DESC, id DESC LIMIT 1";
     Ok(conn.query_row(sql, (), |row| row.get::<_, Option<String>>(0)).optional()?.flatten())
@@ -120,6 +120,7 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub fn spending(&self, first: Date, zone: &TimeZone) -> Result<Vec<Spent>, StoreError> {
+        // Only a day at the very limits of time has no start in a time zone; then everything counts.
         let begin = first.to_zoned(zone.clone()).map_or(Timestamp::UNIX_EPOCH, |start| start.timestamp());
         let mut days: BTreeMap<(Reverse<Date>, String), Spent> = BTreeMap::new();
         self.read(|conn| {

@@ -14,7 +14,7 @@ use crate::memory::{Namespace, string_enum};
 use crate::store::row::{spelled, time_or_none};
 use crate::store::{Database, Store, StoreError, Writer};
 
-/// A transcript that was read, as far as it can be told from a file's name.
+/// A transcript that was read, reduced to what the name of a file can be compared with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SeenTranscript {
     /// Identity within its source.
@@ -244,9 +244,10 @@ impl Writer<'_> {
         namespace: &Namespace,
         lines: &Redacted<Vec<KnownLine>>,
     ) -> Result<usize, StoreError> {
+        // Compared before and after, since most lines are deleted and inserted again unchanged.
         let before = self.known_context(namespace)?;
         let place = namespace.to_string();
-        // All old lines of a file go first, since several of `lines` may be from one file.
+        // All old lines of a file are deleted first, since several of `lines` may be from one file.
         for line in lines.iter() {
             self.execute("DELETE FROM known_context WHERE namespace = ?1 AND origin = ?2", (&place, &line.origin))?;
         }

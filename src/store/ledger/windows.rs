@@ -16,7 +16,7 @@ use crate::memory::{Candidate, Namespace};
 use crate::store::row::{json, rows, spelled, time_or_none, to_json};
 use crate::store::{Database, Store, StoreError, Writer};
 
-/// What makes a window this window: the same words at the same place, read by the same kind of extractor.
+/// The identity of a window: the same words at the same place, read by the same kind of extractor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WindowKey {
     /// The transcript.
@@ -102,7 +102,7 @@ pub struct FailedWindow {
     pub finished_at: Option<Timestamp>,
 }
 
-/// The longest for which a window is claimed. What holds for longer was claimed by a clock that was wrong.
+/// The longest time for which a window is claimed. A longer claim was made by a clock that was wrong.
 const LONGEST_LEASE: SignedDuration = SignedDuration::from_hours(8 * 24);
 
 /// Takes the window if nobody has it: new, failed, or with a lease that ran out. One statement, so one winner.
@@ -131,6 +131,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<Vec<Claimed>, StoreError> {
         self.read(|conn| {
+            // One transaction for all: a commit for each of many windows would cost a write to the log each.
             let transaction = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
             let claimed = keys.iter().map(|key| claim(&transaction, key, owner, lease_until, now));
             let claimed = claimed.collect::<Result<Vec<_>, _>>()?;
@@ -176,6 +177,7 @@ impl Store {
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn release_window(&self, id: WindowId, owner: &str) -> Result<(), StoreError> {
         self.execute(
+            // The row stays, so that a window keeps the count of its earlier attempts.
             "UPDATE windows SET lease_until = 0, attempts = attempts - 1
              WHERE id = ?1 AND owner = ?2 AND status = 'claimed'",
             params![id.0, owner],
@@ -261,6 +263,7 @@ fn claim(
              WHERE transcript_id = ?1 AND extractor = ?2 AND start = ?3 AND content_hash = ?4",
         )?
         .query_row(params![key.transcript.0, key.extractor, key.start, key.content_hash], |row| time_or_none(row, 0))?;
+    // The statement above and this one see the same state, since the caller is in a write transaction.
     Ok(lease.map_or(Claimed::AlreadyDone, |until| Claimed::HeldByOther { until }))
 }
 
@@ -271,8 +274,9 @@ fn finish(
     finished: &Finished<'_>,
     now: Timestamp,
 ) -> Result<bool, StoreError> {
-    // A failed window keeps what could be used of it for the listing, and is extracted anew.
+    // A failed window keeps its usable candidates for the listing, and is extracted again.
     let status = if finished.outcome == Outcome::Failed { "failed" } else { "done" };
+    // Otherwise it would wait for ever to be applied, since only windows with candidates are.
     let nothing_to_apply = status == "done" && finished.candidates.is_empty();
     let candidates: &Vec<Candidate> = finished.candidates;
     let changed = conn

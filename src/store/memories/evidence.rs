@@ -59,6 +59,7 @@ impl Writer<'_> {
         let mut known: Vec<Evidence> = self.evidence(id)?;
         let (before, mut stale) = (known.len(), Stale::default());
         for piece in &**evidence {
+            // Checked here as well as by the table, so that no entry of history is written for a row that is not.
             if !known.iter().any(|one| place(one) == place(piece)) {
                 known.push(piece.clone());
                 let change = RowChange::new(Action::Evidence, Row::new_evidence(id.clone(), piece), None::<String>);
@@ -103,7 +104,7 @@ pub(in crate::store) fn fill_row(
     Ok(inserted > 0)
 }
 
-/// What no two pieces of a memory have in common.
+/// The identity of a piece within its memory.
 pub(in crate::store) fn place(piece: &Evidence) -> (&str, &str, &str) {
     (&piece.transcript, first_message(piece), &piece.quote)
 }
@@ -134,7 +135,7 @@ fn evidence_from_row(row: &SqlRow<'_>) -> rusqlite::Result<Evidence> {
     let source = match row.get_ref(6)?.as_str_or_null()? {
         Some("derived") => TimeSource::Derived,
         Some("file") => TimeSource::File,
-        // The table admits no fourth spelling.
+        // The table allows no fourth spelling.
         Some(_) | None => TimeSource::Log,
     };
     Ok(Evidence {

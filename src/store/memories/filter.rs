@@ -168,7 +168,9 @@ impl Clauses {
     ///
     /// Not by `LIKE`, which refuses long patterns.
     pub(in crate::store) fn containing(&mut self, text: &str) {
+        // SQLite ends a text at a NUL in many functions, and its `lower` changes only the letters A to Z.
         let text = Value::from(text.replace('\0', "").to_ascii_lowercase());
+        // `instr` of a NULL is NULL, not false, so missing texts become empty ones.
         let columns = ["m.title", "m.content", "ifnull(m.summary, '')", "ifnull(m.subject, '')", "m.tags"];
         let condition = columns.map(|column| format!("instr(lower({column}), ?) > 0")).join(" OR ");
         self.push(format!("({condition})"), vec![text; columns.len()]);
@@ -227,6 +229,7 @@ impl Clauses {
         }
         if let Some(at) = filter.valid_at {
             let at = Value::from(at.as_millisecond());
+            // Without a known beginning, a memory counts as valid from when it was learnt.
             let condition = "ifnull(m.valid_from, m.created_at) <= ? AND (m.valid_to IS NULL OR m.valid_to > ?)";
             self.push(condition, [at.clone(), at]);
         }

@@ -31,8 +31,10 @@ use crate::store::{RunId, StoreError, Writer};
 pub type CleanMemory = (Redacted<Memory>, Redacted<Vec<Evidence>>);
 
 /// Memories of one part.
+// Large enough that threads rarely meet at the lock, small enough to share out a few hundred memories.
 const PART: usize = 128;
 /// Parts that are ready before they can be written, at most.
+// Bounds memory: each part contains all texts of its memories several times over.
 const AHEAD: usize = 32;
 /// Threads that prepare beside the one that writes, at most; more would wait for it.
 const HELPERS: usize = 3;
@@ -55,6 +57,7 @@ impl Writer<'_> {
     pub fn insert_all<T: Sync>(&self, items: &[T], make: impl Fn(&T) -> CleanMemory + Sync) -> Result<(), StoreError> {
         let parts: Vec<&[T]> = items.chunks(PART).collect();
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        // Starting a thread for one part costs more than it saves.
         let helpers = (processors - 1).min(HELPERS).min(parts.len() / 2);
         let prepare = |part: &[T], stems: &mut Stems| -> Result<Vec<Fresh>, StoreError> {
             let fresh = |item| {
@@ -65,6 +68,7 @@ impl Writer<'_> {
         };
         let desk = Desk::new(parts.len());
         std::thread::scope(|scope| {
+            // Also on an early return with an error: the scope waits for its threads, which wait for parts to be taken.
             let _closing = Closing { desk: &desk, in_any_case: true };
             for _ in 0..helpers {
                 scope.spawn(|| {
@@ -122,6 +126,7 @@ impl Writer<'_> {
             for fresh in all {
                 let Fresh { memory, spelled, evidence, entry, .. } = fresh;
                 fill_row(&mut row, memory, spelled).map_err(|error| named(error, memory))?;
+                // Read before the next insert: evidence and usage have row numbers of their own.
                 let seq = conn.last_insert_rowid();
                 for FreshPiece { piece: of, messages, .. } in evidence {
                     fill_piece(&mut piece, &memory.id, of, messages)?;
@@ -131,6 +136,7 @@ impl Writer<'_> {
                 put_new(conn, &mut waiting, seq, &spelled.namespace, entry)?;
                 *changes.entry(&spelled.namespace).or_default() += 1;
                 history.extend(fresh.history(action, reason));
+                // Only noted here: FTS5 writes out what it has gathered whenever another table is written to.
                 self.file_new(seq, &fresh.near);
             }
             Ok(())
@@ -141,7 +147,7 @@ impl Writer<'_> {
     }
 }
 
-/// Says of a row that is there already which memory that is.
+/// Names the memory if its row exists already.
 fn named(error: rusqlite::Error, memory: &Memory) -> StoreError {
     let is_there = error.sqlite_error().is_some_and(|error| error.extended_code == SQLITE_CONSTRAINT_UNIQUE);
     if is_there { StoreError::Exists { id: memory.id.to_string() } } else { error.into() }
@@ -177,6 +183,7 @@ impl Desk {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
+        // A panic cannot leave the state half-changed: each method changes it in single steps.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -202,11 +209,13 @@ impl Desk {
     fn look(&self, wanted: usize) -> Look {
         let mut state = self.state();
         state.wanted = wanted;
+        // A helper may be waiting because it was too far ahead.
         self.changed.notify_all();
         loop {
             if let Some(fresh) = state.ready.remove(&wanted) {
                 return Look::Ready(fresh);
             }
+            // Better than waiting: on one processor there are no helpers, and only this makes progress.
             if let Some(at) = self.taken(&mut state) {
                 return Look::Prepare(at);
             }
@@ -231,7 +240,7 @@ impl Desk {
     }
 }
 
-/// Lets nobody wait for a thread that is gone.
+/// Closes the desk when a thread ends, so that no other waits for it.
 struct Closing<'d> {
     desk: &'d Desk,
     /// Otherwise only where the thread panics.

@@ -47,6 +47,7 @@ impl Database {
     /// # Errors
     /// [`StoreError::ShortId`], [`StoreError::UnknownMemory`] or [`StoreError::AmbiguousMemory`].
     pub fn resolve(&self, part: &str) -> Result<MemoryId, StoreError> {
+        // People paste ids with spaces, and some tools print them in capitals.
         let part = part.trim().to_ascii_lowercase();
         let id = part.clone();
         if part.chars().filter(char::is_ascii_hexdigit).count() < MIN_ID_PART {
@@ -139,6 +140,7 @@ impl Writer<'_> {
         action: Action,
         reason: Option<CleanText<'_>>,
     ) -> Result<bool, StoreError> {
+        // Rounded as the table stores it, or every write would look like a change.
         let mut after = memory_as_stored(memory);
         after.updated_at = self.now;
         self.replace(after, action, reason)
@@ -210,6 +212,7 @@ impl Writer<'_> {
         action: Action,
         reason: Option<CleanText<'_>>,
     ) -> Result<bool, StoreError> {
+        // Read within the transaction: what the caller compared with may have changed since.
         let before = self.memory(&after.id)?;
         let after = Memory { usage: kept_counts(&before, &after), ..after };
         if before == (Memory { updated_at: before.updated_at, ..after.clone() }) {
@@ -220,7 +223,7 @@ impl Writer<'_> {
     }
 }
 
-/// Counting uses is not a change of the memory; its place in the hierarchy is.
+/// Keeps the counts of uses, which are no change of the memory; its place in the hierarchy is one.
 fn kept_counts(before: &Memory, after: &Memory) -> crate::memory::Usage {
     crate::memory::Usage {
         access_count: before.usage.access_count,
@@ -265,6 +268,7 @@ impl Database {
                 }
             }
             of_key.sort_by(|a, b| (b.updated_at, &b.id).cmp(&(a.updated_at, &a.id)));
+            // A memory with the same words may also have the same attribute; it comes once.
             of_key.retain(|memory| !past.iter().any(|said| said.id == memory.id));
             past.extend(of_key);
             past.truncate(limit);
@@ -324,7 +328,7 @@ impl Database {
         // Ids are sorted, so no other shares more than one of the two neighbours does.
         let shared = [before, after].into_iter().flatten().map(|other| shared_start(&other, id)).max();
         let wanted = LEAST.max(shared.unwrap_or(0) + 1);
-        // A hyphen at the end would look like a part of the sentence.
+        // A hyphen at the end would look like part of the sentence around it.
         let end = if id.as_bytes().get(wanted - 1) == Some(&b'-') { wanted + 1 } else { wanted };
         Ok(id.get(..end).unwrap_or(id).to_owned())
     }

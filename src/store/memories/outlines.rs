@@ -63,7 +63,7 @@ impl Database {
             let mut statement = conn.prepare_cached(&sql)?;
             let found = statement.query_map(params_from_iter(clauses.values), outline_from_row)?;
             let mut found = found.collect::<Result<Vec<Outline>, _>>()?;
-            // To sort rows of so many columns takes SQLite longer than all else.
+            // Sorting rows of so many columns would take SQLite longer than everything else.
             found.sort_unstable_by(|a, b| a.id.cmp(&b.id));
             Ok(found)
         })
@@ -135,8 +135,9 @@ impl Database {
     pub(crate) fn brief_rows(&self, filter: &Filter) -> Result<Vec<BriefRow>, StoreError> {
         self.at_once(|db| {
             db.read(|conn| {
+                // Without a join: looking up the use of each memory costs more than reading either table in its order.
                 let found = unused(conn, filter)?;
-                // As good as the number of memories, which it would take long to count.
+                // A good estimate of the number of memories, which would take long to count.
                 let all: usize =
                     conn.prepare_cached("SELECT ifnull(max(seq), 0) FROM memories")?.query_row((), |row| row.get(0))?;
                 if found.len().saturating_mul(READ_THROUGH) >= all {

@@ -31,6 +31,7 @@ impl Writer<'_> {
         if relation.from == relation.to {
             return Err(StoreError::SelfRelation { id: relation.from.to_string() });
         }
+        // For an error that names the missing memory, which a foreign key would not.
         self.memory(&relation.from)?;
         self.memory(&relation.to)?;
         let relation = relation.clone();

@@ -31,6 +31,7 @@ impl Writer<'_> {
     /// # Errors
     /// [`StoreError::UnknownMemory`] if it is not there.
     pub fn restore(&self, id: &MemoryId) -> Result<bool, StoreError> {
+        // Also for an active memory: a tombstone beside it would keep new evidence from being learnt.
         self.lift_tombstone(id)?;
         let mut memory = self.memory(id)?;
         if memory.status == Status::Active {
@@ -62,7 +63,7 @@ pub struct Waiting {
     pub reason: Option<String>,
     /// What it rests on.
     pub evidence: Vec<Evidence>,
-    /// Memories that hold now and whose place it would take.
+    /// Active memories that it would replace.
     pub replaces: Vec<Memory>,
 }
 
@@ -87,7 +88,7 @@ impl Database {
         })
     }
 
-    /// Returns the active memories that cannot hold beside a pending one, or that it says in more detail.
+    /// Returns the active memories that a pending one contradicts or refines.
     fn would_replace(&self, id: &MemoryId) -> Result<Vec<Memory>, StoreError> {
         let takes_place =
             |link: &Relation| matches!(link.relation_type, RelationType::Contradicts | RelationType::Refines);
@@ -132,6 +133,7 @@ impl Writer<'_> {
     fn supersede(&self, by: &MemoryId, known: Memory, from: Timestamp) -> Result<(), StoreError> {
         let to = known.id.clone();
         let mut after = Memory { status: Status::Superseded, updated_at: self.now, ..known };
+        // An end that is already known is more exact than the moment of the decision.
         after.claim.valid_to = after.claim.valid_to.or(Some(from));
         self.replace(after, Action::Supersede, Some("accepted from the inbox".into()))?;
         let reason = Some("accepted from the inbox".to_owned());
@@ -168,7 +170,7 @@ impl Database {
         self.query_one(&sql, [id.as_str()], tombstone_from_row)
     }
 
-    /// Returns every such note of a namespace, by memory.
+    /// Returns every tombstone of a namespace, by memory.
     pub(in crate::store) fn tombstones_of(&self, namespace: &Namespace) -> Result<Vec<Tombstone>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM tombstones WHERE namespace = ?1 ORDER BY memory_id");
         self.query_all(&sql, [namespace.to_string()], tombstone_from_row)
@@ -187,6 +189,7 @@ impl Writer<'_> {
             content_hash: normalised_hash(&memory.claim.content),
             namespace: memory.namespace,
             key: memory.claim.key,
+            // Hashes outlive the memory, so that a rejected value stays rejected after its text was purged.
             value_hash: memory.claim.value.as_deref().map(normalised_hash),
             reason: reason.as_deref().map(str::to_owned),
             at: self.now,
@@ -198,7 +201,7 @@ impl Writer<'_> {
         Ok(true)
     }
 
-    /// Takes such a note back, and returns whether there was one.
+    /// Removes the tombstone of a memory, and returns whether there was one.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -208,7 +211,7 @@ impl Writer<'_> {
         Ok(true)
     }
 
-    /// Moves the notes of rejected values from one namespace to another.
+    /// Moves the tombstones from one namespace to another.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.

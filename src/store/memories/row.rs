@@ -13,7 +13,7 @@ pub(in crate::store) const MEMORY_COLUMNS: &str = "m.id, m.type, m.category, m.t
     m.value, m.structured, m.scope, m.importance, m.confidence, m.tags, m.valid_from, m.valid_to, m.expires_at, \
     m.namespace, m.status, m.pinned, m.source, m.extraction_method, m.deleted_at, m.created_at, m.updated_at, \
     u.access_count, u.last_accessed_at, u.tier, u.promotion_count, u.last_promoted_at";
-/// How many columns that are; what a query adds comes after them.
+/// The number of these columns; those that a query adds come after them.
 pub(in crate::store) const MEMORY_WIDTH: usize = 30;
 /// What the columns are read from.
 pub(in crate::store) const MEMORY_TABLES: &str = "memories m JOIN memory_usage u ON u.memory_id = m.id";
@@ -34,7 +34,7 @@ pub(in crate::store) const INSERT_USAGE: &str = "
     INSERT INTO memory_usage (memory_id, access_count, last_accessed_at, tier, promotion_count, last_promoted_at,
         confirmed_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-/// Not `INSERT OR REPLACE`, which would delete the row first and with it all that hangs on it.
+/// Not `INSERT OR REPLACE`, which would delete the row first, and with it all rows that refer to it.
 const PUT_MEMORY: &str = concat!(
     insert_memory!(),
     " ON CONFLICT (id) DO UPDATE SET type = ?2, category = ?3, title = ?4, content = ?5, summary = ?6, subject = ?7,
@@ -93,7 +93,7 @@ fn claim_from_row(row: &Row<'_>) -> rusqlite::Result<Claim> {
     })
 }
 
-/// The columns of a memory that it does not hold as they are written.
+/// The columns of a memory whose stored form differs from the field.
 #[derive(Debug)]
 pub(in crate::store) struct Spelled {
     pub(in crate::store) namespace: String,
@@ -182,13 +182,14 @@ pub(in crate::store) fn fill_usage(
     ])
 }
 
-/// Removes a memory with all that hangs on it, but not its history.
+/// Removes a memory with all rows that refer to it, but not its history.
 pub(in crate::store) fn delete_memory(conn: &Connection, id: &MemoryId) -> Result<bool, StoreError> {
     let seq: Option<i64> = conn
         .prepare_cached("SELECT seq FROM memories WHERE id = ?1")?
         .query_row([id.as_str()], |row| row.get(0))
         .optional()?;
     if let Some(seq) = seq {
+        // The indexes have no foreign key to the memory, so nothing cascades to them.
         crate::store::index::words::remove(conn, seq)?;
         conn.prepare_cached("DELETE FROM memory_near WHERE rowid = ?1")?.execute([seq])?;
     }

@@ -25,6 +25,7 @@ impl Writer<'_> {
     /// Removes one memory from every table, its texts from the history, and the candidates from which it may have
     /// come; what is left is that it was there, and its tombstone, which holds hashes only.
     pub(in crate::store) fn purge(&self, id: &MemoryId) -> Result<usize, StoreError> {
+        // A memory that still waits to be filed would be filed after its removal.
         self.file_waiting()?;
         self.bump(id)?;
         self.read(|conn| {
@@ -39,7 +40,7 @@ impl Writer<'_> {
                 "UPDATE history SET before = NULL, after = NULL, reason = NULL WHERE memory_id = ?1 OR other_id = ?1",
             )?
             .execute([id.as_str()])?;
-            // A request that showed it is rendered anew, which is cheaper than to keep it.
+            // A request that showed it is rendered again, which is cheaper than keeping track of it.
             crate::store::ledger::close_requests_showing(conn, id.as_str())?;
             conn.prepare_cached("UPDATE tombstones SET reason = NULL WHERE memory_id = ?1")?.execute([id.as_str()])?;
             row::delete_memory(conn, id)?;
@@ -75,8 +76,10 @@ impl Store {
         self.conn.pragma_update(None, "secure_delete", "ON")?;
         let purged = self.purge_before(cutoff, now);
         self.conn.pragma_update(None, "secure_delete", "FAST")?;
+        // Only now, so that the setting is restored after an error as well.
         let purged = purged?;
         if !purged.memories.is_empty() {
+            // The planner's samples may contain keys of what was purged.
             self.forget_samples()?;
             self.optimise()?;
         }
@@ -117,16 +120,16 @@ impl Store {
             crate::store::index::words::merge(&merging)?;
             merging.commit()?;
             conn.execute_batch("PRAGMA optimize;")?;
-            // Readers of other processes may keep the WAL from being emptied; it is then when they are done.
+            // Readers in other processes may keep the WAL from being emptied; that then happens when they are done.
             conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()))?;
             Ok(())
         })
     }
 }
 
-/// How long a file may lie unused before a clock is doubted by which things would go for good.
+/// How long a file may be unused before the clock is doubted, since deletions by it are final.
 const UNUSED: SignedDuration = SignedDuration::from_hours(400 * 24);
-/// How long a clock that is doubted has to go on before it is believed.
+/// How long a doubted clock has to run on before it is believed.
 const DOUBT: SignedDuration = SignedDuration::from_hours(24);
 
 impl crate::store::Database {
@@ -227,6 +230,7 @@ impl Writer<'_> {
             return Ok(false);
         }
         let mut usage = Usage { tier, ..before.usage.clone() };
+        // Smaller tiers are higher ones: `l0` is the top.
         if tier < before.usage.tier {
             usage.promotion_count += 1;
             usage.last_promoted_at = Some(self.now);

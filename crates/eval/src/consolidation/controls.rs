@@ -82,6 +82,7 @@ pub(crate) fn word_counts(text: &str) -> BTreeMap<String, u32> {
     };
     for c in text.chars().flat_map(char::to_lowercase) {
         let is_dense = matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}');
+        // A dense character ends the word before it and is a word of its own.
         if is_dense || !(c.is_alphanumeric() || c == '\'') {
             put(&mut word);
         }
@@ -101,6 +102,7 @@ fn cosine(one: &BTreeMap<String, u32>, other: &BTreeMap<String, u32>) -> f64 {
     let length =
         |words: &BTreeMap<String, u32>| words.values().map(|count| f64::from(*count).powi(2)).sum::<f64>().sqrt();
     let lengths = length(one) * length(other);
+    // A text without words has no direction and is similar to nothing.
     if lengths == 0.0 { 0.0 } else { dot / lengths }
 }
 

@@ -144,6 +144,7 @@ struct Judged<'a> {
 
 impl<'a> Judged<'a> {
     fn new(pair: &'a Pair, outcome: &'a PairOutcome) -> Self {
+        // Adding is right whatever it was compared with; every other decision must be about the known memory.
         let listed = outcome.decision == pair.expect || pair.accepted.contains(&outcome.decision);
         let accepted = listed && (!outcome.elsewhere || outcome.decision == Decision::Add);
         Self { pair, outcome, accepted, wanted: if accepted { outcome.decision } else { pair.expect } }
@@ -176,6 +177,7 @@ impl<'a> Judged<'a> {
     }
 
     fn retires_wrongly(&self) -> bool {
+        // A contradiction that waits for a person has retired nothing yet.
         let contradicts = self.outcome.decision == Decision::Contradict && !self.outcome.waits;
         if !contradicts {
             return false;

@@ -53,6 +53,7 @@ pub fn score_stream(placed: &Placed<Stream>, outcome: &StreamOutcome) -> Row {
     let mut row = Row { phenomena: stream.phenomenon.clone(), ..placed.row(Kind::Stream) };
     let events = stream.events.iter().filter(|event| event.id().is_some()).count() as u64;
     let is_event = |id: &str| stream.events.iter().any(|event| event.id() == Some(id));
+    // A set, since one event may have several faults but is misplaced once.
     let misplaced: BTreeSet<&String> = faults.iter().map(|(_, id)| id).filter(|id| is_event(id)).collect();
     let lost = faults.iter().filter(|(fault, _)| *fault == StreamFault::Lost).count() as u64;
     row.ratio("streams", u64::from(is_exact), 1);
@@ -178,7 +179,7 @@ fn faults_of_event(
     if is_waiting && !should_wait {
         faults.push(StreamFault::Waiting);
     }
-    // An event that is gone by mistake is reported as lost, not also as apart from its group.
+    // An event that was dropped wrongly is reported as lost, not also as apart from its group.
     let alive: BTreeSet<&String> = active.iter().flatten().collect();
     if let Some(wanted) = wanted.filter(|_| is_active) {
         let own: Vec<&BTreeSet<String>> = active.iter().filter(has).collect();

@@ -152,6 +152,7 @@ pub fn inline_log(id: &str, messages: &[CaseMessage]) -> String {
     let mut last: Option<Timestamp> = None;
     let mut made: Vec<Value> = Vec::with_capacity(messages.len());
     for (number, said) in (1..).zip(messages) {
+        // A minute apart, so that the order of the messages is also that of their times.
         let next = last.map(|last| last.checked_add(1.minute()).unwrap_or(last));
         last = said.at.map(Moment::noon).or(next);
         let mut message = json!({"id": format!("m{number}"), "role": said.role, "content": said.text});
@@ -181,6 +182,7 @@ impl LineCase for ShortCase {
             return Err(format!("{}: it tests nothing; give must, must_not or both", self.id));
         }
         for piece in self.must.iter().flat_map(|must| &must.evidence) {
+            // A typo in the evidence would make every citation wrong, whatever the extractor does.
             if !self.transcript.iter().any(|message| message.text.contains(piece.as_str())) {
                 return Err(format!("{}: no message contains the evidence {piece:?}", self.id));
             }
@@ -286,6 +288,7 @@ impl Patterns {
 impl GoldPatterns {
     /// Compares a normalised text with this memory.
     pub(crate) fn compare(&self, text: &str) -> Match {
+        // Checked before `none`: a text about something else does not distort this memory.
         if !self.all.iter().all(|pattern| pattern.is_match(text)) {
             Match::Absent
         } else if self.none.iter().any(|pattern| pattern.is_match(text)) {
@@ -335,6 +338,7 @@ fn required(id: &str, patterns: &[String]) -> Result<Vec<Regex>, PatternFault> {
 pub(crate) fn compile(id: &str, field: &str, patterns: &[String]) -> Result<Vec<Regex>, PatternFault> {
     let compile = |(at, pattern): (usize, &String)| {
         let place = format!("{id}.{field}[{at}]: ");
+        // Multi-line, since the texts of a memory stand on lines of their own and `^` should match each.
         let regex = RegexBuilder::new(&normalize_pattern(pattern)).case_insensitive(true).multi_line(true).build();
         let regex =
             regex.map_err(|error| (place.clone(), format!("{pattern:?} is no pattern: {}", last_line(&error))))?;
@@ -384,6 +388,7 @@ impl LoadedCase {
         if let Some(log) = case.logs.iter().find(|log| !folder.join(log).exists()) {
             return Err(form("logs: ", format!("there is no {} beside it", log.display())));
         }
+        // A path such as `.` has no last part; the real one names the case and its split.
         let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
         let verdicts = folder.join(VERDICT_FILE);
         Ok(Self {
@@ -439,6 +444,7 @@ pub fn discover(paths: &[PathBuf]) -> Result<Vec<DiscoveredCase>, EvalError> {
             places.extend(path.parent().map(Path::to_owned));
         }
         for entry in walkdir::WalkDir::new(path).sort_by_file_name().into_iter().filter_map(Result::ok) {
+            // Depth 0 is the path itself, which was handled above.
             if entry.depth() > 0 && entry.file_name() == CASE_FILE && entry.file_type().is_file() {
                 places.extend(entry.path().parent().map(Path::to_owned));
             } else if is_file_of::<ShortCase>(entry.path()) {

@@ -61,9 +61,11 @@ impl Control {
             Self::Nothing | Self::Invented => false,
             Self::EverySentence => true,
             Self::FirstPerson => {
+                // Keyboards on telephones write a typographic apostrophe.
                 let lower = sentence.to_lowercase().replace('\u{2019}', "'");
                 let mut words =
                     lower.split(|one: char| !one.is_alphabetic() && one != '\'').filter(|word| !word.is_empty());
+                // Chinese has no spaces between words, so the character itself is looked for.
                 lower.contains('我') || words.any(|word| FIRST_PERSON.split_whitespace().any(|own| own == word))
             }
         }
@@ -78,6 +80,7 @@ fn invented(conversations: &[Conversation]) -> Vec<Prediction> {
             let number = kept.len();
             let reversed = sentences(&message.text).first().map(|sentence| reversed(sentence));
             let content = match reversed {
+                // Alternating, because a scorer may notice inventions and still accept distortions, or the reverse.
                 Some(reversed) if number % 2 == 1 => reversed,
                 _ => INVENTED[number / 2 % INVENTED.len()].to_owned(),
             };
@@ -89,6 +92,7 @@ fn invented(conversations: &[Conversation]) -> Vec<Prediction> {
 
 /// Returns `sentence` denied, with every digit replaced by another.
 fn reversed(sentence: &str) -> String {
+    // Adding 3 modulo 10 changes every digit, so no number survives by chance.
     let other = |one: char| one.to_digit(10).and_then(|digit| char::from_digit((digit + 3) % 10, 10)).unwrap_or(one);
     let changed: String = sentence.chars().map(other).collect();
     format!("It is not true that {changed}")

@@ -102,6 +102,7 @@ struct Scored {
 /// Returns the row of a case: measures, counts, findings and the messages around them. Suite, repetition, money and time
 /// are left to the caller.
 pub fn score(case: &LoadedCase, extraction: &Extraction) -> Row {
+    // The texts after redaction: a quote is compared with what the system was shown, not with the original log.
     let texts = MessageTexts::new(&extraction.conversations);
     let scored = assess(&case.patterns, case, &extraction.predictions, &texts);
     let mut row = Row { cost: extraction.usage, ..empty_row(case) };
@@ -151,6 +152,7 @@ fn assess(patterns: &Patterns, case: &LoadedCase, predictions: &[Prediction], te
     for (assessment, prediction) in assessments.iter_mut().zip(predictions) {
         assess_details(patterns, assessment, prediction, texts);
         if assessment.standing == Standing::Unlisted {
+            // By the exact text, since a verdict on other words would be a guess.
             let same = |verdict: &&ReaderVerdict| verdict.content.trim() == prediction.content.trim();
             assessment.verdict = case.verdicts.iter().find(same).map(|verdict| verdict.verdict);
         }
@@ -221,6 +223,7 @@ fn mark_duplicates(patterns: &Patterns, assessments: &mut [Assessment]) {
 /// `choices` lists for each left item the right items that fit, the preferred first. The order of the left items decides
 /// only who is paired, never how many.
 pub(crate) fn pair_up(choices: &[Vec<usize>], rights: usize) -> Vec<Option<usize>> {
+    // Pairing each with the first that fits would depend on the order and could leave more items unpaired.
     let mut owners: Vec<Option<usize>> = vec![None; rights];
     for left in 0..choices.len() {
         place(left, choices, &mut owners, &mut vec![false; rights]);
@@ -237,6 +240,7 @@ pub(crate) fn pair_up(choices: &[Vec<usize>], rights: usize) -> Vec<Option<usize
 /// Finds a right item for `left`, moving owners to other items where necessary (an augmenting path).
 fn place(left: usize, choices: &[Vec<usize>], owners: &mut [Option<usize>], tried: &mut [bool]) -> bool {
     for &right in &choices[left] {
+        // Without this mark, two owners could push each other back and forth without end.
         if std::mem::replace(&mut tried[right], true) {
             continue;
         }
@@ -258,10 +262,12 @@ fn is_stated_together(
 ) -> bool {
     let wanted = &patterns.golds[gold];
     let is_candidate = |at: &usize| {
+        // Without the same evidence, the patterns of one fact could be matched by unrelated memories together.
         assessments[*at].standing != Standing::Forbidden && cites(patterns, gold, &predictions[*at], texts)
     };
     let citing: Vec<usize> = (0..predictions.len()).filter(is_candidate).collect();
     let joined: Vec<&str> = citing.iter().map(|&at| predictions[at].searched.as_str()).collect();
+    // Joined by line breaks, so that `.*` does not match from the end of one memory into the next.
     if wanted.compare(&joined.join("\n")) != Match::Stated {
         return false;
     }
@@ -325,6 +331,7 @@ fn count_memories(patterns: &Patterns, extraction: &Extraction, scored: &Scored,
         (standing(Standing::Right), standing(Standing::Optional), standing(Standing::Unlisted));
     let kept = count(&|one| one.verdict == Some(Ruling::Kept));
     let unjudged = count(&|one| one.standing == Standing::Unlisted && one.verdict.is_none());
+    // Optional memories are in neither part: keeping them is neither right nor wrong.
     row.ratio("precision", right, all - optional);
     row.ratio("precision judged", right + kept, all - optional);
     row.ratio("type", count(&|one| one.type_right == Some(true)), count(&|one| one.type_right.is_some()));
@@ -392,6 +399,7 @@ fn importance_class(number: f64) -> Importance {
 /// Returns whether a memory names the day or month, or is valid from or until it.
 fn names_date(prediction: &Prediction, date: Moment) -> bool {
     let (first, last) = (date.first(), date.last());
+    // A structured validity is as good as a date in the text.
     if prediction.valid.iter().any(|at| (first..=last).contains(at)) {
         return true;
     }
@@ -415,6 +423,7 @@ fn names_date(prediction: &Prediction, date: Moment) -> bool {
 /// Returns twice the number of pairs of unequal importance that are in the right order, a tie counting half, and twice the
 /// number of such pairs.
 fn count_order(ranked: &[(Importance, f64)]) -> (u64, u64) {
+    // Everything is doubled, so that a tie can count half without fractions.
     let (mut right, mut pairs) = (0, 0);
     for (at, (one, first)) in ranked.iter().enumerate() {
         for (other, second) in ranked[at + 1..].iter().filter(|(other, _)| other != one) {
@@ -435,6 +444,7 @@ fn count_retired(patterns: &Patterns, found: &[bool], retired: &[Prediction], ro
     let states = |gold: usize, memory: &Prediction| patterns.golds[gold].compare(&memory.searched) == Match::Stated;
     let required: Vec<usize> = (0..patterns.golds.len()).filter(|&gold| !patterns.golds[gold].gold.optional).collect();
     let was_stated = |gold: usize| retired.iter().any(|one| states(gold, one));
+    // Out of what was extracted at all: what was never found cannot be lost by retiring it.
     let extracted = required.iter().filter(|&&gold| found[gold] || was_stated(gold)).count();
     let lost: Vec<usize> = required.iter().copied().filter(|&gold| !found[gold] && was_stated(gold)).collect();
     let is_wrong = |one: &&Prediction| lost.iter().any(|&gold| states(gold, one));
@@ -478,6 +488,7 @@ fn date_pattern(text: &str) -> Regex {
 
 /// Returns how an English text leaves a date open; one that also names a date does not.
 pub(crate) fn date_openness(text: &str) -> Openness {
+    // Checked first: "last week (2026-03-02)" is as good as the date alone.
     if ABSOLUTE.is_match(text) {
         Openness::Closed
     } else if RELATIVE.is_match(text) {
@@ -516,10 +527,12 @@ fn findings(case: &LoadedCase, extraction: &Extraction, scored: &Scored, lost: &
         if let Some((what, why)) = complaint(case, prediction, assessment) {
             let evidence = prediction.evidence.iter().map(|cited| quote(cited, conversations)).collect();
             let (id, text) = (prediction.content.clone(), prediction.content.clone());
+            // Details of a right memory have measures of their own and must not look like missed memories.
             let counts = !assessment.standing.is_right();
             faulty.push((assessment.standing, Finding { what: what.to_owned(), id, text, why, counts, evidence }));
         }
     }
+    // Both sorts are stable, so missed memories stay first and faulty ones are ordered from the worst.
     faulty.sort_by_key(|(standing, _)| *standing);
     findings.extend(faulty.into_iter().map(|(_, finding)| finding));
     findings.sort_by_key(|finding| !finding.counts);
@@ -600,6 +613,7 @@ fn case_faults(case: &Case, patterns: &Patterns, texts: &MessageTexts) -> Vec<St
                 let missing: Vec<&str> = missing.map(Regex::as_str).collect();
                 found.push(format!("{}: its text does not match its own `all`: {}", gold.id, missing.join(" and ")));
             }
+            // A gold text that fails its own patterns would count every correct memory as wrong.
             Match::Distorted => found.push(format!("{}: its text matches its own `none`", gold.id)),
         }
         for forbidden in patterns.forbidden.iter().filter(|forbidden| forbidden.matches(&text)) {

@@ -124,6 +124,7 @@ impl MessageTexts {
         let mut texts = BTreeMap::new();
         for conversation in conversations {
             for message in &conversation.messages {
+                // Patterns see normalised text; a quote must be verbatim, so only case and white space are forgiven.
                 let text = MessageText { normal: normalize(&message.text), folded: fold(&message.text) };
                 texts.insert((conversation.key.clone(), message.id.clone()), text);
             }
@@ -144,6 +145,7 @@ impl MessageTexts {
     pub(crate) fn has_quote(&self, citation: &Citation) -> bool {
         let quote = fold(&citation.quote);
         let first = citation.messages.first().and_then(|id| self.get(citation, id));
+        // Every text contains the empty quote.
         !quote.is_empty() && first.is_some_and(|text| text.folded.contains(&quote))
     }
 

@@ -220,6 +220,7 @@ impl User {
     fn points_by_text(&self) -> BTreeMap<&str, &Point> {
         let mut points: BTreeMap<&str, &Point> = BTreeMap::new();
         for point in self.sessions.iter().flat_map(|session| &session.points) {
+            // A point may be repeated in later sessions; twice in the store it would compete with itself.
             points.entry(&point.content).or_insert(point);
         }
         points

@@ -121,6 +121,7 @@ fn sample(value: &Value) -> Sample {
     let (mut asked, mut adversarial): (Vec<_>, Vec<_>) =
         all_asked.into_iter().partition(|question| WITH_EVIDENCE.contains(&question.category));
     for question in asked.iter_mut().chain(&mut adversarial) {
+        // Some citations of the file name no turn; nothing could find them.
         question.evidence.retain(|id| known.contains(id.as_str()));
     }
     let is_lost = |question: &&Question| question.should_be_left() && question.evidence.is_empty();
@@ -146,6 +147,7 @@ fn turns(conversation: &Value) -> Vec<Turn> {
         .flatten()
         .filter_map(|(name, turns)| Some((number(name)?, turns.as_array()?)))
         .collect();
+    // By number, since as text `session_10` comes before `session_2`.
     sessions.sort_by_key(|(number, _)| *number);
     let text = |turn: &Value, name: &str| turn[name].as_str().unwrap_or_default().to_owned();
     let start = |session: u32| super::time(START, conversation[format!("session_{session}_date_time")].as_str()?);
@@ -169,6 +171,7 @@ fn question(value: &Value) -> Option<Question> {
     let given = if category == ADVERSARIAL { &value["adversarial_answer"] } else { &value["answer"] };
     let answer = match given {
         Value::String(answer) => answer.clone(),
+        // The file writes years and counts as bare numbers.
         Value::Number(answer) => answer.to_string(),
         _ => String::new(),
     };
@@ -250,6 +253,7 @@ impl Corrections {
             let Some(corrected) = self.entries.get(&question.question) else { return };
             let mut evidence = ids(&corrected.evidence);
             evidence.retain(|id| known.contains(id));
+            // A correction that cites no known turn leaves the original in place; a question needs some evidence.
             if !evidence.is_empty() && evidence != question.evidence {
                 question.evidence = evidence;
                 citations += 1;
@@ -491,6 +495,7 @@ pub fn score_answers(
     row.yes("turns complete", has_answer(&question.answer, &of_turns));
     row.yes("memories complete", complete);
     row.yes("kept", is_kept);
+    // What extraction has lost cannot be found, so it says nothing about the search.
     if is_kept {
         row.yes("complete of kept", complete);
     }
@@ -539,6 +544,7 @@ pub fn score_facts(sample: &Sample, extraction: &Extraction) -> Row {
         .predictions
         .iter()
         .map(|memory| {
+            // A fact is often asked for in one turn and given in the next, and either is a fair citation.
             let turns = with_adjacent(&cited_turns(memory));
             let is_stated = |(fact, evidence): &(String, BTreeSet<String>)| {
                 !turns.is_disjoint(evidence) && is_similar(fact, &memory.content)
@@ -548,6 +554,7 @@ pub fn score_facts(sample: &Sample, extraction: &Extraction) -> Row {
         .collect();
     let memories = choices.len() as u64;
     let stated: BTreeSet<usize> = choices.iter().flatten().copied().collect();
+    // One to one, so that repeating a fact does not raise the precision.
     let paired = pair_up(&choices, facts.len()).into_iter().flatten().count();
     row.ratio("recall", stated.len() as u64, facts.len() as u64);
     row.ratio("precision", paired as u64, memories);

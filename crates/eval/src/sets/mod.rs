@@ -36,11 +36,13 @@ impl PublicSet {
     pub fn of(path: &Path) -> Option<Self> {
         let mut head = Vec::new();
         std::fs::File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head)).ok()?;
+        // The limit may fall within a character.
         let head = String::from_utf8_lossy(&head);
         let has = |name: &str| head.contains(&format!("\"{name}"));
         let ends = |ending: &str| path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending));
         if ends("jsonl") && has("uuid\"") && (has("sessions\"") || has("persona_info\"")) {
             Some(Self::HaluMem)
+        // Before LoCoMo, whose test has to parse the whole file.
         } else if has("question_id\"") && has("haystack_") {
             Some(Self::LongMemEval)
         } else {
@@ -86,6 +88,7 @@ impl ExternalSet {
 
     /// Returns the set's file and its corrections, where they exist; `variable` reads the environment.
     pub fn locate(&self, variable: impl Fn(&str) -> Option<PathBuf>) -> Option<(PathBuf, Option<PathBuf>)> {
+        // A variable that names a missing file counts as unset, and the set is skipped with a note.
         let file = variable(&self.variable).filter(|path| path.is_file())?;
         Some((file, self.corrections.as_deref().and_then(variable).filter(|path| path.exists())))
     }
@@ -93,6 +96,7 @@ impl ExternalSet {
 
 /// Reads a time without a zone, written as `form`.
 fn time(form: &str, text: &str) -> Option<Timestamp> {
+    // The sets give no zone; UTC keeps the order and the distances of times.
     let civil = strtime::parse(form, text).ok()?.to_datetime().ok()?;
     Some(civil.to_zoned(TimeZone::UTC).ok()?.timestamp())
 }

@@ -123,6 +123,7 @@ struct Refusing(Cell<u64>);
 impl Complete for Refusing {
     async fn complete(&self, _: &Request) -> Result<(Reply, afterthought::llm::Cost), LlmError> {
         self.0.set(self.0.get() + 1);
+        // Of all errors the one that blames neither a server nor a reply.
         Err(LlmError::InBatch)
     }
 
@@ -164,6 +165,7 @@ pub(super) async fn run(job: &Job<'_>, paths: &[PathBuf]) -> anyhow::Result<bool
             run_cases::<Source>(job, cases, &Decider::Similarity).await?
         }
         (_, Subject::Llm(source)) => {
+            // A whole batch is decided about at once, so without a limit all its requests would be sent together.
             let model = InFlight::new(Budgeted::new(source, job.options.budget), job.args.jobs);
             let meter = Meter::new(&model);
             let ran = run_cases(job, cases, &Decider::Model(&meter)).boxed_local().await?;
@@ -178,6 +180,7 @@ pub(super) async fn run(job: &Job<'_>, paths: &[PathBuf]) -> anyhow::Result<bool
         (_, Subject::Control(_)) => bail!("consolidation has no such control; use --extractor none or similarity"),
     };
     bar.finish_and_clear();
+    // A decision that was made without its request is one by the rules, and must not count for the model.
     if let Some(why) = &refused {
         rows = rows.into_iter().map(|(file, row)| (file, row.failed(why.clone()))).collect();
         job.context
@@ -238,6 +241,7 @@ async fn run_pairs<C: Complete>(
     run: &mut Run<'_>,
 ) -> anyhow::Result<Vec<Row>> {
     let mut rows = Vec::with_capacity(pairs.len());
+    // In chunks, since the contexts of all pairs at once would take too much memory.
     for chunk in pairs.chunks(BATCH) {
         let mut ready = Vec::with_capacity(chunk.len());
         let mut cases = Vec::with_capacity(chunk.len());
@@ -273,6 +277,7 @@ fn prepare_pair<'a>(placed: &'a Placed<Pair>, run: &mut Run<'_>) -> anyhow::Resu
 
 fn namespaces_of(pair: &Pair) -> anyhow::Result<Vec<Namespace>> {
     let mut both = vec![namespace(&pair.known)?, namespace(&pair.incoming)?];
+    // Two names at most, so equal ones are neighbours.
     both.dedup();
     Ok(both)
 }
@@ -288,6 +293,7 @@ fn finish_pair(
     home.know(&one.memory, &one.known.candidate.evidence, run.guard)?;
     home.look(vec![one.incoming.clone()])?;
     let is_known = |id: &MemoryId| *id == one.memory.id;
+    // Memories of another namespace are not compared, so a missing candidate there is no fault.
     let same_namespace = one.known.namespace == one.incoming.namespace;
     let mut outcome = PairOutcome {
         decision: convert(change.decision.as_str())?,
@@ -370,6 +376,7 @@ async fn run_again<C: Complete>(
     for &arrival in arrivals {
         arrive(running, arrival, &decider, run).await?;
     }
+    // Refused requests count as failed, but no model has failed here.
     run.totals.failed_calls = failed;
     run.totals.asked_again += refusing.0.get();
     Ok(())
@@ -519,6 +526,7 @@ impl<'a> RunningStream<'a> {
             .filter(|(_, evidence)| spot.is_some_and(|spot| spot.is_in(evidence)))
             .map(|(memory, _)| memory)
             .collect();
+        // Ids sort by creation, so the last one is the latest.
         let find = |status| resting.iter().rev().find(|memory| memory.status == status);
         let Some(memory) = fits.iter().find_map(|&status| find(status)) else { return Ok(false) };
         let done = self.home.store.write::<_, StoreError>(None, CaseHome::now(act.arrival), |writer| match act.act {

@@ -62,6 +62,7 @@ impl Conversations {
         let quote = said.quote.clone().unwrap_or_else(|| said.content.clone());
         let transcript = format!("eval:{case}/{}", said.source.as_deref().unwrap_or(id));
         let quotes = self.quotes.entry(transcript.clone()).or_default();
+        // The same words in the same conversation are one message, as the case format promises.
         let place = quotes.iter().position(|known| *known == quote).unwrap_or_else(|| {
             quotes.push(quote.clone());
             quotes.len() - 1
@@ -110,6 +111,7 @@ impl Templates {
     /// Returns a store with nothing but distractors, for a case with these namespaces.
     pub(super) fn home(&mut self, case: &str, namespaces: Vec<Namespace>) -> anyhow::Result<CaseHome> {
         while self.stores.len() < namespaces.len() {
+            // A template for one more namespace starts as a copy of the last, so no distractor is inserted twice.
             let store = match self.stores.last() {
                 Some(store) => store.copy_in_memory()?,
                 None => Store::in_memory()?,
@@ -199,6 +201,7 @@ impl CaseHome {
 
     /// Returns every memory with its evidence, except for unchanged distractors.
     pub(super) fn state(&self) -> Result<Vec<(Memory, Vec<Evidence>)>, StoreError> {
+        // Distractors are older than `NOW`, so thousands of them need not be read after each case.
         let touched = Filter { statuses: Vec::new(), updated_from: Some(NOW), ..Filter::default() };
         let memories = self.store.list(&touched, Order::Id, usize::MAX >> 1, 0)?;
         let with_evidence = |memory: Memory| self.store.evidence(&memory.id).map(|evidence| (memory, evidence));
@@ -208,6 +211,7 @@ impl CaseHome {
     /// Returns the number of distractors that are no longer active.
     pub(super) fn retired_distractors(&self) -> Result<u64, StoreError> {
         let recalled = Filter { source: Some(DISTRACTORS.to_owned()), ..Filter::default() };
+        // Counted as what is missing among the active ones, which needs no list of thousands.
         let all = self.distractors * self.namespaces.len();
         Ok(all.saturating_sub(self.store.count(&recalled)?) as u64)
     }
@@ -237,6 +241,7 @@ fn insert_distractors(store: &Store, namespace: &Namespace, count: usize) -> any
     }
     let (guard, claims) = (Guard::default(), distractors(count).iter().map(claim_of).collect::<Result<Vec<_>, _>>()?);
     store.write(None, BEFORE, |writer| {
+        // Fewer hours than a year has, so that all distractors are said well before `NOW`.
         for (index, (claim, hour)) in claims.into_iter().zip((0..8_000).cycle()).enumerate() {
             let evidence = Evidence {
                 transcript: format!("{DISTRACTORS}/{index}"),

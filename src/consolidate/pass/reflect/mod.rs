@@ -26,12 +26,13 @@ pub(super) use model::{MAX_GROUPS, Pattern, Patterns, ask_about};
 pub(super) use statement::Span;
 
 /// Most confidence in what was derived.
+// A generalisation is never as certain as what was said.
 const MAX_CONFIDENCE: f64 = 0.9;
 
-/// How it is kept that a group has nothing in common.
+/// Stored judgement of a group that has nothing in common.
 pub(super) const NONE: &str = "none";
 
-/// Whether two memories are an episode and what may be derived from its like; the one is never merged into the other.
+/// Whether one memory is an episode and the other was derived from episodes; such two are never merged.
 pub(super) fn is_for_reflection(a: &Known, b: &Known) -> bool {
     let is_derived = |known: &Known| {
         known.memory.source == SOURCE && matches!(known.memory.claim.structured, Some(Structured::Pattern { .. }))
@@ -76,6 +77,7 @@ fn derive(field: &Field, group: &Group, said: &Patterns, now: Timestamp) -> Opti
     let pattern = named.or_else(|| statement::shared(&texts).map(Pattern::of))?;
     let content = Span::of(&episodes)?.after(&pattern.statement)?;
     let claim = claim(&pattern, content, &episodes);
+    // Another group may have led to the very same sentence.
     let is_known = field.active.values().any(|known| known.memory.claim.content == claim.content);
     let evidence = episodes.iter().flat_map(|known| &known.evidence).fold(Vec::new(), |mut all, piece| {
         all.extend(new_evidence(std::slice::from_ref(piece), &all));

@@ -38,7 +38,7 @@ const MAX_COMPARED: usize = 30;
 /// Episodes of one matter.
 #[derive(Debug, Clone, Default)]
 pub(in super::super) struct Group {
-    /// What was derived from them, whatever has become of it since.
+    /// The memory that was derived from them, of any status.
     pub(in super::super) derived: Option<MemoryId>,
     pub(in super::super) episodes: Vec<MemoryId>,
 }
@@ -158,6 +158,7 @@ const MAX_TEXT: usize = 400;
 const MAX_STATEMENT: usize = 240;
 
 /// Part of a statement's words that stand in the episodes.
+// Not all words: a summary may use grammar and general words of its own, but no names or numbers.
 const MIN_GROUNDED: f64 = 0.6;
 
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
@@ -204,7 +205,7 @@ enum Kind {
     None,
 }
 
-/// What asking came to.
+/// The replies about all groups, and their cost.
 #[derive(Debug, Default)]
 pub(in super::super) struct PatternReplies {
     pub(in super::super) patterns: Patterns,
@@ -237,6 +238,7 @@ pub(in super::super) async fn ask_about<C: Complete>(
                 let found = if reply.finish == Finish::Refusal { BTreeMap::new() } else { read(&reply.text) };
                 replies.failed += u64::from(found.is_empty());
                 for (number, pattern) in found {
+                    // Groups are numbered from 1. A reply with 0 wraps to an index that no chunk has.
                     if let Some(group) = chunk.get(number.wrapping_sub(1)) {
                         replies.patterns.insert(group.hash(field), pattern);
                     }

@@ -11,6 +11,7 @@ use crate::consolidate::pass::reflect::model::day;
 use crate::text::normalise::comparable;
 
 /// Content words that a shared sentence has at least.
+// One shared word, such as a name, is no statement.
 const MIN_WORDS: usize = 2;
 
 /// Days as they stand in an episode.
@@ -181,6 +182,7 @@ fn language(text: &str) -> Option<Language> {
         (count("el la los las un una es fue ha y con de del por se usuario usuaria en al"), Language::Spanish),
     ];
     let best = scores.iter().map(|(score, _)| *score).max().filter(|best| *best > 0)?;
+    // A tie is no answer: a count in the wrong language is worse than none.
     let mut leading = scores.iter().filter(|(score, _)| *score == best);
     let first = leading.next()?;
     leading.next().is_none().then_some(first.1)

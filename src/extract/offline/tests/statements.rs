@@ -13,7 +13,7 @@ const SEMANTIC: MemoryType = MemoryType::Semantic;
 const ROWS: &[Row] = &[
     (
         "When you give me recipes: grams, not cups.",
-        Some((PROCEDURAL, "The user said: \"ValidTime you give me recipes: grams, not cups.\"")),
+        Some((PROCEDURAL, "The user said: \"When you give me recipes: grams, not cups.\"")),
     ),
     (
         "The kiln was cold because of the fuse, and a new element did nothing.",
