@@ -292,7 +292,7 @@ impl Redact for Row {
                 before.iter_mut().chain(after).for_each(|memory| memory.edit_texts(edit));
             }
             Self::Evidence { before, after, .. } => {
-                before.iter_mut().chain(after).for_each(|piece| piece.edit_texts(edit))
+                before.iter_mut().chain(after).for_each(|piece| piece.edit_texts(edit));
             }
             Self::Relation { before, after } => before.iter_mut().chain(after).for_each(|one| one.edit_texts(edit)),
             Self::Tombstone { before, after } => {

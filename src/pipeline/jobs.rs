@@ -377,7 +377,7 @@ mod worker_tests {
         store.enqueue(&request, Timestamp::now()).unwrap();
     }
 
-    fn shift<'a>(report: &'a mut dyn FnMut(&Job, Option<&Fault>)) -> WorkerOptions<'a> {
+    fn shift(report: &mut dyn FnMut(&Job, Option<&Fault>)) -> WorkerOptions<'_> {
         let until = WorkerEnd::NothingIn(SignedDuration::ZERO);
         WorkerOptions { at_a_time: 2, until, cancel: CancellationToken::new(), every: None, report }
     }

@@ -203,7 +203,7 @@ impl<'a> Search<'a> {
         let mut found = Vec::new();
         // `in_rows` leaves out missing rows, but none can be missing: these were read in the same transaction.
         for (memory, (_, fit, score)) in store.in_rows(&rows)?.into_iter().zip(chosen) {
-            let matched = store.words_in(self.query, &memory);
+            let matched = Database::words_in(self.query, &memory);
             let highlight = highlight(&memory.claim.content, &matched);
             // Evidence is read only where the content shows no word of the query: the hit needs another explanation.
             let quote = if highlight.marks.is_empty() { self.quote(store, &memory.id)? } else { None };
@@ -215,7 +215,7 @@ impl<'a> Search<'a> {
 
     /// Returns the first of the words that the memory rests on in which words of the query stand.
     fn quote(&self, store: &Database, id: &MemoryId) -> Result<Option<Highlight>, StoreError> {
-        let words = store.words_of(self.query);
+        let words = Database::words_of(self.query);
         let quotes = store.evidence(id)?.into_iter().map(|piece| highlight(&piece.quote, &words));
         Ok(quotes.into_iter().find(|quote| !quote.marks.is_empty()))
     }

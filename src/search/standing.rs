@@ -49,7 +49,7 @@ pub fn standing(
         memories.dedup_by(|a, b| a.id == b.id);
         let words = words(store, query, &filter)?;
         let mut found: Vec<Found> =
-            memories.into_iter().map(|memory| found(store, query, memory, &words, now)).collect();
+            memories.into_iter().map(|memory| found(query, memory, &words, now)).collect();
         found.sort_by(|a, b| {
             let by_score = b.score.total.total_cmp(&a.score.total);
             by_score
@@ -71,7 +71,7 @@ fn words(store: &Database, query: &str, filter: &Filter) -> Result<HashMap<Memor
     Ok(store.ranked_rows(&rows, filter)?.into_iter().map(|memory| (memory.id, share(memory.seq))).collect())
 }
 
-fn found(store: &Database, query: &str, memory: Memory, words: &HashMap<MemoryId, f64>, now: Timestamp) -> Found {
+fn found(query: &str, memory: Memory, words: &HashMap<MemoryId, f64>, now: Timestamp) -> Found {
     let words = words.get(&memory.id).copied().unwrap_or_default();
     let parts = Parts {
         relevance: words,
@@ -80,7 +80,7 @@ fn found(store: &Database, query: &str, memory: Memory, words: &HashMap<MemoryId
         updated_at: memory.updated_at,
         access_count: memory.usage.access_count,
     };
-    let matched = store.words_in(query, &memory);
+    let matched = Database::words_in(query, &memory);
     Found {
         score: score(&parts, now),
         fit: QueryFit { total: words, words, ..QueryFit::default() },

@@ -116,9 +116,7 @@ fn rust_files() -> Vec<PathBuf> {
         sources(Path::new(folder), &mut files);
     }
     files.retain(|file| {
-        !file
-            .components()
-            .any(|part| ["tests", "testing", "target"].map(|name| name.as_ref()).contains(&part.as_os_str()))
+        !file.components().any(|part| ["tests", "testing", "target"].map(AsRef::as_ref).contains(&part.as_os_str()))
     });
     files
 }

@@ -85,6 +85,7 @@ pub(crate) struct SuiteComparison {
 
 /// A measure in two runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(clippy::struct_field_names, reason = "the name that the printed JSON uses")]
 pub(crate) struct Difference {
     /// Its name.
     pub(crate) name: String,

@@ -264,6 +264,7 @@ pub struct CaseMemory {
 }
 
 /// Distinguishes a `null` from a field that is missing.
+#[expect(clippy::option_option, reason = "missing, null, or a time")]
 fn given<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Option<Moment>>, D::Error> {
     Option::deserialize(from).map(Some)
 }

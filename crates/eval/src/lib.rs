@@ -15,7 +15,7 @@
 //! | [`extraction`]    | `case.json`, `*-extraction.jsonl`    | memories extracted from a conversation |
 //! | [`consolidation`] | `*-pairs.jsonl`, `*-streams.jsonl`   | decisions, and the memories afterwards |
 //! | [`retrieval`]     | `*-recall.jsonl`, `*-brief.jsonl`, `*-qa.jsonl` | memories that were found    |
-//! | [`sets`]          | LoCoMo, LongMemEval and HaluMem      | memories and search results            |
+//! | [`sets`]          | `LoCoMo`, `LongMemEval`, `HaluMem`   | memories and search results            |
 //!
 //! [`results`] defines the result file and keeps finished cases, so that an interrupted run continues where it stopped.
 

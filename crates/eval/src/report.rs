@@ -206,8 +206,9 @@ fn latency(rows: &[&Row]) -> String {
 }
 
 fn measure_table(tally: &Tally) -> Block {
+    type Total = (Option<f64>, Option<Interval>);
     let totals = tally.measures.iter().zip(tally.totals()).enumerate();
-    let row = |(at, (measure, (value, interval))): (usize, (&Measure, (Option<f64>, Option<Interval>)))| {
+    let row = |(at, (measure, (value, interval))): (usize, (&Measure, Total))| {
         let cases = tally.cases.iter().filter(|case| case.ratios[at].denominator > 0.0).count();
         let cases = if measure.harmonic_of.is_some() { String::new() } else { cases.to_string() };
         vec![

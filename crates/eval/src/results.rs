@@ -398,6 +398,7 @@ impl Row {
     }
 
     /// Returns the row of a case that could not be run, or clears the measures of one that may not count.
+    #[must_use]
     pub fn failed(self, error: String) -> Self {
         Self { error: Some(error), measures: BTreeMap::new(), ..self }
     }
@@ -434,6 +435,7 @@ impl Row {
     }
 
     /// Notes the time since `started`.
+    #[must_use]
     pub fn timed(mut self, started: Instant) -> Self {
         self.cost.ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         self

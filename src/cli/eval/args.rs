@@ -181,7 +181,7 @@ impl EvalArgs {
     /// Returns the name of the control that is measured, if one is.
     pub(super) fn control_name(&self) -> Option<String> {
         let is_control = self.choice() == Some(ExtractorChoice::Rules) && self.extractor != Some(ExtractorArg::Rules);
-        self.extractor.filter(|_| is_control).and_then(name_of)
+        self.extractor.filter(|_| is_control).and_then(|extractor| name_of(&extractor))
     }
 
     fn choice(&self) -> Option<ExtractorChoice> {
@@ -200,6 +200,6 @@ impl EvalArgs {
 }
 
 /// Returns how a value is spelled on the command line.
-pub(super) fn name_of(value: impl ValueEnum) -> Option<String> {
+pub(super) fn name_of(value: &impl ValueEnum) -> Option<String> {
     Some(value.to_possible_value()?.get_name().to_owned())
 }

@@ -235,7 +235,7 @@ fn options(args: &EvalArgs, config: &Config) -> BTreeMap<String, Value> {
         ("categories", json!(config.categories.value)),
         ("namespace", json!(namespace)),
         ("distractors", json!(args.distractors)),
-        ("retriever", json!(name_of(args.retriever))),
+        ("retriever", json!(name_of(&args.retriever))),
         ("again", json!(args.again)),
         ("corrections", json!(args.corrections)),
     ]

@@ -249,7 +249,7 @@ impl Retriever<'_> {
     pub(super) fn name(&self) -> String {
         match (self.kind, self.embedder) {
             (RetrieverArg::Search, Some(embedder)) => format!("search with {}", embedder.name()),
-            (kind, _) => name_of(kind).unwrap_or_default(),
+            (kind, _) => name_of(&kind).unwrap_or_default(),
         }
     }
 

@@ -75,10 +75,7 @@ pub(super) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<Exit
         for repeat in 1..=args.repeat {
             // Each repetition has replies of its own; shared ones would hide the noise that repeating measures.
             let kept = gather.calls(repeat).filter(|_| args.record.is_none());
-            let source = match asks {
-                true => Some(answering(args, &config, replay, kept.as_deref(), &guard)?),
-                false => None,
-            };
+            let source = if asks { Some(answering(args, &config, replay, kept.as_deref(), &guard)?) } else { None };
             let subject = match (args.control(), &source) {
                 (Some(control), _) => Subject::Control(control),
                 (None, Some(source)) => Subject::Llm(source),
@@ -95,12 +92,12 @@ pub(super) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<Exit
 }
 
 /// Returns where replies come from: a recording, a server, or a server behind the replies that are kept in `kept`.
-fn answering<'g>(
+fn answering(
     args: &EvalArgs,
     config: &Config,
     replay: Option<&Path>,
     kept: Option<&Path>,
-    guard: &'g Guard,
+    guard: &Guard,
 ) -> anyhow::Result<Source> {
     let record = args.record.as_deref().or(kept);
     let source = exchange(Tape { record, replay }, config, model_settings(config)?, guard)?;

@@ -51,11 +51,11 @@ pub(in crate::consolidate) fn rows(change: &Change, targets: &[Known], now: Time
         (Decision::Skip, _) => {}
         (Decision::Support, Some(known)) => support(change, known, &mut rows),
         (Decision::Merge, Some(known)) if change.pending => {
-            waiting(change, known, RelationType::Related, now, &mut rows)
+            waiting(change, known, RelationType::Related, now, &mut rows);
         }
         (Decision::Merge, Some(known)) => merge(change, known, &mut rows),
         (Decision::Refine, Some(known)) if change.pending => {
-            waiting(change, known, RelationType::Refines, now, &mut rows)
+            waiting(change, known, RelationType::Refines, now, &mut rows);
         }
         (Decision::Refine, Some(known)) => refine(change, known, now, &mut rows),
         (Decision::Contradict, Some(known)) => contradict(change, known, targets, now, &mut rows),

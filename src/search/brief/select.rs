@@ -292,7 +292,7 @@ pub(super) fn select(
                 brief.shown.push(Shown { memory, section, standing, tokens: cost.tokens });
             }
             Some(_) | None => {
-                brief.left_out.push(LeftOut { id, section, standing, because: ExclusionReason::OverBudget })
+                brief.left_out.push(LeftOut { id, section, standing, because: ExclusionReason::OverBudget });
             }
         }
     }

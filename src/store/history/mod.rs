@@ -186,7 +186,7 @@ impl Database {
 
     fn entries_after(&self, since: i64) -> Result<Vec<HistoryEntry>, StoreError> {
         let sql =
-            format!("SELECT {} FROM history WHERE id > ?1 AND entity IN ('memory', 'evidence') ORDER BY id", COLUMNS);
+            format!("SELECT {COLUMNS} FROM history WHERE id > ?1 AND entity IN ('memory', 'evidence') ORDER BY id");
         self.query_all(&sql, params![since], entry_from_row)
     }
 

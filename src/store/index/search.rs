@@ -62,7 +62,7 @@ impl Database {
             let hits = db.word_hits(query, filter, limit)?;
             let memories = db.in_rows(&hits.iter().map(|(seq, _)| *seq).collect::<Vec<_>>())?;
             let hit = |(memory, (_, score)): (Memory, (Seq, f64))| Hit {
-                matched: db.words_in(query, &memory),
+                matched: Self::words_in(query, &memory),
                 memory,
                 bm25: -score,
             };
@@ -84,16 +84,16 @@ impl Database {
     /// Returns the words of `query` that stand in the memory's own texts, in the query's order and in lower case; a
     /// longer word with the same beginning counts. All of the query where it has no words.
     #[must_use]
-    pub(crate) fn words_in(&self, query: &str, memory: &Memory) -> Vec<String> {
+    pub(crate) fn words_in(query: &str, memory: &Memory) -> Vec<String> {
         let claim = &memory.claim;
         let subject = claim.subject.as_deref().unwrap_or_default();
         let text = folded(&[claim.title.as_str(), &claim.content, subject, &claim.tags.join(" ")].join("\n"));
-        self.words_of(query).into_iter().filter(|word| text.contains(word)).collect()
+        Self::words_of(query).into_iter().filter(|word| text.contains(word)).collect()
     }
 
     /// Returns the words of `query` in lower case, without those of little weight; all of it where it has no words.
     #[must_use]
-    pub(crate) fn words_of(&self, query: &str) -> Vec<String> {
+    pub(crate) fn words_of(query: &str) -> Vec<String> {
         let words = Query::of(query).words;
         let words = if words.is_empty() { vec![folded(&letters(query))] } else { words };
         words.into_iter().filter(|word| !word.is_empty()).collect()

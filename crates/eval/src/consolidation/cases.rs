@@ -89,7 +89,6 @@ pub struct Act {
 /// The same words of the same message again.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[expect(clippy::struct_field_names, reason = "the name that the case files use")]
 pub struct Again {
     /// Unique in the stream.
     pub id: String,

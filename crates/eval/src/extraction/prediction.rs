@@ -52,6 +52,7 @@ impl Prediction {
     }
 
     /// Replaces the texts in which patterns are searched: title, content, value and whatever else a reader sees.
+    #[must_use]
     pub fn with_texts<'a>(mut self, texts: impl IntoIterator<Item = &'a str>) -> Self {
         let lines: Vec<String> = texts.into_iter().map(normalize).filter(|line| !line.is_empty()).collect();
         self.searched = lines.join("\n");
