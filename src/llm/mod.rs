@@ -6,7 +6,7 @@
 //!                     └▶ Replay, from files, with no network
 //! ```
 //!
-//! Where money counts more than time, [`batch`] has many requests answered together. [`Client::embed`] asks for vectors.
+//! Where money counts more than time, the module `batch` has many requests answered together. [`Client::embed`] asks for vectors.
 
 mod endpoint;
 pub(crate) mod batch;

@@ -48,8 +48,7 @@ pub fn standing(
         memories.sort_by(|a, b| a.id.cmp(&b.id));
         memories.dedup_by(|a, b| a.id == b.id);
         let words = words(store, query, &filter)?;
-        let mut found: Vec<Found> =
-            memories.into_iter().map(|memory| found(query, memory, &words, now)).collect();
+        let mut found: Vec<Found> = memories.into_iter().map(|memory| found(query, memory, &words, now)).collect();
         found.sort_by(|a, b| {
             let by_score = b.score.total.total_cmp(&a.score.total);
             by_score

@@ -565,7 +565,7 @@ impl Database {
 
 impl Store {
     /// Writes the file anew and empties its write-ahead log, which takes as long as copying it. An erasure whose process
-    /// ended before this came to its end is remembered, see [`Database::is_unsealed`].
+    /// ended before this came to its end is remembered, see `Database::is_unsealed`.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written, for another reason than that others are at it.

@@ -20,7 +20,7 @@ const HEARTBEAT_LIMIT: SignedDuration = SignedDuration::from_secs(60);
 string_enum!(
     /// How far a run came.
     RunStatus, "a run's status", "running, finished, failed or undone", {
-    /// It is going, or it was interrupted, see [`Run::is_alive`].
+    /// It is going, or it was interrupted, see `Run::is_alive`.
     Running = "running",
     /// It came to its end.
     Finished = "finished",
