@@ -50,6 +50,7 @@ pub use crate::pipeline::{
     SelectionCounts, SourceTotals, Sources, Stamp, Summary, Survey, WATCH_LEASE, WORKER_LEASE, WorkerEnd,
     WorkerOptions, WorkerReport, choose, lower_priority, named_project, start_worker,
 };
+#[cfg(feature = "serve")]
 pub(crate) use crate::pipeline::{is_subagents, path_key, request_for};
 pub use crate::search::{Found, Weights, brief};
 pub use crate::store::{

@@ -783,7 +783,7 @@ fn when_the_money_of_the_day_is_spent_the_rest_waits_for_the_next() {
     // With money, it goes on.
     assert_eq!(
         desk.world.good(&["runs", "retry"]),
-        "1 job due again, 0 windows to be tried by the next run over their logs\n"
+        "1 job due again, 0 windows to be retried by the next run over their logs\n"
     );
     desk.world.good(&["runs", "work", "--price", "1,1"]);
     assert_eq!(desk.world.active().len(), FACTS.len());
