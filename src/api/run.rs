@@ -301,3 +301,14 @@ pub fn path_patterns(origin: &'static str, texts: &[String]) -> Result<Vec<Patte
     };
     texts.iter().map(pattern).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::path_patterns;
+
+    #[test]
+    fn a_path_below_the_working_directory_is_denied_by_whatever_path_it_is_reached() {
+        let patterns = path_patterns("--exclude", &["./logs/private".to_owned(), "logs/private".to_owned()]).unwrap();
+        assert_eq!(patterns[0], patterns[1]);
+    }
+}

@@ -231,7 +231,7 @@ fn a_server_that_is_down_leaves_the_search_by_words_and_says_so() {
     assert!(stderr.contains("searched by words alone: ") && stderr.contains("is the server running"), "{stderr}");
     let (status, stdout, stderr) = out(&mut with(&world, &down, &["remember", "The user plays chess."]));
     assert_eq!(status, 0, "{stdout}{stderr}");
-    assert!(stderr.contains("the memories are kept, and `afterthought db embed` makes them later"), "{stderr}");
+    assert!(stderr.contains("the memories are stored, and `afterthought db embed` computes them later"), "{stderr}");
     assert_eq!(embed(&world, &server)["embedded"], 1);
 }
 
