@@ -1,6 +1,6 @@
 //! Points at which a test can end the process, to show that interrupted work leads to the same result.
 //!
-//! Release builds have none: [`point`] is empty there. In other builds, `AFTERTHOUGHT_FAULT=NAME` ends the process when
+//! Release builds have none: `point` is empty there. In other builds, `AFTERTHOUGHT_FAULT=NAME` ends the process when
 //! it reaches the point `NAME`, and `NAME:3` when it reaches that for the third time.
 
 /// All points, in the order in which a run reaches them.
@@ -47,11 +47,11 @@ pub const POINTS: &[&str] = &[
 ];
 
 /// Points of `encrypt` and `decrypt`, in their order.
-pub const CONVERTING: &[&str] = &["convert.copied", "convert.written", "convert.placed", "convert.wiped"];
+pub(crate) const CONVERTING: &[&str] = &["convert.copied", "convert.written", "convert.placed", "convert.wiped"];
 
 /// Ends the process here, as if it had been killed, where a test has asked for it.
 #[cfg(debug_assertions)]
-pub fn point(name: &str) {
+pub(crate) fn point(name: &str) {
     use std::sync::LazyLock;
     use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -71,4 +71,4 @@ pub fn point(name: &str) {
 
 /// Does nothing.
 #[cfg(not(debug_assertions))]
-pub const fn point(_: &str) {}
+pub(crate) const fn point(_: &str) {}

@@ -4,10 +4,15 @@
 //! logs ─▶ transcripts ─▶ guard ─▶ extract ─▶ consolidate ─▶ changeset ─▶ store (SQLite)
 //!         (own crate)             rules or llm   rules, llm in doubt
 //! store ─▶ search ─▶ brief
-//! api ─▶ all of it, for programs ─▶ serve: MCP, HTTP, hooks ─▶ the command line
+//! api ─▶ all of it, for programs ─▶ serve: MCP, HTTP, hooks ─▶ cli: the command line
 //! ```
 //!
 //! The modules below stand in the order of that flow; each imports only from those above it.
+
+#![cfg_attr(
+    not(feature = "cli"),
+    allow(dead_code, unused_imports, reason = "some functions are there for commands alone")
+)]
 
 pub mod fault;
 pub mod memory;
@@ -31,3 +36,7 @@ pub mod pipeline;
 pub mod api;
 #[cfg(feature = "serve")]
 pub mod serve;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+#[expect(clippy::doc_markdown, reason = "the documentation of arguments is their help text")]
+pub mod cli;

@@ -50,7 +50,7 @@ impl Prompt {
 
     /// Returns the text that is in force.
     #[must_use]
-    pub fn text(self) -> &'static str {
+    pub(crate) fn text(self) -> &'static str {
         OTHERS.get().and_then(|others| others.get(&self)).map_or(self.own(), String::as_str)
     }
 
@@ -118,7 +118,7 @@ static OTHERS: OnceLock<BTreeMap<Prompt, String>> = OnceLock::new();
 
 /// Why a folder of prompts cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum PromptError {
+pub(crate) enum PromptError {
     /// A file cannot be read.
     #[error("cannot read {}; check the path and its permissions", .path.display())]
     Read {
@@ -150,7 +150,7 @@ pub enum PromptError {
 ///
 /// # Errors
 /// [`PromptError`] if there are none, or one of them is no version of a prompt.
-pub fn read(folder: &Path) -> Result<BTreeMap<Prompt, String>, PromptError> {
+pub(crate) fn read(folder: &Path) -> Result<BTreeMap<Prompt, String>, PromptError> {
     // A misspelt file name would otherwise be ignored silently.
     for part in ["extract", "consolidate"] {
         for entry in fs::read_dir(folder.join(part)).into_iter().flatten().flatten() {
@@ -185,13 +185,13 @@ pub fn read(folder: &Path) -> Result<BTreeMap<Prompt, String>, PromptError> {
 ///
 /// # Errors
 /// As [`read`], and [`PromptError::Taken`] if others are in force.
-pub fn use_folder(folder: &Path) -> Result<(), PromptError> {
+pub(crate) fn use_folder(folder: &Path) -> Result<(), PromptError> {
     OTHERS.set(read(folder)?).map_err(|_| PromptError::Taken)
 }
 
 /// Returns the SHA-256 of all prompts that are in force, in hex.
 #[must_use]
-pub fn hash() -> String {
+pub(crate) fn hash() -> String {
     let mut hasher = Sha256::new();
     for &prompt in Prompt::ALL {
         for part in [prompt.as_str(), prompt.text()] {

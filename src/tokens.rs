@@ -19,7 +19,7 @@ pub fn count(text: &str) -> usize {
 /// Returns about how many `o200k_base` tokens `text` has, seldom fewer than it has, without loading the encoding: one for
 /// each three letters of the alphabets that need few, and one for each of all others.
 #[must_use]
-pub fn estimate(text: &str) -> usize {
+pub(crate) fn estimate(text: &str) -> usize {
     let (mut few, mut many) = (0, 0);
     text.chars().for_each(|letter| *if (letter as u32) < 0x0530 { &mut few } else { &mut many } += 1_usize);
     few.div_ceil(3) + many
@@ -32,7 +32,7 @@ const BYTES_PER_TOKEN: usize = 16;
 ///
 /// The time taken depends on `limit`, not on the length of `text`.
 #[must_use]
-pub fn head(text: &str, limit: usize) -> &str {
+pub(crate) fn head(text: &str, limit: usize) -> &str {
     // Encoding takes time in proportion to its input, which may be megabytes.
     let near = &text[..text.floor_char_boundary(limit.saturating_mul(BYTES_PER_TOKEN))];
     let end = encoding().encode_ordinary(near).get(..limit).map_or(near.len(), bytes_of);
@@ -42,7 +42,7 @@ pub fn head(text: &str, limit: usize) -> &str {
 
 /// Returns the longest ending of `text` that has about `limit` tokens.
 #[must_use]
-pub fn tail(text: &str, limit: usize) -> &str {
+pub(crate) fn tail(text: &str, limit: usize) -> &str {
     let from = text.len().saturating_sub(limit.saturating_mul(BYTES_PER_TOKEN));
     let near = &text[text.ceil_char_boundary(from)..];
     let tokens = encoding().encode_ordinary(near);

@@ -3,6 +3,7 @@
 //! `cargo bench --bench pipeline` measures everything but `search-million`, which takes long; `-- startup guard` only
 //! these parts, `-- --json` prints JSON.
 
+#![expect(unreachable_pub, reason = "modules of one binary share their helpers")]
 #![expect(clippy::unwrap_used, reason = "a panic ends the measurement, which is what it should do")]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a program for people to read")]
 

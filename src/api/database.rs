@@ -40,7 +40,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if the copy cannot be written.
-    pub fn backup(&self, path: &Path) -> Result<Backup, ApiError> {
+    pub(crate) fn backup(&self, path: &Path) -> Result<Backup, ApiError> {
         let (store, audit) = (self.ledger("back up memories")?, self.audit()?);
         let made = store.backup(path, Timestamp::now())?;
         count(audit, AuditAction::Backup, made.memories)?;
@@ -51,7 +51,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if the backup is not one, or the database cannot be written.
-    pub fn restore_backup(config: &Config, from: &Path) -> Result<RestoredBackup, ApiError> {
+    pub(crate) fn restore_backup(config: &Config, from: &Path) -> Result<RestoredBackup, ApiError> {
         let audit = audit_of(config)?;
         let restored = Store::restore_backup(&config.db.value, from, Timestamp::now())?;
         count(audit, AuditAction::RestoreBackup, restored.memories)?;
@@ -62,7 +62,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be read.
-    pub fn check(&self) -> Result<Checked, ApiError> {
+    pub(crate) fn check(&self) -> Result<Checked, ApiError> {
         Ok(self.ledger(CHECK)?.check()?)
     }
 
@@ -70,7 +70,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be read.
-    pub fn check_pages(&self) -> Result<Vec<Flaw>, ApiError> {
+    pub(crate) fn check_pages(&self) -> Result<Vec<Flaw>, ApiError> {
         Ok(self.ledger(CHECK)?.check_quickly()?)
     }
 
@@ -78,7 +78,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be read.
-    pub fn needs_compaction(&self) -> Result<bool, ApiError> {
+    pub(crate) fn needs_compaction(&self) -> Result<bool, ApiError> {
         Ok(self.ledger(CHECK)?.is_unsealed()?)
     }
 
@@ -86,7 +86,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if nothing can be read, or the copy cannot be written.
-    pub fn repair(config: &Config) -> Result<Repaired, ApiError> {
+    pub(crate) fn repair(config: &Config) -> Result<Repaired, ApiError> {
         Ok(Store::repair_file(&config.db.value, Timestamp::now())?)
     }
 
@@ -95,7 +95,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if there is no key, or the file cannot be written.
-    pub fn encrypt(config: &Config, key_file: Option<&Path>) -> Result<Option<Conversion>, ApiError> {
+    pub(crate) fn encrypt(config: &Config, key_file: Option<&Path>) -> Result<Option<Conversion>, ApiError> {
         let audit = audit_of(config)?;
         let done = Store::encrypt(&config.db.value, key_file, Timestamp::now())?;
         done.as_ref().map_or(Ok(()), |done| count(audit, AuditAction::Encrypt, done.memories))?;
@@ -106,7 +106,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if there is no key, or the file cannot be written.
-    pub fn decrypt(config: &Config) -> Result<Option<Conversion>, ApiError> {
+    pub(crate) fn decrypt(config: &Config) -> Result<Option<Conversion>, ApiError> {
         let audit = audit_of(config)?;
         let done = Store::decrypt(&config.db.value, Timestamp::now())?;
         done.as_ref().map_or(Ok(()), |done| count(audit, AuditAction::Decrypt, done.memories))?;
@@ -117,13 +117,13 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if there is a key already, or it cannot be written.
-    pub fn make_key(home: &KeyHome) -> Result<KeyPlace, ApiError> {
+    pub(crate) fn make_key(home: &KeyHome) -> Result<KeyPlace, ApiError> {
         Ok(Store::make_key(home)?)
     }
 
     /// Returns the file that holds the key where none is named; `None` where the platform has no folder for settings.
     #[must_use]
-    pub fn default_key_file() -> Option<PathBuf> {
+    pub(crate) fn default_key_file() -> Option<PathBuf> {
         Store::default_key_file()
     }
 
@@ -131,7 +131,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if the file, or the key, cannot be read.
-    pub fn encryption(&self) -> Result<Encryption, ApiError> {
+    pub(crate) fn encryption(&self) -> Result<Encryption, ApiError> {
         // An encrypted file that is open has its key, wherever that comes from.
         Ok(if self.ledger(CHECK)?.is_encrypted()? {
             Encryption::Encrypted(Store::key_given().ok().flatten())
@@ -142,7 +142,7 @@ impl Memories {
 
     /// Returns files beside the database that an interrupted encryption or decryption has left.
     #[must_use]
-    pub fn half_converted(config: &Config) -> Vec<PathBuf> {
+    pub(crate) fn half_converted(config: &Config) -> Vec<PathBuf> {
         Store::half_converted(&config.db.value)
     }
 
@@ -150,7 +150,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if the log cannot be read.
-    pub fn audit_log(config: &Config) -> Result<(Vec<AuditEntry>, usize), ApiError> {
+    pub(crate) fn audit_log(config: &Config) -> Result<(Vec<AuditEntry>, usize), ApiError> {
         Ok(AuditLog::read(&config.db.value)?)
     }
 
@@ -158,7 +158,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be read.
-    pub fn runs(&self, limit: usize) -> Result<Vec<Run>, ApiError> {
+    pub(crate) fn runs(&self, limit: usize) -> Result<Vec<Run>, ApiError> {
         Ok(self.ledger("list runs")?.runs(limit)?)
     }
 
@@ -166,7 +166,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be read.
-    pub fn changes_of(&self, run: &RunId) -> Result<Vec<HistoryEntry>, ApiError> {
+    pub(crate) fn changes_of(&self, run: &RunId) -> Result<Vec<HistoryEntry>, ApiError> {
         Ok(self.ledger("show a run")?.history_of_run(run)?)
     }
 
@@ -174,7 +174,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if the prices or the database cannot be read.
-    pub fn spending(&self, days: u32) -> Result<Vec<DaySpending>, ApiError> {
+    pub(crate) fn spending(&self, days: u32) -> Result<Vec<DaySpending>, ApiError> {
         let (prices, today) = (prices(&self.config)?, Zoned::now());
         let spent = self.ledger("show spending")?.spending(days_before(today.date(), days), today.time_zone())?;
         let priced = spent.into_iter().map(|spent| {
@@ -188,7 +188,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be read.
-    pub fn open_batches(&self) -> Result<Vec<Batch>, ApiError> {
+    pub(crate) fn open_batches(&self) -> Result<Vec<Batch>, ApiError> {
         Ok(self.ledger(BATCHES)?.open_batches()?)
     }
 
@@ -197,7 +197,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be written.
-    pub fn give_up_batch(&self, id: &str) -> Result<Option<usize>, ApiError> {
+    pub(crate) fn give_up_batch(&self, id: &str) -> Result<Option<usize>, ApiError> {
         let store = self.ledger(BATCHES)?;
         let open = store.open_batches()?.into_iter();
         let Some(batch) = open.rev().find(|batch| batch.id == id || batch.remote_id.as_deref() == Some(id)) else {
@@ -211,7 +211,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be read.
-    pub fn jobs(&self) -> Result<Vec<Job>, ApiError> {
+    pub(crate) fn jobs(&self) -> Result<Vec<Job>, ApiError> {
         Ok(self.ledger(QUEUE)?.jobs()?)
     }
 
@@ -219,7 +219,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be read.
-    pub fn failed_windows(&self) -> Result<Vec<FailedWindow>, ApiError> {
+    pub(crate) fn failed_windows(&self) -> Result<Vec<FailedWindow>, ApiError> {
         Ok(self.ledger(QUEUE)?.failed_windows()?)
     }
 
@@ -227,7 +227,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be written.
-    pub fn cancel_job(&self, id: i64) -> Result<bool, ApiError> {
+    pub(crate) fn cancel_job(&self, id: i64) -> Result<bool, ApiError> {
         Ok(self.ledger(QUEUE)?.cancel_job(id, Timestamp::now())?)
     }
 
@@ -236,7 +236,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be written.
-    pub fn retry(&self, id: Option<i64>) -> Result<(usize, usize), ApiError> {
+    pub(crate) fn retry(&self, id: Option<i64>) -> Result<(usize, usize), ApiError> {
         let store = self.ledger(QUEUE)?;
         let due = store.retry_jobs(id, Timestamp::now())?;
         let windows = if id.is_none() { store.reset_failed_windows()? } else { 0 };
@@ -247,7 +247,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be read.
-    pub fn copy_in_memory(&self) -> Result<Self, ApiError> {
+    pub(crate) fn copy_in_memory(&self) -> Result<Self, ApiError> {
         let store = self.ledger("try out a change")?.copy_in_memory()?;
         let storage = Box::new(SqliteStorage { store, vectors: None });
         let builder = Self::builder().config(self.config.clone()).vectors(None).through(self.through);
@@ -258,7 +258,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be read.
-    pub fn hooks_fired(&self) -> Result<Vec<HookFiring>, ApiError> {
+    pub(crate) fn hooks_fired(&self) -> Result<Vec<HookFiring>, ApiError> {
         Ok(self.ledger("look at hooks")?.hooks_fired()?)
     }
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use transcripts::{Folder, Head, IngestError, Input, Skipped, open};
 
 use super::{ApiError, Memories, Model};
+use crate::changeset::Changeset;
 use crate::consolidate::{Change, Decision, IncomingClaim, SavedPlan};
 use crate::exchange::{
     Counts, Exported, FilePlace, Gathered, Imported, Terms, exported, gather, import_as_is, place_of, recognise,
@@ -14,7 +15,7 @@ use crate::exchange::{
 use crate::fault::point;
 use crate::memory::{Audience, Candidate, Namespace, Status};
 use crate::pipeline::{CachedModel, ImportResult, ImportedMemory, consolidate_imported, path_key};
-use crate::store::{AuditAction, Filter, Order, PlanLedger, RunId, RunStatus};
+use crate::store::{Applied, AuditAction, Filter, Order, PlanLedger, RunId, RunStatus};
 
 /// Memories that an export reads at a time; the rest stays in the file.
 const PAGE: usize = 500;
@@ -105,6 +106,26 @@ pub struct ConsolidatedImport {
 }
 
 impl Memories {
+    /// Returns the changesets after the line of history with the number `since`, in the order in which they were
+    /// written: what another file needs to hold the same memories.
+    ///
+    /// # Errors
+    /// [`ApiError`] for storage without history, where only some namespaces are in reach, and if the file cannot be read.
+    pub fn changesets(&self, since: i64) -> Result<Vec<Changeset>, ApiError> {
+        self.unconfined()?;
+        Ok(self.ledger("read changesets")?.changesets(since)?)
+    }
+
+    /// Applies a changeset in one transaction. What is there already is not written again, so a changeset that arrives
+    /// twice has the effect of one.
+    ///
+    /// # Errors
+    /// [`ApiError`] for storage without history, where only some namespaces are in reach, and if the file cannot be written.
+    pub fn apply_changeset(&self, changeset: &Changeset) -> Result<Applied, ApiError> {
+        self.unconfined()?;
+        Ok(self.ledger("apply changesets")?.apply(changeset)?)
+    }
+
     /// Imports files, folders and zip files, and reports each file and record.
     ///
     /// # Errors

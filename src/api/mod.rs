@@ -21,8 +21,6 @@ mod review;
 mod run;
 mod session;
 mod storage;
-#[cfg(test)]
-mod tests;
 mod vectors;
 mod worker;
 
@@ -53,12 +51,13 @@ pub use crate::pipeline::{
 #[cfg(feature = "serve")]
 pub(crate) use crate::pipeline::{is_subagents, path_key, request_for};
 pub use crate::search::{Found, Weights, brief};
+pub use crate::store::Scope as ErasureScope;
 pub use crate::store::{
     AccessKind, AuditAction, AuditChannel, AuditEntry, Conversion, Coverage, Erased, FailedWindow, Filter, Flaw,
     FlawKind, Health, HistoryEntry, HookFiring, Job, JobRequest, JobStatus, KeyHome, LaterChanges, LeaseOutcome, Loss,
-    NamespaceSubtree, Order, Project, RewriteOutcome, Run, RunId, Scope as ErasureScope, StoreError, UndoReport,
-    Waiting,
+    NamespaceSubtree, Order, Project, RewriteOutcome, Run, RunId,
 };
+pub use crate::store::{StoreError, UndoReport, Waiting};
 pub use database::{DaySpending, Encryption, survey};
 pub use error::ApiError;
 pub use exchange::{ConsolidatedImport, FileImport, ImportEvent, ImportOptions, ImportOutcome, ImportReport};
@@ -141,7 +140,7 @@ impl Builder {
 
     /// Shares `vectors` of queries with others, or searches by words alone where there are none.
     #[must_use]
-    pub fn vectors(self, vectors: Option<Arc<QueryVectors>>) -> Self {
+    pub(crate) fn vectors(self, vectors: Option<Arc<QueryVectors>>) -> Self {
         Self { vectors: Some(vectors), ..self }
     }
 
@@ -243,7 +242,7 @@ impl Memories {
 
     /// Limits everything to `namespaces`; other memories are treated as if they did not exist.
     #[must_use]
-    pub fn within(self, namespaces: NamespaceSet) -> Self {
+    pub(crate) fn within(self, namespaces: NamespaceSet) -> Self {
         Self { namespaces: Some(namespaces), ..self }
     }
 
@@ -267,7 +266,7 @@ impl Memories {
 
     /// Whether memories can be written; a file that cannot be is opened for reading.
     #[must_use]
-    pub fn can_write(&self) -> bool {
+    pub(crate) fn can_write(&self) -> bool {
         self.storage.as_store().is_none_or(|store| !store.is_read_only())
     }
 
@@ -337,6 +336,11 @@ impl Memories {
         self.confined(Filter::exactly(std::slice::from_ref(namespace))).map(drop)
     }
 
+    /// A changeset spans namespaces, so whoever may reach only some of them gets none.
+    fn unconfined(&self) -> Result<(), ApiError> {
+        self.namespaces.as_ref().map_or(Ok(()), |namespaces| Err(namespaces.refused("all namespaces")))
+    }
+
     /// Returns the database, which everything beyond storing and finding works on.
     fn ledger(&self, what: &'static str) -> Result<&Store, ApiError> {
         self.storage
@@ -360,3 +364,6 @@ impl std::fmt::Debug for Memories {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -18,13 +18,13 @@ pub struct NamespaceSet {
 impl NamespaceSet {
     /// Returns one namespace alone.
     #[must_use]
-    pub fn only(namespace: Namespace) -> Self {
+    pub(crate) fn only(namespace: Namespace) -> Self {
         Self { namespaces: vec![namespace] }
     }
 
     /// Returns a project and `global`.
     #[must_use]
-    pub fn of_project(project: Namespace) -> Self {
+    pub(crate) fn of_project(project: Namespace) -> Self {
         let mut namespaces = vec![project, Namespace::global()];
         // Outside of any project, both are `global`.
         namespaces.dedup();
@@ -33,20 +33,20 @@ impl NamespaceSet {
 
     /// Returns where new memories go.
     #[must_use]
-    pub fn home(&self) -> &Namespace {
+    pub(crate) fn home(&self) -> &Namespace {
         // Every constructor puts in at least one.
         &self.namespaces[0]
     }
 
     /// Returns every namespace, that of new memories first.
     #[must_use]
-    pub fn as_slice(&self) -> &[Namespace] {
+    pub(crate) fn as_slice(&self) -> &[Namespace] {
         &self.namespaces
     }
 
     /// Whether it contains a namespace.
     #[must_use]
-    pub fn contains(&self, namespace: &Namespace) -> bool {
+    pub(crate) fn contains(&self, namespace: &Namespace) -> bool {
         self.namespaces.contains(namespace)
     }
 
@@ -54,7 +54,7 @@ impl NamespaceSet {
     ///
     /// # Errors
     /// [`ApiError::OutOfReach`] if it holds for the user everywhere and that cannot be reached.
-    pub fn for_audience(&self, audience: Audience) -> Result<&Namespace, ApiError> {
+    pub(crate) fn for_audience(&self, audience: Audience) -> Result<&Namespace, ApiError> {
         let global = Namespace::global();
         match audience {
             Audience::Project => Ok(self.home()),
@@ -70,7 +70,7 @@ impl NamespaceSet {
     ///
     /// # Errors
     /// [`ApiError::OutOfReach`] if it names none of them.
-    pub fn confine(&self, filter: Filter) -> Result<Filter, ApiError> {
+    pub(crate) fn confine(&self, filter: Filter) -> Result<Filter, ApiError> {
         let asked = &filter.namespaces;
         let means = |within: &NamespaceSubtree, namespace: &Namespace| match within {
             NamespaceSubtree::Exactly(one) => one == namespace,
@@ -88,7 +88,7 @@ impl NamespaceSet {
         Ok(Filter { namespaces: left, ..filter })
     }
 
-    fn refused(&self, asked: &str) -> ApiError {
+    pub(super) fn refused(&self, asked: &str) -> ApiError {
         let served = self.namespaces.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ");
         ApiError::OutOfReach { asked: asked.to_owned(), served }
     }
@@ -100,7 +100,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be used.
-    pub fn namespace_of(&self, folder: &str) -> Result<Namespace, ApiError> {
+    pub(crate) fn namespace_of(&self, folder: &str) -> Result<Namespace, ApiError> {
         // A file that is only read cannot remember a new project, so only known ones count.
         if !self.can_write() {
             return Ok(self.known_namespace_of(folder)?.unwrap_or_else(Namespace::global));
@@ -114,7 +114,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be read.
-    pub fn known_namespace_of(&self, folder: &str) -> Result<Option<Namespace>, ApiError> {
+    pub(crate) fn known_namespace_of(&self, folder: &str) -> Result<Option<Namespace>, ApiError> {
         let Some(store) = self.storage.as_store() else { return Ok(None) };
         let sighting = Machine::this().sight_path(folder);
         Ok(sighting
@@ -127,7 +127,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be read.
-    pub fn projects(&self) -> Result<Vec<Project>, ApiError> {
+    pub(crate) fn projects(&self) -> Result<Vec<Project>, ApiError> {
         Ok(self.ledger(PROJECTS)?.projects()?)
     }
 
@@ -135,7 +135,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if there is none, or several.
-    pub fn project(&self, text: &str) -> Result<Project, ApiError> {
+    pub(crate) fn project(&self, text: &str) -> Result<Project, ApiError> {
         Ok(self.ledger(PROJECTS)?.project(text)?)
     }
 
@@ -143,7 +143,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if there is no such project, or another one has the name.
-    pub fn name_project(&self, what: &str, name: &str) -> Result<ProjectAlias, ApiError> {
+    pub(crate) fn name_project(&self, what: &str, name: &str) -> Result<ProjectAlias, ApiError> {
         Ok(pipeline::name_project(self.ledger(PROJECTS)?, what, name, Timestamp::now())?)
     }
 
@@ -154,7 +154,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if the folder or the name cannot be a project's.
-    pub fn give_folder(&self, path: &str, name: &str) -> Result<ProjectAlias, ApiError> {
+    pub(crate) fn give_folder(&self, path: &str, name: &str) -> Result<ProjectAlias, ApiError> {
         Ok(pipeline::give_folder(self.ledger(PROJECTS)?, &Machine::this(), path, name, Timestamp::now())?)
     }
 
@@ -163,7 +163,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if either is unknown, or they are one project already.
-    pub fn merge_projects(&self, from: &str, into: &str) -> Result<ProjectMerge, ApiError> {
+    pub(crate) fn merge_projects(&self, from: &str, into: &str) -> Result<ProjectMerge, ApiError> {
         Ok(pipeline::merge(self.ledger(PROJECTS)?, from, into, Timestamp::now())?)
     }
 }

@@ -214,7 +214,7 @@ impl Memories {
     ///
     /// # Errors
     /// As [`Memories::remember`]; [`ApiError::Pinned`] where an agent would change a pinned memory.
-    pub fn upsert(&self, draft: &MemoryDraft) -> Result<Remembered, ApiError> {
+    pub(crate) fn upsert(&self, draft: &MemoryDraft) -> Result<Remembered, ApiError> {
         let incoming = self.incoming(draft)?;
         let store = self.ledger("replace a memory by its key")?;
         let Some(key) = incoming.candidate.claim.key.clone() else { return self.remember(draft) };
@@ -395,7 +395,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be read or written.
-    pub fn forget_where(
+    pub(crate) fn forget_where(
         &self,
         filter: Filter,
         reason: Option<&str>,

@@ -131,7 +131,7 @@ impl Memories {
     /// Returns the request for a brief as the settings have it: of all within reach, else of home and what holds everywhere.
     /// Where memory is switched off, no namespace is meant.
     #[must_use]
-    pub fn brief_request(&self, query: Option<String>) -> BriefRequest {
+    pub(crate) fn brief_request(&self, query: Option<String>) -> BriefRequest {
         let within = self.namespaces.clone().unwrap_or_else(|| NamespaceSet::of_project(self.home()));
         BriefRequest::of(&self.config.memory, within.as_slice().to_vec(), query)
     }

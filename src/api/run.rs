@@ -44,7 +44,7 @@ impl Model {
     ///
     /// # Errors
     /// [`ApiError`] if the model that was asked for is not configured, or what is configured cannot be used.
-    pub async fn choose(config: &Config, options: &ModelOptions) -> Result<Self, ApiError> {
+    pub(crate) async fn choose(config: &Config, options: &ModelOptions) -> Result<Self, ApiError> {
         let environment = |name: &str| std::env::var(name).ok();
         let configured = model_settings(config, &environment)?;
         let is_configured = configured.is_some();
@@ -72,13 +72,13 @@ impl Model {
 
     /// Returns the name of the model; `None` where the rules extract and decide.
     #[must_use]
-    pub fn name(&self) -> Option<&str> {
+    pub(crate) fn name(&self) -> Option<&str> {
         self.source.as_ref().map(Source::model)
     }
 
     /// Whether it was found on this machine, and not configured.
     #[must_use]
-    pub const fn is_discovered(&self) -> bool {
+    pub(crate) const fn is_discovered(&self) -> bool {
         self.is_discovered && self.source.is_some()
     }
 
@@ -120,7 +120,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if nothing can be read, or the database cannot be written; what was finished is kept.
-    pub async fn extract_logs(
+    pub(crate) async fn extract_logs(
         &self,
         model: &Model,
         request: RunRequest,
@@ -145,7 +145,7 @@ impl Memories {
     ///
     /// # Errors
     /// As for [`Memories::extract_logs`].
-    pub async fn plan_logs(
+    pub(crate) async fn plan_logs(
         &self,
         model: &Model,
         request: RunRequest,
@@ -171,7 +171,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if nothing can be read.
-    pub async fn estimate_logs(
+    pub(crate) async fn estimate_logs(
         &self,
         request: RunRequest,
         price: Option<Price>,
@@ -218,7 +218,7 @@ impl Memories {
 
 const EXTRACT: &str = "extract memories";
 
-/// The outcome of [`Memories::apply_plan`].
+/// The outcome of `Memories::apply_plan`.
 #[derive(Debug)]
 pub struct PlanOutcome {
     /// The run that can be undone.
@@ -234,7 +234,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be read.
-    pub fn applied_by(&self, plan: &SavedPlan) -> Result<Option<RunId>, ApiError> {
+    pub(crate) fn applied_by(&self, plan: &SavedPlan) -> Result<Option<RunId>, ApiError> {
         Ok(consolidate::applied_by(self.ledger(APPLY)?, plan)?)
     }
 
@@ -242,7 +242,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`SavedPlanError`] if it was applied before, belongs to another database, or cannot be written.
-    pub fn apply_plan(&self, plan: &SavedPlan) -> Result<PlanOutcome, SavedPlanError> {
+    pub(crate) fn apply_plan(&self, plan: &SavedPlan) -> Result<PlanOutcome, SavedPlanError> {
         let store = self.ledger(APPLY).map_err(|_| StoreError::Missing { path: self.config.db.value.clone() })?;
         let run = store.begin_run(consolidate::APPLY, &plan.arguments(), Timestamp::now())?.id;
         let done = apply_saved(store, plan, &run, Timestamp::now());
@@ -261,7 +261,7 @@ const APPLY: &str = "apply a plan";
 impl AppliedPlan {
     /// Returns how many changes were decided again, because a memory has changed since.
     #[must_use]
-    pub fn decided_again(&self) -> usize {
+    pub(crate) fn decided_again(&self) -> usize {
         self.changes.iter().filter(|reviewed| reviewed.instead_of.is_some()).count()
     }
 

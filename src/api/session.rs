@@ -38,7 +38,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError::NoLedger`] if the storage is no database.
-    pub fn session<'a>(&'a self, agent: &'a str, id: &'a str, now: Timestamp) -> Result<Session<'a>, ApiError> {
+    pub(crate) fn session<'a>(&'a self, agent: &'a str, id: &'a str, now: Timestamp) -> Result<Session<'a>, ApiError> {
         Ok(Session { memories: self, store: self.ledger("follow a session")?, agent, id, now })
     }
 
@@ -46,7 +46,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be written.
-    pub fn enqueue(&self, request: &JobRequest, now: Timestamp) -> Result<bool, ApiError> {
+    pub(crate) fn enqueue(&self, request: &JobRequest, now: Timestamp) -> Result<bool, ApiError> {
         Ok(self.ledger(QUEUE)?.enqueue(request, now)? == EnqueueOutcome::Waiting)
     }
 
@@ -54,7 +54,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be read.
-    pub fn is_unread(&self, log: &Path, stamp: &Stamp) -> Result<bool, ApiError> {
+    pub(crate) fn is_unread(&self, log: &Path, stamp: &Stamp) -> Result<bool, ApiError> {
         Ok(is_unread(self.ledger(QUEUE)?, log, stamp)?)
     }
 
@@ -62,7 +62,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be read.
-    pub fn next_job_at(&self, now: Timestamp) -> Result<Option<Timestamp>, ApiError> {
+    pub(crate) fn next_job_at(&self, now: Timestamp) -> Result<Option<Timestamp>, ApiError> {
         Ok(self.ledger(QUEUE)?.next_job_at(now)?)
     }
 
@@ -70,7 +70,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be read.
-    pub fn lease_holder(&self, name: &str, now: Timestamp) -> Result<Option<u32>, ApiError> {
+    pub(crate) fn lease_holder(&self, name: &str, now: Timestamp) -> Result<Option<u32>, ApiError> {
         Ok(self.ledger(QUEUE)?.lease_holder(name, now)?)
     }
 }
@@ -82,7 +82,7 @@ impl Session<'_> {
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be read.
-    pub fn brief(&self) -> Result<Brief, ApiError> {
+    pub(crate) fn brief(&self) -> Result<Brief, ApiError> {
         // To load the token encoding would take longer than all else together.
         let request = BriefRequest { counting: Counting::Estimated, ..self.memories.brief_request(None) };
         Ok(brief::compose(self.store, &request, self.now)?)
@@ -92,7 +92,7 @@ impl Session<'_> {
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be written.
-    pub fn brief_shown(&self, brief: &Brief, cleared: bool) -> Result<(), ApiError> {
+    pub(crate) fn brief_shown(&self, brief: &Brief, cleared: bool) -> Result<(), ApiError> {
         // The model no longer sees what was shown before, so it may be shown again.
         if cleared {
             self.store.forget_shown(self.id)?;
@@ -109,7 +109,7 @@ impl Session<'_> {
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be read, or recorded as shown.
-    pub fn relevant(&self, prompt: &str) -> Result<(Vec<Memory>, Option<EmbedError>), ApiError> {
+    pub(crate) fn relevant(&self, prompt: &str) -> Result<(Vec<Memory>, Option<EmbedError>), ApiError> {
         let query = &prompt[..prompt.floor_char_boundary(MAX_QUERY)];
         let shown = self.store.shown_in(self.id, Timestamp::UNIX_EPOCH)?;
         let retrieval = &self.memories.config.memory.retrieval;
@@ -139,7 +139,7 @@ impl Session<'_> {
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be read.
-    pub fn recall(&self, query: &str, limit: usize) -> Result<(Vec<Memory>, Option<EmbedError>), ApiError> {
+    pub(crate) fn recall(&self, query: &str, limit: usize) -> Result<(Vec<Memory>, Option<EmbedError>), ApiError> {
         let filter = self.memories.confined(Filter::default())?;
         let vectors = self.memories.vectors.as_deref();
         let Direct { found, without_meaning, .. } = direct(self.store, query, &filter, limit, vectors, self.now)?;
@@ -154,7 +154,7 @@ impl Session<'_> {
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be read.
-    pub fn matching(&self, text: &str, limit: usize) -> Result<Vec<Memory>, ApiError> {
+    pub(crate) fn matching(&self, text: &str, limit: usize) -> Result<Vec<Memory>, ApiError> {
         let filter = self.memories.confined(Filter::default())?;
         let found = direct(self.store, text, &filter, limit, None, self.now)?.found;
         Ok(found.into_iter().map(|hit| hit.memory).collect())
@@ -164,7 +164,7 @@ impl Session<'_> {
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be read or written.
-    pub fn command_failed(&self, command: &str, printed: &str, call: &str) -> Result<Vec<Memory>, ApiError> {
+    pub(crate) fn command_failed(&self, command: &str, printed: &str, call: &str) -> Result<Vec<Memory>, ApiError> {
         let Some(error) = error_line(printed) else { return Ok(Vec::new()) };
         let Some((signature, command)) = signature(command).zip(tidied(command)) else { return Ok(Vec::new()) };
         let failed =
@@ -182,7 +182,7 @@ impl Session<'_> {
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be written.
-    pub fn command_succeeded(&self, command: &str) -> Result<(), ApiError> {
+    pub(crate) fn command_succeeded(&self, command: &str) -> Result<(), ApiError> {
         let open = self.store.failed_commands(self.id)?;
         let Some(command) = tidied(command).filter(|_| !open.is_empty()) else { return Ok(()) };
         let (command, _) = self.memories.guard.redact(command);
@@ -199,7 +199,7 @@ impl Session<'_> {
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be written.
-    pub fn file_edited(&self, file: &str) -> Result<(), ApiError> {
+    pub(crate) fn file_edited(&self, file: &str) -> Result<(), ApiError> {
         self.record_step(Step::Edited(file.to_owned()))
     }
 
@@ -207,7 +207,7 @@ impl Session<'_> {
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be read, or recorded as shown.
-    pub fn warnings(&self, command: &str) -> Result<Vec<Memory>, ApiError> {
+    pub(crate) fn warnings(&self, command: &str) -> Result<Vec<Memory>, ApiError> {
         let Some(command) = tidied(command) else { return Ok(Vec::new()) };
         let shown = self.store.shown_in(self.id, self.now - fixes::COOLDOWN)?;
         let known = self.with(|session| fixes::warnings(self.store, session.namespaces, &command, &shown, self.now))?;
@@ -220,7 +220,7 @@ impl Session<'_> {
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be written.
-    pub fn hook_fired(&self, event: &str, lasting: bool) -> Result<(), ApiError> {
+    pub(crate) fn hook_fired(&self, event: &str, lasting: bool) -> Result<(), ApiError> {
         if !lasting {
             self.store.leave_log()?;
         }

@@ -250,7 +250,7 @@ impl AdapterRegistry {
 
     /// Returns the adapter of addresses without a scheme, which are paths.
     #[must_use]
-    pub fn default_adapter(&self) -> &Adapter {
+    pub(crate) fn default_adapter(&self) -> &Adapter {
         &self.adapters[0]
     }
 
@@ -259,7 +259,7 @@ impl AdapterRegistry {
     ///
     /// # Errors
     /// [`ApiError::UnknownScheme`], naming the known ones, or why it cannot be opened.
-    pub fn open(&self, address: &str, vectors: Option<Arc<QueryVectors>>) -> Result<Opened, ApiError> {
+    pub(crate) fn open(&self, address: &str, vectors: Option<Arc<QueryVectors>>) -> Result<Opened, ApiError> {
         let (adapter, rest) = self.adapter_of(address)?;
         (adapter.open)(rest, vectors)
     }

@@ -442,3 +442,21 @@ fn programs_add_adapters_of_their_own() {
     let memories = Memories::builder().config(config()).adapters(adapters).path("shelf:top").open().unwrap();
     assert_eq!(memories.storage().adapter_type(), "shelf");
 }
+
+#[test]
+fn changesets_carry_memories_to_another_file() {
+    let (here, there) = (opened(), opened());
+    here.remember(&MemoryDraft::new("The user drinks tea.")).unwrap();
+    let written = here.changesets(0).unwrap();
+    for _ in 0..2 {
+        for changeset in &written {
+            assert_eq!(there.apply_changeset(changeset).unwrap().conflicts, []);
+        }
+    }
+    let contents = |memories: &Memories| {
+        let found = memories.list_memories(Filter::default(), Order::default(), 9, 0).unwrap();
+        found.into_iter().map(|memory| (memory.id, memory.claim)).collect::<Vec<_>>()
+    };
+    assert_eq!(contents(&there), contents(&here));
+    assert_eq!(contents(&here).len(), 1);
+}

@@ -99,7 +99,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if the model or the database cannot be used; vectors that were made are kept.
-    pub async fn embed(
+    pub(crate) async fn embed(
         &self,
         most: usize,
         cancel: CancellationToken,
@@ -123,7 +123,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be written.
-    pub fn retry_vectors(&self) -> Result<(), ApiError> {
+    pub(crate) fn retry_vectors(&self) -> Result<(), ApiError> {
         let retry = |writer: &Writer<'_>| writer.retry_vectors();
         self.ledger(EMBED)?.write::<_, StoreError>(None, Timestamp::now(), retry)?;
         Ok(())
@@ -134,7 +134,11 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if the model or the database cannot be used; vectors that were made are kept.
-    pub async fn embed_waiting(&self, most: usize, cancel: CancellationToken) -> Result<Option<Filled>, ApiError> {
+    pub(crate) async fn embed_waiting(
+        &self,
+        most: usize,
+        cancel: CancellationToken,
+    ) -> Result<Option<Filled>, ApiError> {
         self.embed_once(most, cancel, &mut |_| {}).await
     }
 

@@ -59,7 +59,7 @@ impl Worker<'_> {
     ///
     /// # Errors
     /// [`ApiError`] if the log cannot be read, or the database cannot be written.
-    pub async fn extract(&self, job: &Job) -> Result<Result<(), Fault>, ApiError> {
+    pub(crate) async fn extract(&self, job: &Job) -> Result<Result<(), Fault>, ApiError> {
         // On the heap, since it contains a whole run.
         let outcome = Box::pin(self.extract_log(job)).await;
         // Given back whatever the outcome, so that the next log can use it.
@@ -151,7 +151,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be read or written; claimed logs are free again when their lease is over.
-    pub async fn work_off<F: Future<Output = Result<(), Fault>>>(
+    pub(crate) async fn work_off<F: Future<Output = Result<(), Fault>>>(
         &self,
         shift: WorkerOptions<'_>,
         work: impl Fn(Job) -> F,
@@ -163,7 +163,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if the queue cannot be written.
-    pub fn queue_finished(
+    pub(crate) fn queue_finished(
         &self,
         logs: impl IntoIterator<Item = (String, Found)>,
         scan: &Scan,
@@ -175,7 +175,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be written.
-    pub fn lease(&self, name: &str, owner: &str) -> Result<LeaseOutcome, ApiError> {
+    pub(crate) fn lease(&self, name: &str, owner: &str) -> Result<LeaseOutcome, ApiError> {
         Ok(self.ledger(QUEUE)?.lease(name, owner, Timestamp::now())?)
     }
 
@@ -183,7 +183,7 @@ impl Memories {
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be written.
-    pub fn end_lease(&self, name: &str, owner: &str) -> Result<(), ApiError> {
+    pub(crate) fn end_lease(&self, name: &str, owner: &str) -> Result<(), ApiError> {
         Ok(self.ledger(QUEUE)?.end_lease(name, owner)?)
     }
 }

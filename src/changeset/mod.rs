@@ -135,7 +135,7 @@ impl Entity {
 
     /// Returns the spelling used in the database and in JSON.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Memory => "memory",
             Self::Evidence => "evidence",
@@ -165,7 +165,7 @@ impl std::str::FromStr for Entity {
 impl Row {
     /// Returns the change of a memory.
     #[must_use]
-    pub fn memory(before: Option<Memory>, after: Option<Memory>) -> Self {
+    pub(crate) fn memory(before: Option<Memory>, after: Option<Memory>) -> Self {
         // Only the new side is rounded: `before` was read from the store, and both are compared with it later.
         Self::Memory { before: before.map(Box::new), after: after.map(|memory| Box::new(memory_as_stored(&memory))) }
     }
@@ -185,7 +185,7 @@ impl Row {
 
     /// Returns the kind of the row.
     #[must_use]
-    pub const fn entity(&self) -> Entity {
+    pub(crate) const fn entity(&self) -> Entity {
         match self {
             Self::Memory { .. } => Entity::Memory,
             Self::Evidence { .. } => Entity::Evidence,
@@ -198,7 +198,7 @@ impl Row {
     ///
     /// `None` where both sides are: nothing is known of a purged row.
     #[must_use]
-    pub fn memories(&self) -> Option<(&MemoryId, Option<&MemoryId>)> {
+    pub(crate) fn memories(&self) -> Option<(&MemoryId, Option<&MemoryId>)> {
         match self {
             Self::Memory { before, after } => after.as_ref().or(before.as_ref()).map(|memory| (&memory.id, None)),
             // With both sides gone the row was purged, and nothing is claimed about it any more.
@@ -272,7 +272,7 @@ impl RowChange {
 
     /// Returns the change that takes this one back.
     #[must_use]
-    pub(crate) fn inverse(&self) -> Self {
+    pub fn inverse(&self) -> Self {
         Self { action: Action::Undo, row: self.row.inverse(), reason: self.reason.clone() }
     }
 }

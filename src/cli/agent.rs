@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use afterthought::serve::hook::{self, Agent, commands_in};
+use crate::serve::hook::{self, Agent, commands_in};
 use anyhow::{Context as _, bail};
 use clap::Subcommand;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ use super::question::{can_ask, is_yes};
 
 /// Commands about coding agents.
 #[derive(Debug, Subcommand)]
-pub enum AgentCommand {
+pub(crate) enum AgentCommand {
     /// Install hooks in the settings of an agent
     ///
     /// Shows the change and asks before it writes; keeps a copy of the file as it was. Claude Code also gets the slash
@@ -45,7 +45,7 @@ pub enum AgentCommand {
 
 /// Which settings are changed, and whether to ask first.
 #[derive(Debug, clap::Args)]
-pub struct Target {
+pub(crate) struct Target {
     /// Agent: claude-code or codex
     #[arg(value_name = "AGENT")]
     agent: Agent,
@@ -70,7 +70,7 @@ struct Change {
     after: Option<String>,
 }
 
-pub fn run(command: &AgentCommand, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(command: &AgentCommand, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     match command {
         AgentCommand::Install { target, subagents } => change(target, Some(*subagents), context),
         AgentCommand::Uninstall { target } => change(target, None, context),

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use afterthought::api::{Change, Decision, Memories, PlanOutcome, ReviewedChange, RunId, SavedPlan, SavedPlanError};
+use crate::api::{Change, Decision, Memories, PlanOutcome, ReviewedChange, RunId, SavedPlan, SavedPlanError};
 use anyhow::Context as _;
 use serde_json::json;
 
@@ -22,7 +22,7 @@ use super::report;
 #[command(
     after_help = "Examples:\n  afterthought runs plan ~/.claude/projects --out plan.json\n  afterthought runs apply plan.json"
 )]
-pub struct ApplyArgs {
+pub(crate) struct ApplyArgs {
     /// Plan that `runs plan --out` has saved
     file: PathBuf,
     /// Show what would be written, and write nothing
@@ -35,12 +35,12 @@ pub struct ApplyArgs {
 
 impl ApplyArgs {
     /// Whether it writes, rather than shows what it would.
-    pub fn writes(&self) -> bool {
+    pub(crate) fn writes(&self) -> bool {
         !self.dry_run
     }
 }
 
-pub fn run(args: &ApplyArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(args: &ApplyArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let out = context.out;
     let plan = read(&args.file)?;
     let memories = context.memories()?;
@@ -156,7 +156,7 @@ fn hint(PlanOutcome { run, done, .. }: &PlanOutcome, memories: &Memories, out: &
 }
 
 /// Saves a plan where only this user can read it, whole or not at all.
-pub fn save(path: &Path, plan: &SavedPlan, out: &Printer) -> anyhow::Result<()> {
+pub(crate) fn save(path: &Path, plan: &SavedPlan, out: &Printer) -> anyhow::Result<()> {
     let unwritable = || format!("cannot save the plan as {}; check the folder and its permissions", path.display());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // Such a file is private from its first byte.

@@ -3,10 +3,10 @@
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
-use afterthought::api::QUERY_TIMEOUT;
-use afterthought::api::{AuditChannel, Memories, database_path};
-use afterthought::config::{Config, Folders, LogFormat, Partial};
-use afterthought::memory::Namespace;
+use crate::api::QUERY_TIMEOUT;
+use crate::api::{AuditChannel, Memories, database_path};
+use crate::config::{Config, Folders, LogFormat, Partial};
+use crate::memory::Namespace;
 use anyhow::Context as _;
 use jiff::Timestamp;
 use transcripts::known::{Machine, Platform};
@@ -16,7 +16,7 @@ use super::printer::{Output, Printer, Verbosity};
 /// Options that stand before or after any command.
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Global options")]
-pub struct Global {
+pub(crate) struct Global {
     /// Use this database [env: AFTERTHOUGHT_DB]
     #[arg(long, global = true, value_name = "FILE")]
     pub db: Option<PathBuf>,
@@ -59,7 +59,7 @@ enum LogForm {
 
 impl Global {
     /// Returns the printer that the options ask for.
-    pub fn printer(&self) -> Printer {
+    pub(crate) fn printer(&self) -> Printer {
         let verbosity = match (self.quiet, self.verbose) {
             (true, _) => Verbosity::Quiet,
             (_, true) => Verbosity::Verbose,
@@ -69,7 +69,7 @@ impl Global {
     }
 
     /// Sends the library's diagnostics to standard error: warnings, or what `AFTERTHOUGHT_LOG` asks for.
-    pub fn start_tracing(&self) {
+    pub(crate) fn start_tracing(&self) {
         // `rmcp` warns about clients that disconnect, which is normal, so only its errors are shown.
         let filter = tracing_subscriber::EnvFilter::try_from_env("AFTERTHOUGHT_LOG").unwrap_or_else(|_| {
             tracing_subscriber::EnvFilter::new(if self.quiet { "error" } else { "warn,rmcp=error" })
@@ -96,13 +96,13 @@ impl Global {
     }
 
     /// Returns the settings in force, with `flags` of the subcommand as the strongest layer.
-    pub fn settings(&self, flags: Partial) -> anyhow::Result<Config> {
+    pub(crate) fn settings(&self, flags: Partial) -> anyhow::Result<Config> {
         let directory = std::env::current_dir().context("cannot read the working directory")?;
         self.settings_at(&directory, flags)
     }
 
     /// Returns the settings that are in force in the folder `directory`.
-    pub fn settings_at(&self, directory: &Path, flags: Partial) -> anyhow::Result<Config> {
+    pub(crate) fn settings_at(&self, directory: &Path, flags: Partial) -> anyhow::Result<Config> {
         // Containers and services may have no home folder; with --db none is needed.
         let folders = Folders::of_platform().or_else(|error| match &self.db {
             Some(db) => Ok(Folders { user_file: db.with_extension("toml"), default_db: db.clone() }),
@@ -123,7 +123,7 @@ impl Global {
 }
 
 /// The global options and the printer, which every subcommand gets.
-pub struct Context<'a> {
+pub(crate) struct Context<'a> {
     /// The global options.
     pub global: &'a Global,
     /// Where it prints.
@@ -132,23 +132,23 @@ pub struct Context<'a> {
 
 impl Context<'_> {
     /// Returns the settings in force.
-    pub fn settings(&self) -> anyhow::Result<Config> {
+    pub(crate) fn settings(&self) -> anyhow::Result<Config> {
         self.global.settings(Partial::default())
     }
 
     /// Opens the memories for reading and writing, and creates the database if it is missing.
-    pub fn memories(&self) -> anyhow::Result<Memories> {
+    pub(crate) fn memories(&self) -> anyhow::Result<Memories> {
         self.memories_with(Partial::default())
     }
 
     /// Opens the memories as [`Context::memories`] does, with `flags` of the subcommand as the strongest settings.
-    pub fn memories_with(&self, flags: Partial) -> anyhow::Result<Memories> {
+    pub(crate) fn memories_with(&self, flags: Partial) -> anyhow::Result<Memories> {
         let builder = Memories::builder().config(self.global.settings(flags)?).query_timeout(QUERY_TIMEOUT);
         Ok(builder.through(AuditChannel::Command).open()?)
     }
 
     /// Opens the memories for reading; `None` if there is no database yet, which is reported.
-    pub fn existing_memories(&self) -> anyhow::Result<Option<Memories>> {
+    pub(crate) fn existing_memories(&self) -> anyhow::Result<Option<Memories>> {
         let memories = self.memories_if_any()?;
         if memories.is_none() {
             let path = self.settings()?.db.value;
@@ -161,7 +161,7 @@ impl Context<'_> {
     }
 
     /// Opens the memories for reading if there is a database.
-    pub fn memories_if_any(&self) -> anyhow::Result<Option<Memories>> {
+    pub(crate) fn memories_if_any(&self) -> anyhow::Result<Option<Memories>> {
         let config = self.settings()?;
         // SQLite would create the file when it opens it, and reading must leave no empty database behind.
         if !config.db.value.exists() {
@@ -173,20 +173,20 @@ impl Context<'_> {
 }
 
 /// Returns an error if `path` is no folder.
-pub fn must_be_folder(path: &Path) -> anyhow::Result<()> {
+pub(crate) fn must_be_folder(path: &Path) -> anyhow::Result<()> {
     anyhow::ensure!(path.is_dir(), "--below {}: there is no such folder; check the path", path.display());
     Ok(())
 }
 
 /// Reads a moment; a day alone means its start in UTC.
-pub fn time(text: &str) -> Result<Timestamp, String> {
+pub(crate) fn time(text: &str) -> Result<Timestamp, String> {
     let day = || text.parse::<jiff::civil::Date>().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok();
     let moment = text.parse().ok().or_else(|| Some(day()?.timestamp()));
     moment.ok_or_else(|| "it is no time; write it like 2027-01-31 or 2027-01-31T18:00:00Z".to_owned())
 }
 
 /// Returns the platform, home folder and environment, which determine where other programs keep their files.
-pub fn machine() -> Machine<'static> {
+pub(crate) fn machine() -> Machine<'static> {
     Machine {
         platform: Platform::this(),
         home: etcetera::home_dir().ok(),
@@ -195,6 +195,6 @@ pub fn machine() -> Machine<'static> {
 }
 
 /// Returns the present moment; the only clock of the command line.
-pub fn now() -> Timestamp {
+pub(crate) fn now() -> Timestamp {
     Timestamp::now()
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use afterthought::api::brief::{self, Brief, BriefRequest, ExclusionReason, Format, Standing};
-use afterthought::api::{Filter, Memories};
-use afterthought::memory::{Namespace, Status};
+use crate::api::brief::{self, Brief, BriefRequest, ExclusionReason, Format, Standing};
+use crate::api::{Filter, Memories};
+use crate::memory::{Namespace, Status};
 use anyhow::Context as _;
 use serde_json::json;
 
@@ -21,7 +21,7 @@ const NAMED: usize = 10;
 /// or --namespace, and the global namespace. Prints nothing and exits 1 when no memory is relevant enough.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought brief\n  afterthought brief 'deploy target' --why")]
-pub struct BriefArgs {
+pub(crate) struct BriefArgs {
     /// Topic of the conversation
     query: Vec<String>,
     /// Format: compact, detailed, structured or json
@@ -41,7 +41,7 @@ pub struct BriefArgs {
     last: bool,
 }
 
-pub fn run(args: &BriefArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(args: &BriefArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
     if args.last {
         return print_last(&memories, context.out);

@@ -8,12 +8,12 @@ use super::printer::Printer;
 /// Print a shell completion script
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought completions bash > ~/.afterthought-completions.bash")]
-pub struct CompletionsArgs {
+pub(crate) struct CompletionsArgs {
     /// Shell
     shell: Shell,
 }
 
-pub fn run(args: &CompletionsArgs, out: &Printer) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(args: &CompletionsArgs, out: &Printer) -> anyhow::Result<ExitStatus> {
     // Into memory first, because `generate` panics when it cannot write, for example to a closed pipe.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut super::command(), "afterthought", &mut script);

@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use afterthought::config::{Config, Folders, PROJECT_FILE, template};
+use crate::config::{Config, Folders, PROJECT_FILE, template};
 use anyhow::{Context as _, bail};
 use clap::Subcommand;
 
@@ -13,7 +13,7 @@ use super::exit::ExitStatus;
 
 /// Commands about settings.
 #[derive(Debug, Subcommand)]
-pub enum ConfigCommand {
+pub(crate) enum ConfigCommand {
     Init(InitArgs),
     Show(ShowArgs),
 }
@@ -23,7 +23,7 @@ pub enum ConfigCommand {
 /// Writes your own file, or with --project an afterthought.toml in this folder. An existing file is never changed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought config init")]
-pub struct InitArgs {
+pub(crate) struct InitArgs {
     /// Write afterthought.toml for the project in this folder
     #[arg(long)]
     project: bool,
@@ -45,13 +45,13 @@ const PROJECT_SETTINGS: &str = "\
 /// Show the settings in force and where each comes from
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought config show\n  afterthought config show memory.retrieval")]
-pub struct ShowArgs {
+pub(crate) struct ShowArgs {
     /// Show only settings whose name begins with this
     #[arg(value_name = "NAME")]
     prefix: Option<String>,
 }
 
-pub fn run(command: &ConfigCommand, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(command: &ConfigCommand, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     match command {
         ConfigCommand::Init(args) => init(args, context),
         ConfigCommand::Show(args) => show(args, context),
@@ -111,7 +111,7 @@ fn write_new(path: &Path, text: &str) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use afterthought::config::Partial;
+    use crate::config::Partial;
 
     #[test]
     fn the_settings_that_are_written_are_understood_once_uncommented() {

@@ -1,8 +1,8 @@
 //! `consolidate`: runs a full pass over all memories.
 
-use afterthought::api::pass::{Event, PassChange, Report};
-use afterthought::api::{Action, ConsolidationOptions, FullSummary, Memories, RunId};
-use afterthought::memory::Namespace;
+use crate::api::pass::{Event, PassChange, Report};
+use crate::api::{Action, ConsolidationOptions, FullSummary, Memories, RunId};
+use crate::memory::Namespace;
 use anyhow::ensure;
 use indicatif::ProgressBar;
 use serde_json::json;
@@ -23,7 +23,7 @@ const SHOWN: usize = 140;
 #[command(
     after_help = "Examples:\n  afterthought db consolidate --dry-run\n  afterthought db consolidate --namespace project/shop --extractor rules\n  afterthought db consolidate --max-cost 0.10"
 )]
-pub struct ConsolidateArgs {
+pub(crate) struct ConsolidateArgs {
     #[command(flatten)]
     model: ModelArgs,
     /// Show what would change, and write no memory
@@ -36,12 +36,12 @@ pub struct ConsolidateArgs {
 
 impl ConsolidateArgs {
     /// Whether it writes, rather than shows what it would.
-    pub fn writes(&self) -> bool {
+    pub(crate) fn writes(&self) -> bool {
         !self.dry_run
     }
 }
 
-pub fn run(args: &ConsolidateArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(args: &ConsolidateArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     ensure!(args.model.jobs != Some(0), "--jobs 0 would do nothing; give at least 1");
     let config = context.global.settings(args.model.settings())?;
     let path = &config.db.value;

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use afterthought::api::{
+use crate::api::{
     ApiError, AuditAction, AuditChannel, AuditEntry, Conversion, Flaw, FlawKind, KeyHome, Loss, Maintenance, Memories,
     Report, StoreError, Upkeep,
 };
-use afterthought::memory::MemoryId;
+use crate::memory::MemoryId;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
@@ -20,7 +20,7 @@ use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, one_l
 /// Other processes can go on using the database. The backup is readable by you only, and --db can open it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db backup memories-2027-01-31.db")]
-pub struct BackupArgs {
+pub(crate) struct BackupArgs {
     /// File to write; it must not exist
     file: PathBuf,
 }
@@ -30,12 +30,12 @@ pub struct BackupArgs {
 /// The current database is copied beside itself first.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db restore memories-2027-01-31.db")]
-pub struct RestoreBackupArgs {
+pub(crate) struct RestoreBackupArgs {
     /// Backup made by `db backup`
     file: PathBuf,
 }
 
-pub fn backup(args: &BackupArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn backup(args: &BackupArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     if context.existing_memories()?.is_none() {
         return Ok(ExitStatus::NoMatch);
     }
@@ -53,7 +53,7 @@ pub fn backup(args: &BackupArgs, context: &Context<'_>) -> anyhow::Result<ExitSt
     Ok(ExitStatus::Success)
 }
 
-pub fn restore(args: &RestoreBackupArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn restore(args: &RestoreBackupArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let config = context.settings()?;
     let restored = Memories::restore_backup(&config, &args.file)?;
     if context.out.is_json() {
@@ -76,7 +76,7 @@ pub fn restore(args: &RestoreBackupArgs, context: &Context<'_>) -> anyhow::Resul
 /// Reads only. Exits 3 when it finds a fault; `db repair` fixes what can be fixed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db check")]
-pub struct CheckArgs {}
+pub(crate) struct CheckArgs {}
 
 /// Repair the database
 ///
@@ -85,9 +85,9 @@ pub struct CheckArgs {}
 /// database before that. The text of memories never changes. Exits 3 when a fault remains or a row is lost.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db repair")]
-pub struct RepairArgs {}
+pub(crate) struct RepairArgs {}
 
-pub fn check(_: &CheckArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn check(_: &CheckArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     if context.existing_memories()?.is_none() {
         return Ok(ExitStatus::NoMatch);
     }
@@ -107,7 +107,7 @@ pub fn check(_: &CheckArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus>
     Ok(if checked.flaws.is_empty() { ExitStatus::Success } else { ExitStatus::Failures })
 }
 
-pub fn repair(_: &RepairArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn repair(_: &RepairArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let config = context.settings()?;
     if !config.db.value.exists() {
         // Called for its note only: it reports the missing file.
@@ -172,7 +172,7 @@ const FULL_EVERY: Duration = Duration::from_hours(1);
 /// forgotten or retired more than 30 days ago.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought db maintain --dry-run\n  afterthought db maintain --every 60s")]
-pub struct MaintainArgs {
+pub(crate) struct MaintainArgs {
     /// Purge what was forgotten more than this many days ago [default: 30]
     #[arg(long, value_name = "N")]
     days: Option<u32>,
@@ -184,7 +184,7 @@ pub struct MaintainArgs {
     every: Option<Duration>,
 }
 
-pub fn maintain(args: &MaintainArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn maintain(args: &MaintainArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let (memories, out) = (context.memories()?, context.out);
     if args.dry_run {
         let due = memories.maintenance_due(args.days)?;
@@ -286,7 +286,7 @@ fn pause(text: &str) -> Result<Duration, String> {
 /// empty.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db audit --since 2027-01-31")]
-pub struct AuditArgs {
+pub(crate) struct AuditArgs {
     /// Entries since, e.g. 2027-01-31
     #[arg(long, value_name = "TIME", value_parser = time)]
     since: Option<Timestamp>,
@@ -295,7 +295,7 @@ pub struct AuditArgs {
     memory: Option<String>,
 }
 
-pub fn audit(args: &AuditArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn audit(args: &AuditArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let (config, out) = (context.settings()?, context.out);
     let (mut entries, broken) = Memories::audit_log(&config)?;
     // The log is a file of its own, so its entries outlive the memories that they name.
@@ -372,7 +372,7 @@ fn audit_line(entry: &AuditEntry, memories: Option<&Memories>) -> String {
 /// the feature `encryption`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db encrypt --new-key keyring")]
-pub struct EncryptArgs {
+pub(crate) struct EncryptArgs {
     /// Make a random key: in the system `keyring`, in `file` (db.key beside your settings), or in a file of this path
     #[arg(long, value_name = "WHERE")]
     new_key: Option<String>,
@@ -383,9 +383,9 @@ pub struct EncryptArgs {
 /// Takes the key from where `db encrypt` does. Anyone who can read the file can read your memories afterwards.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db decrypt")]
-pub struct DecryptArgs {}
+pub(crate) struct DecryptArgs {}
 
-pub fn encrypt(args: &EncryptArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn encrypt(args: &EncryptArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let config = context.settings()?;
     let path = &config.db.value;
     let mut key_file = None;
@@ -415,7 +415,7 @@ pub fn encrypt(args: &EncryptArgs, context: &Context<'_>) -> anyhow::Result<Exit
     print_converted(done, "encrypted", context)
 }
 
-pub fn decrypt(_: &DecryptArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn decrypt(_: &DecryptArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     print_converted(Memories::decrypt(&context.settings()?)?, "decrypted", context)
 }
 

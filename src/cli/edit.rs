@@ -1,7 +1,7 @@
 //! `update`, `pin`, `restore` and `relate`: change memories by hand.
 
-use afterthought::api::{Author, Memories, MemoryChange, Restored, RivalPolicy};
-use afterthought::memory::{Memory, MemoryId, RelationType};
+use crate::api::{Author, Memories, MemoryChange, Restored, RivalPolicy};
+use crate::memory::{Memory, MemoryId, RelationType};
 
 use super::args::{Context, time};
 use super::exit::ExitStatus;
@@ -10,7 +10,7 @@ use super::printer::one_line;
 /// Edit a memory
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought memory update 3fa2c1d9 --importance 0.9 --tag deploy")]
-pub struct UpdateArgs {
+pub(crate) struct UpdateArgs {
     /// Id of a memory, or a unique start of it
     id: String,
     /// New text
@@ -42,7 +42,7 @@ pub struct UpdateArgs {
 /// Pin memories, so that nothing changes them without you
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought memory pin 3fa2c1d9")]
-pub struct PinArgs {
+pub(crate) struct PinArgs {
     /// Ids of memories, or unique starts of them
     #[arg(required = true)]
     ids: Vec<String>,
@@ -57,7 +57,7 @@ pub struct PinArgs {
 /// in the inbox instead.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought memory restore 3fa2c1d9")]
-pub struct RestoreArgs {
+pub(crate) struct RestoreArgs {
     /// Ids of memories, or unique starts of them
     #[arg(required = true)]
     ids: Vec<String>,
@@ -69,7 +69,7 @@ pub struct RestoreArgs {
 /// Link two memories
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought memory relate 3fa2c1d9 supports 91bc04de")]
-pub struct RelateArgs {
+pub(crate) struct RelateArgs {
     /// Id of the memory that relates
     from: String,
     /// supports, contradicts, refines, supersedes, derived_from or related
@@ -84,7 +84,7 @@ pub struct RelateArgs {
     off: bool,
 }
 
-pub fn update(args: &UpdateArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn update(args: &UpdateArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let change = MemoryChange {
         content: args.content.clone(),
         title: args.title.clone(),
@@ -100,13 +100,13 @@ pub fn update(args: &UpdateArgs, context: &Context<'_>) -> anyhow::Result<ExitSt
     report(context, &memories, &[memory], if is_changed { "updated" } else { "unchanged" })
 }
 
-pub fn pin(args: &PinArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn pin(args: &PinArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let memories = context.memories()?;
     let pinned = memories.pin(&args.ids, !args.off)?;
     report(context, &memories, &pinned, if args.off { "unpinned" } else { "pinned" })
 }
 
-pub fn restore(args: &RestoreArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn restore(args: &RestoreArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let rivals = if args.keep_both { RivalPolicy::Keep } else { RivalPolicy::Retire };
     let memories = context.memories()?;
     let restored = memories.restore(&args.ids, rivals, Author::Person)?;
@@ -142,7 +142,7 @@ fn warn_of_rivals(
     Ok(())
 }
 
-pub fn relate(args: &RelateArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn relate(args: &RelateArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let memories = context.memories()?;
     // Resolved first, since both abbreviations must be unique before either end is changed.
     let (from, to) = (memories.resolve(&args.from)?.id, memories.resolve(&args.to)?.id);

@@ -1,9 +1,7 @@
 //! Vectors for search by meaning: `db embed`, and the vectors of memories that other commands have written.
 
-use afterthought::api::{
-    Coverage, EMBEDDED_ASIDE, EmbedEvent, Filled, Memories, Progress, VectorStatus, vector_status,
-};
-use afterthought::config::Config;
+use crate::api::{Coverage, EMBEDDED_ASIDE, EmbedEvent, Filled, Memories, Progress, VectorStatus, vector_status};
+use crate::config::Config;
 use anyhow::bail;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -15,12 +13,12 @@ use super::printer::{Printer, counted, spelled};
 
 /// Compute missing vectors for search by meaning
 ///
-/// Needs a server under [embedding] in the settings. Can be stopped and resumed at any time. After a change of the model,
+/// Needs a server in the section `embedding` of the settings. Can be stopped and resumed at any time. After a change of the model,
 /// all vectors are computed again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:
   AFTERTHOUGHT_EMBEDDING_MODEL=text-embedding-3-small afterthought db embed")]
-pub struct EmbedArgs {
+pub(crate) struct EmbedArgs {
     /// Retry memories that the model has refused three times
     #[arg(long)]
     retry: bool,
@@ -32,7 +30,7 @@ pub struct EmbedArgs {
     dry_run: bool,
 }
 
-pub fn run(args: &EmbedArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(args: &EmbedArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let out = context.out;
     let memories = context.memories()?;
     let Some(status) = vector_status(memories.config(), Some(&memories))? else {
@@ -88,7 +86,7 @@ fn print_coverage(status: &VectorStatus, out: &Printer) -> anyhow::Result<ExitSt
 
 /// Computes vectors of memories that a command has just written, up to a limit. A failure is only reported: the
 /// memories are stored, and wait.
-pub fn catch_up(context: &Context<'_>) {
+pub(crate) fn catch_up(context: &Context<'_>) {
     let out = context.out;
     match context.settings().and_then(|config| embed_aside(context, &config)) {
         Ok(Some(filled)) if filled.waiting > 0 => {
@@ -114,7 +112,7 @@ fn embed_aside(context: &Context<'_>, config: &Config) -> anyhow::Result<Option<
 }
 
 /// Returns the state of vectors for `status --check`, or the fault. No server is asked.
-pub fn finding(config: &Config) -> Result<String, String> {
+pub(crate) fn finding(config: &Config) -> Result<String, String> {
     let reader = Memories::builder().config(config.clone()).read_only();
     let memories = if config.db.value.exists() { reader.open().ok() } else { None };
     let status = vector_status(config, memories.as_ref()).map_err(|error| spelled(&error.into()))?;

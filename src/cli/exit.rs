@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 /// How a command ended; the only values that the process exits with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExitStatus {
+pub(crate) enum ExitStatus {
     /// Done, or found: 0.
     Success,
     /// Nothing found: 1.

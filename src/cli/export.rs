@@ -1,6 +1,6 @@
 //! `export`: writes memories for other programs, or for people.
 
-use afterthought::api::{Exported, markdown};
+use crate::api::{Exported, markdown};
 
 use super::args::Context;
 use super::exit::ExitStatus;
@@ -13,7 +13,7 @@ use super::list::Selection;
 #[command(
     after_help = "Examples:\n  afterthought export --all > memories.jsonl\n  afterthought export --format markdown --namespace project/shop"
 )]
-pub struct ExportArgs {
+pub(crate) struct ExportArgs {
     /// Format
     #[arg(long, value_enum, default_value_t = Format::Jsonl)]
     format: Format,
@@ -27,7 +27,7 @@ enum Format {
     Markdown,
 }
 
-pub fn run(args: &ExportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(args: &ExportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
     let mut collected = Vec::new();
     let mut print = |memory: Exported| -> anyhow::Result<()> {

@@ -1,7 +1,7 @@
 //! `forget`: forgets single memories, which can be restored, or erases conversations and all that rests on them.
 
-use afterthought::api::{Author, Erased, Erasure, ErasureScope, Memories, Order, RewriteOutcome};
-use afterthought::memory::Memory;
+use crate::api::{Author, Erased, Erasure, ErasureScope, Memories, Order, RewriteOutcome};
+use crate::memory::Memory;
 use anyhow::bail;
 use jiff::{Timestamp, Zoned};
 use serde_json::json;
@@ -26,7 +26,7 @@ use super::when::{End, moment};
 #[command(
     after_help = "Examples:\n  afterthought memory forget 3fa2c1d9\n  afterthought memory forget --category task --yes\n  afterthought memory forget --before 2y --dry-run\n  afterthought memory forget --project shop --yes\n  afterthought memory forget --source ~/old/logs --yes"
 )]
-pub struct ForgetArgs {
+pub(crate) struct ForgetArgs {
     /// Ids of memories, or unique starts of them
     ids: Vec<String>,
     #[command(flatten)]
@@ -55,7 +55,7 @@ fn before(text: &str) -> Result<Timestamp, String> {
     moment(text, End::Since, &Zoned::now())
 }
 
-pub fn run(args: &ForgetArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(args: &ForgetArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let memories = context.memories()?;
     if let Some(scope) = scope(args, &memories)? {
         // An erasure covers whole conversations; ignoring a narrower filter would erase more than was asked for.

@@ -12,7 +12,7 @@ use super::printer::DIM;
 /// With -v, shows how each is recognised. Formats are recognised by content; `run --format NAME` overrides that.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought log formats -v")]
-pub struct FormatsArgs {}
+pub(crate) struct FormatsArgs {}
 
 /// The families with their titles, in the order in which they are listed.
 const FAMILIES: &[(&str, &str)] = &[
@@ -26,7 +26,7 @@ const FAMILIES: &[(&str, &str)] = &[
 /// The longest name, so that the columns of all families stand below each other.
 const NAME_WIDTH: usize = 18;
 
-pub fn run(_: &FormatsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(_: &FormatsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let out = context.out;
     if out.is_json() {
         for format in INGESTORS {

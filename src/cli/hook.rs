@@ -7,9 +7,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use afterthought::api::{ENVIRONMENT_MARK, Selection, denied_paths, query_vectors, start_worker};
-use afterthought::config::{Config, Folders, Partial};
-use afterthought::serve::hook::{Agent, Event, HookCall, HookLog, HookOutput, Input, handle, read_input};
+use crate::api::{ENVIRONMENT_MARK, Selection, denied_paths, query_vectors, start_worker};
+use crate::config::{Config, Folders, Partial};
+use crate::serve::hook::{Agent, Event, HookCall, HookLog, HookOutput, Input, handle, read_input};
 use anyhow::{Context as _, anyhow};
 
 use super::args::{Context, Global, now};
@@ -21,7 +21,7 @@ use super::printer::spelled;
 /// Reads one JSON object from standard input, writes one or nothing to standard output, and always exits 0 in time. Errors go
 /// to the log beside the database, which `status --check` names.
 #[derive(Debug, Clone, clap::Args)]
-pub struct HookArgs {
+pub(crate) struct HookArgs {
     /// session-start, user-prompt-submit, pre-tool-use, post-tool-use, post-tool-use-failure, stop, subagent-stop,
     /// pre-compact or session-end
     event: String,
@@ -42,12 +42,12 @@ const MAX_SPEAKING: Duration = Duration::from_millis(200);
 const MAX_WAIT_FOR_VECTOR: Duration = Duration::from_millis(800);
 
 /// Whether an agent called, even with arguments that cannot be parsed.
-pub fn is_called() -> bool {
+pub(crate) fn is_called() -> bool {
     // The raw arguments are searched because this is also asked when clap could not parse them.
     std::env::args().skip(1).any(|argument| argument == "hook")
 }
 
-pub fn run(args: &HookArgs, context: &Context<'_>) -> ExitStatus {
+pub(crate) fn run(args: &HookArgs, context: &Context<'_>) -> ExitStatus {
     let begun = Instant::now();
     // Agents that a worker starts call hooks as well, and these must not start further workers.
     if std::env::var_os(ENVIRONMENT_MARK).is_some() {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use afterthought::api::{
+use crate::api::{
     Change, ConsolidatedImport, Decision, FileImport, ImportEvent, ImportOptions, ImportOutcome, ImportReport,
 };
 use serde_json::json;
@@ -30,7 +30,7 @@ use super::printer::{DIM, Printer, counted, one_line};
 #[command(
     after_help = "Examples:\n  afterthought export --all > memories.jsonl\n  afterthought --db other.db import memories.jsonl\n  afterthought import ~/assistant/workspace/memory\n  afterthought import AGENTS.md"
 )]
-pub struct ImportArgs {
+pub(crate) struct ImportArgs {
     /// Files, folders or zip files, or - for standard input
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
@@ -56,12 +56,12 @@ pub struct ImportArgs {
 
 impl ImportArgs {
     /// Whether it writes.
-    pub fn writes(&self) -> bool {
+    pub(crate) fn writes(&self) -> bool {
         !self.dry_run
     }
 }
 
-pub fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let config = context.global.settings(args.model.settings())?;
     let options = ImportOptions {
         format: args.format.clone(),

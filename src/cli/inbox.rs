@@ -1,6 +1,6 @@
 //! `inbox`: lists, accepts and rejects pending memories.
 
-use afterthought::api::{Memories, Verdict, Waiting};
+use crate::api::{Memories, Verdict, Waiting};
 use anyhow::bail;
 
 use super::args::Context;
@@ -17,7 +17,7 @@ use super::printer::{BOLD, CHANGED, DIM, one_line};
 #[command(
     after_help = "Examples:\n  afterthought inbox\n  afterthought inbox accept 3fa2c1d9\n  afterthought inbox reject --all --yes"
 )]
-pub struct InboxArgs {
+pub(crate) struct InboxArgs {
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -60,7 +60,7 @@ struct JudgeArgs {
     reason: Option<String>,
 }
 
-pub fn run(args: &InboxArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(args: &InboxArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     match &args.command {
         None => list(&ListArgs::default(), context),
         Some(Command::List(args)) => list(args, context),

@@ -1,7 +1,7 @@
 //! `show`, `why` and `history`: the details of one memory.
 
-use afterthought::api::{Memories, MemoryDetails, heat};
-use afterthought::memory::{Evidence, Memory};
+use crate::api::{Memories, MemoryDetails, heat};
+use crate::memory::{Evidence, Memory};
 use serde_json::{Value, json};
 
 use super::args::{Context, now};
@@ -11,7 +11,7 @@ use super::printer::{ADDED, BOLD, DIM, Printer, REMOVED, counted, day, one_line}
 /// Show a memory with its evidence and relations
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought memory show 3fa2c1d9")]
-pub struct ShowArgs {
+pub(crate) struct ShowArgs {
     /// Id of a memory, or a unique start of it
     id: String,
 }
@@ -19,7 +19,7 @@ pub struct ShowArgs {
 /// Show the evidence for a memory and the decisions about it
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought memory why 3fa2c1d9")]
-pub struct WhyArgs {
+pub(crate) struct WhyArgs {
     /// Id of a memory, or a unique start of it
     id: String,
 }
@@ -27,7 +27,7 @@ pub struct WhyArgs {
 /// Show every change of a memory, oldest first
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought memory history 3fa2c1d9")]
-pub struct HistoryArgs {
+pub(crate) struct HistoryArgs {
     /// Id of a memory, or a unique start of it
     id: String,
 }
@@ -39,7 +39,7 @@ fn details(id: &str, context: &Context<'_>) -> anyhow::Result<Option<(Memories, 
     Ok(Some((memories, details)))
 }
 
-pub fn show(args: &ShowArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn show(args: &ShowArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some((memories, details)) = details(&args.id, context)? else { return Ok(ExitStatus::NoMatch) };
     let out = context.out;
     if out.is_json() {
@@ -123,7 +123,7 @@ fn print_relations(details: &MemoryDetails, memories: &Memories, out: &Printer) 
     Ok(())
 }
 
-pub fn why(args: &WhyArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn why(args: &WhyArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some((memories, details)) = details(&args.id, context)? else { return Ok(ExitStatus::NoMatch) };
     let out = context.out;
     if out.is_json() {
@@ -154,7 +154,7 @@ pub fn why(args: &WhyArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> 
     Ok(ExitStatus::Success)
 }
 
-pub fn history(args: &HistoryArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn history(args: &HistoryArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some((memories, details)) = details(&args.id, context)? else { return Ok(ExitStatus::NoMatch) };
     let out = context.out;
     for entry in &details.history {

@@ -3,7 +3,7 @@
 /// Makes writing beyond a limit on the size of files (`ulimit -f`) an error of that write, as a full disk is. Left to
 /// itself, the system ends the process there, in the middle of whatever it does.
 #[cfg(unix)]
-pub fn take_as_errors() {
+pub(crate) fn take_as_errors() {
     use tokio::signal::unix::{SignalKind, signal};
 
     /// `SIGXFSZ` on Linux, macOS and the BSDs.
@@ -19,4 +19,4 @@ pub fn take_as_errors() {
 
 /// Does nothing: there is no such limit.
 #[cfg(not(unix))]
-pub const fn take_as_errors() {}
+pub(crate) const fn take_as_errors() {}

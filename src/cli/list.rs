@@ -1,7 +1,7 @@
 //! `list`: lists memories by their properties; defines the filters that other commands share.
 
-use afterthought::api::{ApiError, Filter, Memories, NamespaceSubtree, Order};
-use afterthought::memory::{Memory, MemoryType, Scope, Status};
+use crate::api::{ApiError, Filter, Memories, NamespaceSubtree, Order};
+use crate::memory::{Memory, MemoryType, Scope, Status};
 
 use jiff::{Timestamp, Zoned};
 
@@ -17,7 +17,7 @@ use super::when::{End, moment};
 #[command(
     after_help = "Examples:\n  afterthought memory list --category preference\n  afterthought memory list --namespace project/shop --since 2w"
 )]
-pub struct ListArgs {
+pub(crate) struct ListArgs {
     #[command(flatten)]
     selection: Selection,
     /// Show at most this many memories
@@ -33,7 +33,7 @@ pub struct ListArgs {
 
 /// What a list is sorted by, greatest or latest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum By {
+pub(crate) enum By {
     Updated,
     Created,
     Importance,
@@ -42,7 +42,7 @@ pub enum By {
 
 impl By {
     /// Returns the order of the library.
-    pub const fn order(self) -> Order {
+    pub(crate) const fn order(self) -> Order {
         match self {
             Self::Updated => Order::Updated,
             Self::Created => Order::Created,
@@ -55,7 +55,7 @@ impl By {
 /// Which memories are meant.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Filters")]
-pub struct Selection {
+pub(crate) struct Selection {
     /// Type: semantic, episodic or procedural
     #[arg(long = "type", value_name = "TYPE")]
     types: Vec<MemoryType>,
@@ -99,7 +99,7 @@ pub struct Selection {
 
 impl Selection {
     /// Returns the filter, confined to the global `--namespace` and what is below it.
-    pub fn filter(&self, context: &Context<'_>) -> anyhow::Result<Filter> {
+    pub(crate) fn filter(&self, context: &Context<'_>) -> anyhow::Result<Filter> {
         let namespace = context.settings()?.namespace();
         // A project may have namespaces below it, and people who name it mean those, too.
         let within = if self.exact { NamespaceSubtree::Exactly } else { NamespaceSubtree::Under };
@@ -127,17 +127,17 @@ impl Selection {
     }
 
     /// Returns the source to select, if one is given.
-    pub fn source(&self) -> Option<&str> {
+    pub(crate) fn source(&self) -> Option<&str> {
         self.source.as_deref()
     }
 
     /// Whether anything but the source confines the selection beyond being active.
-    pub fn has_filters(&self) -> bool {
+    pub(crate) fn has_filters(&self) -> bool {
         !Self { source: None, ..self.clone() }.is_empty()
     }
 
     /// Whether anything confines the selection beyond being active.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.types.is_empty()
             && self.categories.is_empty()
             && self.tags.is_empty()
@@ -161,7 +161,7 @@ fn until(text: &str) -> Result<Timestamp, String> {
     moment(text, End::Until, &Zoned::now())
 }
 
-pub fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(all) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
     let filter = args.selection.filter(context)?;
     let memories = all.list_memories(filter.clone(), args.sort.order(), args.limit, args.offset)?;

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use afterthought::config::Config;
-use afterthought::serve::mcp::{MemoryServer, Profile, serve_stdio};
-use afterthought::serve::{MemoryPool, Served as ServedNamespaces};
+use crate::config::Config;
+use crate::serve::mcp::{MemoryServer, Profile, serve_stdio};
+use crate::serve::{MemoryPool, Served as ServedNamespaces};
 use anyhow::Context as _;
 use tokio_util::sync::CancellationToken;
 
@@ -19,14 +19,14 @@ use super::model::runtime;
 /// namespace. Ends with its input.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  claude mcp add afterthought -- afterthought serve mcp")]
-pub struct McpArgs {
+pub(crate) struct McpArgs {
     #[command(flatten)]
     served: Served,
 }
 
 /// Options about what is served.
 #[derive(Debug, clap::Args)]
-pub struct Served {
+pub(crate) struct Served {
     /// Tools to offer: standard, basecoat, blockcell or full
     #[arg(long, value_name = "NAME", default_value_t = Profile::Standard)]
     profile: Profile,
@@ -37,7 +37,7 @@ pub struct Served {
 
 impl Served {
     /// Returns the server that the options ask for.
-    pub fn server(&self, config: Config) -> anyhow::Result<MemoryServer> {
+    pub(crate) fn server(&self, config: Config) -> anyhow::Result<MemoryServer> {
         let served = match (config.namespace(), &self.project) {
             (Some(namespace), None) => ServedNamespaces::Namespace(namespace),
             // A folder on the command line beats a namespace from the settings.
@@ -53,7 +53,7 @@ impl Served {
     }
 }
 
-pub fn run(args: &McpArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(args: &McpArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let server = args.served.server(context.settings()?)?;
     let runtime = runtime()?;
     let outcome = runtime.block_on(async {
@@ -74,7 +74,7 @@ pub fn run(args: &McpArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> 
 /// # Errors
 /// If no signal handler can be installed.
 #[cfg(unix)]
-pub fn stop_on_signal(stop: CancellationToken) -> anyhow::Result<()> {
+pub(crate) fn stop_on_signal(stop: CancellationToken) -> anyhow::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let hear = |kind| signal(kind).context("cannot listen for signals");
     let (mut interrupt, mut terminate) = (hear(SignalKind::interrupt())?, hear(SignalKind::terminate())?);
@@ -93,7 +93,7 @@ pub fn stop_on_signal(stop: CancellationToken) -> anyhow::Result<()> {
 /// # Errors
 /// Never on this platform.
 #[cfg(not(unix))]
-pub fn stop_on_signal(stop: CancellationToken) -> anyhow::Result<()> {
+pub(crate) fn stop_on_signal(stop: CancellationToken) -> anyhow::Result<()> {
     tokio::spawn(async move {
         if tokio::signal::ctrl_c().await.is_ok() {
             stop.cancel();

@@ -195,6 +195,7 @@ fn compact(command: clap::Command) -> clap::Command {
 }
 
 /// Parses the arguments, runs the command, and reports an error as one line.
+#[must_use]
 pub fn main() -> ExitCode {
     let parsed = command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use afterthought::api::{Model, ModelOptions, Price};
-use afterthought::config::{Config, ExtractorChoice, Partial};
+use crate::api::{Model, ModelOptions, Price};
+use crate::config::{Config, ExtractorChoice, Partial};
 use anyhow::Context as _;
 use clap::ValueEnum;
 use tokio_util::sync::CancellationToken;
@@ -13,7 +13,7 @@ use super::printer::Printer;
 /// Options about the model.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Model options")]
-pub struct ModelArgs {
+pub(crate) struct ModelArgs {
     /// Extract with a model, with the offline rules, or automatically
     #[arg(long, value_enum, value_name = "NAME")]
     pub extractor: Option<ExtractorArg>,
@@ -48,7 +48,7 @@ pub struct ModelArgs {
 
 /// Extractor on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ExtractorArg {
+pub(crate) enum ExtractorArg {
     /// The model where one is configured, else the rules
     Auto,
     /// The model
@@ -59,7 +59,7 @@ pub enum ExtractorArg {
 
 impl ModelArgs {
     /// Returns the options as the strongest layer of the settings.
-    pub fn settings(&self) -> Partial {
+    pub(crate) fn settings(&self) -> Partial {
         Partial {
             extractor: self.extractor.map(|choice| match choice {
                 ExtractorArg::Auto => ExtractorChoice::Auto,
@@ -77,12 +77,12 @@ impl ModelArgs {
     }
 
     /// Returns the options that have no counterpart in the settings.
-    pub fn options(&self) -> ModelOptions {
+    pub(crate) fn options(&self) -> ModelOptions {
         ModelOptions { record: self.record.clone(), replay: self.replay.clone(), price: self.price }
     }
 
     /// Chooses the model that the settings and the options name, and reports one that was not configured.
-    pub async fn choose(&self, config: &Config, out: &Printer) -> anyhow::Result<Model> {
+    pub(crate) async fn choose(&self, config: &Config, out: &Printer) -> anyhow::Result<Model> {
         // A model that was not configured is always named: the person should know where conversations are sent.
         let model = Model::choose(config, &self.options()).await?;
         report_discovered(&model, out);
@@ -91,7 +91,7 @@ impl ModelArgs {
 }
 
 /// Reports a model that was found on this machine without being configured.
-pub fn report_discovered(model: &Model, out: &Printer) {
+pub(crate) fn report_discovered(model: &Model, out: &Printer) {
     if let Some(name) = model.name().filter(|_| model.is_discovered()) {
         out.note(format_args!(
             "no model is configured, so {name} of the Ollama on this machine extracts; --extractor rules uses the \
@@ -101,14 +101,14 @@ pub fn report_discovered(model: &Model, out: &Printer) {
 }
 
 /// Returns a runtime with one worker beside this thread, so that an interrupt is seen while this one computes.
-pub fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     // A current-thread runtime would handle signals only between computations, so Ctrl-C would seem to do nothing.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     runtime.context("cannot start")
 }
 
 /// Lets paid work finish after the first interrupt or termination signal, and ends the process at the second.
-pub fn stop_on_interrupt(cancel: CancellationToken) {
+pub(crate) fn stop_on_interrupt(cancel: CancellationToken) {
     tokio::spawn(async move {
         // If no handler can be installed, the signal keeps its default action and ends the process.
         if asked_to_end().await.is_ok() {
@@ -138,7 +138,7 @@ async fn asked_to_end() -> std::io::Result<()> {
 }
 
 /// Reads a price as it is written on a command line.
-pub fn price(text: &str) -> Result<Price, String> {
+pub(crate) fn price(text: &str) -> Result<Price, String> {
     let amount = |text: &str| text.trim().trim_start_matches('$').parse::<f64>().ok();
     let amounts = text.split_once(',').and_then(|(prompt, completion)| Some((amount(prompt)?, amount(completion)?)));
     // `f64` also parses "inf" and "nan", and a negative price would raise a budget instead of using it up.

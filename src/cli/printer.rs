@@ -11,22 +11,22 @@ use serde::Serialize;
 use super::exit::ExitStatus;
 
 /// Dim text: ids, times, hints.
-pub const DIM: Style = Style::new().dimmed();
+pub(crate) const DIM: Style = Style::new().dimmed();
 /// Text that stands out.
-pub const BOLD: Style = Style::new().bold();
+pub(crate) const BOLD: Style = Style::new().bold();
 /// What was added.
-pub const ADDED: Style = AnsiColor::Green.on_default();
+pub(crate) const ADDED: Style = AnsiColor::Green.on_default();
 /// What was changed.
-pub const CHANGED: Style = AnsiColor::Yellow.on_default();
+pub(crate) const CHANGED: Style = AnsiColor::Yellow.on_default();
 /// What was removed or went wrong.
-pub const REMOVED: Style = AnsiColor::Red.on_default();
+pub(crate) const REMOVED: Style = AnsiColor::Red.on_default();
 
 /// Columns below which a table gives way to lines.
 const NARROW: u16 = 100;
 
 /// How much is printed on standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verbosity {
+pub(crate) enum Verbosity {
     /// Errors only.
     Quiet,
     /// Progress, notes and warnings.
@@ -37,7 +37,7 @@ pub enum Verbosity {
 
 /// Whether standard output is for people or for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Output {
+pub(crate) enum Output {
     /// Text and tables.
     Human,
     /// JSON, one value a line.
@@ -46,41 +46,41 @@ pub enum Output {
 
 /// The one place that writes to the terminal.
 #[derive(Debug)]
-pub struct Printer {
+pub(crate) struct Printer {
     output: Output,
     verbosity: Verbosity,
 }
 
 impl Printer {
     /// Returns a printer for `output` at `verbosity`.
-    pub const fn new(output: Output, verbosity: Verbosity) -> Self {
+    pub(crate) const fn new(output: Output, verbosity: Verbosity) -> Self {
         Self { output, verbosity }
     }
 
     /// Whether JSON was asked for.
-    pub fn is_json(&self) -> bool {
+    pub(crate) fn is_json(&self) -> bool {
         self.output == Output::Json
     }
 
     /// Whether reasons and every skipped record are wanted.
-    pub fn is_verbose(&self) -> bool {
+    pub(crate) fn is_verbose(&self) -> bool {
         self.verbosity == Verbosity::Verbose
     }
 
     /// Writes a line of data.
     #[expect(clippy::unused_self, reason = "all output goes through the printer")]
-    pub fn line(&self, line: impl Display) -> io::Result<()> {
+    pub(crate) fn line(&self, line: impl Display) -> io::Result<()> {
         // Not `println!`, which panics on a closed pipe; `anstream` drops the colours where they are not seen.
         writeln!(anstream::stdout().lock(), "{line}")
     }
 
     /// Writes `value` as one line of JSON.
-    pub fn json(&self, value: &impl Serialize) -> io::Result<()> {
+    pub(crate) fn json(&self, value: &impl Serialize) -> io::Result<()> {
         self.line(serde_json::to_string(value).map_err(io::Error::other)?)
     }
 
     /// Writes a table of data; empty tables are not written.
-    pub fn table<const N: usize>(&self, header: [&str; N], rows: Vec<[String; N]>) -> io::Result<()> {
+    pub(crate) fn table<const N: usize>(&self, header: [&str; N], rows: Vec<[String; N]>) -> io::Result<()> {
         if rows.is_empty() {
             return Ok(());
         }
@@ -95,7 +95,7 @@ impl Printer {
     }
 
     /// Writes a table of data whose first row is the header.
-    pub fn rows(&self, mut rows: Vec<Vec<String>>) -> io::Result<()> {
+    pub(crate) fn rows(&self, mut rows: Vec<Vec<String>>) -> io::Result<()> {
         if rows.len() < 2 {
             return Ok(());
         }
@@ -110,50 +110,50 @@ impl Printer {
 
     /// Whether lines are too short for a table of several columns to be read.
     #[expect(clippy::unused_self, reason = "the printer alone knows where the output goes")]
-    pub fn is_narrow(&self) -> bool {
+    pub(crate) fn is_narrow(&self) -> bool {
         width().is_some_and(|width| width < NARROW)
     }
 
     /// Prints a note on standard error, unless quiet.
-    pub fn note(&self, line: impl Display) {
+    pub(crate) fn note(&self, line: impl Display) {
         if self.verbosity != Verbosity::Quiet {
             write_stderr(line);
         }
     }
 
     /// Reports that nothing was found, with the next step, and returns the exit status for that.
-    pub fn nothing(&self, hint: impl Display) -> ExitStatus {
+    pub(crate) fn nothing(&self, hint: impl Display) -> ExitStatus {
         self.note(hint);
         ExitStatus::NoMatch
     }
 
     /// Prints a detail, if verbose.
-    pub fn detail(&self, line: impl Display) {
+    pub(crate) fn detail(&self, line: impl Display) {
         if self.is_verbose() {
             write_stderr(format_args!("{DIM}{line}{DIM:#}"));
         }
     }
 
     /// Prints a warning on standard error, unless quiet.
-    pub fn warn(&self, line: impl Display) {
+    pub(crate) fn warn(&self, line: impl Display) {
         if self.verbosity != Verbosity::Quiet {
             write_stderr(format_args!("{CHANGED}warning{CHANGED:#}: {line}"));
         }
     }
 
     /// Prints the error that ended the command, with its causes.
-    pub fn error(&self, error: &anyhow::Error) {
+    pub(crate) fn error(&self, error: &anyhow::Error) {
         self.error_text(&spelled(error));
     }
 
     /// Prints an error as one line, even when quiet.
     #[expect(clippy::unused_self, reason = "all output goes through the printer")]
-    pub fn error_text(&self, text: &str) {
+    pub(crate) fn error_text(&self, text: &str) {
         write_stderr(format_args!("{REMOVED}error{REMOVED:#}: {text}"));
     }
 
     /// Returns a spinner with counts on standard error; hidden when that is no terminal, or when quiet.
-    pub fn progress(&self) -> ProgressBar {
+    pub(crate) fn progress(&self) -> ProgressBar {
         let visible = self.verbosity != Verbosity::Quiet && io::stderr().is_terminal();
         let target = if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let style = ProgressStyle::with_template("{spinner} {msg} {elapsed:.dim}")
@@ -173,7 +173,7 @@ fn width() -> Option<u16> {
 }
 
 /// Returns the count and its noun, in the plural where it is not one.
-pub fn counted(count: impl TryInto<u64>, noun: &str) -> String {
+pub(crate) fn counted(count: impl TryInto<u64>, noun: &str) -> String {
     let count = count.try_into().unwrap_or(u64::MAX);
     let many = match noun.strip_suffix('y') {
         Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{stem}ies"),
@@ -184,7 +184,7 @@ pub fn counted(count: impl TryInto<u64>, noun: &str) -> String {
 }
 
 /// Returns a size in the unit that keeps it short.
-pub fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
     // Integers in tenths, so that no float has to be rounded; `u128`, because ten times a `u64` may overflow.
     let (mut unit, mut tenths) = (0, u128::from(bytes) * 10);
@@ -200,7 +200,7 @@ pub fn size(bytes: u64) -> String {
 }
 
 /// Returns an error and its causes on one line. A cause that its parent already quotes says nothing new.
-pub fn spelled(error: &anyhow::Error) -> String {
+pub(crate) fn spelled(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
         // SQLite repeats its message behind a number.
@@ -223,7 +223,7 @@ fn write_stderr(line: impl Display) {
 }
 
 /// Returns `text` on one line and at most `limit` characters long.
-pub fn one_line(text: &str, limit: usize) -> String {
+pub(crate) fn one_line(text: &str, limit: usize) -> String {
     // A line break in a memory would otherwise look like a line of output.
     let folded = text.split_whitespace().collect::<Vec<_>>().join(" ");
     // Characters and not bytes: cutting within a UTF-8 sequence would panic.
@@ -235,7 +235,7 @@ pub fn one_line(text: &str, limit: usize) -> String {
 }
 
 /// Returns the day of a time, in UTC.
-pub fn day(at: jiff::Timestamp) -> String {
+pub(crate) fn day(at: jiff::Timestamp) -> String {
     at.strftime("%Y-%m-%d").to_string()
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use afterthought::api::{Decision, Project};
+use crate::api::{Decision, Project};
 use clap::Subcommand;
 
 use super::args::Context;
@@ -10,7 +10,7 @@ use super::exit::ExitStatus;
 
 /// Commands about projects.
 #[derive(Debug, Subcommand)]
-pub enum ProjectCommand {
+pub(crate) enum ProjectCommand {
     /// List known projects
     ///
     /// Conversations of one repository belong to one project: its worktrees, its clones, and all folders in it. A project
@@ -43,7 +43,7 @@ pub enum ProjectCommand {
     },
 }
 
-pub fn run(command: &ProjectCommand, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(command: &ProjectCommand, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     match command {
         ProjectCommand::List => list(context),
         ProjectCommand::Alias { what, name } => alias(what, name, context),

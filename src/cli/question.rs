@@ -3,12 +3,12 @@
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 /// Whether a person can be asked: input and standard error are terminals.
-pub fn can_ask() -> bool {
+pub(crate) fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
 /// Asks, and returns the answer in lower case; empty if there is none.
-pub fn ask(question: &str) -> io::Result<String> {
+pub(crate) fn ask(question: &str) -> io::Result<String> {
     // On standard error, since standard output may be redirected to a file.
     let mut out = anstream::stderr().lock();
     write!(out, "{question} ")?;
@@ -20,6 +20,6 @@ pub fn ask(question: &str) -> io::Result<String> {
 }
 
 /// Asks for a yes; anything else is a no.
-pub fn is_yes(question: &str) -> io::Result<bool> {
+pub(crate) fn is_yes(question: &str) -> io::Result<bool> {
     Ok(matches!(ask(&format!("{question} [y/N]"))?.as_str(), "y" | "yes"))
 }

@@ -1,7 +1,7 @@
 //! `remember`: stores a memory by hand.
 
-use afterthought::api::{Decision, MemoryDraft, Plan, Remembered};
-use afterthought::memory::MemoryType;
+use crate::api::{Decision, MemoryDraft, Plan, Remembered};
+use crate::memory::MemoryType;
 
 use super::args::{Context, time};
 use super::exit::ExitStatus;
@@ -13,7 +13,7 @@ use super::report::RunReporter;
 /// A memory that is already known is confirmed; one that it contradicts is superseded. Text that holds a secret is refused.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought remember 'The shop deploys with Nomad.' --tag deploy")]
-pub struct RememberArgs {
+pub(crate) struct RememberArgs {
     /// One self-contained sentence
     #[arg(required = true)]
     text: Vec<String>,
@@ -46,7 +46,7 @@ pub struct RememberArgs {
     expires: Option<jiff::Timestamp>,
 }
 
-pub fn run(args: &RememberArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(args: &RememberArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let memories = context.memories()?;
     let Remembered { change, memory } = memories.remember(&args.draft())?;
     let out = context.out;

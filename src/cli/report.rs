@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io;
 use std::ops::Add;
 
-use afterthought::api::{Change, Decision, Files, Memories, Plan, SelectionCounts, Summary};
+use crate::api::{Change, Decision, Files, Memories, Plan, SelectionCounts, Summary};
 use serde_json::json;
 
 use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, one_line};
@@ -13,7 +13,7 @@ use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, one_l
 const SHOWN: usize = 200;
 
 /// Prints the changes and the summary of a run.
-pub struct RunReporter<'a> {
+pub(crate) struct RunReporter<'a> {
     out: &'a Printer,
     memories: &'a Memories,
     is_plan: bool,
@@ -24,12 +24,12 @@ pub struct RunReporter<'a> {
 
 impl<'a> RunReporter<'a> {
     /// Returns a reporter for a run, or for a plan.
-    pub const fn new(out: &'a Printer, memories: &'a Memories, is_plan: bool) -> Self {
+    pub(crate) const fn new(out: &'a Printer, memories: &'a Memories, is_plan: bool) -> Self {
         Self { out, memories, is_plan, shown: 0, hidden: 0, trouble: Ok(()) }
     }
 
     /// Prints the changes of a plan. A failure to print is returned at the end, since the work goes on.
-    pub fn print_changes(&mut self, plan: &Plan) {
+    pub(crate) fn print_changes(&mut self, plan: &Plan) {
         for change in &plan.changes {
             // After a broken pipe the run goes on, since its requests are paid for; only the printing stops.
             if self.trouble.is_err() || (change.decision == Decision::Skip && !self.out.is_verbose()) {
@@ -59,7 +59,7 @@ impl<'a> RunReporter<'a> {
     ///
     /// # Errors
     /// The first failure to print.
-    pub fn end(self) -> io::Result<()> {
+    pub(crate) fn end(self) -> io::Result<()> {
         self.trouble
     }
 
@@ -67,7 +67,7 @@ impl<'a> RunReporter<'a> {
     ///
     /// # Errors
     /// The first failure to print.
-    pub fn print_summary(self, summary: &Summary, run: Option<&str>) -> io::Result<()> {
+    pub(crate) fn print_summary(self, summary: &Summary, run: Option<&str>) -> io::Result<()> {
         self.trouble?;
         if self.out.is_json() {
             return self.out.json(summary);
@@ -259,7 +259,7 @@ fn print_batches(out: &Printer, summary: &Summary) {
 }
 
 /// Prints how many files were passed over and left out.
-pub fn print_files(out: &Printer, files: Files, filtered: SelectionCounts, conversations: u64) {
+pub(crate) fn print_files(out: &Printer, files: Files, filtered: SelectionCounts, conversations: u64) {
     if files.unchanged > 0 {
         out.note(format_args!(
             "{} finished before and unchanged, so not opened (--reread opens them)",

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use afterthought::api::{
+use crate::api::{
     AuditChannel, Basis, DEFAULT_MODEL, Event, Memories, Model, RereadPolicy, RunEstimate, RunId, RunRequest,
     Selection, Sources, Summary, denied_paths, named_project, path_patterns,
 };
-use afterthought::config::{Config, ExtractorChoice, Partial};
+use crate::config::{Config, ExtractorChoice, Partial};
 use anyhow::{Context as _, anyhow, ensure};
 use indicatif::ProgressBar;
 use jiff::Zoned;
@@ -32,7 +32,7 @@ use super::when::{End, moment};
 #[command(
     after_help = "Examples:\n  afterthought run --from claude-code --since 30d --estimate\n  afterthought run --from claude-code --from codex\n  afterthought run 'meetings/**/*.vtt' --extractor rules\n  afterthought run export/conversations.json --max-cost 0.50\n  afterthought run --from all --batch-api --no-wait"
 )]
-pub struct RunArgs {
+pub(crate) struct RunArgs {
     #[command(flatten)]
     logs: LogArgs,
     /// Show what would change, and write no memory
@@ -67,7 +67,7 @@ struct Batches {
 #[command(
     after_help = "Examples:\n  afterthought runs plan ~/.claude/projects\n  afterthought runs plan ~/.claude/projects --out plan.json"
 )]
-pub struct PlanArgs {
+pub(crate) struct PlanArgs {
     #[command(flatten)]
     logs: LogArgs,
     /// Save the plan, for `runs apply`
@@ -77,7 +77,7 @@ pub struct PlanArgs {
 
 impl RunArgs {
     /// Whether it writes, rather than shows what it would.
-    pub fn writes(&self) -> bool {
+    pub(crate) fn writes(&self) -> bool {
         !self.dry_run && !self.estimate
     }
 }
@@ -223,7 +223,7 @@ enum Mode<'a> {
     Plan(Option<&'a Path>),
 }
 
-pub fn run(args: &RunArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(args: &RunArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     if args.estimate {
         return estimate(&args.logs, args.batches.batch_api, context);
     }
@@ -235,7 +235,7 @@ pub fn run(args: &RunArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> 
     extract(&args.logs, mode, context)
 }
 
-pub fn plan(args: &PlanArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn plan(args: &PlanArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     extract(&args.logs, Mode::Plan(args.out.as_deref()), context)
 }
 

@@ -1,6 +1,6 @@
 //! Commands on runs, on the queue of logs, and on batches of requests.
 
-use afterthought::api::{FailedWindow, Job, JobStatus, Run};
+use crate::api::{FailedWindow, Job, JobStatus, Run};
 use anyhow::bail;
 use serde_json::json;
 
@@ -13,13 +13,13 @@ use super::printer::{BOLD, CHANGED, DIM, counted, one_line};
 /// Exits 1 when there are none.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought runs list -n 5")]
-pub struct RunsArgs {
+pub(crate) struct RunsArgs {
     /// Show at most this many
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     limit: usize,
 }
 
-pub fn list(args: &RunsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn list(args: &RunsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
     let runs = memories.runs(args.limit)?;
     if context.out.is_json() {
@@ -54,12 +54,12 @@ pub fn list(args: &RunsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus
 /// Show a run and every change it made
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought runs show last\n  afterthought runs show 3fa2c1d9")]
-pub struct ShowRunArgs {
+pub(crate) struct ShowRunArgs {
     /// Id of a run, a unique start of it, or `last`
     run: String,
 }
 
-pub fn show(args: &ShowRunArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn show(args: &ShowRunArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
     let (run, out) = (memories.run(&args.run)?, context.out);
     let changes = memories.changes_of(&run.id)?;
@@ -100,7 +100,7 @@ pub fn show(args: &ShowRunArgs, context: &Context<'_>) -> anyhow::Result<ExitSta
 }
 
 /// Returns a description of a run: the logs that it read, or its command.
-pub fn what(run: &Run) -> String {
+pub(crate) fn what(run: &Run) -> String {
     // The arguments are stored as JSON by whichever version made the run, so every field may be missing.
     let named = ["from", "paths"].into_iter().filter_map(|name| run.arguments.get(name)?.as_array());
     let paths: Vec<&str> = named.flatten().filter_map(serde_json::Value::as_str).collect();
@@ -118,7 +118,7 @@ pub fn what(run: &Run) -> String {
 /// Logs are queued by hooks and by `log watch`. Exits 1 when the queue is empty.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought runs queue --all")]
-pub struct QueueArgs {
+pub(crate) struct QueueArgs {
     /// Include finished logs
     #[arg(long)]
     all: bool,
@@ -129,7 +129,7 @@ pub struct QueueArgs {
 /// Failed logs become due again; failed windows are tried by the next run over their logs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought runs retry\n  afterthought runs retry 12")]
-pub struct RetryArgs {
+pub(crate) struct RetryArgs {
     /// Number of a log in `runs queue` [default: everything that failed]
     #[arg(value_name = "NUMBER")]
     id: Option<i64>,
@@ -138,13 +138,13 @@ pub struct RetryArgs {
 /// Remove a log from the queue until it grows again
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought runs cancel 12")]
-pub struct CancelArgs {
+pub(crate) struct CancelArgs {
     /// Number of a log in `runs queue`
     #[arg(value_name = "NUMBER")]
     id: i64,
 }
 
-pub fn queue(args: &QueueArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn queue(args: &QueueArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
     let mut jobs = memories.jobs()?;
     // Finished jobs stay in the queue and would bury those that need attention.
@@ -192,7 +192,7 @@ fn window_json(window: &FailedWindow) -> serde_json::Value {
     })
 }
 
-pub fn cancel(args: &CancelArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn cancel(args: &CancelArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let id = args.id;
     if context.existing_memories()?.is_none() {
         return Ok(ExitStatus::NoMatch);
@@ -210,7 +210,7 @@ pub fn cancel(args: &CancelArgs, context: &Context<'_>) -> anyhow::Result<ExitSt
     Ok(ExitStatus::Success)
 }
 
-pub fn retry(args: &RetryArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn retry(args: &RetryArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let id = args.id;
     if context.existing_memories()?.is_none() {
         return Ok(ExitStatus::NoMatch);
@@ -235,13 +235,13 @@ pub fn retry(args: &RetryArgs, context: &Context<'_>) -> anyhow::Result<ExitStat
 /// run. Exits 1 when there are none.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought runs batches\n  afterthought runs batches --give-up batch_6745e1")]
-pub struct BatchesArgs {
+pub(crate) struct BatchesArgs {
     /// Give up a lost batch; its requests will be paid for again
     #[arg(long, value_name = "ID")]
     give_up: Option<String>,
 }
 
-pub fn batches(args: &BatchesArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn batches(args: &BatchesArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     if let Some(id) = &args.give_up {
         return give_up(id, context);
     }

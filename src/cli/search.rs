@@ -1,6 +1,6 @@
 //! `search`: ranks memories against a query.
 
-use afterthought::api::{AccessKind, Found, Memories, SearchRequest, SearchResults, Weights};
+use crate::api::{AccessKind, Found, Memories, SearchRequest, SearchResults, Weights};
 
 use super::args::Context;
 use super::exit::ExitStatus;
@@ -14,7 +14,7 @@ use super::printer::{BOLD, DIM, Printer, day, one_line, spelled};
 #[command(
     after_help = "Examples:\n  afterthought search \"deploy target\" --type semantic --explain\n  afterthought search \"what did Ana say in March?\" --since 6mo --sort created\n  afterthought search \"C++\" --namespace project/engine --exact"
 )]
-pub struct SearchArgs {
+pub(crate) struct SearchArgs {
     /// Words to look for
     #[arg(required = true)]
     query: Vec<String>,
@@ -40,7 +40,7 @@ pub struct SearchArgs {
     explain: bool,
 }
 
-pub fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
     let (out, request) = (context.out, args.request(context)?);
     let SearchResults { found, standing, fallback } = memories.search(&request)?;

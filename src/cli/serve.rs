@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use afterthought::serve::http::{HttpOptions, listen};
+use crate::serve::http::{HttpOptions, listen};
 use tokio_util::sync::CancellationToken;
 
 use super::args::Context;
@@ -20,7 +20,7 @@ const TOKEN: &str = "AFTERTHOUGHT_TOKEN";
 /// names, and from pages of other sites, are refused. Serves the same namespaces as `serve mcp`. Ends on an interrupt.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought serve http --addr 127.0.0.1:8787")]
-pub struct ServeArgs {
+pub(crate) struct ServeArgs {
     /// Address to listen on; port 0 picks a free one and prints it
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8787")]
     addr: SocketAddr,
@@ -31,7 +31,7 @@ pub struct ServeArgs {
     served: Served,
 }
 
-pub fn run(args: &ServeArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(args: &ServeArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let server = args.served.server(context.settings()?)?;
     let listening = HttpOptions { address: args.addr, names: args.names.clone(), token: std::env::var(TOKEN).ok() };
     let runtime = runtime()?;

@@ -21,7 +21,7 @@ enum Manager {
 /// Writes a systemd user unit or a launchd agent, and prints the command that starts it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought log service systemd --dry-run -- --max-cost-per-day 0.50")]
-pub struct ServiceArgs {
+pub(crate) struct ServiceArgs {
     /// Program that runs the service
     #[arg(value_enum)]
     manager: Manager,
@@ -36,7 +36,7 @@ pub struct ServiceArgs {
     options: Vec<String>,
 }
 
-pub fn run(args: &ServiceArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(args: &ServiceArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     // Service managers start programs with a minimal `PATH` and another working directory, so paths are absolute.
     let program = std::env::current_exe().context("cannot find this program's own file")?;
     let mut words = vec![program.to_string_lossy().into_owned()];

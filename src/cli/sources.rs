@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use afterthought::api::{SourceTotals, Survey, survey};
+use crate::api::{SourceTotals, Survey, survey};
 use anyhow::Context as _;
 use transcripts::known::KNOWN;
 
@@ -16,13 +16,13 @@ use super::printer::{DIM, counted, day, size};
 /// `run --from NAME`. Exits 1 when there are none.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought log list\n  afterthought log list --below ~/src")]
-pub struct SourcesArgs {
+pub(crate) struct SourcesArgs {
     /// Search this folder for programs that log into projects, such as aider
     #[arg(long, value_name = "FOLDER")]
     below: Vec<PathBuf>,
 }
 
-pub fn run(args: &SourcesArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(args: &SourcesArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     args.below.iter().try_for_each(|folder| must_be_folder(folder))?;
     let machine = machine();
     // Works without a database, since people list their logs before the first run.

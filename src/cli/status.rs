@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use afterthought::api::{
+use crate::api::{
     DaySpending, Encryption, Health, HookFiring, JobStatus, Memories, NEAR_DAYS, Statistics, WATCH_LEASE, WORKER_LEASE,
 };
-use afterthought::config::{Config, Layer};
-use afterthought::serve::hook::{Agent, HookLog, Installed, commands_in};
+use crate::config::{Config, Layer};
+use crate::serve::hook::{Agent, HookLog, Installed, commands_in};
 use jiff::{Timestamp, Zoned};
 use serde::Serialize;
 use serde_json::json;
@@ -25,7 +25,7 @@ use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, size,
 #[command(
     after_help = "Examples:\n  afterthought status\n  afterthought status --days 7\n  afterthought status --check"
 )]
-pub struct StatusArgs {
+pub(crate) struct StatusArgs {
     /// Check settings, database, model and hooks instead, and exit 3 when something is wrong
     #[arg(long, conflicts_with = "days")]
     check: bool,
@@ -53,7 +53,7 @@ impl Check {
     }
 }
 
-pub fn run(args: &StatusArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(args: &StatusArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     match args.days {
         Some(days) => spending_by_day(days, context),
         None if args.check => check(context),

@@ -1,6 +1,6 @@
 //! `undo`: reverts a run, with or without the changes that were built on it.
 
-use afterthought::api::{LaterChanges, Memories, Run, RunId, UndoReport};
+use crate::api::{LaterChanges, Memories, Run, RunId, UndoReport};
 use anyhow::bail;
 use serde_json::json;
 
@@ -22,7 +22,7 @@ const NAMED: usize = 5;
 #[command(
     after_help = "Examples:\n  afterthought undo last\n  afterthought undo 3fa2c1d9 --with-later\n  afterthought undo 3fa2c1d9 --keep --dry-run"
 )]
-pub struct UndoArgs {
+pub(crate) struct UndoArgs {
     /// Id of a run, a unique start of it, or `last`
     run: String,
     #[command(flatten)]
@@ -48,12 +48,12 @@ struct Later {
 
 impl UndoArgs {
     /// Whether it writes, rather than only showing what it would do.
-    pub fn writes(&self) -> bool {
+    pub(crate) fn writes(&self) -> bool {
         !self.dry_run
     }
 }
 
-pub fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let (memories, out) = (context.memories()?, context.out);
     let run = memories.run(&args.run)?;
     // Read before anything is written, since the person may have to choose what happens to later changes.

@@ -6,7 +6,7 @@ use jiff::{Span, Timestamp, Zoned};
 
 /// Which end of a range a time is. A day belongs to the range as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub(crate) enum End {
     /// The first moment that is in the range.
     Since,
     /// The first moment that is not.
@@ -18,7 +18,7 @@ pub enum End {
 ///
 /// # Errors
 /// What can be written, if it is none of these.
-pub fn moment(text: &str, end: End, now: &Zoned) -> Result<Timestamp, String> {
+pub(crate) fn moment(text: &str, end: End, now: &Zoned) -> Result<Timestamp, String> {
     let text = text.trim();
     // A time with an offset is absolute; every other form depends on the zone of `now`.
     let found = text.parse::<Timestamp>().ok();

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use afterthought::api::{
+use crate::api::{
     Fault, Job, LINGER, LeaseOutcome, Maintenance, Memories, NAMED_FILES, Scan, WATCH_LEASE, Worker, WorkerEnd,
     WorkerEvent, WorkerOptions, WorkerReport, lower_priority,
 };
-use afterthought::config::Config;
-use afterthought::serve::hook::HookLog;
+use crate::config::Config;
+use crate::serve::hook::HookLog;
 use anyhow::{bail, ensure};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
@@ -38,7 +38,7 @@ const BUSY: Duration = Duration::from_secs(5);
 /// Does nothing while another process works on the queue.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought runs work --max-cost 0.50")]
-pub struct WorkArgs {
+pub(crate) struct WorkArgs {
     /// Extract this many logs at a time
     #[arg(long, value_name = "N", default_value_t = 2)]
     at_a_time: usize,
@@ -57,7 +57,7 @@ pub struct WorkArgs {
 #[command(
     after_help = "Examples:\n  afterthought log watch --from claude-code --max-cost-per-day 0.50\n  afterthought log watch ~/chats --extractor rules"
 )]
-pub struct WatchArgs {
+pub(crate) struct WatchArgs {
     /// Folders to watch [default: those of all known programs]
     #[arg(value_name = "DIR")]
     folders: Vec<PathBuf>,
@@ -83,7 +83,7 @@ pub struct WatchArgs {
     model: ModelArgs,
 }
 
-pub fn run(args: &WorkArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(args: &WorkArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     if args.detached {
         // A detached worker runs beside an interactive agent and must not slow it down.
         lower_priority();
@@ -168,7 +168,7 @@ fn print_end(context: &Context<'_>, job: &Job, fault: Option<&Fault>) {
     }
 }
 
-pub fn watch(args: &WatchArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn watch(args: &WatchArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     for folder in &args.folders {
         ensure!(folder.is_dir(), "{}: there is no such folder; check the path", folder.display());
     }

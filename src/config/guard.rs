@@ -37,17 +37,17 @@ pub enum Treatment {
 /// Treatment of each kind of personal data. Secrets are always redacted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GuardSettings {
-    /// See [`PersonalData::Cards`].
+    /// See `PersonalData::Cards`.
     pub cards: Treatment,
-    /// See [`PersonalData::Ibans`].
+    /// See `PersonalData::Ibans`.
     pub ibans: Treatment,
-    /// See [`PersonalData::Ids`].
+    /// See `PersonalData::Ids`.
     pub ids: Treatment,
-    /// See [`PersonalData::Emails`].
+    /// See `PersonalData::Emails`.
     pub emails: Treatment,
-    /// See [`PersonalData::Phones`].
+    /// See `PersonalData::Phones`.
     pub phones: Treatment,
-    /// See [`PersonalData::Addresses`].
+    /// See `PersonalData::Addresses`.
     pub addresses: Treatment,
 }
 
@@ -103,7 +103,7 @@ impl GuardTable {
     ///
     /// # Errors
     /// The form that the text should have.
-    pub fn change(&mut self, text: &str) -> Result<(), String> {
+    pub(crate) fn change(&mut self, text: &str) -> Result<(), String> {
         let form = || {
             "write KIND=redact, KIND=keep or KIND=drop, with cards, ibans, ids, emails, phones or addresses for KIND"
                 .to_owned()

@@ -11,17 +11,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::memory::{CATEGORIES, Namespace};
 
-pub use guard::{DENIED_FILES, GuardSettings, GuardTable, PartialGuard, PersonalData, Treatment};
-pub use memory::{
-    ExtractionMode, ExtractionSettings, MemorySettings, PartialMemory, RetentionSettings, RetrievalSettings,
-};
-pub use reference::{reference, template};
-pub use setting::{ConfigError, Layer, Setting, SettingInfo};
+pub(crate) use guard::PartialGuard;
+pub use guard::{DENIED_FILES, GuardSettings, GuardTable, Treatment};
+pub use memory::MemorySettings;
+pub(crate) use memory::{ExtractionMode, PartialMemory};
+pub(crate) use reference::template;
+pub use setting::Layer;
+pub(crate) use setting::{ConfigError, Setting, SettingInfo};
 
 use setting::settings;
 
 /// Name of the settings file of a project, looked for in the working directory and above it.
-pub const PROJECT_FILE: &str = "afterthought.toml";
+pub(crate) const PROJECT_FILE: &str = "afterthought.toml";
 
 /// Tables and keys that a project's file must not set: a repository that somebody else wrote must not decide where logs
 /// are sent or kept, nor what is deleted from other projects.
@@ -88,7 +89,7 @@ settings!(
 impl EmbeddingSettings {
     /// Returns the provider: the one that is set, else a server where a model or an address is named.
     #[must_use]
-    pub fn provider(&self) -> EmbeddingProvider {
+    pub(crate) fn provider(&self) -> EmbeddingProvider {
         let names_server = self.model.value.is_some() || self.base_url.value.is_some();
         let named = if names_server { EmbeddingProvider::OpenAi } else { EmbeddingProvider::None };
         self.provider.value.unwrap_or(named)
@@ -147,10 +148,10 @@ impl Config {
     /// Returns the settings that follow from the files, `environment` (by variable name) and `flags`.
     ///
     /// `explicit` is a file given by `--config`, read in place of the user's own; it must exist. The project's file is
-    /// the nearest [`PROJECT_FILE`] in `directory` or above it.
+    /// the nearest `PROJECT_FILE` in `directory` or above it.
     ///
     /// # Errors
-    /// [`ConfigError`], naming the file or layer at fault.
+    /// `ConfigError`, naming the file or layer at fault.
     pub fn load(
         folders: &Folders,
         directory: &Path,
@@ -195,13 +196,13 @@ impl Config {
 
     /// Returns the namespace for everything read; `None` for one by project.
     #[must_use]
-    pub fn namespace(&self) -> Option<Namespace> {
+    pub(crate) fn namespace(&self) -> Option<Namespace> {
         self.namespace.value.as_deref().and_then(|text| text.parse().ok())
     }
 
     /// Whether an embedding model is configured, so that memories are recalled by their meaning, too.
     #[must_use]
-    pub fn recalls_by_meaning(&self) -> bool {
+    pub(crate) fn recalls_by_meaning(&self) -> bool {
         self.embedding.provider() != EmbeddingProvider::None
     }
 
@@ -280,7 +281,7 @@ impl Folders {
     ///
     /// # Errors
     /// [`ConfigError::NoHome`].
-    pub fn of_platform() -> Result<Self, ConfigError> {
+    pub(crate) fn of_platform() -> Result<Self, ConfigError> {
         use etcetera::app_strategy::{AppStrategy, AppStrategyArgs, choose_native_strategy};
         let arguments = AppStrategyArgs {
             top_level_domain: "dev".into(),

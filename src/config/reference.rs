@@ -45,7 +45,7 @@ pub(super) fn replacement(key: &str, settings: &[SettingInfo]) -> Option<String>
 
 /// Returns a settings file with every setting as a comment.
 #[must_use]
-pub fn template(settings: &[SettingInfo]) -> String {
+pub(crate) fn template(settings: &[SettingInfo]) -> String {
     let mut text = "\
 # Settings of afterthought. A project's afterthought.toml, environment variables and options on the command line
 # override them. A commented line shows the default, or an example.
@@ -61,29 +61,6 @@ pub fn template(settings: &[SettingInfo]) -> String {
         }
         write!(text, "# {}\n# {name} = {}\n", one.about, one.value).expect("a string takes it");
     }
-    text
-}
-
-/// Returns the reference page of all settings.
-#[must_use]
-pub fn reference(settings: &[SettingInfo]) -> String {
-    let mut text = "\
-# Settings
-
-This page is generated: `AFTERTHOUGHT_UPDATE=1 cargo test settings_page` writes it anew.
-
-Settings come from built-in defaults, your settings file, the nearest `afterthought.toml` in or above the working directory, environment variables, and the command line; later ones override earlier ones.
-`afterthought config show` prints the settings in force and where each comes from; `afterthought config init` writes a file to start from. A dot stands for a table: `memory.retrieval.max_tokens` is `max_tokens` under `[memory.retrieval]`.
-
-| Setting | Default | |
-|---|---|---|
-"
-    .to_owned();
-    for one in settings {
-        let default = if one.is_default { format!("`{}`", one.value) } else { String::new() };
-        writeln!(text, "| `{}` | {default} | {} |", one.key, one.about).expect("a string takes it");
-    }
-    text.push_str("\nA project's `afterthought.toml` may not set where data goes, what it costs, or how long memories are kept.\n");
     text
 }
 
@@ -135,5 +112,27 @@ mod tests {
         assert_eq!(replaced("extraction_model").unwrap(), "`extraction_model` is now `model`, at the top of the file");
         assert_eq!(replaced("autoExtract").unwrap(), "`autoExtract` is now `auto_extract`");
         assert_eq!(replaced("modle"), None);
+    }
+
+    /// Returns the reference page of all settings.
+    fn reference(settings: &[SettingInfo]) -> String {
+        let mut text = "\
+# Settings
+
+This page is generated: `AFTERTHOUGHT_UPDATE=1 cargo test settings_page` writes it anew.
+
+Settings come from built-in defaults, your settings file, the nearest `afterthought.toml` in or above the working directory, environment variables, and the command line; later ones override earlier ones.
+`afterthought config show` prints the settings in force and where each comes from; `afterthought config init` writes a file to start from. A dot stands for a table: `memory.retrieval.max_tokens` is `max_tokens` under `[memory.retrieval]`.
+
+| Setting | Default | |
+|---|---|---|
+"
+    .to_owned();
+        for one in settings {
+            let default = if one.is_default { format!("`{}`", one.value) } else { String::new() };
+            writeln!(text, "| `{}` | {default} | {} |", one.key, one.about).expect("a string takes it");
+        }
+        text.push_str("\nA project's `afterthought.toml` may not set where data goes, what it costs, or how long memories are kept.\n");
+        text
     }
 }

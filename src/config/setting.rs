@@ -68,16 +68,17 @@ impl<T> Setting<T> {
 }
 
 /// A setting by its full name, with its value as JSON and the layer that it comes from.
-pub type Listed<'a> = (&'static str, Value, &'a Layer);
+pub(crate) type Listed<'a> = (&'static str, Value, &'a Layer);
 
 /// Documentation of one setting.
 #[derive(Debug, Clone)]
-pub struct SettingInfo {
+pub(crate) struct SettingInfo {
     /// Full name, e.g. `memory.brief.max_tokens`.
     pub key: &'static str,
     /// A value as TOML: the default, or an example where there is none.
     pub value: String,
     /// Whether `value` is the default.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for the reference page, which a test generates"))]
     pub is_default: bool,
     /// One line on its effect.
     pub about: &'static str,
@@ -174,7 +175,7 @@ macro_rules! settings {
 
             /// Returns the documentation of every setting, in the order of the reference.
             #[must_use]
-            pub fn documentation() -> Vec<$crate::config::SettingInfo> {
+            pub(crate) fn documentation() -> Vec<$crate::config::SettingInfo> {
                 #[allow(unused_mut, reason = "a table may contain no other tables")]
                 let mut all = vec![$({
                     let example: Option<&str> = None$(.or(Some($example)))?;
@@ -195,7 +196,7 @@ macro_rules! settings {
         #[derive(Debug, Clone, Default, PartialEq, serde::Deserialize)]
         #[serde(default, deny_unknown_fields)]
         pub struct $partial {
-            $(#[doc = concat!("See [`", stringify!($name), "::", stringify!($field), "`].")] pub $field: Option<$kind>,)+
+            $(#[doc = concat!("See `", stringify!($name), "::", stringify!($field), "`.")] pub $field: Option<$kind>,)+
             $($(#[doc = concat!("See [`", stringify!($name), "::", stringify!($table), "`].")] pub $table: $table_partial,)+)?
         }
     };

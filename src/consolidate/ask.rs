@@ -23,13 +23,13 @@ use crate::memory::{Claim, Evidence, MemoryId};
 use crate::prompts::Prompt;
 
 /// Candidates in one call at most, but for a last few.
-pub const MAX_CANDIDATES: usize = 150;
+pub(crate) const MAX_CANDIDATES: usize = 150;
 
 /// Candidates that join a full call if they are the last, since a call of their own would show most memories again.
-pub const MAX_REST: usize = 15;
+pub(crate) const MAX_REST: usize = 15;
 
 /// Memories that one call shows at most, unless one candidate alone is compared with more.
-pub const MAX_MEMORIES: usize = 300;
+pub(crate) const MAX_MEMORIES: usize = 300;
 
 /// Calls that one sheet takes at most when it has to be asked in parts.
 const MAX_CALLS_A_SHEET: usize = 8;
@@ -39,7 +39,7 @@ const SIDE_BY_SIDE: usize = 4;
 
 /// What a model answered about all questions.
 #[derive(Debug, Default)]
-pub struct Asked {
+pub(crate) struct Asked {
     /// What it named, by index of the candidate. A candidate that it left out is not among them.
     pub answers: Answers,
     /// What it cost.
@@ -53,7 +53,12 @@ pub struct Asked {
 /// What is too long for the model is asked in halves, and of an answer that was cut off the rest is asked for again. A
 /// call that fails or cannot be read is counted and leaves its questions without answer; after an error that the next
 /// call would meet too, no more are begun.
-pub async fn ask<C: Complete>(cases: &[CandidateContext], questions: &[Question], guard: &Guard, model: &C) -> Asked {
+pub(crate) async fn ask<C: Complete>(
+    cases: &[CandidateContext],
+    questions: &[Question],
+    guard: &Guard,
+    model: &C,
+) -> Asked {
     let sheets = Sheet::fill(cases, questions);
     let count = sheets.len();
     let (mut asked, mut done) = (Asked::default(), 0);

@@ -8,23 +8,23 @@
 //! Rules decide first. What they leave open is the grey zone: a model may name how two claims relate, and the same
 //! rules then say what follows. Without a model the grey zone ends in the cautious choice: both are kept and linked.
 
-pub mod ask;
+pub(crate) mod ask;
 pub mod compare;
-pub mod decide;
+pub(crate) mod decide;
 mod moving;
 mod overlay;
 pub mod pass;
 pub mod plan;
 mod restoring;
-#[cfg(test)]
-mod tests;
 
-pub use moving::{MoveReport, merge_projects};
-pub(crate) use plan::apply::apply_within;
-pub use plan::apply::{Applied, ApplyError, apply, consolidate, settle_by_rules};
+pub(crate) use moving::MoveReport;
+pub use moving::merge_projects;
+pub(crate) use plan::apply::ApplyError;
+pub use plan::apply::{Applied, apply, apply_within, consolidate, settle_by_rules};
 pub use plan::rows::supported;
 pub use plan::{APPLY, AppliedPlan, ReviewedChange, SavedPlan, SavedPlanError, applied_by, apply_saved};
-pub use restoring::{Restored, RivalPolicy, restore};
+pub(crate) use restoring::restore;
+pub use restoring::{Restored, RivalPolicy};
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -53,17 +53,18 @@ pub enum Decision {
 
 impl Decision {
     /// Every decision, in the order in which they are counted and printed.
-    pub const ALL: &[Self] = &[Self::Add, Self::Skip, Self::Merge, Self::Refine, Self::Contradict, Self::Support];
+    pub(crate) const ALL: &[Self] =
+        &[Self::Add, Self::Skip, Self::Merge, Self::Refine, Self::Contradict, Self::Support];
 
     /// Returns the spelling used in JSON and on the command line.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         self.action().as_str()
     }
 
     /// Returns the word for it in the history.
     #[must_use]
-    pub const fn action(self) -> Action {
+    pub(crate) const fn action(self) -> Action {
         match self {
             Self::Add => Action::Add,
             Self::Skip => Action::Skip,
@@ -90,7 +91,7 @@ pub enum Conflict {
 impl Conflict {
     /// Returns the spelling used in JSON and as the reason of a relation.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Changed => "changed",
             Self::Corrected => "corrected",
@@ -136,7 +137,7 @@ pub struct Rejected {
 
 /// What is done with one candidate, before ids and wording are filled in.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ruling {
+pub(crate) struct Ruling {
     /// What is done.
     pub decision: Decision,
     /// For [`Decision::Contradict`]: why.
@@ -221,3 +222,6 @@ pub struct Rest {
     /// What it says, in words of the memory that it is left of.
     pub claim: Claim,
 }
+
+#[cfg(test)]
+mod tests;

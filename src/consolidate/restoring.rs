@@ -35,7 +35,7 @@ pub struct Restored {
 ///
 /// # Errors
 /// [`StoreError::UnknownMemory`] if it is not there.
-pub fn restore(writer: &Writer<'_>, id: &MemoryId, rivals: RivalPolicy) -> Result<Restored, StoreError> {
+pub(crate) fn restore(writer: &Writer<'_>, id: &MemoryId, rivals: RivalPolicy) -> Result<Restored, StoreError> {
     let memory = writer.memory(id)?;
     if memory.status == Status::Active {
         writer.lift_tombstone(id)?;

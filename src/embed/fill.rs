@@ -23,7 +23,7 @@ const BATCH: usize = 64;
 const RENEWAL: Duration = Duration::from_secs(10);
 
 /// The parts that filling in needs.
-pub struct Filling<'a> {
+pub(crate) struct Filling<'a> {
     /// Store of the memories.
     pub store: &'a Store,
     /// Client of the server.
@@ -70,7 +70,7 @@ pub struct Progress {
 ///
 /// # Errors
 /// [`EmbedError`]; what was done until then is kept.
-pub async fn fill(filling: &Filling<'_>, watch: &mut dyn FnMut(Progress)) -> Result<Filled, EmbedError> {
+pub(crate) async fn fill(filling: &Filling<'_>, watch: &mut dyn FnMut(Progress)) -> Result<Filled, EmbedError> {
     let owner = uuid::Uuid::now_v7().to_string();
     if !filling.lease(&owner)? {
         return Ok(Filled { elsewhere: true, ..Filled::default() });

@@ -9,8 +9,6 @@
 
 mod fill;
 mod query;
-#[cfg(test)]
-mod tests;
 
 use std::time::Duration;
 
@@ -22,8 +20,9 @@ use crate::llm::{Budget, Client, DEFAULT_BASE_URL, EmbedFailure, LlmError, Model
 use crate::store::{Database, MissingVector, StoreError, VectorModel};
 use crate::tokens;
 
-pub use fill::{Filled, Filling, Progress, fill};
-pub use query::{QueryVector, QueryVectors};
+pub use fill::{Filled, Progress};
+pub(crate) use fill::{Filling, fill};
+pub use query::QueryVectors;
 
 /// Longest wait for the vector of a query: a person, or an agent, waits for the answer.
 pub const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -125,7 +124,7 @@ impl Embedder {
     ///
     /// # Errors
     /// [`EmbedError`] if the settings cannot be used.
-    pub fn open(settings: &EmbeddingSettings, access: Access) -> Result<Option<Self>, EmbedError> {
+    pub(crate) fn open(settings: &EmbeddingSettings, access: Access) -> Result<Option<Self>, EmbedError> {
         if settings.provider() == EmbeddingProvider::None {
             return Ok(None);
         }
@@ -155,7 +154,7 @@ impl Embedder {
 
     /// Returns the name under which vectors are stored.
     #[must_use]
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
@@ -167,7 +166,7 @@ impl Embedder {
 
     /// Returns the base URL of the server.
     #[must_use]
-    pub fn address(&self) -> &str {
+    pub(crate) fn address(&self) -> &str {
         self.client.address()
     }
 
@@ -181,7 +180,7 @@ impl Embedder {
     ///
     /// # Errors
     /// [`EmbedError::Store`].
-    pub fn kept_model(&self, store: &Database) -> Result<Option<VectorModel>, EmbedError> {
+    pub(crate) fn kept_model(&self, store: &Database) -> Result<Option<VectorModel>, EmbedError> {
         let dimension = match self.dimensions {
             Some(asked) => Some(asked),
             None => store.vector_dimension(&self.name)?,
@@ -196,7 +195,12 @@ impl Embedder {
     /// # Errors
     /// [`EmbedError::Model`] if the server does not answer, [`EmbedError::Dimension`] if its vectors have another length
     /// by now; search uses words alone then.
-    pub async fn query(&self, guard: &Guard, model: &VectorModel, query: &str) -> Result<Option<Vec<f32>>, EmbedError> {
+    pub(crate) async fn query(
+        &self,
+        guard: &Guard,
+        model: &VectorModel,
+        query: &str,
+    ) -> Result<Option<Vec<f32>>, EmbedError> {
         if query.trim().is_empty() {
             return Ok(None);
         }
@@ -296,3 +300,6 @@ fn prefixes(model: &str) -> (&'static str, &'static str) {
     let known = PREFIXES.iter().find(|(part, _, _)| model.contains(part));
     known.map_or(("", ""), |(_, document, query)| (document, query))
 }
+
+#[cfg(test)]
+mod tests;

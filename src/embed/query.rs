@@ -39,7 +39,7 @@ struct Job {
 
 /// The vector of a query, and the model that made it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct QueryVector {
+pub(crate) struct QueryVector {
     /// The model, whose other vectors it can be compared with.
     pub model: VectorModel,
     /// Its numbers.
@@ -49,7 +49,7 @@ pub struct QueryVector {
 impl QueryVectors {
     /// Returns a source of query vectors with the time limit `within`. The server is first asked by the first query.
     #[must_use]
-    pub fn new(settings: EmbeddingSettings, access: Access, guard: Guard, within: Duration) -> Self {
+    pub(crate) fn new(settings: EmbeddingSettings, access: Access, guard: Guard, within: Duration) -> Self {
         Self { settings, access, guard, within, embedder: OnceLock::new(), worker: Mutex::default() }
     }
 
@@ -59,7 +59,7 @@ impl QueryVectors {
     /// # Errors
     /// [`EmbedError`] if the settings cannot be used or the server fails, [`EmbedError::Late`] if it takes too long; search
     /// uses words alone then.
-    pub fn vector(&self, store: &Database, query: &str) -> Result<Option<QueryVector>, EmbedError> {
+    pub(crate) fn vector(&self, store: &Database, query: &str) -> Result<Option<QueryVector>, EmbedError> {
         if query.trim().is_empty() || !store.has_vectors()? || self.rests() {
             return Ok(None);
         }

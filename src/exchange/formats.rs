@@ -360,7 +360,7 @@ fn is_block(text: &str, start: usize) -> bool {
 pub(super) mod samples {
     use super::*;
 
-    pub fn terms() -> Terms {
+    pub(crate) fn terms() -> Terms {
         Terms {
             namespace: Namespace::global(),
             is_forced: false,
@@ -371,12 +371,12 @@ pub(super) mod samples {
     }
 
     /// Reads `text` as a file called `name`; returns the format's name and what it holds.
-    pub fn read(name: &str, text: &str) -> (&'static str, Gathered) {
+    pub(crate) fn read(name: &str, text: &str) -> (&'static str, Gathered) {
         let (format, gathered) = gather(Input::from_text(name, text), None, &terms()).unwrap();
         (format.name, gathered)
     }
 
-    pub fn contents(gathered: &Gathered) -> Vec<&str> {
+    pub(crate) fn contents(gathered: &Gathered) -> Vec<&str> {
         gathered.memories.iter().map(|imported| imported.memory.claim.content.as_str()).collect()
     }
 }

@@ -51,7 +51,7 @@ struct Plain {
 /// Reads one line, which is the `number`th; `namespace` is for a memory that names none.
 ///
 /// # Errors
-/// [`ImportError::Line`].
+/// `ImportError::Line`.
 pub fn parse_line(text: &str, number: usize, namespace: &Namespace, now: Timestamp) -> Result<Imported, ImportError> {
     // First: an export also has `content` and would parse as a plain object, which loses id, status and evidence.
     if let Ok((exported, _)) = json::parse::<Exported>(text) {

@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use transcripts::{Head, IngestError, Input, Skipped};
 
 pub use formats::{MEMORY_FORMATS, gather, recognise};
-pub use import::{Counts, ImportError, import_as_is, parse_line};
+pub use import::{Counts, import_as_is, parse_line};
 pub use place::{FilePlace, place_of};
 
 /// One memory as it is exported: one line of JSONL.

@@ -5,10 +5,10 @@ pub mod check;
 mod claim;
 pub mod llm;
 mod message;
-pub mod prompt;
+pub(crate) mod prompt;
 mod reply;
 pub mod offline;
-pub mod schema;
+pub(crate) mod schema;
 pub mod window;
 
 use serde::{Deserialize, Serialize};
@@ -49,13 +49,13 @@ pub struct Task<'a> {
 impl<'a> Task<'a> {
     /// Returns the messages to extract from.
     #[must_use]
-    pub fn messages(&self) -> &'a [Message] {
+    pub(crate) fn messages(&self) -> &'a [Message] {
         &self.transcript.messages[self.span.start..self.span.end]
     }
 
     /// Returns the messages shown, context included.
     #[must_use]
-    pub fn shown(&self) -> &'a [Message] {
+    pub(crate) fn shown(&self) -> &'a [Message] {
         &self.transcript.messages[self.span.context_start..self.span.end]
     }
 }

@@ -13,9 +13,6 @@ use super::window::{Sight, View, carried};
 use crate::memory::Memory;
 use crate::prompts;
 
-/// Changes with every change of a template or of the rendering, so that recorded windows are not taken for new ones.
-pub const PROMPT_VERSION: &str = "extract-2";
-
 /// Most known memories shown.
 const MAX_KNOWN: usize = 24;
 /// Longest known memory shown, in characters.
@@ -48,7 +45,7 @@ fn render(name: &str, values: minijinja::Value) -> String {
 
 /// Returns the system prompt: the same bytes for every window with these categories.
 #[must_use]
-pub fn system(categories: &[String]) -> String {
+pub(crate) fn system(categories: &[String]) -> String {
     render("system", context! { categories => categories.to_vec() })
 }
 

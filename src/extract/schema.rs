@@ -10,7 +10,7 @@ use crate::memory::{Audience, Episode, MemoryType};
 
 /// What a model answers for one window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Proposals {
+pub(crate) struct Proposals {
     /// Possibly none.
     pub memories: Vec<Proposal>,
 }
@@ -18,7 +18,7 @@ pub struct Proposals {
 /// One memory as the model proposes it, its evidence first, so that words follow from what was found rather than the
 /// other way round. What the fields mean is said to the model in `prompts/extract/system.md`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Proposal {
+pub(crate) struct Proposal {
     /// Numbers of the messages that it rests on, the quoted one first.
     pub messages: Vec<i64>,
     /// Verbatim words of the first.
@@ -63,7 +63,7 @@ pub struct Proposal {
 /// How a memory is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Basis {
+pub(crate) enum Basis {
     /// A person said it.
     Stated,
     /// An assistant proposed it and a person confirmed it.
@@ -74,7 +74,8 @@ pub enum Basis {
 
 /// The structured part of a procedural memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Steps {
+#[expect(clippy::struct_field_names, reason = "the names are those of the reply")]
+pub(crate) struct Steps {
     /// Short name.
     pub name: String,
     /// What it is for.

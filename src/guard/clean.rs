@@ -28,7 +28,7 @@ pub struct Cleaning {
 
 impl Cleaning {
     /// Returns how much was removed, by kind, without the kinds of which nothing was found.
-    pub fn counts(&self) -> impl Iterator<Item = (&'static str, usize)> + '_ {
+    pub(crate) fn counts(&self) -> impl Iterator<Item = (&'static str, usize)> + '_ {
         let kinds = [
             ("private-span", self.private_spans),
             ("injected-block", self.stripped),

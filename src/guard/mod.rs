@@ -6,31 +6,32 @@
 
 mod clean;
 mod named;
-#[cfg(test)]
-mod ordinary_tests;
 mod pii;
-#[cfg(test)]
-mod pii_tests;
 mod redaction;
-#[cfg(test)]
-mod said_tests;
 mod scan;
 mod secrets;
-#[cfg(test)]
-mod spoken_tests;
 mod steering;
-#[cfg(test)]
-mod steering_tests;
-#[cfg(test)]
-mod tests;
 mod values;
 
 pub use crate::config::{GuardSettings, Treatment};
 pub use clean::{Cleaning, INJECTED_MARKER, INJECTION_TAG, PRIVATE_MARKER};
 pub use pii::DROPPED_MARKER;
-pub use redaction::{CleanText, DENIED_MARKER, Guard, Redact, Redacted};
+pub use redaction::{CleanText, DENIED_MARKER};
+pub use redaction::{Guard, Redact, Redacted};
 pub use scan::Findings;
 pub use secrets::{Part, SECRETS, Secret};
-pub use steering::{Suspicion, is_pasted};
-pub(crate) use steering::{steers, suspicion};
+pub use steering::{Suspicion, is_pasted, steers, suspicion};
 pub use values::NameStrength;
+
+#[cfg(test)]
+mod ordinary_tests;
+#[cfg(test)]
+mod pii_tests;
+#[cfg(test)]
+mod said_tests;
+#[cfg(test)]
+mod spoken_tests;
+#[cfg(test)]
+mod steering_tests;
+#[cfg(test)]
+mod tests;

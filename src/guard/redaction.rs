@@ -30,7 +30,7 @@ impl<T> Redacted<T> {
 impl Redacted {
     /// Returns the text up to byte `end`, or to the character before it; it contains no secret either.
     #[must_use]
-    pub fn beginning(&self, end: usize) -> Self {
+    pub(crate) fn beginning(&self, end: usize) -> Self {
         Self(self.0[..self.0.floor_char_boundary(end)].to_owned())
     }
 }
@@ -45,7 +45,7 @@ impl<T> Deref for Redacted<T> {
 impl Redacted<Option<String>> {
     /// Returns the text, if there is one.
     #[must_use]
-    pub fn text(&self) -> Option<CleanText<'_>> {
+    pub(crate) fn text(&self) -> Option<CleanText<'_>> {
         self.0.as_deref().map(CleanText)
     }
 }

@@ -37,7 +37,7 @@ pub enum Suspicion {
 impl Suspicion {
     /// Returns it in a few words, for people.
     #[must_use]
-    pub const fn reason(self) -> &'static str {
+    pub(crate) const fn reason(self) -> &'static str {
         match self {
             Self::Override => "reads like an order to set rules aside",
             Self::Authority => "reads like leave to act unasked",
@@ -116,7 +116,7 @@ fn folded(text: &str) -> String {
 
 /// Returns why `candidate` must not be stored as a rule to follow; `None` for nearly everything that people say.
 #[must_use]
-pub(crate) fn suspicion(candidate: &Candidate) -> Option<Suspicion> {
+pub fn suspicion(candidate: &Candidate) -> Option<Suspicion> {
     let (mut texts, mut claim) = (Vec::new(), candidate.claim.clone());
     claim.edit_texts(&mut |text| texts.push(std::mem::take(text)));
     // A model may soften an order into a harmless claim, but its quote still contains the order.
@@ -134,7 +134,7 @@ fn is_rule(candidate: &Candidate) -> bool {
 
 /// Returns what `text` would steer. A phrase that is quoted where its sentence speaks of a defence is only mentioned.
 #[must_use]
-pub(crate) fn steers(text: &str) -> Option<Suspicion> {
+pub fn steers(text: &str) -> Option<Suspicion> {
     let text = plain(text);
     let mut found = TABLE.candidates(&text).filter_map(|(kind, pattern)| Some((kind, pattern.find(&text)?)));
     let is_meant = |kind: Suspicion, start: usize, end: usize| {

@@ -9,7 +9,7 @@ use crate::memory::{Memory, MemoryType, Tier, Usage};
 use crate::store::Outline;
 
 /// Uses from which on a memory fades half as fast; the same number makes it hot.
-pub const FULL_USE: u32 = 10;
+pub(crate) const FULL_USE: u32 = 10;
 
 /// Days after which a memory that is neither used nor confirmed is half as sure, by type; 0 for never.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,7 +31,7 @@ impl Default for HalfLives {
 impl HalfLives {
     /// Returns the days for a type.
     #[must_use]
-    pub const fn of(&self, memory_type: MemoryType) -> f64 {
+    pub(crate) const fn of(&self, memory_type: MemoryType) -> f64 {
         match memory_type {
             MemoryType::Semantic => self.semantic,
             MemoryType::Episodic => self.episodic,
@@ -42,7 +42,7 @@ impl HalfLives {
 
 /// What fades, and how fast.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Certainty {
+pub(crate) struct Certainty {
     /// What is kept, 0–1.
     pub confidence: f64,
     /// The type of the memory.
@@ -58,7 +58,7 @@ pub struct Certainty {
 impl Certainty {
     /// Returns what the confidence is worth at `now`; see `confidence_at`.
     #[must_use]
-    pub fn at(&self, half_lives: &HalfLives, now: Timestamp) -> f64 {
+    pub(crate) fn at(&self, half_lives: &HalfLives, now: Timestamp) -> f64 {
         let half_life = half_lives.of(self.memory_type);
         // 0 means never; without this the exponent would divide by zero.
         if self.pinned || half_life <= 0.0 {
@@ -118,16 +118,16 @@ pub(crate) fn days_between(from: Timestamp, to: Timestamp) -> f64 {
 }
 
 /// Days without a use after which a memory is half as warm.
-pub const COOLING_HALF_LIFE_DAYS: f64 = 30.0;
+pub(crate) const COOLING_HALF_LIFE_DAYS: f64 = 30.0;
 /// Warmth from which a memory is warm.
-pub const WARM: f64 = 3.0;
+pub(crate) const WARM: f64 = 3.0;
 /// Warmth from which it is hot.
-pub const HOT: f64 = 10.0;
+pub(crate) const HOT: f64 = 10.0;
 /// Warmth from which a memory rises to each tier, the highest first. Nothing rises to `l0`, which is for what is pinned.
-pub const RISES: [(Tier, f64); 3] = [(Tier::L1, HOT), (Tier::L2, 6.0), (Tier::L3, WARM)];
+pub(crate) const RISES: [(Tier, f64); 3] = [(Tier::L1, HOT), (Tier::L2, 6.0), (Tier::L3, WARM)];
 /// Share of that warmth below which it sinks again.
 // Well below the threshold for rising: a memory near it would otherwise move up and down in every run.
-pub const SINKS_BELOW: f64 = 0.5;
+pub(crate) const SINKS_BELOW: f64 = 0.5;
 
 /// How much a memory is in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -142,12 +142,9 @@ pub enum Heat {
 }
 
 impl Heat {
-    /// Every heat, the coldest first.
-    pub const ALL: [Self; 3] = [Self::Cold, Self::Warm, Self::Hot];
-
     /// Returns the spelling used in JSON and on the command line.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Cold => "cold",
             Self::Warm => "warm",

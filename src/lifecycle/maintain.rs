@@ -38,13 +38,13 @@ pub struct Upkeep {
 impl Upkeep {
     /// Whether there is nothing to do.
     #[must_use]
-    pub const fn is_empty(&self) -> bool {
+    pub(crate) const fn is_empty(&self) -> bool {
         self.steps.is_empty() && self.purges.is_empty() && self.replies == 0
     }
 
     /// Returns how many steps there are of each kind, by its word in the history.
     #[must_use]
-    pub fn counts(&self) -> BTreeMap<&'static str, usize> {
+    pub(crate) fn counts(&self) -> BTreeMap<&'static str, usize> {
         let mut counts = BTreeMap::new();
         for step in &self.steps {
             *counts.entry(step.act.action().as_str()).or_default() += 1;
@@ -205,7 +205,7 @@ fn crowded_out(
 }
 
 /// Command name of maintenance runs.
-pub const COMMAND: &str = "maintain";
+pub(crate) const COMMAND: &str = "maintain";
 /// Days for which the times at which a memory was read, found or shown are kept; use counts are kept for good.
 const LOG_DAYS: u32 = 90;
 
@@ -324,7 +324,7 @@ pub struct Census {
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
-pub fn census(store: &Database, rules: &Rules, now: Timestamp) -> Result<Census, StoreError> {
+pub(crate) fn census(store: &Database, rules: &Rules, now: Timestamp) -> Result<Census, StoreError> {
     let soon = now + SignedDuration::from_hours(24 * NEAR_DAYS);
     let mut census = Census::default();
     for memory in store.outlines(&Filter::default())? {

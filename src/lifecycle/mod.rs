@@ -8,11 +8,13 @@
 //!
 //! The formulas and where each of their numbers comes from stand in `docs/reference/lifecycle.md`.
 
-pub mod decay;
+pub(crate) mod decay;
 mod maintain;
 mod retention;
+
+pub(crate) use maintain::{Census, census};
+pub use maintain::{NEAR_DAYS, Report, Upkeep, maintain, plan, tick};
+pub use retention::{Act, Rules, WORTH_IMPORTANCE, due, moves, worth};
+
 #[cfg(test)]
 mod tests;
-
-pub use maintain::{COMMAND, Census, NEAR_DAYS, Report, Step, Upkeep, census, maintain, plan, tick};
-pub use retention::{Act, RetirementReason, Rules, WORTH_IMPORTANCE, due, moves, worth};

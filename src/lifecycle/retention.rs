@@ -107,7 +107,7 @@ pub enum RetirementReason {
 impl Act {
     /// Returns the word for it in the history.
     #[must_use]
-    pub const fn action(&self) -> Action {
+    pub(crate) const fn action(&self) -> Action {
         match self {
             Self::Expire => Action::Expire,
             Self::Fade => Action::Fade,
@@ -120,7 +120,7 @@ impl Act {
 
     /// Returns why it is done, in a few words.
     #[must_use]
-    pub const fn reason(&self) -> &'static str {
+    pub(crate) const fn reason(&self) -> &'static str {
         match self {
             Self::Expire => "its time is over",
             Self::Fade => "nobody has used or confirmed it for long",

@@ -181,7 +181,7 @@ fn amount(price: Option<Price>, prompt_tokens: u64, completion_tokens: u64) -> A
 
 /// The worst case of one call, held until it is dropped.
 #[derive(Debug)]
-pub struct Reservation<'a> {
+pub(crate) struct Reservation<'a> {
     budget: &'a Budget,
     id: u64,
     price: Option<Price>,
@@ -262,20 +262,20 @@ const fn undiscounted() -> f64 {
 impl Price {
     /// Returns a price without a discount for batches.
     #[must_use]
-    pub const fn new(prompt: f64, completion: f64) -> Self {
+    pub(crate) const fn new(prompt: f64, completion: f64) -> Self {
         Self { prompt, completion, batch: 1.0 }
     }
 
     /// Returns the price in a batch.
     #[must_use]
-    pub fn in_batch(self) -> Self {
+    pub(crate) fn in_batch(self) -> Self {
         Self::new(self.prompt * self.batch, self.completion * self.batch)
     }
 
     /// Returns what a call costs, in US dollars.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "no run comes near 2^53 tokens")]
-    pub fn cost(&self, prompt_tokens: u64, completion_tokens: u64) -> f64 {
+    pub(crate) fn cost(&self, prompt_tokens: u64, completion_tokens: u64) -> f64 {
         (prompt_tokens as f64 * self.prompt + completion_tokens as f64 * self.completion) / 1e6
     }
 
@@ -316,7 +316,7 @@ impl Prices {
     ///
     /// # Errors
     /// [`PriceError`] if it has another form or a price is no amount of money.
-    pub fn parse(text: &str) -> Result<Self, PriceError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, PriceError> {
         let table: BTreeMap<String, Price> = toml::from_str(text)?;
         match table.iter().find(|(_, price)| !price.is_valid()) {
             Some((model, _)) => Err(PriceError::Amount { model: model.clone() }),
@@ -328,7 +328,7 @@ impl Prices {
     ///
     /// # Errors
     /// [`PriceError`] as [`Prices::parse`].
-    pub fn with(own: &toml::Table) -> Result<Self, PriceError> {
+    pub(crate) fn with(own: &toml::Table) -> Result<Self, PriceError> {
         Ok(Self::default().overridden_by(Self::parse(&own.to_string())?))
     }
 
@@ -341,7 +341,7 @@ impl Prices {
 
     /// Returns the price of `model`: under its whole name, else without the provider before it and the date after it.
     #[must_use]
-    pub fn of(&self, model: &str) -> Option<Price> {
+    pub(crate) fn of(&self, model: &str) -> Option<Price> {
         let name = model.to_lowercase();
         // Routers put the vendor in front, as in `openai/gpt-5-mini`.
         let bare = name.rsplit('/').next().unwrap_or_default();
@@ -351,7 +351,7 @@ impl Prices {
 
     /// Returns what a call to `model` costs, in US dollars, or `None` if its price is not known.
     #[must_use]
-    pub fn cost(&self, model: &str, prompt_tokens: u64, completion_tokens: u64) -> Option<f64> {
+    pub(crate) fn cost(&self, model: &str, prompt_tokens: u64, completion_tokens: u64) -> Option<f64> {
         self.of(model).map(|price| price.cost(prompt_tokens, completion_tokens))
     }
 }

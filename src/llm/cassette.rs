@@ -164,7 +164,7 @@ pub enum Source {
 impl Source {
     /// Returns the server, where nothing stands between it and whoever asks.
     #[must_use]
-    pub const fn server(&self) -> Option<&Client> {
+    pub(crate) const fn server(&self) -> Option<&Client> {
         match self {
             Self::Server(client) => Some(client),
             Self::Recorded(_) | Self::Kept(..) | Self::Replayed(_) => None,

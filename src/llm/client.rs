@@ -343,7 +343,7 @@ impl Tag {
 ///
 /// # Errors
 /// [`LlmError::Permanent`] if `host` is no address.
-pub(crate) async fn find_ollama(host: Option<&str>, named: Option<&str>) -> Result<Option<ModelSettings>, LlmError> {
+pub async fn find_ollama(host: Option<&str>, named: Option<&str>) -> Result<Option<ModelSettings>, LlmError> {
     let settings = ModelSettings::new(format!("{}/v1", base(host.unwrap_or(DEFAULT_HOST))), "");
     let endpoint = Endpoint::new(&settings)?;
     // `OLLAMA_HOST` may name another machine, and nobody has said that conversations may go there.

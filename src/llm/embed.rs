@@ -75,7 +75,7 @@ impl Client {
     ///
     /// # Errors
     /// [`EmbedFailure`], sorted by what to do next.
-    pub async fn embed(&self, texts: &[Redacted], dimensions: Option<usize>) -> Result<Embedded, EmbedFailure> {
+    pub(crate) async fn embed(&self, texts: &[Redacted], dimensions: Option<usize>) -> Result<Embedded, EmbedFailure> {
         let mut body = json!({
             "model": self.settings.model,
             "input": texts.iter().map(|text| text.as_str()).collect::<Vec<_>>(),

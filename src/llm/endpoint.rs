@@ -255,7 +255,7 @@ fn root_cause(error: &reqwest::Error) -> String {
 }
 
 /// Where requests go when no base URL is set.
-pub(crate) const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
+pub const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
 
 /// The model asked at `DEFAULT_BASE_URL` when none is named.
 pub const DEFAULT_MODEL: &str = "gpt-5-mini";

@@ -6,7 +6,7 @@
 //!                     └▶ Replay, from files, with no network
 //! ```
 //!
-//! Where money counts more than time, the module `batch` has many requests answered together. [`Client::embed`] asks for vectors.
+//! Where money counts more than time, the module `batch` has many requests answered together. `Client::embed` asks for vectors.
 
 mod endpoint;
 pub(crate) mod batch;
@@ -17,13 +17,12 @@ mod embed;
 mod fault;
 mod wire;
 
-pub use budget::{Amount, Budget, Budgeted, DayLimit, Limits, Price, PriceError, Prices, Reservation};
+pub use budget::{Amount, Budget, Budgeted, DayLimit, Limits, Price};
+pub(crate) use budget::{PriceError, Prices, Reservation};
 pub use cassette::{Recorder, Replay, Source};
-pub use client::Client;
-pub(crate) use client::find_ollama;
+pub use client::{Client, find_ollama};
 pub use embed::{EmbedFailure, Embedded};
-pub(crate) use endpoint::DEFAULT_BASE_URL;
-pub use endpoint::{DEFAULT_MODEL, ModelSettings, StructuredOutput};
+pub use endpoint::{DEFAULT_BASE_URL, DEFAULT_MODEL, ModelSettings, StructuredOutput};
 
 use std::borrow::Cow;
 
@@ -48,13 +47,13 @@ pub struct Request {
 impl Request {
     /// Returns its length in tokens, as close as can be estimated without the server's own count.
     #[must_use]
-    pub fn prompt_tokens(&self) -> u64 {
+    pub(crate) fn prompt_tokens(&self) -> u64 {
         wire::prompt_tokens(self)
     }
 
     /// Returns the request as it is stored until it is answered.
     #[must_use]
-    pub fn body(&self) -> Value {
+    pub(crate) fn body(&self) -> Value {
         let turn = |turn: &Turn| json!({"is_answer": turn.role == TurnRole::Assistant, "text": turn.text.as_str()});
         json!({
             "system": self.system.as_str(),

@@ -116,7 +116,7 @@ impl Request {
     ///
     /// They are the SHA-256 of model, messages, schema and token limit, as JSON with sorted keys.
     #[must_use]
-    pub fn key(&self, model: &str) -> String {
+    pub(crate) fn key(&self, model: &str) -> String {
         hash(&self.address(model))
     }
 

@@ -46,7 +46,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// How batches are used.
 #[derive(Debug, Clone, Copy)]
-pub struct Batching<'a> {
+pub(crate) struct Batching<'a> {
     /// The server that answers them.
     pub client: &'a Client,
     /// Whether the run waits for the replies, or leaves them to a later run.
@@ -77,7 +77,7 @@ pub struct BatchCounts {
 impl BatchCounts {
     /// Whether there was anything to count.
     #[must_use]
-    pub fn is_nothing(&self) -> bool {
+    pub(crate) fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
 }

@@ -82,14 +82,14 @@ pub enum Basis {
 
 /// Stands in for a model and counts what it would be sent.
 #[derive(Debug)]
-pub struct RequestCounter {
+pub(crate) struct RequestCounter {
     model: String,
 }
 
 impl RequestCounter {
     /// Returns a counter of what would be sent to `model`.
     #[must_use]
-    pub fn new(model: impl Into<String>) -> Self {
+    pub(crate) fn new(model: impl Into<String>) -> Self {
         Self { model: model.into() }
     }
 }
@@ -116,7 +116,7 @@ impl Complete for RequestCounter {
 ///
 /// # Errors
 /// As [`super::run()`].
-pub async fn estimate(
+pub(crate) async fn estimate(
     pipeline: Pipeline<'_, RequestCounter>,
     price: Option<Price>,
     arguments: &serde_json::Value,
@@ -254,7 +254,7 @@ impl SourceTotals {
 ///
 /// # Errors
 /// [`StoreError`] if the database cannot be read.
-pub fn survey(
+pub(crate) fn survey(
     machine: &Machine<'_>,
     below: &[PathBuf],
     database: Option<&Database>,

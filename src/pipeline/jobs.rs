@@ -69,7 +69,7 @@ pub struct Scan {
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read or written.
-pub fn scan(
+pub(crate) fn scan(
     store: &Store,
     logs: impl IntoIterator<Item = (String, Found)>,
     scan: &Scan,
@@ -123,7 +123,7 @@ pub enum WorkerEnd {
 }
 
 /// A pause, and what is done after it.
-pub type Every<'a> = (Duration, &'a mut dyn FnMut());
+pub(crate) type Every<'a> = (Duration, &'a mut dyn FnMut());
 
 /// The terms on which jobs are worked off.
 pub struct WorkerOptions<'a> {
@@ -154,7 +154,7 @@ pub struct WorkerReport {
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read or written; what was held is free again when its lease is over.
-pub async fn work_off<F: Future<Output = Result<(), Fault>>>(
+pub(crate) async fn work_off<F: Future<Output = Result<(), Fault>>>(
     store: &Store,
     mut shift: WorkerOptions<'_>,
     work: impl Fn(Job) -> F,

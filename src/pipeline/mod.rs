@@ -36,26 +36,27 @@ use crate::llm::{Budget, Complete, LlmError};
 use crate::memory::Namespace;
 use crate::store::{FileRead, RunId, RunStatus, Store, StoreError};
 
-pub use batch::{BatchCounts, Batching};
+pub(crate) use batch::Batching;
+pub use consolidate::FullSummary;
+pub(crate) use consolidate::ImportResult;
 pub(crate) use consolidate::{FullPass, ImportedMemory, consolidate_imported, full_pass};
-pub use consolidate::{FullSummary, ImportResult, NamespaceReport};
-pub use estimate::{
-    Basis, Estimate, EstimatedWindows, RequestCounter, SourceTotals, Survey, SurveyedFolder, estimate, survey,
-};
-pub(crate) use jobs::is_unread;
+pub use estimate::{Basis, Estimate, SourceTotals, Survey};
+pub(crate) use estimate::{RequestCounter, estimate, survey};
 pub use jobs::{
     ENVIRONMENT_MARK, Fault, LINGER, Scan, WATCH_LEASE, WORKER_LEASE, WorkerEnd, WorkerOptions, WorkerReport,
-    lower_priority, scan, start_worker, work_off,
+    lower_priority, start_worker,
 };
 pub(crate) use jobs::{is_subagents, request_for};
+pub(crate) use jobs::{is_unread, scan, work_off};
 pub(crate) use model::CachedModel;
-pub use projects::{NamingError, ProjectAlias, ProjectMerge};
+pub(crate) use projects::{NamingError, ProjectAlias, ProjectMerge};
 pub(crate) use projects::{give_folder, merge, name_project, project_at};
-pub(crate) use read::ReadEvent;
-pub(crate) use read::path_key;
-pub use read::{Conversations, FileReport, LeftOut, Selection, Sources, Stamp, conversations, named_project};
-pub use run::{RunPlan, plan, run};
-pub use summary::{Failure, Files, SelectionCounts, Summary, Windows};
+pub(crate) use read::conversations;
+pub(crate) use read::{FileReport, ReadEvent, path_key};
+pub use read::{Selection, Sources, Stamp, named_project};
+pub use run::run;
+pub use run::{RunPlan, plan};
+pub use summary::{Failure, Files, SelectionCounts, Summary};
 
 /// Most known memories that are shown to the model with a window.
 pub(crate) const MAX_KNOWN: usize = 8;
@@ -116,7 +117,7 @@ impl<C: Complete> Extractor<'_, C> {
     /// Returns the spelling in the ledger. A window that a model has read counts as read whatever the model or prompt,
     /// since reading it again would be paid again; the rules cost nothing, so each version of them reads anew.
     #[must_use]
-    pub fn kind(&self) -> &'static str {
+    pub(crate) fn kind(self) -> &'static str {
         match self {
             Self::Llm(_) => "llm",
             Self::Rules => offline::VERSION,
@@ -125,7 +126,7 @@ impl<C: Complete> Extractor<'_, C> {
 
     /// Returns the name for people.
     #[must_use]
-    pub fn label(&self) -> String {
+    pub(crate) fn label(self) -> String {
         match self {
             Self::Llm(model) => model.model().to_owned(),
             Self::Rules => offline::VERSION.to_owned(),
@@ -228,7 +229,7 @@ impl<'a, C: Complete> Pipeline<'a, C> {
     /// Has questions about windows answered in batches, where a model reads. What that takes is asked of the server as
     /// the run begins.
     #[must_use]
-    pub fn in_batches(self, batching: Batching<'a>) -> Self {
+    pub(crate) fn in_batches(self, batching: Batching<'a>) -> Self {
         Self { batching: Some(batching), ..self }
     }
 

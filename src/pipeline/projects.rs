@@ -218,7 +218,7 @@ pub enum NamingError {
 
 /// What a name or a folder stands for now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ProjectAlias {
+pub(crate) struct ProjectAlias {
     /// The name.
     pub name: String,
     /// The folder, where one was given.
@@ -232,7 +232,7 @@ pub struct ProjectAlias {
 
 /// What a merge did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ProjectMerge {
+pub(crate) struct ProjectMerge {
     /// The run that can be undone.
     pub run: RunId,
     /// The project whose memories were moved.

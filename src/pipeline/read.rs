@@ -287,7 +287,7 @@ impl Stamp {
     ///
     /// A database counts together with what stands in its write-ahead log, a folder with all that is in it.
     #[must_use]
-    pub fn of(path: &Path) -> Option<Self> {
+    pub(crate) fn of(path: &Path) -> Option<Self> {
         let data = path.metadata().ok()?;
         let mut stamp = Self { hasher: Sha256::new(), bytes: 0, changed_at: None };
         if data.is_dir() {
@@ -320,19 +320,19 @@ impl Stamp {
 
     /// Returns its size.
     #[must_use]
-    pub const fn bytes(&self) -> u64 {
+    pub(crate) const fn bytes(&self) -> u64 {
         self.bytes
     }
 
     /// Returns when it was last changed.
     #[must_use]
-    pub const fn changed_at(&self) -> Option<Timestamp> {
+    pub(crate) const fn changed_at(&self) -> Option<Timestamp> {
         self.changed_at
     }
 
     /// Returns its spelling in the ledger.
     #[must_use]
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         hex(&self.hasher.clone().finalize()[..16])
     }
 
@@ -369,7 +369,7 @@ pub(crate) fn path_key(path: &Path) -> String {
 
 /// What was read of logs.
 #[derive(Debug, Default)]
-pub struct Conversations {
+pub(crate) struct Conversations {
     /// The conversations, secrets and injected blocks taken out, in the order of the logs.
     pub transcripts: Vec<Transcript>,
     /// Logs that could not be read, and why.
@@ -380,7 +380,7 @@ pub struct Conversations {
 ///
 /// # Errors
 /// [`IngestError`] if the format is unknown or nothing is found.
-pub async fn conversations(sources: &Sources, guard: &Guard) -> Result<Conversations, IngestError> {
+pub(crate) async fn conversations(sources: &Sources, guard: &Guard) -> Result<Conversations, IngestError> {
     let mut reader = start(sources, &Selection::default(), Finished::new(), guard.clone())?;
     let mut read = Conversations::default();
     while let Some(event) = reader.recv().await {
@@ -416,7 +416,7 @@ pub struct Selection {
 
 /// Why something was left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LeftOut {
+pub(crate) enum LeftOut {
     /// Its path or its project matches a pattern of those to leave out.
     Excluded,
     /// Nothing in it was said in the range of time.
@@ -435,7 +435,7 @@ impl Selection {
     /// Returns why a file is left out without being opened. A file that was last changed before the range has nothing
     /// in it.
     #[must_use]
-    pub fn leaves_file(&self, path: &Path, changed_at: Option<Timestamp>) -> Option<LeftOut> {
+    pub(crate) fn leaves_file(&self, path: &Path, changed_at: Option<Timestamp>) -> Option<LeftOut> {
         if self.excludes(&path.to_string_lossy()) {
             return Some(LeftOut::Excluded);
         }
@@ -447,7 +447,7 @@ impl Selection {
 
     /// Returns why a conversation is left out, which belongs to `namespace`.
     #[must_use]
-    pub fn leaves(&self, transcript: &Transcript, namespace: &Namespace) -> Option<LeftOut> {
+    pub(crate) fn leaves(&self, transcript: &Transcript, namespace: &Namespace) -> Option<LeftOut> {
         let project = transcript.project.as_deref().unwrap_or_default();
         if !project.is_empty() && self.excludes(project) {
             return Some(LeftOut::Excluded);
@@ -471,13 +471,13 @@ impl Selection {
     }
 
     /// Returns the projects asked for by name, not those by folder: of a folder only what was said there is wanted.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.projects.iter().map(String::as_str).filter(|text| !is_absolute(text))
     }
 
     /// Whether a window of a conversation that is wanted is wanted itself. One of unknown time goes with the others.
     #[must_use]
-    pub fn takes(&self, messages: &[Message]) -> bool {
+    pub(crate) fn takes(&self, messages: &[Message]) -> bool {
         let mut times = messages.iter().filter_map(|message| message.time).peekable();
         times.peek().is_none() || times.any(|time| self.holds(&time))
     }

@@ -88,7 +88,7 @@ pub struct Files {
 impl Files {
     /// Returns how many were looked into without an error.
     #[must_use]
-    pub const fn seen(&self) -> u64 {
+    pub(crate) const fn seen(&self) -> u64 {
         self.read + self.unchanged + self.passed_over + self.datasets
     }
 }
@@ -122,7 +122,7 @@ const fn is_none(count: &u64) -> bool {
 
 impl SelectionCounts {
     /// Counts a file that was left out.
-    pub const fn file(&mut self, reason: LeftOut) {
+    pub(crate) const fn file(&mut self, reason: LeftOut) {
         *match reason {
             LeftOut::Excluded | LeftOut::OtherProject => &mut self.files_excluded,
             LeftOut::OutOfRange | LeftOut::Undated => &mut self.files_out_of_range,
@@ -130,7 +130,7 @@ impl SelectionCounts {
     }
 
     /// Counts a conversation that was left out.
-    pub const fn conversation(&mut self, reason: LeftOut) {
+    pub(crate) const fn conversation(&mut self, reason: LeftOut) {
         *match reason {
             LeftOut::Excluded => &mut self.conversations_excluded,
             LeftOut::OutOfRange => &mut self.conversations_out_of_range,
@@ -141,7 +141,7 @@ impl SelectionCounts {
 
     /// Whether anything was left out.
     #[must_use]
-    pub fn any(&self) -> bool {
+    pub(crate) fn any(&self) -> bool {
         *self != Self::default()
     }
 }
@@ -180,7 +180,7 @@ pub struct Failure {
 
 impl Summary {
     /// Counts a window that was extracted now.
-    pub fn count(&mut self, outcome: Outcome, spent: Spent) {
+    pub(crate) fn count(&mut self, outcome: Outcome, spent: Spent) {
         *match outcome {
             Outcome::Ok => &mut self.windows.ok,
             Outcome::OkEmpty => &mut self.windows.ok_empty,
@@ -191,7 +191,7 @@ impl Summary {
     }
 
     /// Adds what calls have cost.
-    pub fn spend(&mut self, spent: Spent) {
+    pub(crate) fn spend(&mut self, spent: Spent) {
         self.llm_calls += spent.calls;
         self.cached_replies += spent.cached;
         self.prompt_tokens += spent.prompt_tokens;
@@ -199,7 +199,7 @@ impl Summary {
     }
 
     /// Notes something that went wrong.
-    pub fn fail(&mut self, what: impl Into<String>, why: impl Into<String>) {
+    pub(crate) fn fail(&mut self, what: impl Into<String>, why: impl Into<String>) {
         self.failures.push(Failure { what: what.into(), why: why.into() });
     }
 

@@ -13,8 +13,6 @@
 
 mod git;
 mod remote;
-#[cfg(test)]
-mod tests;
 
 use std::path::{Path, PathBuf};
 
@@ -25,8 +23,7 @@ use self::git::read;
 use crate::config::PROJECT_FILE;
 use crate::memory::{Namespace, string_enum};
 
-pub use remote::Remote;
-pub(crate) use remote::without_credentials;
+pub(crate) use remote::{Remote, without_credentials};
 
 /// Longest part of a namespace, in bytes.
 const MAX_PART: usize = 200;
@@ -44,9 +41,9 @@ string_enum!(
     Name = "name",
 });
 
-/// What tells a project from every other.
+/// What distinguishes a project from every other.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
+pub(crate) struct Identity {
     /// What it rests on.
     pub basis: Basis,
     /// The text, folder, address or name.
@@ -62,15 +59,15 @@ impl Identity {
         (!name.is_empty()).then(|| Self { basis, key: key.into(), name })
     }
 
-    /// Returns the identity of a project that goes by its name.
+    /// Returns the identity of a project that is known by its name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
+    pub(crate) fn named(name: &str) -> Option<Self> {
         checked(name).map(|name| Self { basis: Basis::Name, key: name.clone(), name })
     }
 
     /// Returns the identity of a repository on a server.
     #[must_use]
-    pub fn remote(remote: &Remote) -> Option<Self> {
+    pub(crate) fn remote(remote: &Remote) -> Option<Self> {
         Self::new(Basis::Remote, &remote.key, &remote.name)
     }
 
@@ -85,7 +82,7 @@ impl Identity {
 
     /// Reads an identity as it stands in the database.
     #[must_use]
-    pub fn from_stored(id: &str, name: String) -> Option<Self> {
+    pub(crate) fn from_stored(id: &str, name: String) -> Option<Self> {
         let (basis, key) = id.split_once(':')?;
         let basis = basis.parse().ok()?;
         Some(Self { basis, key: key.to_owned(), name })
@@ -93,13 +90,13 @@ impl Identity {
 
     /// Returns its spelling in the database, e.g. `remote:github.com/ana/shop`.
     #[must_use]
-    pub fn id(&self) -> String {
+    pub(crate) fn id(&self) -> String {
         format!("{}:{}", self.basis.as_str(), self.key)
     }
 
     /// Returns the namespaces that it may have, the first that is free being its own: its name and, where it has not
     /// chosen that itself, digits of a hash against others of that name.
-    pub fn namespaces(&self) -> impl Iterator<Item = Namespace> + '_ {
+    pub(crate) fn namespaces(&self) -> impl Iterator<Item = Namespace> + '_ {
         let digits: &[usize] = if self.basis == Basis::Name { &[0] } else { &[3, 6, 16] };
         let hash = Sha256::digest(self.key.as_bytes());
         digits.iter().filter_map(move |&count| {
@@ -112,21 +109,21 @@ impl Identity {
 
 /// What is known of a conversation's project before the store is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProjectSighting {
+pub(crate) struct ProjectSighting {
     /// The folder as the log spells it, under which the project is remembered; none where the log names only an
     /// address, or where another machine's folder must be meant.
     pub path: Option<String>,
-    /// What tells the project.
+    /// What identifies the project.
     pub identity: Identity,
     /// The folder of its repository on this machine.
     pub root: Option<String>,
-    /// What tells that repository when it is found in another place.
+    /// What identifies that repository when it is found in another place.
     pub mark: Option<String>,
     /// Whether the folder that the log names is there.
     pub is_here: bool,
     /// Whether the log itself names the repository of a folder that is not there: the best that can be known of it.
     pub is_claim: bool,
-    /// The identity that the log's text alone gives, which is all that earlier versions went by.
+    /// The identity that the log's text alone gives, which is all that earlier versions used.
     pub text: Option<Identity>,
     /// A settings file that was ignored, and why.
     pub warning: Option<String>,
@@ -134,7 +131,7 @@ pub struct ProjectSighting {
 
 /// The machine that the program runs on.
 #[derive(Debug, Clone, Default)]
-pub struct Machine {
+pub(crate) struct Machine {
     /// The person's own folder, which is no project.
     pub home: Option<PathBuf>,
 }
@@ -142,7 +139,7 @@ pub struct Machine {
 impl Machine {
     /// Returns the machine that this process runs on.
     #[must_use]
-    pub fn this() -> Self {
+    pub(crate) fn this() -> Self {
         Self { home: etcetera::home_dir().ok() }
     }
 
@@ -307,12 +304,15 @@ fn name_in(text: &str) -> Result<Option<String>, String> {
 }
 
 /// What the name of a project may be, for messages.
-pub const ALLOWED: &str = "use up to 100 letters, digits and signs, without / and \\";
+pub(crate) const ALLOWED: &str = "use up to 100 letters, digits and signs, without / and \\";
 
 /// Returns the name if it can be one of a project.
 #[must_use]
-pub fn checked(name: &str) -> Option<String> {
+pub(crate) fn checked(name: &str) -> Option<String> {
     let name = name.trim();
     let sound = !name.is_empty() && name.len() <= MAX_NAME && !name.contains(['/', '\\']);
     (sound && !name.chars().any(char::is_control)).then(|| name.to_owned())
 }
+
+#[cfg(test)]
+mod tests;

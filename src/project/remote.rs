@@ -19,7 +19,7 @@ const SCHEMES: &[(&str, &str)] =
 
 /// A repository on a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Remote {
+pub(crate) struct Remote {
     /// Host and path, e.g. `github.com/ana/shop`: the same however the address is spelled.
     pub key: String,
     /// The last part of the path as it was spelled, for people.
@@ -56,7 +56,7 @@ impl Address {
 impl Remote {
     /// Reads the address of a repository on a server; `None` for anything else, such as a folder.
     #[must_use]
-    pub fn parse(address: &str) -> Option<Self> {
+    pub(crate) fn parse(address: &str) -> Option<Self> {
         match Address::parse(address)? {
             Address::Server(remote) => Some(remote),
             Address::Local(_) => None,

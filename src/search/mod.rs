@@ -14,24 +14,18 @@ mod standing;
 mod vectors;
 mod when;
 
-#[cfg(test)]
-mod finding;
-
 use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::memory::Memory;
 use crate::store::{Database, Filter, StoreError};
 
-pub use rank::{
-    Channel, FULL_USE, Parts, QueryFit, RECENCY_HALF_LIFE_DAYS, Score, WEIGHT_CONFIDENCE, WEIGHT_DATE,
-    WEIGHT_IMPORTANCE, WEIGHT_NEIGHBOURS, WEIGHT_RECENCY, WEIGHT_RELEVANCE, WEIGHT_SPEAKER, WEIGHT_USE, WEIGHT_WORDS,
-    Weights, relevances, score, spread,
-};
-pub use search::{Direct, Highlight, Related, Search, direct, highlight};
+pub use rank::{Channel, FULL_USE, Parts, QueryFit, Weights};
+pub(crate) use rank::{RECENCY_HALF_LIFE_DAYS, Score, score};
+pub(crate) use search::{Direct, Highlight, Related};
+pub use search::{Search, direct, highlight};
 pub use standing::{STANDING, standing};
-pub(crate) use vectors::by_meaning;
-pub use vectors::by_vectors;
+pub use vectors::{by_meaning, by_vectors};
 
 /// A memory that bears on a query.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -60,7 +54,7 @@ pub struct Found {
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
-pub fn search(
+pub(crate) fn search(
     store: &Database,
     query: &str,
     filter: &Filter,
@@ -154,3 +148,6 @@ mod tests {
         assert_eq!(found[0].highlight.marks.first(), Some(&(16..19)));
     }
 }
+
+#[cfg(test)]
+mod finding;

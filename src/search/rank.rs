@@ -8,13 +8,13 @@ use serde::Serialize;
 use crate::store::Seq;
 
 /// Weight of the words beside channels, and of each channel beside the words.
-pub const WEIGHT_WORDS: f64 = 0.5;
+pub(crate) const WEIGHT_WORDS: f64 = 0.5;
 /// What a memory gets of each neighbour in its conversation, in parts of that neighbour's own match.
-pub const WEIGHT_NEIGHBOURS: f64 = 0.3;
+pub(crate) const WEIGHT_NEIGHBOURS: f64 = 0.3;
 /// What it gets when the query names who said it.
-pub const WEIGHT_SPEAKER: f64 = 0.1;
+pub(crate) const WEIGHT_SPEAKER: f64 = 0.1;
 /// What it gets when it is of the time that the query names, or gives a time that the query asks for.
-pub const WEIGHT_DATE: f64 = 0.2;
+pub(crate) const WEIGHT_DATE: f64 = 0.2;
 
 /// The results of a way of searching other than by words, such as vectors.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -30,15 +30,15 @@ pub struct Channel {
 /// How much each part counts; 0 switches it off.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
-    /// Words beside channels, see [`WEIGHT_WORDS`].
+    /// Words beside channels, see `WEIGHT_WORDS`.
     pub words: f64,
     /// Each channel beside the words.
     pub channels: f64,
-    /// See [`WEIGHT_NEIGHBOURS`].
+    /// See `WEIGHT_NEIGHBOURS`.
     pub neighbours: f64,
-    /// See [`WEIGHT_SPEAKER`].
+    /// See `WEIGHT_SPEAKER`.
     pub speaker: f64,
-    /// See [`WEIGHT_DATE`].
+    /// See `WEIGHT_DATE`.
     pub date: f64,
 }
 
@@ -74,7 +74,7 @@ pub struct QueryFit {
 impl QueryFit {
     /// Returns the score of words and channels alone, without anything around them, between 0 and 1.
     #[must_use]
-    pub fn own(&self, weights: &Weights) -> f64 {
+    pub(crate) fn own(&self, weights: &Weights) -> f64 {
         let channels = self.channels.values().map(|score| (weights.channels, *score));
         let parts: Vec<(f64, f64)> = channels.chain([(weights.words, self.words)]).collect();
         // Divided by the weights in use, so that words alone reach 1 where no channel is configured.
@@ -96,7 +96,7 @@ impl QueryFit {
 
 /// Returns `scores` between 0 and 1: the best is 1, the worst 0, the others in proportion. Where all are equal, all are 1.
 #[must_use]
-pub fn spread(scores: &[f64]) -> Vec<f64> {
+pub(crate) fn spread(scores: &[f64]) -> Vec<f64> {
     let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let worst = scores.iter().copied().fold(f64::INFINITY, f64::min);
     let range = best - worst;
@@ -105,24 +105,24 @@ pub fn spread(scores: &[f64]) -> Vec<f64> {
 }
 
 /// Share of the relevance in the score. The five weights add up to 1.
-pub const WEIGHT_RELEVANCE: f64 = 0.55;
+pub(crate) const WEIGHT_RELEVANCE: f64 = 0.55;
 /// Share of the memory's importance.
-pub const WEIGHT_IMPORTANCE: f64 = 0.15;
+pub(crate) const WEIGHT_IMPORTANCE: f64 = 0.15;
 /// Share of its confidence.
-pub const WEIGHT_CONFIDENCE: f64 = 0.10;
+pub(crate) const WEIGHT_CONFIDENCE: f64 = 0.10;
 /// Share of how lately it changed.
-pub const WEIGHT_RECENCY: f64 = 0.15;
+pub(crate) const WEIGHT_RECENCY: f64 = 0.15;
 /// Share of how often it was used.
-pub const WEIGHT_USE: f64 = 0.05;
+pub(crate) const WEIGHT_USE: f64 = 0.05;
 /// Days after which a memory counts half as recent.
-pub const RECENCY_HALF_LIFE_DAYS: f64 = 30.0;
+pub(crate) const RECENCY_HALF_LIFE_DAYS: f64 = 30.0;
 /// Uses from which on a memory counts as used to the full.
 pub const FULL_USE: f64 = 50.0;
 
 /// What a score is made from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parts {
-    /// 0–1, see [`relevances`].
+    /// 0–1, see `relevances`.
     pub relevance: f64,
     /// 0–1, from the memory.
     pub importance: f64,
@@ -159,7 +159,7 @@ pub struct Score {
 /// usage   = ln(1 + uses) / ln(1 + 50), at most 1
 /// ```
 #[must_use]
-pub fn score(parts: &Parts, now: Timestamp) -> Score {
+pub(crate) fn score(parts: &Parts, now: Timestamp) -> Score {
     // A time ahead of the clock counts as now; a negative age would give a recency above 1.
     let days = now.duration_since(parts.updated_at).as_secs_f64().max(0.0) / 86_400.0;
     let recency = 0.5_f64.powf(days / RECENCY_HALF_LIFE_DAYS);
@@ -183,7 +183,7 @@ pub fn score(parts: &Parts, now: Timestamp) -> Score {
 /// Returns the relevance of each hit from how well it fits (greater is better): that of the best is 1, the others in
 /// proportion. Where nothing fits at all, all are 0.
 #[must_use]
-pub fn relevances(fits: &[f64]) -> Vec<f64> {
+pub(crate) fn relevances(fits: &[f64]) -> Vec<f64> {
     // Relative to the best hit, not to a fixed scale: the sum with neighbours may exceed 1.
     let best = fits.iter().copied().fold(0.0, f64::max);
     fits.iter().map(|fit| if best > 0.0 { (fit / best).max(0.0) } else { 0.0 }).collect()

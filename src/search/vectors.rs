@@ -43,7 +43,7 @@ const STANDS_OUT: f64 = 0.3;
 ///
 /// # Errors
 /// [`EmbedError`] if the vector of the query cannot be had in time, or the file cannot be read.
-pub(crate) fn by_meaning(
+pub fn by_meaning(
     vectors: &QueryVectors,
     store: &Database,
     query: &str,

@@ -23,13 +23,13 @@ use tokio_util::sync::CancellationToken;
 use super::mcp::MemoryServer;
 
 /// Longest body of a request, in bytes: many times what any tool takes.
-pub const MAX_BODY_BYTES: usize = 1024 * 1024;
+pub(crate) const MAX_BODY_BYTES: usize = 1024 * 1024;
 /// Time that requests under way may still take when the server ends.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Why nothing is served.
 #[derive(Debug, thiserror::Error)]
-pub enum HttpError {
+pub(crate) enum HttpError {
     /// Others could reach the memories, and nothing would keep them out.
     #[error("{address} can be reached from other machines; set AFTERTHOUGHT_TOKEN, or use --addr 127.0.0.1:{}", .address.port())]
     NeedsToken {
@@ -51,7 +51,7 @@ pub enum HttpError {
 
 /// Where and to whom memories are served.
 #[derive(Debug, Clone)]
-pub struct HttpOptions {
+pub(crate) struct HttpOptions {
     /// The address; port 0 takes a free one.
     pub address: SocketAddr,
     /// Further names that the server is reached by.
@@ -65,7 +65,7 @@ pub struct HttpOptions {
 ///
 /// # Errors
 /// [`HttpError`] if the address is taken, or can be reached by others and there is no token.
-pub async fn listen(
+pub(crate) async fn listen(
     server: MemoryServer,
     listening: &HttpOptions,
     stop: CancellationToken,
@@ -149,7 +149,7 @@ const LOOPBACK: &[&str] = &["localhost", "127.0.0.1", "[::1]"];
 
 /// What a request must show to be served.
 #[derive(Debug, Clone)]
-pub struct AccessPolicy {
+pub(crate) struct AccessPolicy {
     /// Names in `Host` and `Origin`, in lower case; ports are not looked at.
     hosts: Vec<String>,
     /// Hash of the token, so that comparing takes the same time whatever is guessed.
@@ -158,7 +158,7 @@ pub struct AccessPolicy {
 
 /// The reason why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub(crate) enum Refusal {
     /// It was sent to another name than ours.
     #[error("this Host is not served; use the address that the server printed, or start it with --allow-host NAME")]
     Host,
@@ -173,7 +173,7 @@ pub enum Refusal {
 impl Refusal {
     /// Returns the status of the answer.
     #[must_use]
-    pub const fn status(self) -> u16 {
+    pub(crate) const fn status(self) -> u16 {
         match self {
             Self::Host | Self::Origin => 403,
             Self::Token => 401,
@@ -184,7 +184,7 @@ impl Refusal {
 impl AccessPolicy {
     /// Returns the policy of a server at `address` that also answers to `names`, and wants `token` where there is one.
     #[must_use]
-    pub fn new(address: SocketAddr, names: &[String], token: Option<&str>) -> Self {
+    pub(crate) fn new(address: SocketAddr, names: &[String], token: Option<&str>) -> Self {
         let mut hosts: Vec<String> = LOOPBACK.iter().map(|&name| name.to_owned()).collect();
         // The unspecified address says where to listen, and names no host.
         if !address.ip().is_unspecified() {
@@ -198,7 +198,12 @@ impl AccessPolicy {
     ///
     /// # Errors
     /// [`Refusal`], in the order of its variants.
-    pub fn admit(&self, host: Option<&str>, origin: Option<&str>, authorization: Option<&str>) -> Result<(), Refusal> {
+    pub(crate) fn admit(
+        &self,
+        host: Option<&str>,
+        origin: Option<&str>,
+        authorization: Option<&str>,
+    ) -> Result<(), Refusal> {
         if !host.is_some_and(|host| self.knows(host)) {
             return Err(Refusal::Host);
         }

@@ -9,9 +9,8 @@
 //! another.
 
 pub mod hook;
-pub mod http;
+pub(crate) mod http;
 pub mod mcp;
 mod pool;
 
-pub use http::{AccessPolicy, Refusal};
 pub use pool::{MemoryPool, Served};

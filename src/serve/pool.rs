@@ -63,7 +63,7 @@ impl MemoryPool {
 
     /// Returns the settings in force.
     #[must_use]
-    pub const fn config(&self) -> &Config {
+    pub(crate) const fn config(&self) -> &Config {
         &self.config
     }
 
@@ -71,7 +71,7 @@ impl MemoryPool {
     ///
     /// # Errors
     /// What `work` returns, or why the database cannot be opened.
-    pub fn with<T, E: From<ApiError>>(&self, work: impl FnOnce(&Memories) -> Result<T, E>) -> Result<T, E> {
+    pub(crate) fn with<T, E: From<ApiError>>(&self, work: impl FnOnce(&Memories) -> Result<T, E>) -> Result<T, E> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         // What is written to a file that was moved away or replaced would be lost.
         let idle = idle.filter(|connection| connection.file == self.file());

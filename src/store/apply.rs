@@ -43,7 +43,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn apply(&self, changeset: &Changeset) -> Result<Applied, StoreError> {
+    pub(crate) fn apply(&self, changeset: &Changeset) -> Result<Applied, StoreError> {
         let run = changeset.run.clone().map(RunId::from_stored);
         self.write(run.as_ref(), changeset.at, |writer| {
             let applied = writer.begin_changeset(&changeset.id).and_then(|()| writer.apply(&changeset.changes))?;
@@ -60,7 +60,7 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn apply(&self, changes: &[RowChange]) -> Result<Applied, StoreError> {
+    pub(crate) fn apply(&self, changes: &[RowChange]) -> Result<Applied, StoreError> {
         // Also for changes that come from a file: a saved plan may have been edited, or written by an older guard.
         let changes = &*self.redact(changes.to_vec());
         let mut last: HashMap<RowKey<'_>, &Row> = HashMap::new();

@@ -103,7 +103,7 @@ impl AuditLog {
     ///
     /// # Errors
     /// [`StoreError::Unwritable`].
-    pub fn open(database: &Path) -> Result<Self, StoreError> {
+    pub(crate) fn open(database: &Path) -> Result<Self, StoreError> {
         let path = Self::path_of(database);
         if fs::metadata(&path).is_ok_and(|data| data.len() > MAX_BYTES) {
             // Ignored: another process may just have done the same, and a log that is too long is no reason to stop.
@@ -123,7 +123,7 @@ impl AuditLog {
     ///
     /// # Errors
     /// [`StoreError::Unwritable`].
-    pub fn note(
+    pub(crate) fn note(
         &mut self,
         through: AuditChannel,
         did: AuditAction,
@@ -137,7 +137,7 @@ impl AuditLog {
     ///
     /// # Errors
     /// [`StoreError::Unwritable`].
-    pub fn count(&mut self, did: AuditAction, memories: usize, now: Timestamp) -> Result<(), StoreError> {
+    pub(crate) fn count(&mut self, did: AuditAction, memories: usize, now: Timestamp) -> Result<(), StoreError> {
         self.add(&AuditEntry { memories, ..entry(AuditChannel::Command, did, &[], now) })
     }
 
@@ -145,7 +145,7 @@ impl AuditLog {
     ///
     /// # Errors
     /// [`StoreError::Unwritable`].
-    pub fn erased(&mut self, conversations: usize, ids: &[MemoryId], now: Timestamp) -> Result<(), StoreError> {
+    pub(crate) fn erased(&mut self, conversations: usize, ids: &[MemoryId], now: Timestamp) -> Result<(), StoreError> {
         let conversations = Some(conversations);
         self.add(&AuditEntry { conversations, ..entry(AuditChannel::Command, AuditAction::Erase, ids, now) })
     }
@@ -162,7 +162,7 @@ impl AuditLog {
     ///
     /// # Errors
     /// [`StoreError::Unwritable`] if a file of it cannot be read.
-    pub fn read(database: &Path) -> Result<(Vec<AuditEntry>, usize), StoreError> {
+    pub(crate) fn read(database: &Path) -> Result<(Vec<AuditEntry>, usize), StoreError> {
         let path = Self::path_of(database);
         let (mut entries, mut broken) = (Vec::new(), 0);
         // The former file first, since its lines are older.

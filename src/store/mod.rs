@@ -23,25 +23,6 @@ mod terms;
 mod usage;
 mod writer;
 
-#[cfg(test)]
-mod concurrency;
-#[cfg(test)]
-mod inserting_tests;
-#[cfg(test)]
-mod laws;
-#[cfg(test)]
-mod project_tests;
-#[cfg(test)]
-pub(crate) mod samples;
-#[cfg(test)]
-mod snapshot;
-#[cfg(test)]
-mod story;
-#[cfg(test)]
-mod undo_tests;
-#[cfg(test)]
-mod work_tests;
-
 use std::cell::RefCell;
 use std::ops::Deref;
 use std::path::PathBuf;
@@ -54,40 +35,43 @@ pub use crate::text::normalise::normalised_hash;
 pub use crate::text::tokens::STOP_WORDS;
 pub use apply::Applied;
 pub use audit::{AuditAction, AuditChannel, AuditEntry, AuditLog};
-pub use error::KeyPlace;
+pub(crate) use error::KeyPlace;
 pub use error::StoreError;
-pub use file::backup::{Backup, Restored};
-pub use file::check::{Checked, Flaw, FlawKind};
-pub use file::cipher::{CAN_ENCRYPT, Conversion};
-pub use file::erase::{Conversation, Erased, RewriteOutcome, Scope};
+pub(crate) use file::backup::Backup;
+pub use file::backup::Restored;
+pub(crate) use file::check::Checked;
+pub use file::check::{Flaw, FlawKind};
+pub use file::cipher::Conversion;
+pub use file::erase::{Erased, RewriteOutcome, Scope};
 pub use file::keys::KeyHome;
-pub use file::repair::{Loss, Repaired};
+pub use file::repair::Loss;
+pub(crate) use file::repair::Repaired;
 pub use history::HistoryEntry;
-pub use history::decided::{Fingerprint, HashPair, PassMark};
-pub use history::plan_ledger::PlanLedger;
-pub use history::undo::{KeepReason, Kept, LaterChanges, UndoReport};
-pub use index::near::Around;
+pub(crate) use history::decided::{Fingerprint, HashPair};
+pub(crate) use history::plan_ledger::PlanLedger;
+pub use history::undo::{LaterChanges, UndoReport};
+pub(crate) use index::near::Around;
 pub(crate) use index::near_words::{concepts, near_words};
-pub use index::ranking::{Ranked, Said, Seq};
-pub use index::search::{Hit, Likeness};
-pub use index::vectors::{Coverage, MissingVector, Near, NewVector, VectorModel};
-pub(crate) use ledger::days_before;
+pub(crate) use index::ranking::{Ranked, Seq};
+pub(crate) use index::search::Likeness;
+pub(crate) use index::vectors::MissingVector;
+pub use index::vectors::{Coverage, NewVector, VectorModel};
 pub use ledger::{
-    Batch, BatchReply, ClaimedJob, DoneWindow, EXTRACT, EnqueueOutcome, FailedWindow, FileOutcome, Health, HookFiring,
-    Job, JobEnd, JobRequest, JobStatus, KnownLine, LeaseOutcome, Run, RunId, RunStatus, Spent, Stage, Step,
-    TranscriptId, WindowId,
+    Batch, BatchReply, ClaimedJob, DoneWindow, EXTRACT, EnqueueOutcome, FailedWindow, Health, HookFiring, Job, JobEnd,
+    JobRequest, JobStatus, LeaseOutcome, Run, RunId, RunStatus, Spent, Stage, Step, TranscriptId, WindowId,
 };
 pub(crate) use ledger::{
-    BatchRequest, Claimed, FailedCommand, FileRead, Finished, PendingWindow, RequestClaim, RequestId, RequestPart,
-    SeenTranscript, StoredRequest, UnfinishedWindow, WindowKey,
+    BatchRequest, Claimed, FailedCommand, FileOutcome, FileRead, Finished, PendingWindow, RequestClaim, RequestId,
+    RequestPart, SeenTranscript, StoredRequest, UnfinishedWindow, WindowKey,
 };
+pub(crate) use ledger::{KnownLine, days_before};
 pub use memories::filter::{Filter, NamespaceSubtree, Order};
-pub use memories::insert::CleanMemory;
-pub use memories::outlines::{BriefRow, Outline};
+pub(crate) use memories::insert::CleanMemory;
+pub(crate) use memories::outlines::{BriefRow, Outline};
 pub use memories::review::Waiting;
-pub use memories::upkeep::Purged;
-pub use projects::{Alias, Placement, Project};
-pub use stats::Stats;
+pub use projects::Project;
+pub(crate) use projects::{Alias, Placement};
+pub(crate) use stats::Stats;
 pub use usage::AccessKind;
 pub use writer::Writer;
 
@@ -133,12 +117,12 @@ impl Store {
 
 impl Database {
     /// Takes the secrets out of a value that is to be written.
-    pub fn redact<T: Redact>(&self, value: T) -> Redacted<T> {
+    pub(crate) fn redact<T: Redact>(&self, value: T) -> Redacted<T> {
         self.guard.borrow().redact(value).0
     }
 
     /// Returns the guard that everything written passes.
-    pub fn guard(&self) -> Guard {
+    pub(crate) fn guard(&self) -> Guard {
         self.guard.borrow().clone()
     }
 
@@ -200,3 +184,22 @@ impl Database {
         self.read(|conn| Ok(conn.prepare_cached(sql)?.execute(values)?))
     }
 }
+
+#[cfg(test)]
+mod concurrency;
+#[cfg(test)]
+mod inserting_tests;
+#[cfg(test)]
+mod laws;
+#[cfg(test)]
+mod project_tests;
+#[cfg(test)]
+pub(crate) mod samples;
+#[cfg(test)]
+mod snapshot;
+#[cfg(test)]
+mod story;
+#[cfg(test)]
+mod undo_tests;
+#[cfg(test)]
+mod work_tests;

@@ -18,7 +18,7 @@ use crate::store::{Database, RunId, StoreError, Writer};
 
 /// Where the memories of a conversation's project belong, before that is remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Placement {
+pub(crate) struct Placement {
     /// Where they belong.
     pub namespace: Namespace,
     /// A namespace whose memories are this project's, too, and are to be moved.
@@ -305,7 +305,7 @@ const MAX_MERGES: usize = 32;
 
 /// What stands for a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Alias<'a> {
+pub(crate) enum Alias<'a> {
     /// A folder, with all below it.
     Path(CleanText<'a>),
     /// A name.
@@ -444,7 +444,7 @@ impl Project {
 
     /// Returns its namespace without the word that all projects have, which is no other's.
     #[must_use]
-    pub fn label(&self) -> String {
+    pub(crate) fn label(&self) -> String {
         self.namespace.parts().get(1..).unwrap_or_default().join("/")
     }
 
@@ -475,7 +475,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn projects(&self) -> Result<Vec<Project>, StoreError> {
+    pub(crate) fn projects(&self) -> Result<Vec<Project>, StoreError> {
         let mut projects: BTreeMap<Namespace, (Project, Vec<Identity>)> = BTreeMap::new();
         self.read(|conn| {
             let mut statement = conn.prepare_cached(ROWS)?;
@@ -503,7 +503,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError::UnknownProject`], or [`StoreError::AmbiguousProject`] with the candidates.
-    pub fn project(&self, text: &str) -> Result<Project, StoreError> {
+    pub(crate) fn project(&self, text: &str) -> Result<Project, StoreError> {
         let text = text.trim();
         let projects = self.projects()?;
         let key = Remote::parse(text).map(|remote| format!("{}:{}", Basis::Remote.as_str(), remote.key));

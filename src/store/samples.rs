@@ -3,7 +3,8 @@
 use jiff::Timestamp;
 
 use super::{Store, StoreError, Writer};
-use crate::guard::{Guard, Redact, Redacted};
+use crate::changeset::{Action, share_as_stored};
+use crate::guard::{CleanText, Guard, Redact, Redacted};
 use crate::memory::{Audience, MemoryId};
 use crate::memory::{
     Candidate, Claim, Evidence, ExtractionMethod, Memory, MemoryType, Namespace, Relation, RelationType,
@@ -70,4 +71,22 @@ pub(crate) fn write<T>(store: &Store, change: impl FnOnce(&Writer<'_>) -> Result
 
 pub(crate) fn insert(store: &Store, memory: &Memory) {
     write(store, |w| w.insert(&clean(memory.clone()), &clean(Vec::new())));
+}
+
+impl Writer<'_> {
+    /// Sets the confidence alone. `updated_at` stays: a memory does not become newer by being believed less or more.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownMemory`] if it is not there.
+    pub(crate) fn set_confidence(
+        &self,
+        id: &MemoryId,
+        confidence: f64,
+        action: Action,
+        reason: Option<CleanText<'_>>,
+    ) -> Result<bool, StoreError> {
+        let mut memory = self.memory(id)?;
+        memory.claim.confidence = share_as_stored(confidence);
+        self.replace(memory, action, reason)
+    }
 }

@@ -26,7 +26,7 @@ pub enum AccessKind {
 impl AccessKind {
     /// Returns the spelling used in the database.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
             Self::Search => "search",
@@ -105,7 +105,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn last_shown(&self) -> Result<Option<(Timestamp, Vec<MemoryId>)>, StoreError> {
+    pub(crate) fn last_shown(&self) -> Result<Option<(Timestamp, Vec<MemoryId>)>, StoreError> {
         self.read(|conn| {
             let sql = "SELECT memory_id, at FROM access_log WHERE kind = 'prompt'
                 AND at = (SELECT max(at) FROM access_log WHERE kind = 'prompt') ORDER BY id";

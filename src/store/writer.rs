@@ -73,7 +73,7 @@ impl<'a> Writer<'a> {
 impl Writer<'_> {
     /// Returns when this write takes place, as it stands in the history.
     #[must_use]
-    pub const fn now(&self) -> Timestamp {
+    pub(crate) const fn now(&self) -> Timestamp {
         self.now
     }
 
@@ -127,7 +127,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn revision(&self, namespace: &Namespace) -> Result<i64, StoreError> {
+    pub(crate) fn revision(&self, namespace: &Namespace) -> Result<i64, StoreError> {
         self.read(|conn| {
             let found = conn
                 .prepare_cached("SELECT revision FROM revisions WHERE namespace = ?1")?

@@ -22,7 +22,7 @@ fn modules_in_flow_order() -> BTreeMap<String, usize> {
     names.enumerate().map(|(place, name)| (name.to_owned(), place)).collect()
 }
 
-/// Production lines of a file: everything before its test module; nothing of a file that is a test module itself.
+/// Production lines of a file: everything before its inline test module; nothing of a file that is a test module itself.
 pub fn production(file: &Path) -> String {
     let door = file.with_file_name("mod.rs");
     let declared = format!("#[cfg(test)]\nmod {};", file.file_stem().unwrap().to_string_lossy());
@@ -32,7 +32,7 @@ pub fn production(file: &Path) -> String {
         return String::new();
     }
     let text = fs::read_to_string(file).unwrap();
-    text.split("\n#[cfg(test)]\nmod tests").next().unwrap_or_default().to_owned()
+    text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default().to_owned()
 }
 
 #[test]

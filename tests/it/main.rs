@@ -1,5 +1,6 @@
 //! The integration tests: one binary, a module for each concern.
 
+#![expect(unreachable_pub, reason = "modules of one binary share their helpers")]
 #![expect(clippy::unwrap_used, reason = "a test ends where something that it needs is not there")]
 
 mod any_bytes;

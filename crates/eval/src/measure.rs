@@ -42,7 +42,7 @@ impl Unit {
 /// A measure that rows of a kind contain, or that follows from two of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Measure {
+pub(crate) struct Measure {
     /// The kind of the rows.
     pub(crate) kind: String,
     /// Its name, unique among those of its kind.
@@ -67,7 +67,7 @@ impl Measure {
 }
 
 /// A measure in a table of measures: name, description, direction and unit.
-pub(crate) struct Definition(&'static str, &'static str, Better, Unit);
+pub struct Definition(&'static str, &'static str, Better, Unit);
 
 /// A share of which more is better.
 pub(crate) const fn share(name: &'static str, about: &'static str) -> Definition {

@@ -357,7 +357,7 @@ fn spread(values: &[f64]) -> [Option<f64>; 4] {
 
 impl Manifest {
     /// Returns what was run, on one line.
-    pub fn summary(&self) -> String {
+    pub(crate) fn summary(&self) -> String {
         let prompts: String = self.prompts.chars().take(8).collect();
         let folder = self.prompt_folder.as_ref().map_or_else(String::new, |folder| format!(" of {}", folder.display()));
         let revision = self.revision.as_ref().map_or_else(String::new, |revision| format!(" at {revision}"));

@@ -9,7 +9,7 @@ macro_rules! vocabulary {
 
         impl $name {
             /// Every value, in the order in which reports list them.
-            pub const ALL: &[Self] = &[$(Self::$variant),+];
+            pub(crate) const ALL: &[Self] = &[$(Self::$variant),+];
 
             /// Returns the spelling used in files and reports.
             #[must_use]

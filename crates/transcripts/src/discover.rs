@@ -15,7 +15,7 @@ pub struct Found {
 }
 
 /// What there is to read: each once, sorted by path within each argument.
-pub type Discovered = Vec<Found>;
+pub(crate) type Discovered = Vec<Found>;
 
 /// Endings that contain no conversation in any format; such files in a folder are passed over without opening them.
 const NEVER_LOGS: &[&str] = &[

@@ -31,7 +31,7 @@ pub struct KnownFolder {
 impl Known {
     /// Whether its logs stand in the folders of projects, and are only found below folders that a person names.
     #[must_use]
-    pub fn is_in_projects(&self) -> bool {
+    pub(crate) fn is_in_projects(&self) -> bool {
         self.places.iter().any(Place::is_in_projects)
     }
 
@@ -53,7 +53,7 @@ impl Known {
 
     /// Returns where it would keep them, for the message that nothing is there.
     #[must_use]
-    pub fn expected(&self, machine: &Machine<'_>) -> Vec<PathBuf> {
+    pub(crate) fn expected(&self, machine: &Machine<'_>) -> Vec<PathBuf> {
         self.places.iter().flat_map(|place| place.patterns(machine)).collect()
     }
 }

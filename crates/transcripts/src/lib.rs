@@ -24,12 +24,10 @@ pub mod known;
 mod message;
 mod people;
 mod reading;
-#[cfg(test)]
-mod testing;
 mod text;
 mod transcript;
 
-pub use discover::{Discovered, Found, discover, true_path};
+pub use discover::{Found, discover, true_path};
 pub use error::IngestError;
 pub use formats::{INGESTORS, by_name, detect, detect_folder};
 pub use ingestor::{Ingestor, MAX_PART_BYTES, MAX_PROSE_BYTES, MAX_RECORD_BYTES, MAX_TOOL_BYTES, Sink, Skipped};
@@ -41,3 +39,6 @@ pub use transcript::{Kind, Message, MessageTime, Role, TimeSource, Transcript, c
 
 use message::assemble::Assembler;
 use reading::records::{Layout, Object, Objects};
+
+#[cfg(test)]
+mod testing;

@@ -3,12 +3,12 @@
 use crate::{Head, Ingestor, Input, Sink, Transcript};
 
 /// Reads `text` as if it stood in a file called `name`: the transcripts, and the records passed over.
-pub fn read(ingestor: &dyn Ingestor, name: &str, text: &str) -> (Vec<Transcript>, Vec<(usize, String)>) {
+pub(crate) fn read(ingestor: &dyn Ingestor, name: &str, text: &str) -> (Vec<Transcript>, Vec<(usize, String)>) {
     read_input(ingestor, Input::from_text(name, text))
 }
 
 /// Reads `input`: the transcripts, and the records passed over.
-pub fn read_input(ingestor: &dyn Ingestor, input: Input) -> (Vec<Transcript>, Vec<(usize, String)>) {
+pub(crate) fn read_input(ingestor: &dyn Ingestor, input: Input) -> (Vec<Transcript>, Vec<(usize, String)>) {
     let mut seen = Vec::new();
     let mut accept = |transcript| seen.push(transcript);
     let mut sink = Sink::new(&mut accept);
@@ -18,12 +18,12 @@ pub fn read_input(ingestor: &dyn Ingestor, input: Input) -> (Vec<Transcript>, Ve
 }
 
 /// Returns each message as `Role Kind text`.
-pub fn lines(transcript: &Transcript) -> Vec<String> {
+pub(crate) fn lines(transcript: &Transcript) -> Vec<String> {
     let line = |message: &crate::Message| format!("{:?} {:?} {}", message.role, message.kind, message.text);
     transcript.messages.iter().map(line).collect()
 }
 
 /// Whether `ingestor` claims a file that is `text`.
-pub fn sniffs(ingestor: &dyn Ingestor, text: &str) -> bool {
+pub(crate) fn sniffs(ingestor: &dyn Ingestor, text: &str) -> bool {
     ingestor.sniff(&Head::new(text.into(), true))
 }

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use afterthought::config::{ExtractorChoice, Partial};
-use afterthought::llm::Price;
+use crate::config::{ExtractorChoice, Partial};
+use crate::llm::Price;
 use afterthought_eval::extraction::Control;
 use anyhow::Context as _;
 use clap::ValueEnum;
@@ -24,7 +24,7 @@ use crate::cli::model::price;
 )]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
-pub struct EvalArgs {
+pub(crate) struct EvalArgs {
     #[command(subcommand)]
     pub(super) command: Option<EvalCommand>,
     /// Cases, folders with cases, or LoCoMo files

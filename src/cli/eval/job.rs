@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use afterthought::config::Config;
-use afterthought::llm::{Price, Source};
-use afterthought::prompts;
+use crate::config::Config;
+use crate::llm::{Price, Source};
+use crate::prompts;
 use afterthought_eval::files::hash_of;
 use afterthought_eval::report::{Report, spread_over_runs};
 use afterthought_eval::results::{Cache, path_beside};

@@ -20,10 +20,10 @@ use serde_json::json;
 
 use super::args::Context;
 use super::exit::ExitStatus;
-pub use args::EvalArgs;
+pub(crate) use args::EvalArgs;
 use args::EvalCommand;
 
-pub fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     match &args.command {
         Some(EvalCommand::Compare(args)) => return results::run_compare(args, context),
         Some(EvalCommand::Gate(args)) => return results::run_gate(args, context),

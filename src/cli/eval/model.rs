@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use afterthought::api;
-use afterthought::config::Config;
-use afterthought::guard::Guard;
-use afterthought::llm::{Client, ModelSettings, Recorder, Replay, Source};
+use crate::api;
+use crate::config::Config;
+use crate::guard::Guard;
+use crate::llm::{Client, ModelSettings, Recorder, Replay, Source};
 use anyhow::Context as _;
 
 /// Folders of recorded exchanges.

@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use afterthought::config::MemorySettings;
-use afterthought::embed::{Embedder, Filling, fill};
-use afterthought::guard::Guard;
-use afterthought::llm::{Budget, Limits};
-use afterthought::memory::{
+use crate::config::MemorySettings;
+use crate::embed::{Embedder, Filling, fill};
+use crate::guard::Guard;
+use crate::llm::{Budget, Limits};
+use crate::memory::{
     CATEGORIES, Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Scope, Status,
 };
-use afterthought::search::brief::{BriefRequest, compose};
-use afterthought::search::{Channel, Search, Weights, by_vectors};
-use afterthought::store::{Filter, Order, STOP_WORDS, Store, StoreError, VectorModel};
-use afterthought::tokens;
+use crate::search::brief::{BriefRequest, compose};
+use crate::search::{Channel, Search, Weights, by_vectors};
+use crate::store::{Filter, Order, STOP_WORDS, Store, StoreError, VectorModel};
+use crate::tokens;
 use afterthought_eval::SplitMix;
 use afterthought_eval::extraction::Prediction;
 use afterthought_eval::files::{CaseMemory, Moment};

@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use afterthought::config::Config;
-use afterthought::extract::{WindowBudget, offline};
-use afterthought::guard::Guard;
-use afterthought::llm::{Budget, Complete as _, Limits, Prices, Replay, Source};
-use afterthought::{pipeline, prompts};
+use crate::config::Config;
+use crate::extract::{WindowBudget, offline};
+use crate::guard::Guard;
+use crate::llm::{Budget, Complete as _, Limits, Prices, Replay, Source};
+use crate::{pipeline, prompts};
 use afterthought_eval::files::REPLIES;
 use anyhow::ensure;
 use tokio_util::sync::CancellationToken;

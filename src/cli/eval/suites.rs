@@ -4,9 +4,9 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use afterthought::pipeline::Sources;
-use afterthought::store::{Filter, Store};
-use afterthought::tokens;
+use crate::pipeline::Sources;
+use crate::store::{Filter, Store};
+use crate::tokens;
 use afterthought_eval::compare::{arm_table, arms};
 use afterthought_eval::consolidation::{Pair, Stream};
 use afterthought_eval::extraction::{self, DiscoveredCase, Extraction, LoadedCase, discover, has_cases};
@@ -31,7 +31,7 @@ use crate::cli::printer::{counted, spelled};
 
 /// Runs all suites of a job; returns whether something failed.
 pub(super) async fn run(job: &Job<'_>) -> anyhow::Result<bool> {
-    let embedder = afterthought::api::embedder(&job.context.settings()?, &|name| std::env::var(name).ok())?;
+    let embedder = crate::api::embedder(&job.context.settings()?, &|name| std::env::var(name).ok())?;
     let retriever = Retriever { kind: job.args.retriever, embedder: embedder.as_ref() };
     if job.args.recall {
         for path in &job.args.paths {

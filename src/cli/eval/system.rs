@@ -6,14 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::SystemTime;
 
-use afterthought::extract::WindowBudget;
-use afterthought::guard::Guard;
-use afterthought::llm::{Budget, Complete, LlmError, Reply, Request};
-use afterthought::memory::{Evidence, Memory, Namespace, Status, Structured};
-use afterthought::pipeline::{
-    self, Extractor, Options, Pipeline, RereadPolicy, Selection, Sources, Summary, conversations,
-};
-use afterthought::store::{Filter, Order, Store};
+use crate::extract::WindowBudget;
+use crate::guard::Guard;
+use crate::llm::{Budget, Complete, LlmError, Reply, Request};
+use crate::memory::{Evidence, Memory, Namespace, Status, Structured};
+use crate::pipeline::{self, Extractor, Options, Pipeline, RereadPolicy, Selection, Sources, Summary, conversations};
+use crate::store::{Filter, Order, Store};
 use afterthought_eval::extraction::{
     CaseMessage, Citation, Control, Conversation, Extraction, INLINE_FORMAT, LoadedCase, Message, Prediction,
     inline_log,
@@ -354,7 +352,7 @@ impl<'a, C> Meter<'a, C> {
 }
 
 impl<C: Complete> Complete for Meter<'_, C> {
-    async fn complete(&self, request: &Request) -> Result<(Reply, afterthought::llm::Cost), LlmError> {
+    async fn complete(&self, request: &Request) -> Result<(Reply, crate::llm::Cost), LlmError> {
         let answer = self.inner.complete(request).await;
         let mut used = self.used.get();
         match &answer {
@@ -395,7 +393,7 @@ impl<C: Complete> InFlight<C> {
 }
 
 impl<C: Complete> Complete for InFlight<C> {
-    async fn complete(&self, request: &Request) -> Result<(Reply, afterthought::llm::Cost), LlmError> {
+    async fn complete(&self, request: &Request) -> Result<(Reply, crate::llm::Cost), LlmError> {
         // The semaphore is never closed.
         let _permit = self.permits.acquire().await;
         let answer = self.inner.complete(request).await;

@@ -15,7 +15,7 @@ use crate::text::tokens::{Word, words};
 
 /// What a text says, in a shape that can be compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Features {
+pub(crate) struct Features {
     /// The normalised text, see `comparable`.
     pub text: String,
     /// Content words, folded; without grammar, cues, numbers and dates.
@@ -44,7 +44,7 @@ pub struct Features {
 
 /// Whether a claim is turned round.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Polarity {
+pub(crate) enum Polarity {
     /// It is so.
     #[default]
     Positive,
@@ -56,7 +56,7 @@ pub enum Polarity {
 
 /// Whether something happened once or is usually so.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum TimeScope {
+pub(crate) enum TimeScope {
     /// The words do not say.
     #[default]
     Unstated,
@@ -78,7 +78,7 @@ pub enum Turn {
 impl Features {
     /// Returns the features of `text`; only its first 2,000 characters are looked at word by word.
     #[must_use]
-    pub fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str) -> Self {
         let words = words(text);
         let heard = hear(&words);
         let mut features = Self {

@@ -5,7 +5,7 @@ use crate::text::normalise::comparable;
 
 /// How many values an attribute has at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Arity {
+pub(crate) enum Arity {
     /// One: another value contradicts it.
     Single,
     /// Several: another value stands beside it.
@@ -75,7 +75,7 @@ pub fn canonical(key: &str) -> String {
 ///
 /// A key from which the guard took a secret equals every other redacted key, so it identifies no attribute.
 #[must_use]
-pub fn attribute(key: &str) -> Option<String> {
+pub(crate) fn attribute(key: &str) -> Option<String> {
     let key = canonical(key);
     (!key.is_empty() && !key.contains(REDACTED)).then_some(key)
 }
@@ -98,7 +98,7 @@ pub(crate) fn spellings(key: &str) -> Vec<String> {
 /// `user.preference.editor` may well be about two editors. Several where any part is listed as such or the last is a
 /// plural. All else is open.
 #[must_use]
-pub fn arity(key: &str) -> Arity {
+pub(crate) fn arity(key: &str) -> Arity {
     let mut parts = key.split('.').rev();
     let last = parts.next().unwrap_or_default();
     let head = key.split_once('.').map_or("", |(head, _)| head);

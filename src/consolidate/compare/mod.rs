@@ -1,9 +1,9 @@
 //! Comparison of two claims by their words, attributes and times alone.
 
-pub mod features;
+pub(crate) mod features;
 pub mod key;
 mod lexicon;
-pub mod pair;
+pub(crate) mod pair;
 mod slots;
 mod tokens;
-pub mod view;
+pub(crate) mod view;

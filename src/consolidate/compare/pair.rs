@@ -12,7 +12,7 @@ use crate::text::script::is_hiragana;
 
 /// What an incoming claim is to a known one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ClaimRelation {
+pub(crate) enum ClaimRelation {
     /// It says nothing that is not known.
     Same,
     /// It says the same and more.
@@ -29,7 +29,7 @@ pub enum ClaimRelation {
 
 /// A pairing with the reason for it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PairFinding {
+pub(crate) struct PairFinding {
     /// What the incoming claim is to the known one.
     pub pairing: ClaimRelation,
     /// Why, in a few words, for people.
@@ -54,7 +54,7 @@ const DETAIL_WORDS: usize = 4;
 
 /// Returns what `incoming` is to `known`. `hinted` says that the extractor named `known` as what `incoming` replaces.
 #[must_use]
-pub fn pair(incoming: &View<'_>, known: &View<'_>, hinted: bool) -> PairFinding {
+pub(crate) fn pair(incoming: &View<'_>, known: &View<'_>, hinted: bool) -> PairFinding {
     let words = Words::of(incoming, known);
     let overlap = words.overlap();
     let (pairing, why) = match guard(incoming, known) {

@@ -10,11 +10,11 @@ use crate::text::normalise::comparable;
 
 /// Part of the shorter claim that both must share before one may replace the other without a common key.
 // Retiring the wrong memory loses it from every search, so half of the words is the least.
-pub const RETIRE_OVERLAP: f64 = 0.5;
+pub(crate) const RETIRE_OVERLAP: f64 = 0.5;
 
 /// A claim prepared for comparison.
 #[derive(Debug, Clone)]
-pub struct View<'a> {
+pub(crate) struct View<'a> {
     /// The claim.
     pub claim: &'a Claim,
     /// What its content says.
@@ -41,7 +41,7 @@ pub(in crate::consolidate) enum About {
 impl<'a> View<'a> {
     /// Returns `claim` with what the guards look at.
     #[must_use]
-    pub fn of(claim: &'a Claim, evidence: &'a [Evidence]) -> Self {
+    pub(crate) fn of(claim: &'a Claim, evidence: &'a [Evidence]) -> Self {
         let key = claim.key.as_deref().and_then(attribute);
         let mut features = Features::of(&claim.content);
         if let Some(key) = &key {

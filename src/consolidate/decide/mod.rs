@@ -1,8 +1,8 @@
 //! Decides about a candidate by exact and cheap rules.
 
-pub mod named;
+pub(crate) mod named;
 mod part;
-pub mod ruling;
+pub(crate) mod ruling;
 
 use std::cmp::Ordering;
 
@@ -21,7 +21,7 @@ use crate::text::normalise::comparable;
 
 /// What the rules make of a candidate.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Verdict {
+pub(crate) struct Verdict {
     /// What is done unless somebody knows better.
     pub ruling: Ruling,
     /// Whether the words do not decide it, so that the ruling is the cautious one.
@@ -85,7 +85,7 @@ pub(crate) fn decided_before(known: &Known) -> Verdict {
 /// attribute, then the overlap of content words between the guards of [`pair`]. `now` is when the candidate counts as
 /// written if it rests on no evidence.
 #[must_use]
-pub fn decide(incoming: &IncomingClaim, known: &[Known], rejected: &[Rejected], now: Timestamp) -> Verdict {
+pub(crate) fn decide(incoming: &IncomingClaim, known: &[Known], rejected: &[Rejected], now: Timestamp) -> Verdict {
     let case = Case::new(incoming, now);
     // Before everything else: what a person rejected must not come back, not even as evidence.
     if is_rejected(&case, known, rejected) {

@@ -20,7 +20,7 @@ use crate::text::normalise::comparable;
 
 /// Known memories that one candidate is asked about at most. The one that is replaced is the closest by words in only
 /// half of the cases, and among ten in nine of ten.
-pub const MAX_ASKED: usize = 10;
+pub(crate) const MAX_ASKED: usize = 10;
 
 /// Weighted part of the shorter claim's terms that is shared by what is asked about in any case.
 // Low on purpose: a pair that is not asked about is decided by the rules, an extra one costs a few tokens.
@@ -47,7 +47,7 @@ const STEM: usize = 6;
 
 /// A known memory that a model should be asked about.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ask {
+pub(crate) struct Ask {
     /// The memory.
     pub id: MemoryId,
     /// How close it is: the shared part of the rarer terms, more for a common attribute or subject.
@@ -168,7 +168,7 @@ struct Met<'a> {
 
 /// Returns what follows from what was `named` between `incoming` and known memories, the closest first.
 #[must_use]
-pub fn resolve(incoming: &IncomingClaim, named: &[(&Known, &Named)], now: Timestamp) -> Ruling {
+pub(crate) fn resolve(incoming: &IncomingClaim, named: &[(&Known, &Named)], now: Timestamp) -> Ruling {
     let case = Case::new(incoming, now);
     let met: Vec<Met<'_>> = named
         .iter()

@@ -15,7 +15,7 @@ use crate::text::normalise::comparable;
 
 /// When a claim held, as far as it is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ValidTime {
+pub(crate) struct ValidTime {
     /// From when it held; else when it was last said; for a claim without evidence, when it was written.
     pub at: Option<Timestamp>,
     from: Option<Timestamp>,
@@ -30,7 +30,7 @@ impl ValidTime {
     /// Returns when `claim` held. `written_at` counts only where there is no evidence, since arrival of a log says
     /// nothing about its content.
     #[must_use]
-    pub fn of(claim: &Claim, evidence: &[Evidence], written_at: Timestamp) -> Self {
+    pub(crate) fn of(claim: &Claim, evidence: &[Evidence], written_at: Timestamp) -> Self {
         let said = evidence.iter().filter_map(|piece| piece.said_at.map(|time| time.at)).max();
         // With evidence but no time nothing is assumed: the log may be years old.
         let said = said.or(evidence.is_empty().then_some(written_at));
@@ -50,7 +50,7 @@ impl ValidTime {
     /// counts by its end. Where times are equal or missing, the place in a common transcript decides. `None` if
     /// neither shows it.
     #[must_use]
-    pub fn compare(&self, other: &Self) -> Option<Ordering> {
+    pub(crate) fn compare(&self, other: &Self) -> Option<Ordering> {
         self.compare_times(other).filter(|order| order.is_ne()).or_else(|| self.compare_places(other))
     }
 

@@ -303,19 +303,6 @@ fn join(pairs: &mut BTreeMap<MemoryId, BTreeSet<MemoryId>>, a: &MemoryId, b: &Me
     pairs.entry(b.clone()).or_default().insert(a.clone());
 }
 
-/// The kinds of steps, in the order in which they are printed.
-pub const STEPS: &[Action] = &[
-    Action::TaskClosed,
-    Action::Duplicate,
-    Action::Refined,
-    Action::Contradicted,
-    Action::Conflict,
-    Action::Listed,
-    Action::Derived,
-    Action::Recounted,
-    Action::Linked,
-];
-
 /// One thing that a pass does: a step, in words for people, and the rows that it changes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PassChange {

@@ -32,15 +32,15 @@ use crate::llm::Complete;
 use crate::memory::Namespace;
 use crate::store::{RunId, Store};
 
-pub use field::{PassChange, STEPS};
+pub(crate) use field::PassChange;
 pub use namespace::pass_over;
 
 /// Calls that a pass makes at most for each active memory.
 // A limit in proportion keeps the cost of a pass predictable; pairs beyond it wait for the next one.
-pub const MAX_CALLS_PER_MEMORY: f64 = 0.15;
+pub(crate) const MAX_CALLS_PER_MEMORY: f64 = 0.15;
 
 /// Calls that a pass may make however few memories there are, so that one pass is enough for a small file.
-pub const MIN_CALLS: u64 = 4;
+pub(crate) const MIN_CALLS: u64 = 4;
 
 /// What a pass works with.
 #[derive(Debug, Clone, Copy)]
@@ -85,7 +85,7 @@ const RULES: &str = "rules-1";
 pub struct Allowance(Cell<u64>);
 
 impl Allowance {
-    /// Returns what `memories` active memories allow for: [`MIN_CALLS`] at least.
+    /// Returns what `memories` active memories allow for: `MIN_CALLS` at least.
     #[must_use]
     #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
     pub fn of(memories: usize) -> Self {

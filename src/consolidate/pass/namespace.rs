@@ -42,7 +42,7 @@ impl Round {
 /// Does a full pass over exactly this namespace, and reports its steps to `watch`.
 ///
 /// # Errors
-/// [`ApplyError::Stale`] if another process writes again and again, [`ApplyError::Store`] if the file cannot be read or
+/// `ApplyError::Stale` if another process writes again and again, `ApplyError::Store` if the file cannot be read or
 /// written.
 pub async fn pass_over<C: Complete>(
     terms: &Terms<'_, C>,

@@ -46,7 +46,7 @@ pub struct Applied {
 
 /// Candidates with what surrounds them in the store.
 #[derive(Debug, Clone, PartialEq)]
-pub struct CandidateContexts {
+pub(crate) struct CandidateContexts {
     /// The candidates, in their order.
     pub cases: Vec<CandidateContext>,
     /// Revision of each of their namespaces, for [`Plan::revisions`].
@@ -76,7 +76,7 @@ pub async fn consolidate<C: Complete>(
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
-pub fn look_around(db: &Database, incoming: Vec<IncomingClaim>) -> Result<CandidateContexts, StoreError> {
+pub(crate) fn look_around(db: &Database, incoming: Vec<IncomingClaim>) -> Result<CandidateContexts, StoreError> {
     // Read first: a change between the two reads then makes the plan stale, not wrong.
     let namespaces: BTreeSet<Namespace> = incoming.iter().map(|incoming| incoming.namespace.clone()).collect();
     let revisions = namespaces.into_iter().map(|namespace| Ok((namespace.clone(), db.revision(&namespace)?)));
@@ -87,7 +87,7 @@ pub fn look_around(db: &Database, incoming: Vec<IncomingClaim>) -> Result<Candid
 /// Writes `plan` in one transaction; a plan of skips alone writes nothing.
 ///
 /// # Errors
-/// [`ApplyError::Stale`] if a namespace changed since the plan was made, [`ApplyError::Store`] if it cannot be written.
+/// `ApplyError::Stale` if a namespace changed since the plan was made, `ApplyError::Store` if it cannot be written.
 pub fn apply(store: &Store, plan: &Plan, run: Option<&RunId>, now: Timestamp) -> Result<Applied, ApplyError> {
     // Checked even so: a stale plan of skips may be wrong about what is known.
     if plan.is_empty() && !brings_notes(store, plan)? {
@@ -101,7 +101,7 @@ pub fn apply(store: &Store, plan: &Plan, run: Option<&RunId>, now: Timestamp) ->
 ///
 /// # Errors
 /// As for [`apply`]; the caller must then give the transaction up.
-pub(crate) fn apply_within(writer: &Writer<'_>, plan: &Plan) -> Result<Applied, ApplyError> {
+pub fn apply_within(writer: &Writer<'_>, plan: &Plan) -> Result<Applied, ApplyError> {
     // Within the transaction, so that nobody can write between the check and the changes.
     check_revisions(writer, plan)?;
     let mut applied = Applied { counts: plan.counts(), ..Applied::default() };
@@ -116,7 +116,7 @@ pub(crate) fn apply_within(writer: &Writer<'_>, plan: &Plan) -> Result<Applied, 
 /// Planned again where another process changed the same memories meanwhile, at last while no other can write.
 ///
 /// # Errors
-/// [`ApplyError::Store`] if it cannot be written.
+/// `ApplyError::Store` if it cannot be written.
 pub fn settle_by_rules(
     store: &Store,
     incoming: &[IncomingClaim],
@@ -225,7 +225,7 @@ const CLOSE: f64 = 0.5;
 ///
 /// The model is asked about all that the rules are not certain of, first as if every such candidate were new, so that
 /// one round finds nearly all pairs. What stays unanswered is decided by the rules.
-pub async fn settle<C: Complete>(
+pub(crate) async fn settle<C: Complete>(
     cases: &[CandidateContext],
     guard: &Guard,
     model: Option<&C>,

@@ -1,6 +1,6 @@
 //! Plans: each candidate is compared with the stored memories and with what earlier candidates became.
 
-pub mod apply;
+pub(crate) mod apply;
 pub mod neighbours;
 pub(super) mod rows;
 mod saved;
@@ -21,10 +21,8 @@ use crate::memory::{ExtractionMethod, Memory, MemoryId, Namespace, Status};
 use crate::store::near_words;
 use crate::text::normalise::comparable;
 
-pub use apply::settle;
-pub use saved::{
-    APPLY, AppliedPlan, DiffLine, ReviewedChange, SavedPlan, SavedPlanError, Sign, VERSION, applied_by, apply_saved,
-};
+pub(crate) use apply::settle;
+pub use saved::{APPLY, AppliedPlan, ReviewedChange, SavedPlan, SavedPlanError, applied_by, apply_saved};
 
 /// A candidate with the memories that come into question.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,7 +58,7 @@ pub struct Question {
     pub index: usize,
     /// The known memories that it may have to do with, as they are when its turn comes, the closest first.
     pub known: Vec<Known>,
-    /// How close the first of them is, see [`Ask::closeness`].
+    /// How close the first of them is, see `Ask::closeness`.
     pub closeness: f64,
     /// Whether the rules leave it open, and not only ask to make sure.
     pub open: bool,
@@ -176,7 +174,7 @@ impl Change {
     }
 
     /// Returns the memories that the change is about, target first.
-    pub fn targets(&self) -> impl Iterator<Item = &MemoryId> {
+    pub(crate) fn targets(&self) -> impl Iterator<Item = &MemoryId> {
         self.target.iter().chain(&self.also)
     }
 }

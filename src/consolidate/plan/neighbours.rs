@@ -12,7 +12,7 @@ use crate::consolidate::{IncomingClaim, Known, Rejected};
 
 /// Active and pending memories that a candidate is compared with at most. The one that is replaced is the closest by
 /// words in only half of the cases, and among ten in nine of ten.
-pub const MAX_NEIGHBOURS: usize = 20;
+pub(crate) const MAX_NEIGHBOURS: usize = 20;
 
 /// Memories that are no longer recalled and that a candidate is compared with at most.
 const MAX_PAST: usize = 10;

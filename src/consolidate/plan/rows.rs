@@ -11,7 +11,7 @@ use crate::consolidate::decide::ruling::is_covered;
 use crate::consolidate::{Change, Conflict, Decision, Known};
 
 /// Highest confidence that support alone leads to.
-pub const MAX_SUPPORTED: f64 = 0.99;
+pub(crate) const MAX_SUPPORTED: f64 = 0.99;
 
 /// Part of the remaining doubt that one independent confirmation of full confidence takes away.
 const SUPPORT_GAIN: f64 = 0.3;

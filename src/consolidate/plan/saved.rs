@@ -23,12 +23,12 @@ use crate::consolidate::plan::apply::{Applied, read_targets, write_change};
 use crate::consolidate::plan::neighbours::gather;
 use crate::consolidate::plan::rows::threatens_pinned;
 use crate::consolidate::plan::{Answers, Stage, draft};
-use crate::consolidate::{Change, Conflict, Decision, Plan, merge_projects};
+use crate::consolidate::{Change, Decision, Plan, merge_projects};
 use crate::memory::{MemoryId, Namespace};
 use crate::store::{Database, PlanLedger, RunId, Store, StoreError, Writer};
 
 /// The version of the shape; it grows when an older program could not apply the file rightly.
-pub const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 
 /// The command of the runs that apply saved plans.
 pub const APPLY: &str = "apply";
@@ -36,12 +36,12 @@ pub const APPLY: &str = "apply";
 /// A plan with all that is needed to apply it later, to the database it was made for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SavedPlan {
-    /// Version of the shape, see [`VERSION`].
+    /// Version of the shape, see `VERSION`.
     #[serde(rename = "afterthought_plan")]
     pub version: u32,
     /// Identifies this plan.
     pub id: String,
-    /// The database that it is for, see [`crate::store::Database::identity`].
+    /// The database that it is for, see `Database::identity`.
     pub database: String,
     /// When it was made.
     pub made_at: Timestamp,
@@ -96,7 +96,13 @@ pub enum SavedPlanError {
 impl SavedPlan {
     /// Returns a plan of `changes` with an id of its own.
     #[must_use]
-    pub fn new(database: String, seen: i64, changes: Vec<Change>, ledger: PlanLedger, made_at: Timestamp) -> Self {
+    pub(crate) fn new(
+        database: String,
+        seen: i64,
+        changes: Vec<Change>,
+        ledger: PlanLedger,
+        made_at: Timestamp,
+    ) -> Self {
         let id = uuid::Uuid::now_v7().to_string();
         Self { version: VERSION, id, database, made_at, seen, changes, ledger }
     }
@@ -109,7 +115,7 @@ impl SavedPlan {
 
     /// Returns the text of the file, each change on a line of its own; it is JSON.
     #[must_use]
-    pub fn to_text(&self) -> String {
+    pub(crate) fn to_text(&self) -> String {
         let changes: Vec<String> = self.changes.iter().map(|change| format!("    {}", spell(change))).collect();
         format!(
             "{{\n  \"afterthought_plan\": {},\n  \"id\": {},\n  \"database\": {},\n  \"made_at\": {},\n  \"seen\": {},\n  \
@@ -336,43 +342,10 @@ fn is_same(one: &Change, other: &Change) -> bool {
     parts(one) == parts(other)
 }
 
-/// How a line of a plan changes what is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Sign {
-    /// Becomes known.
-    Added,
-    /// Is reworded, or gains evidence.
-    Changed,
-    /// Is no longer recalled.
-    Removed,
-    /// Stays as it is.
-    Same,
-}
-
-/// A line of a plan, to be coloured by its sign.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct DiffLine {
-    /// What happens.
-    pub sign: Sign,
-    /// The memory's words.
-    pub text: String,
-    /// The decision and its reason, on the line that carries the candidate.
-    pub note: Option<String>,
-    /// The memory's id, where it has one.
-    pub id: Option<MemoryId>,
-}
-
 impl Plan {
-    /// Returns the plan as lines of a diff, candidate by candidate: what goes, then what comes.
-    #[must_use]
-    pub fn lines(&self) -> Vec<DiffLine> {
-        self.changes.iter().flat_map(Change::lines).collect()
-    }
-
     /// Returns how often each decision was taken, those that were not taken included.
     #[must_use]
-    pub fn counts(&self) -> BTreeMap<Decision, usize> {
+    pub(crate) fn counts(&self) -> BTreeMap<Decision, usize> {
         let mut counts: BTreeMap<Decision, usize> = Decision::ALL.iter().map(|decision| (*decision, 0)).collect();
         for change in &self.changes {
             *counts.entry(change.decision).or_default() += 1;
@@ -382,43 +355,8 @@ impl Plan {
 
     /// Whether applying the plan would write anything.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.changes.iter().all(|change| change.decision == Decision::Skip)
-    }
-}
-
-impl Change {
-    fn lines(&self) -> Vec<DiffLine> {
-        let content = self.incoming.candidate.claim.content.clone();
-        let note = self.note();
-        let old = |sign| DiffLine {
-            sign,
-            text: self.before.clone().unwrap_or_default(),
-            note: None,
-            id: self.target.clone(),
-        };
-        let new = |sign, text: String| DiffLine { sign, text, note: Some(note.clone()), id: self.new_id.clone() };
-        let target = |sign, text: String| DiffLine { id: self.target.clone(), ..new(sign, text) };
-        match self.decision {
-            Decision::Add => vec![new(Sign::Added, content)],
-            Decision::Skip => vec![target(Sign::Same, content)],
-            Decision::Support => vec![target(Sign::Changed, self.before.clone().unwrap_or(content))],
-            Decision::Merge | Decision::Refine | Decision::Contradict if self.pending => {
-                vec![old(Sign::Same), new(Sign::Added, content)]
-            }
-            Decision::Contradict if self.born_superseded => vec![old(Sign::Same), new(Sign::Same, content)],
-            Decision::Merge => {
-                let merged = self.merged.as_ref().map_or(content, |claim| claim.content.clone());
-                vec![old(Sign::Removed), target(Sign::Added, merged)]
-            }
-            Decision::Refine | Decision::Contradict => vec![old(Sign::Removed), new(Sign::Added, content)],
-        }
-    }
-
-    fn note(&self) -> String {
-        let conflict = self.conflict.map(|conflict: Conflict| format!(" ({})", conflict.as_str())).unwrap_or_default();
-        let inbox = if self.pending { ", waits in the inbox" } else { "" };
-        format!("{}{conflict}: {}{inbox}", self.decision.as_str(), self.reason)
     }
 }
 

@@ -10,7 +10,6 @@ use proptest::prelude::*;
 use super::scripted::{all, decisions, evidence_of, learn, plan, plan_with, with_status, write};
 use super::testing::{at, incoming, now};
 use crate::consolidate::plan::apply::{ApplyError, apply};
-use crate::consolidate::plan::{DiffLine, Sign};
 use crate::consolidate::{Conflict, Decision, Plan};
 
 #[test]
@@ -20,13 +19,10 @@ fn a_new_deploy_target_takes_the_place_of_the_old_one() {
     let fly = "said=2026-03-02; key=project.deploy_target; value=Fly.io | The project moved its deployment from Heroku to Fly.io.";
     let planned = plan(&store, &[fly]);
     assert_eq!(with_status(&store, Status::Active), ["The project deploys to Heroku."], "planning writes nothing");
-    assert_eq!(
-        planned.lines().iter().map(|line| (line.sign, line.text.as_str())).collect::<Vec<_>>(),
-        [
-            (Sign::Removed, "The project deploys to Heroku."),
-            (Sign::Added, "The project moved its deployment from Heroku to Fly.io.")
-        ]
-    );
+    let [change] = &planned.changes[..] else { panic!("one claim, one change") };
+    assert_eq!(change.decision, Decision::Contradict);
+    assert_eq!(change.before.as_deref(), Some("The project deploys to Heroku."));
+    assert_eq!(change.incoming.candidate.claim.content, "The project moved its deployment from Heroku to Fly.io.");
     write(&store, &planned);
     assert_eq!(with_status(&store, Status::Active), ["The project moved its deployment from Heroku to Fly.io."]);
     let memories = all(&store);
@@ -238,23 +234,10 @@ fn merging_keeps_both_wordings_and_lines_show_both_states() {
     let merged = learn(&store, &["key=user.employer; value=Acme | The user joined Acme in 2021."]);
     let joined = "The user works at Acme in Paris. The user joined Acme in 2021.";
     assert_eq!(with_status(&store, Status::Active), [joined]);
-    assert_eq!(
-        merged.lines(),
-        [
-            DiffLine {
-                sign: Sign::Removed,
-                text: "The user works at Acme in Paris.".into(),
-                note: None,
-                id: Some(all(&store)[0].id.clone())
-            },
-            DiffLine {
-                sign: Sign::Added,
-                text: joined.into(),
-                note: Some("merge: the same value, each with its own detail".into()),
-                id: Some(all(&store)[0].id.clone())
-            },
-        ]
-    );
+    let [change] = &merged.changes[..] else { panic!("one claim, one change") };
+    assert_eq!(change.before.as_deref(), Some("The user works at Acme in Paris."));
+    assert_eq!(change.merged.as_ref().map(|claim| claim.content.as_str()), Some(joined));
+    assert_eq!(change.reason, "the same value, each with its own detail");
     assert_eq!(merged.counts()[&Decision::Merge], 1);
 }
 
@@ -319,7 +302,7 @@ proptest! {
         prop_assert!(is_acyclic(&store, &memories));
         for batch in &batches {
             let again = learn(&store, &batch.iter().map(String::as_str).collect::<Vec<_>>());
-            prop_assert!(again.is_empty(), "{:#?}", again.lines());
+            prop_assert!(again.is_empty(), "{:#?}", again.changes);
         }
         prop_assert_eq!(all(&store), memories);
     }

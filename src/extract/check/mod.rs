@@ -18,10 +18,6 @@ mod names;
 mod numbers;
 mod polarity;
 pub(in crate::extract) mod quote;
-#[cfg(test)]
-mod table;
-#[cfg(test)]
-mod tests;
 
 use std::sync::LazyLock;
 
@@ -364,3 +360,8 @@ mod secret_tests {
         assert!(!is_only_secret("Secrets live in Vault (secret store).", "in Vault", Some("Vault")));
     }
 }
+
+#[cfg(test)]
+mod table;
+#[cfg(test)]
+mod tests;

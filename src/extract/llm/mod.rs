@@ -380,13 +380,6 @@ const SHORT_TOKENS: usize = 4_000;
 /// Tokens of an unusable answer that a repair round carries.
 const ANSWER_TOKENS: usize = 4_000;
 
-/// Returns the first request that [`super::llm::extract`] makes for `tasks`, or `None` if they cost no call.
-#[must_use]
-pub fn first_request(guard: &Guard, tasks: &[Task<'_>]) -> Option<Request> {
-    let view = views(tasks).into_iter().next()?;
-    Some(ask(guard, tasks, &view).request)
-}
-
 /// Returns the request for one view, with how to read the numbers in its reply, see [`sessions`].
 fn ask(guard: &Guard, tasks: &[Task<'_>], view: &View) -> Rendered {
     let categories = tasks.first().map_or(&[][..], |task| task.categories);

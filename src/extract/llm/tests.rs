@@ -105,13 +105,19 @@ fn spent(calls: u64) -> Spent {
     Spent { calls, cached: 0, prompt_tokens: 100 * calls, completion_tokens: 10 * calls }
 }
 
+/// The first request that is made for `tasks`, or `None` if they cost no call.
+fn first_request(tasks: &[Task<'_>]) -> Option<Request> {
+    let view = views(tasks).into_iter().next()?;
+    Some(ask(&Guard::default(), tasks, &view).request)
+}
+
 #[test]
 fn a_sound_answer_costs_one_call() {
     let (extraction, model) = run(&["I like tea", "and figs"], [stop(list(&[entry(1, "I like tea")]))]);
     assert_eq!((extraction.outcome, quotes(&extraction)), (Outcome::Ok, vec!["I like tea"]));
     assert_eq!((extraction.dropped, extraction.spent, extraction.error), (vec![], spent(1), None));
     let (transcript, categories) = (talk(&["I like tea", "and figs"]), categories());
-    let first = first_request(&Guard::default(), &[task(&transcript, &categories)]);
+    let first = first_request(&[task(&transcript, &categories)]);
     assert_eq!(*model.requests.borrow(), [first.unwrap()]);
 }
 
@@ -137,7 +143,7 @@ fn a_window_without_human_signal_costs_nothing() {
     };
     assert_eq!(extraction, nothing);
     let (transcript, categories) = (talk(&["ok"]), categories());
-    assert_eq!(first_request(&Guard::default(), &[task(&transcript, &categories)]), None);
+    assert_eq!(first_request(&[task(&transcript, &categories)]), None);
 }
 
 #[test]

@@ -18,9 +18,6 @@ mod scene;
 mod sentence;
 mod statement;
 
-#[cfg(test)]
-mod tests;
-
 use crate::extract::{Extraction, Outcome, Spent, Task};
 
 use candidates::Gathered;
@@ -29,7 +26,7 @@ use scene::Scenes;
 use sentence::own_sentences;
 
 /// Version of the rules; a change of what they find changes it.
-pub const VERSION: &str = "rules-9";
+pub(crate) const VERSION: &str = "rules-9";
 
 /// Extracts what the people in the window state outright; the same window always gives the same candidates.
 ///
@@ -63,12 +60,15 @@ fn add_statements(task: &Task<'_>, at: usize, scenes: &Scenes, gathered: &mut Ga
     statement::without_jests(&mut said, &mut lines);
     let before = statement::last_of_same(task, at, message);
     statement::take_back(message, before, || statement::amends(&lines), gathered);
-    let mut told = vec![false; said.len()];
-    for (said, told) in said.iter().zip(&mut told) {
+    let mut is_read = vec![false; said.len()];
+    for (said, is_read) in said.iter().zip(&mut is_read) {
         for finding in read::sentence(said, &voice) {
             gathered.add(finding, &[(message, said)]);
-            *told = true;
+            *is_read = true;
         }
     }
-    statement::stated(message, &lines, &told, gathered);
+    statement::stated(message, &lines, &is_read, gathered);
 }
+
+#[cfg(test)]
+mod tests;

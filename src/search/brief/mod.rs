@@ -11,8 +11,6 @@ mod query;
 mod render;
 mod request;
 mod select;
-#[cfg(test)]
-mod tests;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -23,9 +21,10 @@ use crate::embed::{EmbedError, QueryVectors};
 use crate::memory::{Memory, MemoryId};
 use crate::store::{Database, Filter, Store, StoreError};
 
-pub use render::spell;
-pub use request::{BriefRequest, Counting, Format, MAX_CHARACTERS, Quotas, Section};
-pub use select::{
+pub(crate) use render::spell;
+pub use request::{BriefRequest, Format};
+pub(crate) use request::{Counting, MAX_CHARACTERS, Section};
+pub(crate) use select::{
     ExclusionReason, Standing, WEIGHT_CONFIDENCE, WEIGHT_IMPORTANCE, WEIGHT_RECENCY, WEIGHT_TIER, WEIGHT_TO_THE_POINT,
 };
 
@@ -75,7 +74,7 @@ pub struct LeftOut {
 impl Brief {
     /// Returns how many memories were left out, by the reason's spelling.
     #[must_use]
-    pub fn reasons(&self) -> BTreeMap<&'static str, usize> {
+    pub(crate) fn reasons(&self) -> BTreeMap<&'static str, usize> {
         let mut reasons = BTreeMap::new();
         for one in &self.left_out {
             *reasons.entry(one.because.as_str()).or_default() += 1;
@@ -129,7 +128,7 @@ pub(crate) fn compose_with(
 /// Notes that the memories of `brief` were put in front of a model, and returns whether it could: a file that is locked
 /// or read-only is no reason to keep the brief back. No use is counted, since nobody asked for them.
 #[must_use = "a caller that does not care says so with `let _`"]
-pub fn note_shown(store: &Store, brief: &Brief, now: Timestamp) -> bool {
+pub(crate) fn note_shown(store: &Store, brief: &Brief, now: Timestamp) -> bool {
     let ids: Vec<MemoryId> = brief.shown.iter().map(|shown| shown.memory.id.clone()).collect();
     store.log_shown(&ids, now)
 }
@@ -146,3 +145,6 @@ fn texts(
     }
     Ok(texts)
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,7 +10,7 @@ use crate::memory::{Memory, Scope, Structured};
 /// Returns the memories fenced as a brief, in the order given within their sections: the pinned ones, the long-term and
 /// the short-term ones. No memory gives no text.
 #[must_use]
-pub fn spell(memories: &[Memory], format: Format) -> String {
+pub(crate) fn spell(memories: &[Memory], format: Format) -> String {
     let section = |memory: &&Memory| match memory.claim.scope {
         _ if memory.pinned => Section::Standing,
         Scope::LongTerm => Section::LongTerm,

@@ -7,7 +7,7 @@ use crate::lifecycle::decay::HalfLives;
 use crate::memory::{MemoryType, Namespace, string_enum};
 
 /// Most characters of a brief: agents cut what hooks inject at this length.
-pub const MAX_CHARACTERS: usize = 10_000;
+pub(crate) const MAX_CHARACTERS: usize = 10_000;
 
 /// What a brief is to hold and to cost.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,7 +20,7 @@ pub struct BriefRequest {
     pub max_tokens: usize,
     /// How they are counted.
     pub counting: Counting,
-    /// Most UTF-16 units; never over [`MAX_CHARACTERS`].
+    /// Most UTF-16 units; never over `MAX_CHARACTERS`.
     pub max_characters: usize,
     /// How it is spelled.
     pub format: Format,
@@ -105,11 +105,11 @@ pub enum Section {
 
 impl Section {
     /// Every section, in the order of the brief.
-    pub const ALL: [Self; 3] = [Self::Standing, Self::LongTerm, Self::ShortTerm];
+    pub(crate) const ALL: [Self; 3] = [Self::Standing, Self::LongTerm, Self::ShortTerm];
 
     /// Returns the spelling used in JSON.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Standing => "standing",
             Self::LongTerm => "long_term",
@@ -138,7 +138,7 @@ impl Default for Quotas {
 impl Quotas {
     /// Returns the quota of a section.
     #[must_use]
-    pub const fn of(&self, section: Section) -> usize {
+    pub(crate) const fn of(&self, section: Section) -> usize {
         match section {
             Section::Standing => self.standing,
             Section::LongTerm => self.long_term,

@@ -17,15 +17,15 @@ use crate::store::BriefRow;
 use crate::tokens;
 
 /// Share of the importance in the standing. The first four weights add up to 1.
-pub const WEIGHT_IMPORTANCE: f64 = 0.45;
+pub(crate) const WEIGHT_IMPORTANCE: f64 = 0.45;
 /// Share of the confidence, as far as it has faded.
-pub const WEIGHT_CONFIDENCE: f64 = 0.25;
+pub(crate) const WEIGHT_CONFIDENCE: f64 = 0.25;
 /// Share of how lately it was changed, confirmed or used, beside the latest of all.
-pub const WEIGHT_RECENCY: f64 = 0.20;
+pub(crate) const WEIGHT_RECENCY: f64 = 0.20;
 /// Share of its place in the hierarchy.
-pub const WEIGHT_TIER: f64 = 0.10;
+pub(crate) const WEIGHT_TIER: f64 = 0.10;
 /// Share of how well it fits what was asked; the standing has the rest.
-pub const WEIGHT_TO_THE_POINT: f64 = 0.70;
+pub(crate) const WEIGHT_TO_THE_POINT: f64 = 0.70;
 /// Least confidence, as far as it has faded, of an unpinned memory that is shown.
 // Above the 0.05 at which maintenance lets a memory fade: a brief is read unasked and should be surer.
 const MIN_CONFIDENCE: f64 = 0.15;
@@ -75,7 +75,7 @@ pub enum ExclusionReason {
 impl ExclusionReason {
     /// Returns the spelling used in JSON.
     #[must_use]
-    pub const fn as_str(&self) -> &'static str {
+    pub(crate) const fn as_str(&self) -> &'static str {
         match self {
             Self::Unimportant => "unimportant",
             Self::Faded => "faded",

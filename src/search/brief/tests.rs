@@ -1,5 +1,6 @@
 use jiff::Timestamp;
 
+use super::request::Quotas;
 use super::*;
 use crate::memory::{MemoryType, Namespace, Scope, Status};
 use crate::store::samples::{day, insert, memory, shop};

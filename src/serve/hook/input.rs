@@ -22,15 +22,6 @@ string_enum!(
 });
 
 impl Agent {
-    /// Returns its name for people.
-    #[must_use]
-    pub const fn about(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "Claude Code",
-            Self::Codex => "Codex",
-        }
-    }
-
     /// Returns the events that it calls for, in the order in which they are installed.
     #[must_use]
     pub const fn events(self) -> &'static [Event] {
@@ -87,7 +78,7 @@ string_enum!(
 impl Event {
     /// Returns the agents' own spelling.
     #[must_use]
-    pub const fn wire(self) -> &'static str {
+    pub(crate) const fn wire(self) -> &'static str {
         match self {
             Self::SessionStart => "SessionStart",
             Self::UserPromptSubmit => "UserPromptSubmit",
@@ -103,7 +94,7 @@ impl Event {
 
     /// Returns how long the hook may take, in milliseconds. Agents give the end of a session the least.
     #[must_use]
-    pub const fn limit_ms(self) -> u64 {
+    pub(crate) const fn limit_ms(self) -> u64 {
         match self {
             Self::SessionStart | Self::UserPromptSubmit => 2_000,
             Self::PreToolUse
@@ -118,7 +109,7 @@ impl Event {
 
     /// Returns which tools the hook is about, as a pattern of the agents; `None` where no tool is meant.
     #[must_use]
-    pub const fn tools(self) -> Option<&'static str> {
+    pub(crate) const fn tools(self) -> Option<&'static str> {
         match self {
             Self::PreToolUse | Self::PostToolUseFailure => Some("Bash"),
             Self::PostToolUse => Some("Bash|Edit|MultiEdit|Write|NotebookEdit|apply_patch"),
@@ -194,7 +185,7 @@ pub struct ToolCall {
 /// Reads one JSON object and not a byte that would have to be waited for.
 ///
 /// # Errors
-/// [`InputError`] if there is none.
+/// `InputError` if there is none.
 pub fn read_input(reader: impl Read) -> Result<Input, InputError> {
     let reader = BufReader::new(reader.take(MAX_INPUT));
     // Agents may leave the pipe open, so reading stops at the end of the value, not of the input.

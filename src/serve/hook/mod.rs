@@ -23,8 +23,9 @@ use std::sync::Arc;
 use crate::api::{ApiError, QueryVectors};
 use crate::config::Config;
 
-pub use handle::{FollowUp, handle};
-pub use input::{Agent, Event, HookOutput, Input, InputError, MAX_CONTEXT, MAX_INPUT, ToolCall, read_input};
+pub use handle::handle;
+pub(crate) use input::InputError;
+pub use input::{Agent, Event, HookOutput, Input, MAX_CONTEXT, MAX_INPUT, ToolCall, read_input};
 pub use note::HookLog;
 pub use settings::{Installed, SettingsError, commands_in, install, uninstall};
 

@@ -20,18 +20,18 @@ pub struct HookLog {
 impl HookLog {
     /// Returns the log of the database at `database`.
     #[must_use]
-    pub fn beside(database: &Path) -> Self {
+    pub(crate) fn beside(database: &Path) -> Self {
         Self { path: database.with_extension("hooks.log") }
     }
 
     /// Returns where it is.
     #[must_use]
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Writes a line about what `who` met, if it can: a log that cannot be written must not keep a hook from its work.
-    pub fn note(&self, who: &str, message: &str, now: Timestamp) {
+    pub(crate) fn note(&self, who: &str, message: &str, now: Timestamp) {
         let message = &message[..message.floor_char_boundary(MAX_MESSAGE)];
         let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
         if fs::metadata(&self.path).is_ok_and(|data| data.len() > MAX_BYTES) {

@@ -5,8 +5,6 @@
 
 mod read_tools;
 mod resources;
-#[cfg(test)]
-mod tests;
 mod tool;
 mod view;
 mod write_tools;
@@ -29,7 +27,8 @@ use self::tool::error_chain;
 use crate::api::{ApiError, Memories};
 use crate::serve::MemoryPool;
 
-pub use tool::{Effect, Profile, ToolRow};
+pub use tool::Profile;
+pub(crate) use tool::{Effect, ToolRow};
 
 /// Instructions that clients get when they connect.
 const INSTRUCTIONS: &str = include_str!("../../../prompts/mcp/instructions.md");
@@ -171,7 +170,7 @@ impl ServerHandler for MemoryServer {
 
 /// Why serving on standard input ended before the client did.
 #[derive(Debug, thiserror::Error)]
-pub enum StdioError {
+pub(crate) enum StdioError {
     /// The client never said who it is.
     #[error("the client did not begin as the protocol wants it; start the server from an MCP client")]
     Initialize(#[source] Box<ServerInitializeError>),
@@ -184,7 +183,7 @@ pub enum StdioError {
 ///
 /// # Errors
 /// [`StdioError`] if the client does not speak the protocol. A client that goes away is none.
-pub async fn serve_stdio(server: MemoryServer, stop: CancellationToken) -> Result<(), StdioError> {
+pub(crate) async fn serve_stdio(server: MemoryServer, stop: CancellationToken) -> Result<(), StdioError> {
     let running = match server.serve_with_ct(stdio(), stop.clone()).await {
         Ok(running) => running,
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return Ok(()),
@@ -210,3 +209,6 @@ pub const TOOLS: &[ToolRow] = &[
     ToolRow::of::<read_tools::History>(),
     ToolRow::of::<write_tools::Relate>(),
 ];
+
+#[cfg(test)]
+mod tests;

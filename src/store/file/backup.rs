@@ -23,7 +23,7 @@ const UNFINISHED: Duration = Duration::from_hours(1);
 
 /// A copy that was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Backup {
+pub(crate) struct Backup {
     /// Where it is.
     pub path: PathBuf,
     /// Its size in bytes.
@@ -46,7 +46,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Taken`] if there is a file at `path`; else [`StoreError`] if it cannot be written.
-    pub fn backup(&self, path: &Path, now: Timestamp) -> Result<Backup, StoreError> {
+    pub(crate) fn backup(&self, path: &Path, now: Timestamp) -> Result<Backup, StoreError> {
         // The finished copy is renamed to `path`, which would replace a file that is there without a word.
         refuse_folder(path)?;
         if path.exists() {
@@ -72,7 +72,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the copy is none, is damaged or of a newer version, or while a run is going;
     /// [`StoreError::MixedKeys`] if only one of both is encrypted.
-    pub fn restore_backup(path: &Path, from: &Path, now: Timestamp) -> Result<Restored, StoreError> {
+    pub(crate) fn restore_backup(path: &Path, from: &Path, now: Timestamp) -> Result<Restored, StoreError> {
         Self::restore_backup_with(path, from, &Keys::default(), now)
     }
 
@@ -142,7 +142,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn backups(&self) -> Result<Vec<PathBuf>, StoreError> {
+    pub(crate) fn backups(&self) -> Result<Vec<PathBuf>, StoreError> {
         let mut found = beside(&self.path, ".");
         found.extend(unfinished(&self.path));
         let noted: Vec<String> = self.read(|conn| {

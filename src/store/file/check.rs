@@ -39,14 +39,6 @@ pub enum FlawKind {
     History,
 }
 
-impl FlawKind {
-    /// Whether `repair` fixes it.
-    #[must_use]
-    pub const fn is_repaired(self) -> bool {
-        !matches!(self, Self::Damaged | Self::History)
-    }
-}
-
 /// A flaw.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Flaw {

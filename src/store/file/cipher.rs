@@ -27,7 +27,7 @@ use crate::fault::point;
 use crate::store::{Database, Store, StoreError};
 
 /// Whether this build can encrypt.
-pub const CAN_ENCRYPT: bool = cfg!(feature = "encryption");
+pub(crate) const CAN_ENCRYPT: bool = cfg!(feature = "encryption");
 /// Bytes of a page, of which an encrypted file has a whole number.
 const PAGE: usize = 4_096;
 /// The first bytes of a file that is not encrypted.
@@ -181,7 +181,11 @@ impl Store {
     /// # Errors
     /// [`StoreError::InUse`] while another process has the file open, [`StoreError::NoKey`] where there is no key; else
     /// [`StoreError`] if the file cannot be read or the new one not be written. The file is as it was, then.
-    pub fn encrypt(path: &Path, key_file: Option<&Path>, now: Timestamp) -> Result<Option<Conversion>, StoreError> {
+    pub(crate) fn encrypt(
+        path: &Path,
+        key_file: Option<&Path>,
+        now: Timestamp,
+    ) -> Result<Option<Conversion>, StoreError> {
         let keys = key_file.map_or(Keys::Outside, |path| Keys::File(path.to_owned()));
         convert(path, &keys, true, now)
     }
@@ -190,13 +194,13 @@ impl Store {
     ///
     /// # Errors
     /// As for [`Store::encrypt`].
-    pub fn decrypt(path: &Path, now: Timestamp) -> Result<Option<Conversion>, StoreError> {
+    pub(crate) fn decrypt(path: &Path, now: Timestamp) -> Result<Option<Conversion>, StoreError> {
         convert(path, &Keys::default(), false, now)
     }
 
     /// Returns what was left beside the file at `path` by a process that ended while it encrypted or decrypted.
     #[must_use]
-    pub fn half_converted(path: &Path) -> Vec<PathBuf> {
+    pub(crate) fn half_converted(path: &Path) -> Vec<PathBuf> {
         ENDINGS.iter().map(|ending| beside(path, ending)).filter(|path| path.exists()).collect()
     }
 }

@@ -46,7 +46,7 @@ pub struct Erased {
 impl Erased {
     /// Whether there is nothing to erase.
     #[must_use]
-    pub const fn is_nothing(&self) -> bool {
+    pub(crate) const fn is_nothing(&self) -> bool {
         self.conversations.is_empty() && self.memories.is_empty()
     }
 }
@@ -68,7 +68,7 @@ impl Store {
     ///
     /// # Errors
     /// As for [`Store::erase`].
-    pub fn would_erase(&self, scope: &Scope, now: Timestamp) -> Result<Erased, StoreError> {
+    pub(crate) fn would_erase(&self, scope: &Scope, now: Timestamp) -> Result<Erased, StoreError> {
         // The same code runs for real and is then rolled back, so the preview cannot differ from the erasure.
         let looked = self.write(None, now, |w| match w.erase(scope) {
             Ok(erased) => Err::<(), _>(Ended::Seen(Box::new(erased))),
@@ -86,7 +86,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::RunInProgress`] while a run is going, which might write down again what is erased; else [`StoreError`]
     /// if the file cannot be written.
-    pub fn erase(&self, scope: &Scope, now: Timestamp) -> Result<Erased, StoreError> {
+    pub(crate) fn erase(&self, scope: &Scope, now: Timestamp) -> Result<Erased, StoreError> {
         // Rewriting the file does not reach bytes that were freed within a page.
         self.conn.pragma_update(None, "secure_delete", "ON")?;
         let erased = self.write(None, now, |w| w.erase(scope));
@@ -569,7 +569,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written, for another reason than that others are at it.
-    pub fn seal(&self) -> Result<RewriteOutcome, StoreError> {
+    pub(crate) fn seal(&self) -> Result<RewriteOutcome, StoreError> {
         match self.write_anew() {
             Ok(true) => Ok(RewriteOutcome::Wholly),
             Ok(false) => Ok(RewriteOutcome::Waiting),

@@ -162,7 +162,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::KeyGiven`] where there is a key already, [`StoreError::Taken`] if there is a file of that name; else
     /// [`StoreError`] if the key cannot be kept.
-    pub fn make_key(home: &KeyHome) -> Result<KeyPlace, StoreError> {
+    pub(crate) fn make_key(home: &KeyHome) -> Result<KeyPlace, StoreError> {
         if let Some(key) = Keys::Outside.given()? {
             return Err(StoreError::KeyGiven { place: key.place().clone() });
         }
@@ -185,7 +185,7 @@ impl Store {
 
     /// Returns where a key file is looked for unless another is named; `None` where the platform has no such folder.
     #[must_use]
-    pub fn default_key_file() -> Option<PathBuf> {
+    pub(crate) fn default_key_file() -> Option<PathBuf> {
         default_file()
     }
 

@@ -108,7 +108,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn copy_in_memory(&self) -> Result<Self, StoreError> {
+    pub(crate) fn copy_in_memory(&self) -> Result<Self, StoreError> {
         let key = if cipher::is_encrypted(&self.conn)? { self.keys.find()? } else { None };
         let mut copy = Self::in_memory_with(key.as_ref())?;
         let pages = |from: &Connection, to: &mut Connection| {
@@ -139,7 +139,7 @@ impl Store {
 impl Database {
     /// Returns the path of the file; `None` for a store that is gone when it is dropped.
     #[must_use]
-    pub fn file(&self) -> Option<&Path> {
+    pub(crate) fn file(&self) -> Option<&Path> {
         // SQLite itself gives this name a meaning, so no file can be opened under it.
         (self.path != Path::new(":memory:")).then_some(&*self.path)
     }

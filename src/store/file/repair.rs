@@ -39,7 +39,7 @@ const MAX_RANGES: usize = 20_000;
 
 /// Result of a repair.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Repaired {
+pub(crate) struct Repaired {
     /// A copy of the file as it was before.
     pub backup: PathBuf,
     /// Orphaned rows that were taken out, one a line of JSON; `None` if there were none, and where the file is encrypted:
@@ -70,7 +70,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be copied or written; it is unchanged then.
-    pub fn repair(&self, now: Timestamp) -> Result<Repaired, StoreError> {
+    pub(crate) fn repair(&self, now: Timestamp) -> Result<Repaired, StoreError> {
         // First, so that the file can be restored as it was, whatever goes wrong below.
         let backup = set_aside(&self.path, &self.keys, now)?;
         let aside = with_suffix(&backup, ".put-aside.jsonl");

@@ -16,7 +16,7 @@ use crate::text::normalise::normalised_hash;
 
 /// The identity of a candidate: its claim, and the words that it rests on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fingerprint {
+pub(crate) struct Fingerprint {
     claim: String,
     sources: String,
 }
@@ -24,7 +24,7 @@ pub struct Fingerprint {
 impl Fingerprint {
     /// Returns the fingerprint of a claim; `None` for one that rests on nothing, which may be said by anybody again.
     #[must_use]
-    pub fn of(content: &str, evidence: &[Evidence]) -> Option<Self> {
+    pub(crate) fn of(content: &str, evidence: &[Evidence]) -> Option<Self> {
         let mut pieces: Vec<[&str; 3]> = evidence
             .iter()
             .map(|piece| [&*piece.transcript, piece.messages.first().map_or("", String::as_str), &*piece.quote])
@@ -48,7 +48,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn settled(&self, namespace: &Namespace, of: &Fingerprint) -> Result<Option<MemoryId>, StoreError> {
+    pub(crate) fn settled(&self, namespace: &Namespace, of: &Fingerprint) -> Result<Option<MemoryId>, StoreError> {
         let sql = "SELECT s.memory_id FROM settled s JOIN memories m ON m.id = s.memory_id
             WHERE s.claim_hash = ?1 AND s.sources_hash = ?2 AND m.namespace = ?3 ORDER BY s.memory_id LIMIT 1";
         let values = params![of.claim, of.sources, namespace.to_string()];
@@ -82,12 +82,12 @@ impl Writer<'_> {
 
 /// Two texts by their hashes, the smaller first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct HashPair(String, String);
+pub(crate) struct HashPair(String, String);
 
 impl HashPair {
     /// Returns the pair, whichever of the two comes first.
     #[must_use]
-    pub fn new(one: impl Into<String>, other: impl Into<String>) -> Self {
+    pub(crate) fn new(one: impl Into<String>, other: impl Into<String>) -> Self {
         let (one, other) = (one.into(), other.into());
         // A fixed order, so that a judgement is found whichever memory is compared with the other.
         if one <= other { Self(one, other) } else { Self(other, one) }
@@ -96,7 +96,7 @@ impl HashPair {
 
 /// A state of a namespace in which a full pass found nothing more to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PassMark {
+pub(crate) struct PassMark {
     /// Revision of the namespace.
     pub revision: i64,
     /// Who judged.
@@ -121,7 +121,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn judged(&self, namespace: &Namespace) -> Result<BTreeMap<HashPair, String>, StoreError> {
+    pub(crate) fn judged(&self, namespace: &Namespace) -> Result<BTreeMap<HashPair, String>, StoreError> {
         let sql = "SELECT a, b, relation FROM judged WHERE namespace = ?1 ORDER BY a, b";
         let pair = |row: &Row<'_>| Ok((HashPair(row.get(0)?, row.get(1)?), row.get(2)?));
         Ok(self.query_all(sql, [namespace.to_string()], pair)?.into_iter().collect())

@@ -55,7 +55,7 @@ impl HistoryEntry {
     ///
     /// # Errors
     /// [`StoreError`] if the line cannot be read.
-    pub fn change(&self) -> Result<RowChange, StoreError> {
+    pub(crate) fn change(&self) -> Result<RowChange, StoreError> {
         let row = match self.entity {
             Entity::Memory => {
                 let (before, after) = self.sides()?;
@@ -92,7 +92,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn changesets(&self, since: i64) -> Result<Vec<Changeset>, StoreError> {
+    pub(crate) fn changesets(&self, since: i64) -> Result<Vec<Changeset>, StoreError> {
         let mut found: Vec<Changeset> = Vec::new();
         for entry in self.entries("id > ?1", &[&since])? {
             let run = entry.run.as_ref().map(|run| run.as_str().to_owned());
@@ -153,7 +153,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn identity(&self) -> Result<String, StoreError> {
+    pub(crate) fn identity(&self) -> Result<String, StoreError> {
         self.read(|conn| Ok(conn.query_row("SELECT id FROM identity", (), |row| row.get(0))?))
     }
 

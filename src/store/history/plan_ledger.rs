@@ -84,14 +84,8 @@ struct Folder {
 impl PlanLedger {
     /// Returns the projects that are to be made one before anything else is written: each first one goes to the second.
     #[must_use]
-    pub fn merges(&self) -> &[(Namespace, Namespace)] {
+    pub(crate) fn merges(&self) -> &[(Namespace, Namespace)] {
         &self.merges
-    }
-
-    /// Returns how many parts of conversations it covers.
-    #[must_use]
-    pub const fn windows(&self) -> usize {
-        self.windows.len()
     }
 
     fn namespaces(&self) -> BTreeSet<&Namespace> {

@@ -118,7 +118,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn built_upon(&self, run: &RunId) -> Result<Vec<LaterChanges>, StoreError> {
+    pub(crate) fn built_upon(&self, run: &RunId) -> Result<Vec<LaterChanges>, StoreError> {
         let (mut all, mut reached) = (Builders::new(), vec![run.clone()]);
         let mut next = 0;
         // Over a list that grows: what has built on a later run has built on this one as well.

@@ -1,14 +1,15 @@
 //! Indexes over memories: words for search, near claims for consolidation, vectors for search by meaning.
 
 pub(in crate::store) mod near;
-#[cfg(test)]
-mod near_tests;
 pub(in crate::store) mod near_words;
 pub(in crate::store) mod ranking;
 pub(in crate::store) mod search;
-#[cfg(test)]
-mod search_tests;
 pub(in crate::store) mod vectors;
 pub(in crate::store) mod words;
+
+#[cfg(test)]
+mod near_tests;
+#[cfg(test)]
+mod search_tests;
 #[cfg(test)]
 mod words_tests;

@@ -37,7 +37,7 @@ const MAX_REMEMBERED: usize = 50_000;
 
 /// What claims are looked for by.
 #[derive(Debug, Clone, Copy)]
-pub struct Around<'a> {
+pub(crate) struct Around<'a> {
     /// Where to look.
     pub namespace: &'a Namespace,
     /// What is said.
@@ -64,7 +64,7 @@ impl Database {
     ///
     /// # Errors
     /// What `read` returns, or [`StoreError`] if the file cannot be read.
-    pub fn at_once<T>(&self, read: impl FnOnce(&Self) -> Result<T, StoreError>) -> Result<T, StoreError> {
+    pub(crate) fn at_once<T>(&self, read: impl FnOnce(&Self) -> Result<T, StoreError>) -> Result<T, StoreError> {
         // Already in a transaction, and SQLite does not nest them.
         if !self.conn.is_autocommit() {
             return read(self);
@@ -82,7 +82,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn around(&self, around: &Around<'_>, limit: usize) -> Result<Vec<Memory>, StoreError> {
+    pub(crate) fn around(&self, around: &Around<'_>, limit: usize) -> Result<Vec<Memory>, StoreError> {
         self.read(|conn| close(conn, around, &self.scored(conn, around)?, limit))
     }
 

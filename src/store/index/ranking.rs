@@ -23,7 +23,7 @@ pub struct Seq(pub(in crate::store) i64);
 
 /// What ranking needs to know of a memory.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ranked {
+pub(crate) struct Ranked {
     /// Its row in the store.
     pub seq: Seq,
     /// Its id.
@@ -58,7 +58,7 @@ pub struct Ranked {
 
 /// A place in a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub(crate) struct Said {
     transcript: String,
     piece: i64,
     /// Who said it.
@@ -128,7 +128,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn beside(&self, memory: &Ranked) -> Result<Vec<Seq>, StoreError> {
+    pub(crate) fn beside(&self, memory: &Ranked) -> Result<Vec<Seq>, StoreError> {
         self.read(|conn| {
             let mut beside = Vec::new();
             for said in &memory.said {

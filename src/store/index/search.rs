@@ -38,7 +38,7 @@ pub struct Hit {
 
 /// The claim by which close memories are searched.
 #[derive(Debug, Clone, Copy)]
-pub struct Likeness<'a> {
+pub(crate) struct Likeness<'a> {
     /// Where to look.
     pub namespace: &'a Namespace,
     /// What the claim says.
@@ -104,7 +104,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn neighbours(&self, likeness: &Likeness<'_>, limit: usize) -> Result<Vec<Memory>, StoreError> {
+    pub(crate) fn neighbours(&self, likeness: &Likeness<'_>, limit: usize) -> Result<Vec<Memory>, StoreError> {
         let filter = Filter {
             statuses: vec![Status::Active, Status::Pending],
             ..Filter::exactly(std::slice::from_ref(likeness.namespace))

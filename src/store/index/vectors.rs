@@ -17,7 +17,7 @@
 //! by byte from a table, it costs one addition for eight numbers on any machine.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -293,7 +293,7 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn retry_vectors(&self) -> Result<usize, StoreError> {
+    pub(crate) fn retry_vectors(&self) -> Result<usize, StoreError> {
         self.read(|conn| Ok(conn.execute("DELETE FROM vector_failures", ())?))
     }
 }
@@ -370,32 +370,6 @@ impl Database {
             // A filter that lets little pass would otherwise need many rounds, each over all codes.
             taken = taken.saturating_mul(GROWTH);
         }
-    }
-
-    /// Returns how near each of `ids` is to `query`, in their order; `None` for one without a vector of `model`.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the file cannot be read.
-    pub fn cosines(
-        &self,
-        model: &VectorModel,
-        query: &[f32],
-        ids: &[MemoryId],
-    ) -> Result<Vec<Option<f64>>, StoreError> {
-        let Some((model_id, query)) = self.ready(model, query)? else { return Ok(vec![None; ids.len()]) };
-        self.read(|conn| {
-            let listed = json_of(ids.iter().map(MemoryId::as_str));
-            let mut statement = conn.prepare_cached(
-                "SELECT m.id, v.vector FROM json_each(?1) j CROSS JOIN memories m ON m.id = j.value
-                 CROSS JOIN vectors v ON v.seq = m.seq WHERE v.model_id = ?2",
-            )?;
-            let mut found = HashMap::new();
-            let mut rows = statement.query(rusqlite::params![listed, model_id])?;
-            while let Some(row) = rows.next()? {
-                found.insert(row.get::<_, String>(0)?, product(&query, row, 1)?);
-            }
-            Ok(ids.iter().map(|id| found.get(id.as_str()).copied()).collect())
-        })
     }
 
     /// Returns the model's number and the query at length 1; `None` where nothing can be near.
@@ -675,10 +649,6 @@ impl Estimator {
 }
 
 #[cfg(test)]
-#[path = "vectors_tests.rs"]
-mod tests;
-
-#[cfg(test)]
 mod nearest_tests {
     use super::*;
 
@@ -741,3 +711,7 @@ mod nearest_tests {
         assert_eq!(seen, 50);
     }
 }
+
+#[cfg(test)]
+#[path = "vectors_tests.rs"]
+mod tests;

@@ -81,7 +81,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn open_batches(&self) -> Result<Vec<Batch>, StoreError> {
+    pub(crate) fn open_batches(&self) -> Result<Vec<Batch>, StoreError> {
         self.query_all(&format!("{SELECT} ORDER BY created_at, id"), (), batch_from_row)
     }
 

@@ -256,7 +256,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn cancel_job(&self, id: i64, now: Timestamp) -> Result<bool, StoreError> {
+    pub(crate) fn cancel_job(&self, id: i64, now: Timestamp) -> Result<bool, StoreError> {
         Ok(self.execute(
             "UPDATE jobs SET status = 'done', attempts = 0, done_watermark = watermark, error = 'given up by hand',
              updated_at = ?2 WHERE id = ?1 AND status IN ('waiting', 'failed')",
@@ -291,7 +291,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn jobs(&self) -> Result<Vec<Job>, StoreError> {
+    pub(crate) fn jobs(&self) -> Result<Vec<Job>, StoreError> {
         // A file of an earlier version that is open for reading only was not migrated.
         if !self.has_table("jobs")? {
             return Ok(Vec::new());
@@ -417,7 +417,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn end_lease(&self, name: &str, owner: &str) -> Result<(), StoreError> {
+    pub(crate) fn end_lease(&self, name: &str, owner: &str) -> Result<(), StoreError> {
         self.execute("DELETE FROM leases WHERE name = ?1 AND owner = ?2", (name, owner)).map(drop)
     }
 }

@@ -24,7 +24,7 @@ pub(crate) use sessions::FailedCommand;
 pub use sessions::{HookFiring, Step};
 pub(crate) use status::days_before;
 pub use status::{Health, Spent};
-pub use transcripts::{FileOutcome, KnownLine};
+pub(crate) use transcripts::{FileOutcome, KnownLine};
 pub(crate) use transcripts::{FileRead, SeenTranscript};
 pub use windows::FailedWindow;
 pub(crate) use windows::{Claimed, Finished, PendingWindow, WindowKey};
@@ -37,13 +37,13 @@ pub struct RunId(String);
 impl RunId {
     /// Takes an id as it stands in the database.
     #[must_use]
-    pub fn from_stored(text: impl Into<String>) -> Self {
+    pub(crate) fn from_stored(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
     /// Returns the id's text.
     #[must_use]
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 }

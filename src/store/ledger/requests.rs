@@ -274,7 +274,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn reply(&self, key: &str) -> Result<Option<Reply>, StoreError> {
+    pub(crate) fn reply(&self, key: &str) -> Result<Option<Reply>, StoreError> {
         self.query_one(
             "SELECT text, finish, prompt_tokens, completion_tokens, model FROM requests
              WHERE key = ?1 AND text IS NOT NULL",

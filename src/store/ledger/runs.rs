@@ -168,7 +168,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn runs(&self, limit: usize) -> Result<Vec<Run>, StoreError> {
+    pub(crate) fn runs(&self, limit: usize) -> Result<Vec<Run>, StoreError> {
         self.runs_where("1", &[], limit)
     }
 
@@ -176,7 +176,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError::UnknownRun`] if there is none, or more than one.
-    pub fn run(&self, part: &str) -> Result<Run, StoreError> {
+    pub(crate) fn run(&self, part: &str) -> Result<Run, StoreError> {
         let part = part.trim().to_ascii_lowercase();
         let unknown = || StoreError::UnknownRun { id: part.clone() };
         // No id begins or ends like this, since ids consist of hex digits and hyphens.

@@ -184,7 +184,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn hooks_fired(&self) -> Result<Vec<HookFiring>, StoreError> {
+    pub(crate) fn hooks_fired(&self) -> Result<Vec<HookFiring>, StoreError> {
         if !self.has_table("hook_fires")? {
             return Ok(Vec::new());
         }

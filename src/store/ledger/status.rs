@@ -38,13 +38,13 @@ pub struct Health {
 impl Health {
     /// What has yet to be done.
     #[must_use]
-    pub const fn backlog(&self) -> usize {
+    pub(crate) const fn backlog(&self) -> usize {
         self.jobs_waiting + self.jobs_running + self.windows_open + self.windows_unwritten
     }
 
     /// What was given up or is to be tried again.
     #[must_use]
-    pub const fn failures(&self) -> usize {
+    pub(crate) const fn failures(&self) -> usize {
         self.jobs_failed + self.windows_failed
     }
 }
@@ -54,7 +54,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn health(&self) -> Result<Health, StoreError> {
+    pub(crate) fn health(&self) -> Result<Health, StoreError> {
         self.read(|conn| {
             let jobs = |status| count(conn, &format!("jobs WHERE status = '{status}'"));
             let windows = |condition| count(conn, &format!("windows WHERE {condition}"));
@@ -119,7 +119,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn spending(&self, first: Date, zone: &TimeZone) -> Result<Vec<Spent>, StoreError> {
+    pub(crate) fn spending(&self, first: Date, zone: &TimeZone) -> Result<Vec<Spent>, StoreError> {
         // Only a day at the very limits of time has no start in a time zone; then everything counts.
         let begin = first.to_zoned(zone.clone()).map_or(Timestamp::UNIX_EPOCH, |start| start.timestamp());
         let mut days: BTreeMap<(Reverse<Date>, String), Spent> = BTreeMap::new();

@@ -155,7 +155,7 @@ fn a_request_is_taken_up_as_it_was_rendered_until_its_windows_are_done() {
     let root = keep(&store, None, "whole", &windows, &known);
     assert!(root.is_some());
     assert_eq!(keep(&store, root, "half", &windows, &[]), root);
-    let transcript = store.transcript_id("jsonl:talk").unwrap().unwrap();
+    let transcript = transcript_id(&store, "jsonl:talk");
     let open = store.unfinished_windows(transcript, "llm").unwrap();
     let places: Vec<_> = open.iter().map(|one| (one.window.start, one.context, one.request)).collect();
     let root = root.unwrap();
@@ -277,7 +277,7 @@ fn what_an_older_program_has_asked_is_carried_over() {
     assert_eq!(store.reply("r1").unwrap().unwrap().text, "text one");
     assert_eq!(store.stats().unwrap().replies, 2);
     assert_eq!(store.batch_requests("b").unwrap(), [BatchRequest { key: "half".into(), prompt_tokens: 11 }]);
-    let transcript = store.transcript_id("jsonl:talk").unwrap().unwrap();
+    let transcript = transcript_id(&store, "jsonl:talk");
     let open = store.unfinished_windows(transcript, "llm").unwrap();
     let places: Vec<_> = open.iter().map(|one| (one.window.start, one.context, one.request.unwrap().1)).collect();
     assert_eq!(places, [(2, None, 1), (4, None, 0), (6, Some(4), 1), (8, Some(5), 0)]);
@@ -292,4 +292,10 @@ fn what_an_older_program_has_asked_is_carried_over() {
     assert_eq!(first, Some(StoredRequest { key: "first".into(), body: None }));
     store.end_batch("b", "completed", &[answered("half", "kept")], day(1)).unwrap();
     assert_eq!(store.reply("half").unwrap().unwrap().text, "kept");
+}
+
+/// The id of the transcript with this key.
+fn transcript_id(store: &Store, key: &str) -> TranscriptId {
+    let found = store.query_one("SELECT id FROM transcripts WHERE key = ?1", [key], |row| row.get(0).map(TranscriptId));
+    found.unwrap().unwrap()
 }

@@ -58,14 +58,6 @@ pub(crate) struct FileRead {
 }
 
 impl Database {
-    /// Returns the id of the transcript with this key, if it was ever read.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the file cannot be read.
-    pub fn transcript_id(&self, key: &str) -> Result<Option<TranscriptId>, StoreError> {
-        self.query_one("SELECT id FROM transcripts WHERE key = ?1", [key], |row| row.get(0).map(TranscriptId))
-    }
-
     /// Returns every transcript that was read, by key.
     ///
     /// # Errors
@@ -229,7 +221,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn known_context(&self, namespace: &Namespace) -> Result<Vec<KnownLine>, StoreError> {
+    pub(crate) fn known_context(&self, namespace: &Namespace) -> Result<Vec<KnownLine>, StoreError> {
         self.query_all(KNOWN, [namespace.to_string()], |row| Ok(KnownLine { origin: row.get(0)?, text: row.get(1)? }))
     }
 }

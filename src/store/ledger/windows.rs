@@ -360,7 +360,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn failed_windows(&self) -> Result<Vec<FailedWindow>, StoreError> {
+    pub(crate) fn failed_windows(&self) -> Result<Vec<FailedWindow>, StoreError> {
         self.query_all(
             "SELECT w.id, t.key, t.origin, w.start, w.len, w.extractor, w.attempts, w.error, w.finished_at
              FROM windows w JOIN transcripts t ON t.id = w.transcript_id

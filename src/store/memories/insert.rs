@@ -28,7 +28,7 @@ use crate::store::terms::Stems;
 use crate::store::{RunId, StoreError, Writer};
 
 /// A memory to be written, with what it rests on.
-pub type CleanMemory = (Redacted<Memory>, Redacted<Vec<Evidence>>);
+pub(crate) type CleanMemory = (Redacted<Memory>, Redacted<Vec<Evidence>>);
 
 /// Memories of one part.
 // Large enough that threads rarely meet at the lock, small enough to share out a few hundred memories.

@@ -11,7 +11,7 @@ pub(super) mod upkeep;
 
 use rusqlite::{params, params_from_iter};
 
-use crate::changeset::{Action, Row, memory_as_stored, share_as_stored};
+use crate::changeset::{Action, Row, memory_as_stored};
 use crate::guard::{CleanText, Redacted};
 use crate::memory::{Evidence, Memory, MemoryId, Namespace, Status};
 use crate::store::index::near::of_key;
@@ -37,7 +37,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn find(&self, id: &MemoryId) -> Result<Option<Memory>, StoreError> {
+    pub(crate) fn find(&self, id: &MemoryId) -> Result<Option<Memory>, StoreError> {
         let sql = format!("SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.id = ?1");
         self.query_one(&sql, [id.as_str()], memory_from_row)
     }
@@ -46,7 +46,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError::ShortId`], [`StoreError::UnknownMemory`] or [`StoreError::AmbiguousMemory`].
-    pub fn resolve(&self, part: &str) -> Result<MemoryId, StoreError> {
+    pub(crate) fn resolve(&self, part: &str) -> Result<MemoryId, StoreError> {
         // People paste ids with spaces, and some tools print them in capitals.
         let part = part.trim().to_ascii_lowercase();
         let id = part.clone();
@@ -189,22 +189,6 @@ impl Writer<'_> {
         self.replace(Memory { namespace: namespace.clone(), ..before }, Action::Move, Some(reason))
     }
 
-    /// Sets the confidence alone. `updated_at` stays: a memory does not become newer by being believed less or more.
-    ///
-    /// # Errors
-    /// [`StoreError::UnknownMemory`] if it is not there.
-    pub fn set_confidence(
-        &self,
-        id: &MemoryId,
-        confidence: f64,
-        action: Action,
-        reason: Option<CleanText<'_>>,
-    ) -> Result<bool, StoreError> {
-        let mut memory = self.memory(id)?;
-        memory.claim.confidence = share_as_stored(confidence);
-        self.replace(memory, action, reason)
-    }
-
     /// Writes a memory as it is given, but for its counts, if it differs in more than `updated_at`.
     pub(in crate::store) fn replace(
         &self,
@@ -238,7 +222,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn past(
+    pub(crate) fn past(
         &self,
         namespace: &Namespace,
         content: &str,
@@ -306,7 +290,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn short_id(&self, id: &MemoryId) -> Result<String, StoreError> {
+    pub(crate) fn short_id(&self, id: &MemoryId) -> Result<String, StoreError> {
         self.shortest("memories", id.as_str())
     }
 
@@ -314,7 +298,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn short_run_id(&self, id: &RunId) -> Result<String, StoreError> {
+    pub(crate) fn short_run_id(&self, id: &RunId) -> Result<String, StoreError> {
         self.shortest("runs", id.as_str())
     }
 

@@ -102,7 +102,7 @@ const READ_THROUGH: usize = 8;
 
 /// What a brief weighs.
 #[derive(Debug, Clone, PartialEq)]
-pub struct BriefRow {
+pub(crate) struct BriefRow {
     /// Which memory.
     pub id: MemoryId,
     /// Its type.

@@ -27,7 +27,7 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError::UnknownMemory`] if either is missing, [`StoreError::SelfRelation`] if they are the same.
-    pub fn relate(&self, relation: &Relation) -> Result<bool, StoreError> {
+    pub(crate) fn relate(&self, relation: &Relation) -> Result<bool, StoreError> {
         if relation.from == relation.to {
             return Err(StoreError::SelfRelation { id: relation.from.to_string() });
         }
@@ -48,7 +48,12 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
-    pub fn unrelate(&self, from: &MemoryId, relation_type: RelationType, to: &MemoryId) -> Result<bool, StoreError> {
+    pub(crate) fn unrelate(
+        &self,
+        from: &MemoryId,
+        relation_type: RelationType,
+        to: &MemoryId,
+    ) -> Result<bool, StoreError> {
         let same = |relation: &Relation| {
             relation.from == *from && relation.to == *to && relation.relation_type == relation_type
         };

@@ -72,7 +72,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn waiting(&self, filter: &Filter) -> Result<Vec<Waiting>, StoreError> {
+    pub(crate) fn waiting(&self, filter: &Filter) -> Result<Vec<Waiting>, StoreError> {
         let filter = Filter { statuses: vec![Status::Pending], ..filter.clone() };
         let memories = self.list(&filter, Order::Id, usize::MAX, 0)?;
         memories.into_iter().map(|memory| self.waiting_one(memory)).collect()
@@ -150,7 +150,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn rejected(
+    pub(crate) fn rejected(
         &self,
         namespace: &Namespace,
         content: &str,
@@ -182,7 +182,7 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// [`StoreError::UnknownMemory`] if it is not there.
-    pub fn tombstone(&self, id: &MemoryId, reason: Option<CleanText<'_>>) -> Result<bool, StoreError> {
+    pub(crate) fn tombstone(&self, id: &MemoryId, reason: Option<CleanText<'_>>) -> Result<bool, StoreError> {
         let memory = self.memory(id)?;
         let tombstone = Tombstone {
             memory: memory.id,

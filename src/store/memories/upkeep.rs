@@ -174,7 +174,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
-    pub fn is_wanted(&self, id: &MemoryId, action: Action) -> Result<bool, StoreError> {
+    pub(crate) fn is_wanted(&self, id: &MemoryId, action: Action) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM history WHERE memory_id = ?1
                 AND (action = 'restore' AND undone = 0 OR action = ?2 AND undone = 1))";
         self.query_only(sql, [id.as_str(), action.as_str()], |row| row.get(0))

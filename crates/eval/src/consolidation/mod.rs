@@ -11,12 +11,11 @@ mod cases;
 mod controls;
 mod pairs;
 mod streams;
-#[cfg(test)]
-mod tests;
 
 pub use cases::{Act, Again, Arriving, Event, Pair, Stream};
 pub use controls::{ComparedMemory, decide_by_similarity, distractors};
-pub(crate) use pairs::PAIR_MEASURES;
-pub use pairs::{MemoryAfter, PairOutcome, score_pair};
-pub(crate) use streams::STREAM_MEASURES;
-pub use streams::{DISTRACTOR, FinalMemory, StreamOutcome, score_stream};
+pub use pairs::{MemoryAfter, PAIR_MEASURES, PairOutcome, score_pair};
+pub use streams::{DISTRACTOR, FinalMemory, STREAM_MEASURES, StreamOutcome, score_stream};
+
+#[cfg(test)]
+mod tests;

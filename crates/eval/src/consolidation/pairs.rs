@@ -11,7 +11,7 @@ use super::cases::{Pair, joins};
 use super::controls::word_counts;
 
 /// Measures of the rows of pairs.
-pub(crate) const PAIR_MEASURES: &[Definition] = &[
+pub const PAIR_MEASURES: &[Definition] = &[
     share("accuracy", "pairs with a right decision"),
     share("all right", "pairs with a right decision, reason and order, and nothing lost"),
     share("reason", "contradictions found with the right reason: changed, corrected or open"),

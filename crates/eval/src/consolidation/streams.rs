@@ -13,7 +13,7 @@ use super::cases::{Event, Stream};
 pub const DISTRACTOR: &str = "(distractor)";
 
 /// Measures of the rows of streams.
-pub(crate) const STREAM_MEASURES: &[Definition] = &[
+pub const STREAM_MEASURES: &[Definition] = &[
     share("streams", "streams that end exactly as they should"),
     fault("misplaced", "events of streams with a wrong outcome"),
     count("lost events", "events that should remain and are in no memory"),

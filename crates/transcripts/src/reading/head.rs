@@ -46,7 +46,7 @@ impl<'a> Head<'a> {
 
     /// Parses `text`, which is the whole file if `is_all`.
     #[must_use]
-    pub fn new(text: Cow<'a, str>, is_all: bool) -> Self {
+    pub(crate) fn new(text: Cow<'a, str>, is_all: bool) -> Self {
         let starts_json = text.trim_start().starts_with(['{', '[']);
         let whole = if starts_json && is_all { json::parse(&text).ok().map(|(value, _)| value) } else { None };
         let lines = if whole.is_some() { Vec::new() } else { sample_lines(&text) };

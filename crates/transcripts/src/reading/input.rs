@@ -279,7 +279,7 @@ impl Folder {
 
     /// Returns the files directly in `name`, or in the folder itself for `""`, sorted.
     #[must_use]
-    pub fn files(&self, name: &str) -> Vec<String> {
+    pub(crate) fn files(&self, name: &str) -> Vec<String> {
         self.children(name, false)
     }
 

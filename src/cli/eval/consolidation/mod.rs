@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use afterthought::consolidate::plan::{CandidateContext, settle};
-use afterthought::consolidate::{Change, Conflict, Decision, IncomingClaim};
-use afterthought::guard::Guard;
-use afterthought::llm::{Budgeted, Complete, LlmError, Reply, Request, Source};
-use afterthought::memory::{Claim, Memory, MemoryId, Namespace, Status};
-use afterthought::store::StoreError;
+use crate::consolidate::plan::{CandidateContext, settle};
+use crate::consolidate::{Change, Conflict, Decision, IncomingClaim};
+use crate::guard::Guard;
+use crate::llm::{Budgeted, Complete, LlmError, Reply, Request, Source};
+use crate::memory::{Claim, Memory, MemoryId, Namespace, Status};
+use crate::store::StoreError;
 use afterthought_eval::consolidation::{
     Act, ComparedMemory, DISTRACTOR, Event, FinalMemory, MemoryAfter, Pair, PairOutcome, Stream, StreamOutcome,
     decide_by_similarity, score_pair, score_stream,
@@ -121,7 +121,7 @@ fn decide_by_words(case: &CandidateContext) -> Change {
 struct Refusing(Cell<u64>);
 
 impl Complete for Refusing {
-    async fn complete(&self, _: &Request) -> Result<(Reply, afterthought::llm::Cost), LlmError> {
+    async fn complete(&self, _: &Request) -> Result<(Reply, crate::llm::Cost), LlmError> {
         self.0.set(self.0.get() + 1);
         // Of all errors the one that blames neither a server nor a reply.
         Err(LlmError::InBatch)

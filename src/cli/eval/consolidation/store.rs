@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use afterthought::consolidate::compare::key::canonical;
-use afterthought::consolidate::plan::CandidateContext;
-use afterthought::consolidate::plan::apply::{Applied, apply, look_around};
-use afterthought::consolidate::{Change, IncomingClaim, Plan};
-use afterthought::guard::Guard;
-use afterthought::memory::{Audience, Candidate, Claim, Evidence, ExtractionMethod, Memory, MemoryId, Namespace};
-use afterthought::store::{Filter, Order, Store, StoreError};
+use crate::consolidate::compare::key::canonical;
+use crate::consolidate::plan::CandidateContext;
+use crate::consolidate::plan::apply::{Applied, apply, look_around};
+use crate::consolidate::{Change, IncomingClaim, Plan};
+use crate::guard::Guard;
+use crate::memory::{Audience, Candidate, Claim, Evidence, ExtractionMethod, Memory, MemoryId, Namespace};
+use crate::store::{Filter, Order, Store, StoreError};
 use afterthought_eval::consolidation::distractors;
 use afterthought_eval::files::CaseMemory;
 use jiff::{Timestamp, ToSpan as _};

@@ -621,9 +621,6 @@ fn typed_messages(entry: &Value) -> Vec<Message> {
 }
 
 #[cfg(test)]
-mod tests;
-
-#[cfg(test)]
 mod heads_tests {
     use super::*;
 
@@ -692,3 +689,6 @@ mod branches_tests {
         assert_eq!(abandoned(&nodes), [true, true, true, true, false]);
     }
 }
+
+#[cfg(test)]
+mod tests;

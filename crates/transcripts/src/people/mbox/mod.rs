@@ -363,9 +363,6 @@ fn text_of(mail: &Mail) -> Vec<&str> {
 }
 
 #[cfg(test)]
-mod tests;
-
-#[cfg(test)]
 mod split_tests {
     use super::*;
 
@@ -418,3 +415,6 @@ mod threads_tests {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

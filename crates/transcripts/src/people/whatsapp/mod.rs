@@ -526,9 +526,6 @@ fn kind_of(name: &str) -> &'static str {
 }
 
 #[cfg(test)]
-mod tests;
-
-#[cfg(test)]
 mod header_tests {
     use super::*;
 
@@ -727,3 +724,6 @@ mod body_tests {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
