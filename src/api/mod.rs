@@ -42,6 +42,7 @@ pub use crate::embed::{Filled, Progress, QUERY_TIMEOUT, QueryVectors};
 pub use crate::exchange::{Counts, Exported, MEMORY_FORMATS, markdown};
 pub use crate::lifecycle::decay::heat;
 pub use crate::lifecycle::{NEAR_DAYS, Report, Upkeep};
+pub(crate) use crate::llm::lists_model;
 pub use crate::llm::{DEFAULT_MODEL, Price};
 pub use crate::pipeline::{
     Basis, ENVIRONMENT_MARK, Estimate, Event, Fault, Files, FullSummary, LINGER, RereadPolicy, Scan, Selection,

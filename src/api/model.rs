@@ -46,12 +46,9 @@ pub async fn reachable(
     Ok(found.map(|settings| tuned(config, settings)))
 }
 
-/// Sampling temperature: low, since the same words should give the same memories.
-const TEMPERATURE: f32 = 0.3;
-
 fn tuned(config: &Config, settings: ModelSettings) -> ModelSettings {
     let timeout = Duration::from_secs(config.timeout_seconds.value);
-    ModelSettings { temperature: Some(TEMPERATURE), timeout, ..settings }
+    ModelSettings { timeout, ..settings }
 }
 
 /// Returns the prices in force: the built-in ones, under those of the settings.

@@ -136,12 +136,16 @@ impl Context<'_> {
         self.global.settings(Partial::default())
     }
 
-    /// Opens the memories for reading and writing, and creates the database if it is missing.
+    /// Opens the memories of an existing database for reading and writing.
     pub(crate) fn memories(&self) -> anyhow::Result<Memories> {
+        let path = self.settings()?.db.value;
+        // What needs a memory or a run must not leave an empty database behind where there is none.
+        anyhow::ensure!(path.exists(), "{}", no_memories(&path));
         self.memories_with(Partial::default())
     }
 
-    /// Opens the memories as [`Context::memories`] does, with `flags` of the subcommand as the strongest settings.
+    /// Opens the memories with `flags` of the subcommand as the strongest settings, and creates the database if it is
+    /// missing.
     pub(crate) fn memories_with(&self, flags: Partial) -> anyhow::Result<Memories> {
         let builder = Memories::builder().config(self.global.settings(flags)?).query_timeout(QUERY_TIMEOUT);
         Ok(builder.through(AuditChannel::Command).open()?)
@@ -151,11 +155,7 @@ impl Context<'_> {
     pub(crate) fn existing_memories(&self) -> anyhow::Result<Option<Memories>> {
         let memories = self.memories_if_any()?;
         if memories.is_none() {
-            let path = self.settings()?.db.value;
-            self.out.note(format_args!(
-                "no memories yet: {} does not exist; `afterthought run PATH` creates it",
-                path.display()
-            ));
+            self.out.note(no_memories(&self.settings()?.db.value));
         }
         Ok(memories)
     }
@@ -170,6 +170,11 @@ impl Context<'_> {
         let builder = Memories::builder().config(config).query_timeout(QUERY_TIMEOUT);
         Ok(Some(builder.through(AuditChannel::Command).read_only().open()?))
     }
+}
+
+/// Returns what is said where there is no database at `path`.
+pub(crate) fn no_memories(path: &Path) -> String {
+    format!("no memories yet: {} does not exist; `afterthought run PATH` creates it", path.display())
 }
 
 /// Returns an error if `path` is no folder.

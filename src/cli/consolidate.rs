@@ -8,7 +8,7 @@ use indicatif::ProgressBar;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::args::Context;
+use super::args::{Context, no_memories};
 use super::exit::ExitStatus;
 use super::model::{ModelArgs, runtime, stop_on_interrupt};
 use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, counted, one_line};
@@ -47,9 +47,7 @@ pub(crate) fn run(args: &ConsolidateArgs, context: &Context<'_>) -> anyhow::Resu
     let path = &config.db.value;
     // Checked before a model is chosen: that may contact a server, and opening would create an empty database.
     if !path.exists() {
-        context
-            .out
-            .note(format_args!("no memories yet: {} does not exist; `afterthought run PATH` makes it", path.display()));
+        context.out.note(no_memories(path));
         return Ok(ExitStatus::NoMatch);
     }
     let runtime = runtime()?;

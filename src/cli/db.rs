@@ -14,6 +14,8 @@ use serde_json::json;
 use super::args::{Context, time};
 use super::exit::ExitStatus;
 use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, one_line, size};
+use super::question::{can_ask, is_yes};
+use crate::config::Partial;
 
 /// Back up the database to a file
 ///
@@ -33,6 +35,9 @@ pub(crate) struct BackupArgs {
 pub(crate) struct RestoreBackupArgs {
     /// Backup made by `db backup`
     file: PathBuf,
+    /// Replace the database without asking
+    #[arg(long)]
+    yes: bool,
 }
 
 pub(crate) fn backup(args: &BackupArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
@@ -55,6 +60,11 @@ pub(crate) fn backup(args: &BackupArgs, context: &Context<'_>) -> anyhow::Result
 
 pub(crate) fn restore(args: &RestoreBackupArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let config = context.settings()?;
+    let path = &config.db.value;
+    // A script has said what it wants; the previous database is kept either way.
+    if path.exists() && !args.yes && can_ask() && !is_yes(&format!("Replace {} by this backup?", path.display()))? {
+        return Ok(context.out.nothing("nothing was restored"));
+    }
     let restored = Memories::restore_backup(&config, &args.file)?;
     if context.out.is_json() {
         context.out.json(&restored)?;
@@ -185,7 +195,8 @@ pub(crate) struct MaintainArgs {
 }
 
 pub(crate) fn maintain(args: &MaintainArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let (memories, out) = (context.memories()?, context.out);
+    // A service may be started before the first log is read.
+    let (memories, out) = (context.memories_with(Partial::default())?, context.out);
     if args.dry_run {
         let due = memories.maintenance_due(args.days)?;
         print_maintenance(&Report { run: None, done: due }, Tense::Would, &memories, out)?;

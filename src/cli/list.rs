@@ -1,8 +1,9 @@
 //! `list`: lists memories by their properties; defines the filters that other commands share.
 
-use crate::api::{ApiError, Filter, Memories, NamespaceSubtree, Order};
-use crate::memory::{Memory, MemoryType, Scope, Status};
+use crate::api::{ApiError, Filter, Memories, NamespaceSubtree, Order, unit_importance};
+use crate::memory::{Memory, MemoryType, Namespace, Scope, Status};
 
+use anyhow::Context as _;
 use jiff::{Timestamp, Zoned};
 
 use super::args::Context;
@@ -12,7 +13,7 @@ use super::when::{End, moment};
 
 /// List memories, most recently changed first
 ///
-/// Exits 1 when there are none.
+/// In the folder of a project, lists its memories and the global ones. Exits 1 when there are none.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought memory list --category preference\n  afterthought memory list --namespace project/shop --since 2w"
@@ -29,6 +30,9 @@ pub(crate) struct ListArgs {
     /// Sort by this
     #[arg(long, value_enum, value_name = "BY", default_value_t = By::Updated)]
     sort: By,
+    /// List all projects, not only that of this folder
+    #[arg(long)]
+    everywhere: bool,
 }
 
 /// What a list is sorted by, greatest or latest first.
@@ -71,8 +75,8 @@ pub(crate) struct Selection {
     /// Source, as `memory show` prints it
     #[arg(long, value_name = "KEY")]
     source: Option<String>,
-    /// Importance of at least this, 0–1
-    #[arg(long, value_name = "N")]
+    /// Importance of at least this, 0–1 or 2–10
+    #[arg(long, value_name = "N", value_parser = importance)]
     min_importance: Option<f64>,
     /// Scope: long_term or short_term
     #[arg(long, value_name = "SCOPE")]
@@ -153,6 +157,30 @@ impl Selection {
     }
 }
 
+/// Returns `filter`, confined to the project of the working directory and the global namespace where no namespace is
+/// given and the folder belongs to a known project. Standard error says so.
+pub(crate) fn in_project_of_folder(filter: Filter, memories: &Memories, out: &Printer) -> anyhow::Result<Filter> {
+    if !filter.namespaces.is_empty() {
+        return Ok(filter);
+    }
+    let folder = std::env::current_dir().context("cannot read the working directory")?;
+    let Some(project) = folder.to_str().map(|folder| memories.known_namespace_of(folder)).transpose()?.flatten() else {
+        return Ok(filter);
+    };
+    // Every folder has a namespace; only one that a log was read from is worth narrowing a search for.
+    if !memories.projects()?.iter().any(|known| known.namespace == project) {
+        return Ok(filter);
+    }
+    out.note(format_args!("in {project} and global; --everywhere covers all projects"));
+    let namespaces = vec![NamespaceSubtree::Under(project), NamespaceSubtree::Exactly(Namespace::global())];
+    Ok(Filter { namespaces, ..filter })
+}
+
+fn importance(text: &str) -> Result<f64, String> {
+    let value = text.parse().map_err(|_| "it is no number; write it like 0.7 or 7".to_owned())?;
+    unit_importance(value).map_err(|error| error.to_string())
+}
+
 fn since(text: &str) -> Result<Timestamp, String> {
     moment(text, End::Since, &Zoned::now())
 }
@@ -164,6 +192,7 @@ fn until(text: &str) -> Result<Timestamp, String> {
 pub(crate) fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(all) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
     let filter = args.selection.filter(context)?;
+    let filter = if args.everywhere { filter } else { in_project_of_folder(filter, &all, context.out)? };
     let memories = all.list_memories(filter.clone(), args.sort.order(), args.limit, args.offset)?;
     if context.out.is_json() {
         for memory in &memories {
@@ -173,7 +202,7 @@ pub(crate) fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<Exit
         for memory in &memories {
             lines(memory, &all, context.out)?;
         }
-        print_rest(&all, filter, memories.len(), context.out)?;
+        print_rest(&all, filter.clone(), memories.len(), context.out)?;
     } else {
         let rows = memories.iter().map(|memory| {
             Ok([
@@ -189,9 +218,12 @@ pub(crate) fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<Exit
         });
         let rows = rows.collect::<Result<_, ApiError>>()?;
         context.out.table(["id", "memory", "kind", "namespace", "weight", "status", "since"], rows)?;
-        print_rest(&all, filter, memories.len(), context.out)?;
+        print_rest(&all, filter.clone(), memories.len(), context.out)?;
     }
     if memories.is_empty() {
+        if all.count_memories(filter)? > 0 {
+            return Ok(context.out.nothing("nothing to list with this --offset and --limit"));
+        }
         return Ok(context.out.nothing(if args.selection.is_empty() {
             "no memories here; `afterthought run PATH` reads conversation logs"
         } else {
@@ -215,7 +247,7 @@ fn lines(memory: &Memory, all: &Memories, out: &Printer) -> anyhow::Result<()> {
 fn print_rest(all: &Memories, filter: Filter, shown: usize, out: &Printer) -> anyhow::Result<()> {
     // Counted without the limit, since a full page does not show whether there is more.
     let total = all.count_memories(filter)?;
-    if total > shown {
+    if total > shown && shown > 0 {
         out.note(format_args!("{shown} of {total}; --offset and --limit show the rest"));
     }
     Ok(())

@@ -7,6 +7,7 @@ use clap::Subcommand;
 
 use super::args::Context;
 use super::exit::ExitStatus;
+use crate::config::Partial;
 
 /// Commands about projects.
 #[derive(Debug, Subcommand)]
@@ -87,7 +88,7 @@ fn shown(project: &Project, all: &[Project]) -> String {
 }
 
 fn alias(what: &str, name: &str, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let memories = context.memories()?;
+    let memories = context.memories_with(Partial::default())?;
     let aliased = match folder(what) {
         Some(path) => memories.give_folder(&path, name)?,
         None => memories.name_project(what, name)?,

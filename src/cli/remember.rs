@@ -7,6 +7,7 @@ use super::args::{Context, time};
 use super::exit::ExitStatus;
 use super::printer::one_line;
 use super::report::RunReporter;
+use crate::config::Partial;
 
 /// Store a memory
 ///
@@ -47,7 +48,7 @@ pub(crate) struct RememberArgs {
 }
 
 pub(crate) fn run(args: &RememberArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let memories = context.memories()?;
+    let memories = context.memories_with(Partial::default())?;
     let Remembered { change, memory } = memories.remember(&args.draft())?;
     let out = context.out;
     match memory {

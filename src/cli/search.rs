@@ -1,15 +1,17 @@
 //! `search`: ranks memories against a query.
 
+use anyhow::ensure;
+
 use crate::api::{AccessKind, Found, Memories, SearchRequest, SearchResults, Weights};
 
 use super::args::Context;
 use super::exit::ExitStatus;
-use super::list::{By, Selection};
+use super::list::{By, Selection, in_project_of_folder};
 use super::printer::{BOLD, DIM, Printer, day, one_line, spelled};
 
 /// Search memories
 ///
-/// Any text is a safe query. Superseded, expired and forgotten memories are left out. Exits 1 when nothing is found.
+/// Any text is a safe query. In the folder of a project, searches its memories and the global ones. Superseded, expired and forgotten memories are left out. Exits 1 when nothing is found.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought search \"deploy target\" --type semantic --explain\n  afterthought search \"what did Ana say in March?\" --since 6mo --sort created\n  afterthought search \"C++\" --namespace project/engine --exact"
@@ -32,6 +34,9 @@ pub(crate) struct SearchArgs {
     /// Add up to N instructions, preferences and pinned memories
     #[arg(long, value_name = "N", default_value_t = 0)]
     standing: usize,
+    /// Search all projects, not only that of this folder
+    #[arg(long)]
+    everywhere: bool,
     /// Show the relations of each memory
     #[arg(long)]
     related: bool,
@@ -42,7 +47,7 @@ pub(crate) struct SearchArgs {
 
 pub(crate) fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
-    let (out, request) = (context.out, args.request(context)?);
+    let (out, request) = (context.out, args.request(&memories, context)?);
     let SearchResults { found, standing, fallback } = memories.search(&request)?;
     if let Some(error) = fallback {
         out.warn(format_args!("searched by words alone: {}", spelled(&error.into())));
@@ -73,10 +78,14 @@ pub(crate) fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<Ex
 }
 
 impl SearchArgs {
-    fn request(&self, context: &Context<'_>) -> anyhow::Result<SearchRequest> {
+    fn request(&self, memories: &Memories, context: &Context<'_>) -> anyhow::Result<SearchRequest> {
+        let text = self.query.join(" ");
+        ensure!(!text.trim().is_empty(), "there is nothing to search for; give some words");
+        ensure!(self.limit > 0, "--limit 0 would show nothing; give at least 1");
+        let filter = self.selection.filter(context)?;
         Ok(SearchRequest {
-            text: self.query.join(" "),
-            filter: self.selection.filter(context)?,
+            text,
+            filter: if self.everywhere { filter } else { in_project_of_folder(filter, memories, context.out)? },
             limit: self.limit,
             offset: self.offset,
             order: self.sort.map(By::order),

@@ -45,6 +45,9 @@ pub(crate) fn run(args: &ServiceArgs, context: &Context<'_>) -> anyhow::Result<E
             words.extend([option.to_owned(), std::path::absolute(path)?.to_string_lossy().into_owned()]);
         }
     }
+    if let Some(namespace) = &context.global.namespace {
+        words.extend(["--namespace".to_owned(), namespace.to_string()]);
+    }
     words.extend(["log", "watch"].map(str::to_owned));
     words.extend(args.options.iter().cloned());
     let (text, path, next) = match args.manager {

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::api::{
     DaySpending, Encryption, Health, HookFiring, JobStatus, Memories, NEAR_DAYS, Statistics, WATCH_LEASE, WORKER_LEASE,
+    lists_model, model_settings,
 };
 use crate::config::{Config, Layer};
 use crate::serve::hook::{Agent, HookLog, Installed, commands_in};
@@ -16,11 +17,13 @@ use serde_json::json;
 use super::agent::{parsed, settings_of};
 use super::args::{Context, now};
 use super::exit::ExitStatus;
+use super::model::runtime;
 use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, size, spelled};
 
 /// Show what is stored, what is due, what failed and what it cost
 ///
-/// Reads only, and asks no server. Exits 1 when there is no database yet.
+/// Reads only, and asks no server but, with --check, the model's for its list of models, which costs nothing. Exits 1 when
+/// there is no database yet.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought status\n  afterthought status --days 7\n  afterthought status --check"
@@ -175,22 +178,27 @@ fn settings(config: &Config) -> Check {
 
 fn model(config: &Config) -> Check {
     let key = &config.api_key_env.value;
-    // Only its presence is checked. `status` contacts no server, so it works offline and costs nothing.
-    let has_key = std::env::var(key).is_ok_and(|value| !value.is_empty());
-    let name = config.model.value.as_deref().unwrap_or("the default model");
-    match (&config.base_url.value, has_key) {
-        // The default model exists only at OpenAI; another server would reject every request.
-        (Some(url), _) if config.model.value.is_none() && !url.contains("//api.openai.com") => {
-            Check::new("model", State::Bad, format!("{url} is set but no model; set AFTERTHOUGHT_MODEL"))
-        }
-        (Some(url), true) => Check::new("model", State::Good, format!("{name} at {url}, key from {key}")),
-        (Some(url), false) => Check::new("model", State::Good, format!("{name} at {url}, without a key")),
-        (None, true) => Check::new("model", State::Good, format!("{name} at OpenAI, key from {key}")),
-        (None, false) => {
+    let settings = match model_settings(config, &|name| std::env::var(name).ok()) {
+        Ok(Some(settings)) => settings,
+        Ok(None) => {
             let finding = format!(
                 "none: an Ollama on this machine extracts, else the offline rules; set {key} or OPENAI_BASE_URL"
             );
-            Check::new("model", State::Note, finding)
+            return Check::new("model", State::Note, finding);
+        }
+        Err(error) => return Check::new("model", State::Bad, spelled(&error.into())),
+    };
+    let from = if settings.api_key.is_some() { format!("key from {key}") } else { "without a key".to_owned() };
+    let what = format!("{} at {}, {from}", settings.model, config.base_url.value.as_deref().unwrap_or("OpenAI"));
+    let answer = runtime().map_err(|error| error.to_string()).and_then(|runtime| {
+        // A key and an address alone do not show that anybody answers there.
+        runtime.block_on(lists_model(&settings))
+    });
+    match answer {
+        Ok(true) => Check::new("model", State::Good, format!("{what}: the server answers")),
+        Ok(false) => Check::new("model", State::Note, format!("{what}: the server answers and does not list it")),
+        Err(why) => {
+            Check::new("model", State::Bad, format!("{what}: {why}; check the address, the key and the network"))
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::api::{
     Fault, Job, LINGER, LeaseOutcome, Maintenance, Memories, NAMED_FILES, Scan, WATCH_LEASE, Worker, WorkerEnd,
     WorkerEvent, WorkerOptions, WorkerReport, lower_priority,
 };
-use crate::config::Config;
+use crate::config::{Config, Partial};
 use crate::serve::hook::HookLog;
 use anyhow::{bail, ensure};
 use jiff::{SignedDuration, Timestamp};
@@ -90,7 +90,7 @@ pub(crate) fn run(args: &WorkArgs, context: &Context<'_>) -> anyhow::Result<Exit
         // Memories from prompts wait for their vectors.
         catch_up(context);
     }
-    let memories = context.memories()?;
+    let memories = context.memories_with(Partial::default())?;
     let cancel = CancellationToken::new();
     // Staying a while saves starting a process after every turn; a person who runs the command wants it to end.
     let until = WorkerEnd::NothingIn(if args.detached { LINGER } else { SignedDuration::ZERO });
@@ -176,7 +176,7 @@ pub(crate) fn watch(args: &WatchArgs, context: &Context<'_>) -> anyhow::Result<E
     ensure!(args.folders.is_empty() || args.from.is_empty(), "name folders, or programs with --from, not both");
     // It runs all day, so it must not compete with interactive programs.
     lower_priority();
-    let memories = context.memories()?;
+    let memories = context.memories_with(Partial::default())?;
     // A process id may be reused after a crash, so a lease is identified by a random owner.
     let owner = uuid::Uuid::now_v7().to_string();
     if let LeaseOutcome::Other { pid } = memories.lease(WATCH_LEASE, &owner)? {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use async_openai::config::Config as _;
 use backon::BackoffBuilder as _;
 use futures::future::BoxFuture;
 use serde::Deserialize;
@@ -13,7 +14,7 @@ use serde_json::Value;
 use tokio::sync::Notify;
 
 use super::endpoint::ModelSettings;
-use super::endpoint::{self, Endpoint, http_client};
+use super::endpoint::{self, Endpoint, fetch, http_client};
 use super::fault::{Fault, Verdict};
 use super::wire::Dialect;
 use super::{Complete, Cost, Finish, LlmError, Reply, Request, fault, wire};
@@ -306,6 +307,10 @@ impl Drop for Pass<'_> {
 const DEFAULT_HOST: &str = "127.0.0.1:11434";
 /// Longest wait for its answer; on one machine it comes at once or not at all.
 const PATIENCE: Duration = Duration::from_millis(500);
+/// Time for a check of a server, which a person waits for.
+const CHECK_PATIENCE: Duration = Duration::from_secs(5);
+/// Longest list of models that is read, in bytes; OpenRouter's is near half a megabyte.
+const LONGEST_LIST: usize = 8 << 20;
 
 /// Models that Ollama has, as `GET /api/tags` lists them: the last changed first.
 #[derive(Debug, Deserialize)]
@@ -357,6 +362,36 @@ pub async fn find_ollama(host: Option<&str>, named: Option<&str>) -> Result<Opti
     let Ok(response) = answer.and_then(reqwest::Response::error_for_status) else { return Ok(None) };
     let Ok(tags) = response.json::<Tags>().await else { return Ok(None) };
     Ok(chosen(&tags, named).map(|model| ModelSettings { model, ..settings }))
+}
+
+/// Asks the server of `settings` for its list of models, which costs nothing. `Ok(false)` means that the server answers
+/// and does not list the model; a server that keeps no list counts as one that has it.
+///
+/// # Errors
+/// Why the server cannot be used, in a few words without secrets.
+pub(crate) async fn lists_model(settings: &ModelSettings) -> Result<bool, String> {
+    #[derive(serde::Deserialize)]
+    struct Listed {
+        id: String,
+    }
+    #[derive(serde::Deserialize)]
+    struct List {
+        data: Vec<Listed>,
+    }
+    let endpoint = Endpoint::new(settings).map_err(|error| error.to_string())?;
+    let http = http_client(&endpoint).map_err(|error| error.to_string())?;
+    let request = http.get(endpoint.url("/models")).query(&endpoint.query()).headers(endpoint.headers());
+    let request = request.timeout(CHECK_PATIENCE).build().map_err(|error| endpoint.clean(&error.to_string()))?;
+    match fetch(&http, request, LONGEST_LIST).await {
+        Ok(body) => {
+            let list = serde_json::from_slice::<List>(&body).map(|list| list.data).unwrap_or_default();
+            // Gateways list models under other names than they accept, so an empty or missing list proves nothing.
+            Ok(list.is_empty() || list.iter().any(|listed| listed.id == settings.model))
+        }
+        // Servers that speak only the one call that extraction needs are fine.
+        Err(Fault::Status { status: 404 | 405, .. }) => Ok(true),
+        Err(fault) => Err(endpoint.clean(&fault.to_string())),
+    }
 }
 
 /// Returns an address with a scheme and a port, of what `OLLAMA_HOST` may say.

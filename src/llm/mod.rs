@@ -20,6 +20,7 @@ mod wire;
 pub use budget::{Amount, Budget, Budgeted, DayLimit, Limits, Price};
 pub(crate) use budget::{PriceError, Prices, Reservation};
 pub use cassette::{Recorder, Replay, Source};
+pub(crate) use client::lists_model;
 pub use client::{Client, find_ollama};
 pub use embed::{EmbedFailure, Embedded};
 pub use endpoint::{DEFAULT_BASE_URL, DEFAULT_MODEL, ModelSettings, StructuredOutput};

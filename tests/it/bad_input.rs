@@ -625,3 +625,42 @@ fn a_recording_without_the_answer_is_told() {
         "{told:?}"
     );
 }
+
+#[test]
+fn a_command_that_needs_memories_creates_no_database() {
+    let desk = Desk::new();
+    for args in [
+        &["undo", "last"][..],
+        &["memory", "forget", "abcd1234"],
+        &["memory", "pin", "abcd1234"],
+        &["inbox", "accept", "abcd1234"],
+        &["runs", "batches", "--give-up", "batch_1"],
+        &["project", "merge", "a", "b"],
+    ] {
+        let told = desk.run(&[args, &["--db", "none.db"]].concat());
+        assert_eq!(told.code, 2, "{args:?}: {}", told.err);
+        assert!(told.err.contains("no memories yet: none.db does not exist"), "{args:?}: {}", told.err);
+        assert!(!desk.path("none.db").exists(), "{args:?}");
+    }
+}
+
+#[test]
+fn importance_is_read_on_both_scales_and_refused_outside_of_them() {
+    let desk = Desk::new();
+    assert_eq!(desk.run(&["remember", KNOWN, "--importance", "0.7"]).code, 0);
+    for (given, code) in [("0.7", 0), ("7", 0), ("0.8", 1), ("8", 1), ("70", 2), ("-1", 2), ("many", 2)] {
+        let told = desk.run(&["memory", "list", &format!("--min-importance={given}")]);
+        assert_eq!(told.code, code, "{given}: {}", told.err);
+    }
+}
+
+#[test]
+fn a_server_that_is_down_fails_the_check() {
+    let desk = Desk::new();
+    let mut command = desk.command(&["status", "--check"]);
+    command.envs([("OPENAI_BASE_URL", "http://127.0.0.1:9/v1"), ("AFTERTHOUGHT_MODEL", "m")]);
+    let told = desk.finish(command);
+    assert_eq!(told.code, 3, "{}", told.out);
+    let line = told.out.lines().find(|line| line.starts_with('✗')).unwrap();
+    assert!(line.contains("model") && line.contains("m at http://127.0.0.1:9/v1"), "{line}");
+}

@@ -163,3 +163,30 @@ fn what_the_settings_deny_is_never_opened() {
     let told = desk.run(&["run", "clients", "logs", "--extractor", "rules", "--pii", "mails=drop"]);
     assert!(told.code == 2 && told.err.contains("write KIND=redact"), "{told:?}");
 }
+
+#[test]
+fn a_list_covers_the_project_of_the_folder_unless_everywhere_is_asked() {
+    let desk = Desk::new();
+    let (shop, web) = (desk.path("code/shop"), desk.path("code/web"));
+    for (name, folder, words) in [("a", &shop, "We deploy the shop with Nomad."), ("b", &web, "We deploy with Kamal.")]
+    {
+        std::fs::create_dir_all(folder).unwrap();
+        desk.write(&format!("logs/{name}.jsonl"), session(name, 2, folder.to_str().unwrap(), &[words]));
+    }
+    desk.run(RULES);
+    let listed = |args: &[&str], folder: &std::path::Path| {
+        let mut command = desk.command(args);
+        command.current_dir(folder);
+        desk.finish(command)
+    };
+    for args in [&["memory", "list"][..], &["search", "deploy"]] {
+        let here = listed(args, &shop);
+        assert!(here.out.contains("Nomad") && !here.out.contains("Kamal"), "{}", here.out);
+        assert!(here.err.contains("--everywhere"), "{}", here.err);
+        let everywhere = listed(&[args, &["--everywhere"]].concat(), &shop);
+        assert!(everywhere.out.contains("Nomad") && everywhere.out.contains("Kamal"), "{}", everywhere.out);
+        let elsewhere = listed(args, &desk.path("logs"));
+        assert!(elsewhere.out.contains("Nomad") && elsewhere.out.contains("Kamal"), "{}", elsewhere.out);
+        assert!(!elsewhere.err.contains("--everywhere"), "{}", elsewhere.err);
+    }
+}

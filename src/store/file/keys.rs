@@ -219,7 +219,11 @@ fn write_key(path: &Path, text: &str) -> Result<(), StoreError> {
         file.sync_all()
     });
     // A key that is lost in a power failure takes the whole file with it.
-    written.and_then(|()| sync_folder(path)).map_err(|source| unwritable(path, source))
+    written.and_then(|()| sync_folder(path)).map_err(|source| {
+        // Half a key would be taken for the key the next time. Nothing is encrypted with it yet.
+        let _ = fs::remove_file(path);
+        unwritable(path, source)
+    })
 }
 
 /// Syncs the folder of `path`, so that a new name in it survives a power failure.
