@@ -309,7 +309,7 @@ const DEFAULT_HOST: &str = "127.0.0.1:11434";
 const PATIENCE: Duration = Duration::from_millis(500);
 /// Time for a check of a server, which a person waits for.
 const CHECK_PATIENCE: Duration = Duration::from_secs(5);
-/// Longest list of models that is read, in bytes; OpenRouter's is near half a megabyte.
+/// Longest list of models that is read, in bytes; routers list hundreds.
 const LONGEST_LIST: usize = 8 << 20;
 
 /// Models that Ollama has, as `GET /api/tags` lists them: the last changed first.
