@@ -191,6 +191,14 @@ impl Memories {
         Ok((undone, reopened))
     }
 
+    /// Returns the undone runs whose memories later runs leave out, newest first, each with its number of windows.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the database cannot be read.
+    pub(crate) fn undone_windows(&self) -> Result<Vec<(RunId, usize)>, ApiError> {
+        Ok(self.ledger("look for undone runs")?.undone_windows()?)
+    }
+
     /// Returns the counts of the database.
     ///
     /// # Errors

@@ -132,7 +132,7 @@ fn print_file(file: &FileImport<'_>, out: &Printer) -> std::io::Result<()> {
         count => format!(", {} of known context for {namespace}", counted(count, "line")),
     };
     out.line(format_args!(
-        "{} ({format}): {} added, {} changed, {} known already, {left_out} left out, {failed} failed{context}",
+        "{} ({format}): {} added, {} changed, {} already stored, {left_out} left out, {failed} failed{context}",
         path.display(),
         counts.added,
         counts.changed,

@@ -76,7 +76,7 @@ fn list(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
         print_one(one, &memories, context)?;
     }
     if waiting.is_empty() {
-        context.out.note("nothing waits for you");
+        context.out.note("the inbox is empty");
     } else {
         context.out.note(format_args!("{DIM}`afterthought inbox accept ID` or `reject ID` decides{DIM:#}"));
     }
@@ -120,7 +120,7 @@ fn judge(args: &JudgeArgs, verdict: Verdict, context: &Context<'_>) -> anyhow::R
         bail!("nothing says what to {}; give ids from `afterthought inbox list`, or --all", verdict.as_str());
     }
     if ids.is_empty() {
-        context.out.note("nothing waits for you");
+        context.out.note("the inbox is empty");
         return Ok(ExitStatus::NoMatch);
     }
     let judgement = memories.judge(&ids, verdict, args.reason.as_deref())?;

@@ -75,8 +75,8 @@ fn fields(memory: &Memory) -> Vec<(&'static str, String)> {
         ("attribute", claim.key.as_ref().map(|key| format!("{key} = {}", claim.value.as_deref().unwrap_or("?")))),
         ("tags", (!claim.tags.is_empty()).then(|| claim.tags.join(", "))),
         ("details", structured),
-        ("held from", claim.valid_from.map(|at| at.to_string())),
-        ("held until", claim.valid_to.map(|at| at.to_string())),
+        ("valid from", claim.valid_from.map(|at| at.to_string())),
+        ("valid until", claim.valid_to.map(|at| at.to_string())),
         ("expires", claim.expires_at.map(|at| at.to_string())),
         ("source", Some(format!("{} · {}", memory.source, memory.extraction_method))),
         ("learnt", Some(memory.created_at.to_string())),
@@ -84,7 +84,7 @@ fn fields(memory: &Memory) -> Vec<(&'static str, String)> {
         (
             "used",
             Some(format!(
-                "{} · {} · tier {}",
+                "{} · heat: {} · tier: {} (l1 is used most, l4 least)",
                 counted(memory.usage.access_count, "time"),
                 heat(&memory.usage, now()).as_str(),
                 memory.usage.tier

@@ -90,9 +90,9 @@ pub(crate) struct Selection {
     /// Learnt until; a date includes its day
     #[arg(long, value_name = "TIME", value_parser = until)]
     until: Option<Timestamp>,
-    /// In --namespace itself, not in those below it
+    /// In --namespace itself, not in the namespaces below it
     #[arg(long)]
-    exact: bool,
+    exact_namespace: bool,
     /// Status, instead of active: superseded, forgotten, expired, pending
     #[arg(long = "status", value_name = "STATUS")]
     statuses: Vec<Status>,
@@ -106,7 +106,7 @@ impl Selection {
     pub(crate) fn filter(&self, context: &Context<'_>) -> anyhow::Result<Filter> {
         let namespace = context.settings()?.namespace();
         // A project may have namespaces below it, and people who name it mean those, too.
-        let within = if self.exact { NamespaceSubtree::Exactly } else { NamespaceSubtree::Under };
+        let within = if self.exact_namespace { NamespaceSubtree::Exactly } else { NamespaceSubtree::Under };
         let statuses = match (self.all, self.statuses.is_empty()) {
             (true, _) => Vec::new(),
             // An empty list means every status to the library, so the default has to be explicit.

@@ -12,6 +12,9 @@ use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, one_l
 /// Number of changes that are shown; further ones are only counted, and `memory list` shows them all.
 const SHOWN: usize = 200;
 
+/// Number of undone runs that a run names when it adds nothing.
+const NAMED_UNDONE: usize = 3;
+
 /// Prints the changes and the summary of a run.
 pub(crate) struct RunReporter<'a> {
     out: &'a Printer,
@@ -81,8 +84,25 @@ impl<'a> RunReporter<'a> {
         // If no file could be read, the errors above are enough.
         if summary.files.seen() > 0 || summary.filtered.any() {
             print_summary(self.out, summary, self.is_plan, run);
+            print_undone(self.out, self.memories, summary);
         }
         Ok(())
+    }
+}
+
+/// Says that memories are absent because their run was undone, where that may be why nothing was added.
+fn print_undone(out: &Printer, memories: &Memories, summary: &Summary) {
+    if summary.windows.known == 0 || summary.changes() > 0 {
+        return;
+    }
+    // The hint is an extra: a file that cannot be read was reported by the run itself.
+    for (run, windows) in memories.undone_windows().unwrap_or_default().into_iter().take(NAMED_UNDONE) {
+        let id = memories.short_run_id(&run).unwrap_or_else(|_| run.to_string());
+        out.note(format_args!(
+            "memories from {} are absent, because run {id} was undone; `afterthought undo {id} --redo` and another \
+             `run` bring them back",
+            counted(windows, "window")
+        ));
     }
 }
 
@@ -133,7 +153,7 @@ pub(super) fn lines(change: &Change, memories: &Memories) -> Vec<String> {
         lines.push(format!("  {REMOVED}{word}: {}{REMOVED:#}", one_line(before, 160)));
     }
     if change.pending {
-        lines.push(format!("  {CHANGED}waits for you: {}{CHANGED:#}", change.reason));
+        lines.push(format!("  {CHANGED}pending: {}{CHANGED:#}", change.reason));
     }
     lines
 }
@@ -146,7 +166,7 @@ pub(super) fn print_decisions<N: Display + Add<Output = N>>(
 ) {
     let would = if is_plan { "would be " } else { "" };
     out.note(format_args!(
-        "{BOLD}{} {would}added{BOLD:#}, {} merged or refined, {} contradicted, {} confirmed, {} known already",
+        "{BOLD}{} {would}added{BOLD:#}, {} merged or refined, {} contradicted, {} confirmed, {} already stored",
         count(Decision::Add),
         count(Decision::Merge) + count(Decision::Refine),
         count(Decision::Contradict),
@@ -160,7 +180,7 @@ fn print_summary(out: &Printer, summary: &Summary, is_plan: bool, run: Option<&s
     print_decisions(out, |decision| summary.decisions.get(&decision).copied().unwrap_or(0), is_plan);
     let windows = summary.windows;
     out.note(format_args!(
-        "{}, {}, {} ({} known, {} without a person's words, {} failed) read by {}",
+        "{}, {}, {} ({} extracted before, {} without a person's words, {} failed); extractor: {}",
         counted(summary.transcripts, "conversation"),
         counted(summary.messages, "message"),
         counted(windows.total, "window"),
@@ -172,7 +192,7 @@ fn print_summary(out: &Printer, summary: &Summary, is_plan: bool, run: Option<&s
     if summary.waiting > 0 {
         let count = summary.waiting;
         out.note(format_args!(
-            "{count} of them {would}waiting for you, not recalled until then: `afterthought inbox list`"
+            "{count} of them {would}pending, and not recalled until you accept it; see `afterthought inbox list`"
         ));
     }
     print_cost(out, summary);
@@ -190,7 +210,7 @@ fn print_cost(out: &Printer, summary: &Summary) {
     }
     let cost = summary.cost.map_or_else(|| "price unknown".to_owned(), |cost| format!("${cost:.4}"));
     out.note(format_args!(
-        "{} ({} answered from the ledger), {} tokens sent, {} received, {cost}",
+        "{} to the model ({} answered by stored replies), {} tokens sent, {} received, {cost}",
         counted(summary.llm_calls, "call"),
         summary.cached_replies,
         summary.prompt_tokens,
@@ -198,36 +218,36 @@ fn print_cost(out: &Printer, summary: &Summary) {
     ));
 }
 
-/// Prints everything that was read but not kept, so that no loss is silent.
+/// Prints everything that was read but not kept, so that no loss goes unnoticed.
 fn print_losses(out: &Printer, summary: &Summary) {
     let files = summary.files;
     print_files(out, files, summary.filtered, summary.transcripts);
     if files.skipped_records > 0 {
-        out.note(format_args!("{} that could not be used (-v names each)", counted(files.skipped_records, "record")));
+        out.note(format_args!("{} skipped as unusable (-v lists them)", counted(files.skipped_records, "record")));
     }
     let taken = |map: &std::collections::BTreeMap<String, u64>| {
         map.iter().map(|(kind, count)| format!("{count} {kind}")).collect::<Vec<_>>().join(", ")
     };
     if !summary.redacted.is_empty() {
-        out.note(format_args!("taken out before extraction: {}", taken(&summary.redacted)));
+        out.note(format_args!("removed before extraction: {}", taken(&summary.redacted)));
     }
     if !summary.dropped.is_empty() {
         let dropped = summary.dropped.iter().map(|(reason, count)| {
             let reason = serde_json::to_value(reason).ok();
             (reason.and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default(), *count)
         });
-        out.note(format_args!("proposals dropped: {}", taken(&dropped.collect())));
+        out.note(format_args!("candidates dropped: {}", taken(&dropped.collect())));
     }
     print_batches(out, summary);
     if windows_left(summary) > 0 {
-        let rest = if summary.halted.is_some() { ", and all that comes after" } else { "" };
+        let rest = if summary.halted.is_some() { ", and everything after them" } else { "" };
         out.note(format_args!(
-            "left for the same command to take up again: {}{rest}",
+            "not extracted yet; run the same command again for: {}{rest}",
             counted(windows_left(summary), "window")
         ));
     }
     if summary.interrupted {
-        out.warn("interrupted; what was read is kept, run the same command again for the rest");
+        out.warn("interrupted; finished work is stored, and the same command continues with the rest");
     }
 }
 
@@ -243,7 +263,7 @@ fn print_batches(out: &Printer, summary: &Summary) {
     let named: Vec<_> = named.map(|(count, what)| format!(", {count} {what}")).collect();
     if batches.submitted + batches.collected > 0 {
         out.note(format_args!(
-            "in batches: {} submitted, {} came back{}",
+            "in batches: {} submitted, {} received{}",
             counted(batches.requests, "request"),
             counted(batches.answered, "answer"),
             named.concat(),
@@ -251,8 +271,8 @@ fn print_batches(out: &Printer, summary: &Summary) {
     }
     if waiting > 0 {
         out.note(format_args!(
-            "{BOLD}{} left to batches of the provider{BOLD:#}; the same command with --batch-api takes the answers, \
-             `afterthought runs batches` lists what is out",
+            "{BOLD}{} waiting for batches of the provider{BOLD:#}; the same command with --batch-api collects the replies, \
+             `afterthought runs batches` lists those outstanding",
             counted(waiting, "window")
         ));
     }
@@ -262,19 +282,19 @@ fn print_batches(out: &Printer, summary: &Summary) {
 pub(crate) fn print_files(out: &Printer, files: Files, filtered: SelectionCounts, conversations: u64) {
     if files.unchanged > 0 {
         out.note(format_args!(
-            "{} finished before and unchanged, so not opened (--reread opens them)",
+            "{} unchanged since an earlier run, so not opened (--reread opens them)",
             counted(files.unchanged, "file")
         ));
     }
     if files.passed_over > 0 {
-        out.note(format_args!("{} of no known format passed over", counted(files.passed_over, "file")));
+        out.note(format_args!("{} of an unknown format skipped", counted(files.passed_over, "file")));
     }
     if files.datasets > 0 {
-        out.note(format_args!("{} passed over; name the file to read one", counted(files.datasets, "dataset")));
+        out.note(format_args!("{} skipped; name the file to read one", counted(files.datasets, "dataset")));
     }
     print_filtered(out, filtered);
     if conversations == 0 && filtered.conversations_of_other_projects > 0 {
-        out.note("no conversation is of the project asked for; `afterthought project list` lists those that are known");
+        out.note("no conversation belongs to the requested project; see `afterthought project list`");
     }
 }
 
@@ -291,11 +311,11 @@ fn print_filtered(out: &Printer, filtered: SelectionCounts) {
     let named = parts.iter().filter(|(count, ..)| *count > 0);
     let named: Vec<_> = named.map(|(count, noun, why)| format!("{} {why}", counted(*count, noun))).collect();
     if !named.is_empty() {
-        out.note(format_args!("left out as asked: {}", named.join(", ")));
+        out.note(format_args!("excluded by your options: {}", named.join(", ")));
     }
     if filtered.conversations_erased > 0 {
         out.note(format_args!(
-            "{} erased before left out; --reread-erased reads them",
+            "{} skipped, because you erased them; --reread-erased reads them",
             counted(filtered.conversations_erased, "conversation")
         ));
     }

@@ -371,14 +371,16 @@ fn estimate(args: &LogArgs, in_batches: bool, context: &Context<'_>) -> anyhow::
 fn print_estimate(estimated: &RunEstimate, out: &Printer) -> anyhow::Result<()> {
     let RunEstimate { estimate, is_named, .. } = estimated;
     if !is_named {
-        out.note(format_args!("no model is configured, so this is for {DEFAULT_MODEL}; --model names another"));
+        out.note(format_args!(
+            "no model is configured, so this estimate is for {DEFAULT_MODEL}; --model selects another"
+        ));
     }
     if out.is_json() {
         return Ok(out.json(estimate)?);
     }
     let windows = estimate.windows;
     out.line(format_args!(
-        "{}, {}, {}: {} to read, {} known, {} without a person's words",
+        "{}, {}, {}: {} to extract, {} extracted before, {} without a person's words",
         counted(estimate.transcripts, "conversation"),
         counted(estimate.messages, "message"),
         counted(windows.total, "window"),
@@ -399,7 +401,7 @@ fn print_estimate(estimated: &RunEstimate, out: &Printer) -> anyhow::Result<()> 
         Basis::Assumed => "an assumption",
     };
     out.line(format_args!(
-        "{} ({} answered from the ledger), {} tokens to send, about {} to receive ({} a reply, {basis})",
+        "{} to the model ({} answered by stored replies), {} tokens to send, about {} to receive ({} a reply, {basis})",
         counted(estimate.llm_calls, "call"),
         estimate.cached_replies,
         estimate.prompt_tokens,
@@ -413,6 +415,8 @@ fn print_estimate(estimated: &RunEstimate, out: &Printer) -> anyhow::Result<()> 
             estimate.extractor
         ))?,
     }
-    out.note("not counted: retries, and about one call for every 20 to 40 memories that are found, on how they relate");
+    out.note(
+        "not included: retries, and about one call for every 20 to 40 new memories, to compare them with stored ones",
+    );
     Ok(())
 }

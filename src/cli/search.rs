@@ -14,7 +14,7 @@ use super::printer::{BOLD, DIM, Printer, day, one_line, spelled};
 /// Any text is a safe query. In the folder of a project, searches its memories and the global ones. Superseded, expired and forgotten memories are left out. Exits 1 when nothing is found.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  afterthought search \"deploy target\" --type semantic --explain\n  afterthought search \"what did Ana say in March?\" --since 6mo --sort created\n  afterthought search \"C++\" --namespace project/engine --exact"
+    after_help = "Examples:\n  afterthought search \"deploy target\" --type semantic --explain\n  afterthought search \"what did Ana say in March?\" --since 6mo --sort created\n  afterthought search \"C++\" --namespace project/engine --exact-namespace"
 )]
 pub(crate) struct SearchArgs {
     /// Words to look for
@@ -31,7 +31,7 @@ pub(crate) struct SearchArgs {
     /// Sort by this instead of by relevance
     #[arg(long, value_enum, value_name = "BY")]
     sort: Option<By>,
-    /// Add up to N instructions, preferences and pinned memories
+    /// Also show up to N preferences, instructions and pinned memories, whatever the query
     #[arg(long, value_name = "N", default_value_t = 0)]
     standing: usize,
     /// Search all projects, not only that of this folder
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<Ex
         print(hit, args, &memories, out)?;
     }
     if !standing.is_empty() && !out.is_json() {
-        out.line(format_args!("{BOLD}always{BOLD:#}"))?;
+        out.line(format_args!("{BOLD}standing memories, shown for every query{BOLD:#}"))?;
     }
     for hit in &standing {
         if out.is_json() {
@@ -113,11 +113,11 @@ fn print(hit: &Found, args: &SearchArgs, memories: &Memories, out: &Printer) -> 
     let (id, learnt) = (memories.short_id(&memory.id)?, day(memory.created_at));
     out.line(format_args!("     {DIM}{kind} · {} · learnt {learnt} · {id}{DIM:#}", memory.namespace))?;
     if let Some(quote) = &hit.quote {
-        out.line(format_args!("     {DIM}it rests on: “{}”{DIM:#}", one_line(&quote.text, 200)))?;
+        out.line(format_args!("     {DIM}evidence: “{}”{DIM:#}", one_line(&quote.text, 200)))?;
     }
     // Such a hit matches no word of the query, so without this line it would look like an error.
     if hit.fit.neighbours > 0.0 && hit.fit.own(&Weights::default()) <= 0.0 {
-        out.line(format_args!("     {DIM}learnt next to one that fits{DIM:#}"))?;
+        out.line(format_args!("     {DIM}contains no word of the query; learnt just before or after a result{DIM:#}"))?;
     }
     if args.explain {
         explain(hit, out)?;

@@ -84,14 +84,14 @@ fn overview(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     for (name, counts) in groups.into_iter().filter(|(_, counts)| !counts.is_empty()) {
         out.line(format_args!("{DIM}{name:>10}{DIM:#}  {}", spell(counts)))?;
     }
-    for (name, counts) in [("tier", &census.by_tier), ("heat", &census.by_heat)] {
+    for (name, counts) in [("use tier", &census.by_tier), ("recent use", &census.by_heat)] {
         if !counts.is_empty() {
             out.line(format_args!("{DIM}{name:>10}{DIM:#}  {}", spell(counts)))?;
         }
     }
     if census.near_expiry + census.fading > 0 {
         let (near, fading) = (census.near_expiry, census.fading);
-        out.line(format_args!("{near} expire within {NEAR_DAYS} days, {fading} have lost half their confidence"))?;
+        out.line(format_args!("{near} expire within {NEAR_DAYS} days, {fading} have lost half of their confidence"))?;
     }
     out.line(format_args!(
         "{}, {}, {}, {}, {}, {}",
@@ -510,12 +510,12 @@ fn failures(health: &Health) -> String {
 /// Returns when a run last succeeded, and whether one has failed since.
 fn last_run(health: &Health, now: Timestamp) -> String {
     match (health.last_success, health.last_failure) {
-        (None, None) => "none has ended yet; `afterthought run PATH`".to_owned(),
-        (None, Some(failed)) => format!("none has ended well, the last failure was {} ago", age(failed, now)),
+        (None, None) => "no finished run; start one with `afterthought run PATH`".to_owned(),
+        (None, Some(failed)) => format!("no run has succeeded; the last failure was {} ago", age(failed, now)),
         (Some(good), Some(failed)) if failed > good => {
-            format!("ended well {} ago, something failed {} ago", age(good, now), age(failed, now))
+            format!("succeeded {} ago; a failure occurred {} ago", age(good, now), age(failed, now))
         }
-        (Some(good), _) => format!("ended well {} ago", age(good, now)),
+        (Some(good), _) => format!("succeeded {} ago", age(good, now)),
     }
 }
 
@@ -622,9 +622,9 @@ mod tests {
              run stopped asking: the key is not valid"
         );
         let now = Timestamp::from_second(300).unwrap();
-        assert_eq!(last_run(&health, now), "ended well 5 min ago, something failed 3 min ago");
+        assert_eq!(last_run(&health, now), "succeeded 5 min ago; a failure occurred 3 min ago");
         let quiet = Health::default();
         assert_eq!([backlog(&quiet), failures(&quiet)], ["nothing", "none"]);
-        assert_eq!(last_run(&quiet, now), "none has ended yet; `afterthought run PATH`");
+        assert_eq!(last_run(&quiet, now), "no finished run; start one with `afterthought run PATH`");
     }
 }

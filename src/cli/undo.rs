@@ -1,6 +1,7 @@
 //! `undo`: reverts a run, with or without the changes that were built on it.
 
 use crate::api::{LaterChanges, Memories, Run, RunId, UndoReport};
+use crate::memory::MemoryId;
 use anyhow::bail;
 use serde_json::json;
 
@@ -74,11 +75,11 @@ pub(crate) fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<Exit
     }
     if reopened > 0 {
         let windows = counted(reopened, "window");
-        out.note(format_args!("what was learnt from {windows} waits for the next `run`"));
+        out.note(format_args!("the next `run` stores the memories from {windows} again, without asking a model"));
     } else if !args.redo && !undone.removed.is_empty() && run.command == "run" {
         let id = memories.short_run_id(&run.id)?;
         out.note(format_args!(
-            "{DIM}the logs are not read again; `afterthought undo {id} --redo` lets the next run learn it afresh{DIM:#}"
+            "{DIM}later runs leave these memories out; `afterthought undo {id} --redo` makes the next `run` store them again{DIM:#}"
         ));
     }
     Ok(exit_status(&undone))
@@ -117,12 +118,12 @@ fn choose(
     // Neither answer is a safe default, so without a person nothing is undone.
     if !can_ask() || args.dry_run {
         bail!(
-            "later runs have built on what run {} did, so nothing was undone; pass --keep to leave what was changed \
-             since, or --with-later to take the later runs back, too",
+            "later runs have changed memories of run {}, so nothing was undone; pass --keep to keep those memories, \
+             or --with-later to undo the later runs, too",
             memories.short_run_id(&run.id)?
         );
     }
-    let question = "Leave those memories as they are [k], take the later runs back, too [l], or do nothing [N]?";
+    let question = "Keep those memories as they are [k], undo the later runs, too [l], or do nothing [N]?";
     Ok(match ask(question)?.as_str() {
         "k" | "keep" => alone(),
         "l" | "later" => with_later(),
@@ -168,10 +169,24 @@ fn print_undone(
     out.line(format_args!("{} {would}removed, {restored} restored", counted(removed, "memory")))?;
     if runs.len() > 1 {
         let ids = runs.iter().map(|run| memories.short_run_id(run)).collect::<Result<Vec<_>, _>>()?;
-        out.line(format_args!("{} runs {would}taken back: {}", runs.len(), ids.join(", ")))?;
+        out.line(format_args!("{} runs {would}undone: {}", runs.len(), ids.join(", ")))?;
+    }
+    if is_dry {
+        print_affected("remove", &undone.removed, memories, out)?;
+        print_affected("restore", &undone.restored, memories, out)?;
     }
     for kept in &undone.kept {
         out.line(format_args!("kept {}: {}", memories.short_id(&kept.memory)?, kept.because))?;
+    }
+    Ok(())
+}
+
+/// Prints a line for each memory that an undo would remove or restore.
+fn print_affected(action: &str, ids: &[MemoryId], memories: &Memories, out: &Printer) -> anyhow::Result<()> {
+    for id in ids {
+        // The text is the present one; what a restored memory said before is in its history.
+        let content = memories.get_memory(id)?.map(|memory| one_line(&memory.claim.content, 160)).unwrap_or_default();
+        out.line(format_args!("{action} {} {content}", memories.short_id(id)?))?;
     }
     Ok(())
 }

@@ -34,7 +34,7 @@ settings!(
     max_memories_per_namespace: usize = 10_000;
     /// Days after which unimportant memories are retired; 0 for never
     auto_delete_after_days: u32 = 0;
-    /// Importance below which they are
+    /// Importance below which a memory counts as unimportant for `auto_delete_after_days`
     auto_delete_min_importance: f64 = 0.3;
     /// Days after which superseded memories are retired; 0 for never
     superseded_days: u32 = 180;

@@ -147,7 +147,9 @@ fn windows_stay_applied_until_they_are_reopened() {
     end(&store, &run);
     store.undo_run(&run, day(1)).unwrap();
     assert_eq!(store.pending_windows(9).unwrap(), []);
+    assert_eq!(store.undone_windows().unwrap(), [(run.clone(), 1)]);
     assert_eq!(store.reopen_windows(&run).unwrap(), 1);
+    assert_eq!(store.undone_windows().unwrap(), []);
     assert_eq!(store.pending_windows(9).unwrap()[0].candidates, *candidates);
 }
 

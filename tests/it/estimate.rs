@@ -98,10 +98,10 @@ fn without_a_key_the_price_of_the_default_model_is_told() {
     let run = ["run", "logs", "--estimate"];
     let told = desk.run(&run);
     assert_eq!(told.code, 0, "{told:?}");
-    assert!(told.out.contains("1 call (0 answered from the ledger), "), "{}", told.out);
+    assert!(told.out.contains("1 call to the model (0 answered by stored replies), "), "{}", told.out);
     assert!(told.out.contains("1000 a reply, an assumption"), "{}", told.out);
     assert!(told.out.contains("about $0.00") && told.out.contains("gpt-5-mini"), "{}", told.out);
-    assert!(told.err.contains("no model is configured, so this is for gpt-5-mini"), "{}", told.err);
+    assert!(told.err.contains("no model is configured, so this estimate is for gpt-5-mini"), "{}", told.err);
     let unknown = desk.run(&[&run[..], &["--model", "house-blend"]].concat());
     assert!(unknown.out.contains("the price of house-blend is not known; --price "), "{}", unknown.out);
     let priced = desk.json(&[&run[..], &["--model", "house-blend", "--price", "1000000,0"]].concat());

@@ -212,7 +212,7 @@ fn remember_reports_what_was_known_or_forgotten() {
     let text = "The shop deploys with Nomad.";
     assert!(good(&desk, &["remember", text]).out.contains(text));
     let known = good(&desk, &["remember", text]);
-    assert!(known.out.starts_with("known already ") && known.out.contains(text), "{known:?}");
+    assert!(known.out.starts_with("already stored: ") && known.out.contains(text), "{known:?}");
     let id = id_of(&desk, "Nomad");
     good(&desk, &["memory", "forget", &id]);
     let rejected = good(&desk, &["remember", text]);

@@ -136,7 +136,7 @@ fn what_has_not_changed_stays_closed() {
     assert_eq!(files(&rules(&desk, &["--reread"])), [2, 0, 1]);
     let told = desk.run(&RULES[..4]);
     assert!(
-        told.err.contains("2 files finished before and unchanged, so not opened (--reread opens them)"),
+        told.err.contains("2 files unchanged since an earlier run, so not opened (--reread opens them)"),
         "{told:?}"
     );
     // By another spelling of the path, too.

@@ -93,7 +93,10 @@ fn an_archive_does_not_tell_the_project_of_instructions() {
     zip.finish().unwrap();
     let told = desk.run(&["import", "repos.zip", "--instructions-as-memories"]);
     assert!(told.code == 0 && told.err.contains("is in an archive") && told.err.contains("--namespace"), "{told:?}");
-    assert!(told.out.contains("CLAUDE.md (instructions): 0 added, 0 changed, 0 known already, 1 left out"), "{told:?}");
+    assert!(
+        told.out.contains("CLAUDE.md (instructions): 0 added, 0 changed, 0 already stored, 1 left out"),
+        "{told:?}"
+    );
     assert_eq!(desk.run(&["project", "list"]).out, "", "no project is made of an archive's folder");
     let named = desk.run(&["import", "repos.zip", "--namespace", "project/quay"]);
     assert!(named.out.contains("1 line of known context for project/quay"), "{named:?}");
@@ -112,7 +115,7 @@ fn a_second_import_after_a_merge_adds_nothing() {
     let merged = desk.run(&["project", "merge", "claude-ai-p-1", "shop"]);
     assert_eq!(merged.code, 0, "{merged:?}");
     let again = desk.run(&["import", "memories.json", "quay/CLAUDE.md"]);
-    assert!(again.out.contains("0 added, 0 changed, 1 known already"), "{again:?}");
+    assert!(again.out.contains("0 added, 0 changed, 1 already stored"), "{again:?}");
     assert!(!again.out.contains("known context"), "{again:?}");
     assert_eq!(desk.run(&["export"]).json().len(), 1);
 }

@@ -32,7 +32,7 @@ fn filters_order_and_pages_apply_to_searches_and_lists() {
     let (courier, german) = ("The bakery deploys by courier.", "Answers are to be in German.");
     let table: &[(&[&str], &[&str])] = &[
         (&["--namespace", "project/shop", "--sort", "importance"], &[jenkins, nomad]),
-        (&["--namespace", "project/shop", "--exact"], &[nomad]),
+        (&["--namespace", "project/shop", "--exact-namespace"], &[nomad]),
         (&["--sort", "importance", "--limit", "1", "--offset", "1"], &[courier]),
         (&["--tag", "deploy"], &[nomad]),
         (&["--min-importance", "0.8"], &[jenkins]),
@@ -46,7 +46,8 @@ fn filters_order_and_pages_apply_to_searches_and_lists() {
         assert_eq!(desk.run(&["memory", "list", args[0], args[1]]).code, 1, "{args:?}");
     }
     assert_eq!(desk.run(&["search", "deploy", "--pinned"]).code, 1);
-    let listed = desk.json(&["memory", "list", "--namespace", "project/shop", "--exact", "--sort", "importance"]);
+    let listed =
+        desk.json(&["memory", "list", "--namespace", "project/shop", "--exact-namespace", "--sort", "importance"]);
     assert_eq!(contents(&listed), [german, nomad]);
 }
 

@@ -106,3 +106,18 @@ fn later_runs_can_be_learnt_afresh_together() {
     assert_eq!(desk.run(&["run", "-q", "a.json", "b.json"]).code, 0);
     assert_eq!(states(&desk), before);
 }
+
+#[test]
+fn a_run_after_an_undo_names_the_undone_run_and_redo_brings_its_memories_back() {
+    let (desk, [_, _, third]) = desk();
+    let dry = desk.run(&["undo", &third, "--dry-run"]);
+    assert!(dry.out.lines().any(|line| line.starts_with("remove ") && line.contains("peanuts")), "{dry:?}");
+    assert_eq!(desk.run(&["undo", &third]).code, 0);
+    for extra in [&[][..], &["--reread"]] {
+        let again = desk.run(&[&["run", "c.json"], extra].concat());
+        assert!(again.err.contains("was undone; `afterthought undo ") && again.err.contains(" --redo`"), "{again:?}");
+    }
+    assert_eq!(desk.run(&["undo", &third, "--redo"]).code, 0);
+    let back = desk.run(&["run", "c.json"]);
+    assert!(back.out.contains("peanuts") && !back.err.contains("was undone"), "{back:?}");
+}

@@ -201,6 +201,22 @@ impl Store {
         Ok(reopened)
     }
 
+    /// Returns the undone runs whose candidates no later run applies again, newest first, each with its number of windows.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn undone_windows(&self) -> Result<Vec<(RunId, usize)>, StoreError> {
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(
+                "SELECT w.applied_run, count(*) FROM windows w JOIN runs r ON r.id = w.applied_run
+                 WHERE r.status = 'undone' AND w.candidates <> '[]' GROUP BY w.applied_run ORDER BY w.applied_run DESC",
+            )?;
+            let rows =
+                statement.query_map((), |row| Ok((RunId::from_stored(row.get::<_, String>(0)?), row.get(1)?)))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
     /// Sets the attempts of all failed windows back to none and returns how many windows that were; the next run
     /// over their transcripts tries them again, as it would have anyway.
     ///

@@ -176,7 +176,7 @@ fn what_is_left_to_the_provider_is_taken_up_days_later() {
     server.set(|manner| manner.looks = 3);
     let output = world.done(DETACH);
     assert_eq!(output.status.code(), Some(3), "{output:?}");
-    assert!(err(&output).contains("left to batches of the provider"), "{output:?}");
+    assert!(err(&output).contains("waiting for batches of the provider"), "{output:?}");
     assert_eq!((server.batches().len(), open_batches(&world)), (1, 1));
     let listed = world.good(&["runs", "batches"]);
     assert!(listed.contains("batch_0"), "{listed}");
