@@ -107,9 +107,9 @@ const HEARTBEAT: SignedDuration = SignedDuration::from_secs(15);
 /// Why a job was not done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// It failed, for this reason, which holds no text of the conversation.
+    /// The job failed. The reason contains no text of the conversation.
     Failed(String),
-    /// It cannot be done before then, for this reason.
+    /// The job cannot run before this time; the text says why.
     Later(Timestamp, String),
 }
 

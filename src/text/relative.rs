@@ -130,7 +130,7 @@ impl Unit {
     }
 }
 
-/// Returns what lies `count` units from `now`, as exact as the unit is.
+/// Returns the time `count` units from `now`, with the precision of the unit.
 fn shifted(now: DateTime, count: i32, unit: Unit) -> Option<Resolved> {
     // From the time of day, since "ten hours ago" may lie on the day before.
     let date = now.checked_add(unit.times(count)).ok()?.date();

@@ -76,7 +76,7 @@ vocabulary! {
         Supersedes = "supersedes",
         /// One was generalised from the other.
         DerivedFrom = "derived_from",
-        /// Both are about the same matter.
+        /// Both are about the same subject.
         Related = "related",
     }
     /// Decision about a memory that arrives.

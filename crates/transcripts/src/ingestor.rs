@@ -47,8 +47,8 @@ pub trait Ingestor: Sync {
     fn family(&self) -> &'static str {
         std::any::type_name::<Self>().split("::").nth(1).unwrap_or_default()
     }
-    /// Whether this is the conversation of other people, gathered to train or to measure models. Such a file is read
-    /// only where a person names it, never because it stands in a folder.
+    /// Whether this format is a dataset of other people's conversations, for training or measuring models. Such a
+    /// file is read only if it is named, never because it lies in a folder that is read.
     fn is_dataset(&self) -> bool {
         self.family() == "datasets"
     }

@@ -37,13 +37,13 @@ pub struct Batch {
     pub model: String,
     /// How far it is.
     pub stage: Stage,
-    /// Since when.
+    /// The time at which the batch entered this stage.
     pub stage_at: Timestamp,
-    /// The provider's id of its file.
+    /// The provider's id of the uploaded file with the requests.
     pub input_file: Option<String>,
-    /// The provider's id of it.
+    /// The provider's id of the batch.
     pub remote_id: Option<String>,
-    /// What the provider said of it last.
+    /// The provider's last report about the batch.
     pub remote_status: Option<String>,
     /// When it was planned.
     pub created_at: Timestamp,
