@@ -63,9 +63,12 @@ fn what_holds_whatever_is_asked_and_what_is_linked_comes_besides() {
     assert_eq!(found[0]["related"][0]["memory"]["content"], "The shop's API deploys from Jenkins.");
     assert_eq!((&found[0]["standing"], &found[1]["standing"]), (&Value::Null, &json!(true)));
     let told = desk.run(&["search", "Nomad", "--related", "--standing", "3", "--explain"]).out;
-    for part in
-        ["fit 1.00 = words 1.00 + 0.3 × neighbours 0.00", "words: nomad", "→ supports The shop's API", "always\n"]
-    {
+    for part in [
+        "fit 1.00 = words 1.00 + 0.3 × neighbours 0.00",
+        "words: nomad",
+        "→ supports The shop's API",
+        "standing memories, shown for every query\n",
+    ] {
         assert!(told.contains(part), "{part:?} is not in {told}");
     }
 }
