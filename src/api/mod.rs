@@ -59,6 +59,8 @@ pub use crate::store::{
     NamespaceSubtree, Order, Project, RewriteOutcome, Run, RunId,
 };
 pub use crate::store::{StoreError, UndoReport, Waiting};
+#[cfg(feature = "cli")]
+pub(crate) use crate::text::visible::{EscapeMode, escaped};
 pub use database::{DaySpending, Encryption, survey};
 pub use error::ApiError;
 pub use exchange::{ConsolidatedImport, FileImport, ImportEvent, ImportOptions, ImportOutcome, ImportReport};

@@ -1,17 +1,16 @@
 //! Parts that all subcommands share: the global options, the settings that follow from them, and the store.
 
-use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
-use crate::api::QUERY_TIMEOUT;
 use crate::api::{AuditChannel, Memories, database_path};
+use crate::api::{EscapeMode, QUERY_TIMEOUT};
 use crate::config::{Config, Folders, LogFormat, Partial};
 use crate::memory::Namespace;
 use anyhow::Context as _;
 use jiff::Timestamp;
 use transcripts::known::{Machine, Platform};
 
-use super::printer::{Output, Printer, Verbosity};
+use super::printer::{DiagnosticsWriter, Output, Printer, Verbosity};
 
 /// Options that stand before or after any command.
 #[derive(Debug, Clone, clap::Args)]
@@ -74,14 +73,12 @@ impl Global {
         let filter = tracing_subscriber::EnvFilter::try_from_env("AFTERTHOUGHT_LOG").unwrap_or_else(|_| {
             tracing_subscriber::EnvFilter::new(if self.quiet { "error" } else { "warn,rmcp=error" })
         });
-        let colour =
-            std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+        let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false);
         // It can only fail if a subscriber is set, and then that one is as good.
         if self.logs_json() {
-            subscriber.json().with_ansi(false).try_init().ok();
+            subscriber.with_writer(|| DiagnosticsWriter::new(EscapeMode::Json)).json().try_init().ok();
         } else {
-            subscriber.with_ansi(colour).without_time().try_init().ok();
+            subscriber.with_writer(|| DiagnosticsWriter::new(EscapeMode::Text)).without_time().try_init().ok();
         }
     }
 

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::args::{Context, no_memories};
 use super::exit::ExitStatus;
 use super::model::{ModelArgs, runtime, stop_on_interrupt};
-use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, counted, one_line};
+use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, counted, one_line, set_message};
 
 /// Longest text of a memory that is printed, in characters.
 const SHOWN: usize = 140;
@@ -78,9 +78,9 @@ pub(crate) fn run(args: &ConsolidateArgs, context: &Context<'_>) -> anyhow::Resu
 fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, dry_run: bool) {
     match event {
         Event::LookedUp(namespace, done, all) => {
-            bar.set_message(format!("{namespace}: {done} of {all} memories looked up"));
+            set_message(&bar, &format!("{namespace}: {done} of {all} memories looked up"));
         }
-        Event::Step(namespace, step) => bar.set_message(format!("{namespace}: {step}")),
+        Event::Step(namespace, step) => set_message(&bar, &format!("{namespace}: {step}")),
         Event::Did(namespace, changes) => bar.suspend(|| {
             for change in *changes {
                 if dry_run {

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::args::Context;
 use super::exit::ExitStatus;
 use super::model::{runtime, stop_on_interrupt};
-use super::printer::{Printer, counted, spelled};
+use super::printer::{Printer, counted, set_message, spelled};
 
 /// Compute missing vectors for search by meaning
 ///
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &EmbedArgs, context: &Context<'_>) -> anyhow::Result<Exi
     }
     let bar = out.progress();
     let mut watch = |event| match event {
-        EmbedEvent::Progress(Progress { done, total }) => bar.set_message(format!("{done} of {total} memories")),
+        EmbedEvent::Progress(Progress { done, total }) => set_message(&bar, &format!("{done} of {total} memories")),
         EmbedEvent::Waits => bar.suspend(|| out.note("waiting for another process that computes vectors")),
     };
     let filled = runtime()?.block_on(async {

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::api::{ENVIRONMENT_MARK, Selection, denied_paths, query_vectors, start_worker};
+use crate::api::{ENVIRONMENT_MARK, EscapeMode, Selection, denied_paths, escaped, query_vectors, start_worker};
 use crate::config::{Config, Folders, Partial};
 use crate::serve::hook::{Agent, Event, HookCall, HookLog, HookOutput, Input, handle, read_input};
 use anyhow::{Context as _, anyhow};
@@ -175,7 +175,9 @@ impl Work {
                 let _speaking = speaking.lock();
                 // An agent that has closed its end is no failure.
                 let mut out = std::io::stdout().lock();
-                writeln!(out, "{}", output.json(event)).and_then(|()| out.flush()).ok();
+                writeln!(out, "{}", escaped(&output.json(event).to_string(), EscapeMode::Json))
+                    .and_then(|()| out.flush())
+                    .ok();
             }
         };
         let follow_up = handle(&call, now(), &mut say)?;

@@ -47,7 +47,7 @@ use clap::{FromArgMatches as _, Parser, Subcommand};
 
 use args::{Context, Global};
 use exit::ExitStatus;
-use printer::{BOLD, Printer};
+use printer::Printer;
 
 /// Turn conversation logs into memories that can be searched, traced and undone
 #[derive(Debug, Parser)]
@@ -166,6 +166,9 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Data and settings", &["import", "export", "db", "config", "eval", "completions"]),
 ];
 
+/// Headings of help, which Clap writes past the printer.
+const HEADING: anstyle::Style = anstyle::Style::new().bold();
+
 /// Returns the whole command line: the commands in groups, and a help that fits one screen.
 ///
 /// Clap has two forms of help, and its long one gives each option three lines. Here `-h` and `--help` print the same:
@@ -175,14 +178,14 @@ fn command() -> clap::Command {
     let command = <Cli as clap::CommandFactory>::command();
     let mut help = "{about}\n\n{usage-heading} {usage}\n".to_owned();
     for (title, names) in GROUPS {
-        write!(help, "\n{BOLD}{title}:{BOLD:#}\n").expect("a string takes it");
+        write!(help, "\n{HEADING}{title}:{HEADING:#}\n").expect("a string takes it");
         for name in *names {
             let about = command.find_subcommand(name).and_then(clap::Command::get_about);
             let about = about.map(ToString::to_string).unwrap_or_default();
             writeln!(help, "  {name:<12} {about}").expect("a string takes it");
         }
     }
-    write!(help, "\n{BOLD}Global options:{BOLD:#}\n{{options}}{{after-help}}").expect("a string takes it");
+    write!(help, "\n{HEADING}Global options:{HEADING:#}\n{{options}}{{after-help}}").expect("a string takes it");
     command.mut_subcommands(compact).help_template(help)
 }
 

@@ -1,25 +1,96 @@
 //! Prints everything: data to standard output, the rest to standard error, with colour only on a terminal.
 
-use std::fmt::Display;
+use std::borrow::Cow;
+use std::fmt::{self, Display};
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{self, IsTerminal, Write as _};
+use std::sync::LazyLock;
 
-use anstyle::{AnsiColor, Style};
 use comfy_table::{ContentArrangement, Table, presets};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
 use super::exit::ExitStatus;
+use crate::api::{EscapeMode, escaped};
 
+/// A style of text: `{DIM}` turns it on, `{DIM:#}` off.
+///
+/// It is written as a mark that only this process knows, and that the printer replaces by the sequence of the terminal.
+/// So a sequence in the text of a log or a memory is never taken for one of ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StyleMark(&'static str);
+
+/// Text as it is.
+pub(crate) const PLAIN: StyleMark = StyleMark("");
 /// Dim text: ids, times, hints.
-pub(crate) const DIM: Style = Style::new().dimmed();
+pub(crate) const DIM: StyleMark = StyleMark("2");
 /// Text that stands out.
-pub(crate) const BOLD: Style = Style::new().bold();
+pub(crate) const BOLD: StyleMark = StyleMark("1");
 /// What was added.
-pub(crate) const ADDED: Style = AnsiColor::Green.on_default();
+pub(crate) const ADDED: StyleMark = StyleMark("32");
 /// What was changed.
-pub(crate) const CHANGED: Style = AnsiColor::Yellow.on_default();
+pub(crate) const CHANGED: StyleMark = StyleMark("33");
 /// What was removed or went wrong.
-pub(crate) const REMOVED: Style = AnsiColor::Red.on_default();
+pub(crate) const REMOVED: StyleMark = StyleMark("31");
+
+/// What stands before the code of a style.
+static MARK: LazyLock<String> = LazyLock::new(|| {
+    // The keys of a hasher are random in each process.
+    format!("\u{1b}[{:016x}:", RandomState::new().build_hasher().finish())
+});
+
+impl Display for StyleMark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.0, f.alternate()) {
+            ("", _) => Ok(()),
+            (_, true) => write!(f, "{}0m", *MARK),
+            (code, false) => write!(f, "{}{code}m", *MARK),
+        }
+    }
+}
+
+/// Returns `text` as the terminal may get it: our styles as its sequences, any other control character spelled out.
+pub(crate) fn painted(text: &str) -> String {
+    let mut parts = text.split(MARK.as_str());
+    let mut out = escaped(parts.next().unwrap_or_default(), EscapeMode::Text).into_owned();
+    for part in parts {
+        let (code, rest) = part.split_once('m').unwrap_or(("0", part));
+        out.push_str("\u{1b}[");
+        out.push_str(code);
+        out.push('m');
+        out.push_str(&escaped(rest, EscapeMode::Text));
+    }
+    out
+}
+
+/// Shows `text` beside the spinner of `bar`.
+pub(crate) fn set_message(bar: &ProgressBar, text: &str) {
+    bar.set_message(painted(text));
+}
+
+/// A writer to standard error for diagnostics, which may quote a log as well.
+pub(crate) struct DiagnosticsWriter {
+    escape: EscapeMode,
+}
+
+impl DiagnosticsWriter {
+    /// Returns a writer of text, or of JSON.
+    pub(crate) const fn new(escape: EscapeMode) -> Self {
+        Self { escape }
+    }
+}
+
+impl io::Write for DiagnosticsWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        io::stderr().lock().write_all(escaped(&text, self.escape).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
 
 /// Columns below which a table gives way to lines.
 const NARROW: u16 = 100;
@@ -71,12 +142,13 @@ impl Printer {
     #[expect(clippy::unused_self, reason = "all output goes through the printer")]
     pub(crate) fn line(&self, line: impl Display) -> io::Result<()> {
         // Not `println!`, which panics on a closed pipe; `anstream` drops the colours where they are not seen.
-        writeln!(anstream::stdout().lock(), "{line}")
+        writeln!(anstream::stdout().lock(), "{}", painted(&line.to_string()))
     }
 
     /// Writes `value` as one line of JSON.
     pub(crate) fn json(&self, value: &impl Serialize) -> io::Result<()> {
-        self.line(serde_json::to_string(value).map_err(io::Error::other)?)
+        let text = serde_json::to_string(value).map_err(io::Error::other)?;
+        self.line(escaped(&text, EscapeMode::Json))
     }
 
     /// Writes a table of data; empty tables are not written.
@@ -90,7 +162,9 @@ impl Printer {
         if let Some(width) = width() {
             table.set_width(width);
         }
-        table.set_header(header).add_rows(rows);
+        // Before the columns are measured, or they would not be as wide as what is printed.
+        let cell = |text: String| cell(&text).into_owned();
+        table.set_header(header).add_rows(rows.into_iter().map(|row| row.map(cell)));
         self.line(table.trim_fmt())
     }
 
@@ -104,6 +178,7 @@ impl Printer {
         if let Some(width) = width() {
             table.set_width(width);
         }
+        rows.iter_mut().flatten().for_each(|text| *text = cell(text).into_owned());
         table.set_header(rows.remove(0)).add_rows(rows);
         self.line(table.trim_fmt())
     }
@@ -219,13 +294,20 @@ pub(crate) fn spelled(error: &anyhow::Error) -> String {
 
 fn write_stderr(line: impl Display) {
     // Nothing can be done if standard error is closed.
-    writeln!(anstream::stderr().lock(), "{line}").ok();
+    writeln!(anstream::stderr().lock(), "{}", painted(&line.to_string())).ok();
+}
+
+/// Returns the text of a cell of a table. Cells have no style.
+fn cell(text: &str) -> Cow<'_, str> {
+    escaped(text, EscapeMode::Text)
 }
 
 /// Returns `text` on one line and at most `limit` characters long.
 pub(crate) fn one_line(text: &str, limit: usize) -> String {
     // A line break in a memory would otherwise look like a line of output.
     let folded = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Before it is cut, so that what is printed is as long as what is counted.
+    let folded = escaped(&folded, EscapeMode::Text).into_owned();
     // Characters and not bytes: cutting within a UTF-8 sequence would panic.
     if folded.chars().count() <= limit {
         return folded;
@@ -250,6 +332,13 @@ mod tests {
             assert_eq!(size(bytes), wanted);
         }
         assert_eq!(size(2_147_483_648), "2.1 GB");
+    }
+
+    #[test]
+    fn only_our_own_styles_reach_the_terminal() {
+        let text = format!("{BOLD}a\u{1b}[2mb{BOLD:#} \u{9b}31m \u{202e}{PLAIN}c\n{DIM}");
+        assert_eq!(painted(&text), "\u{1b}[1ma\\x1b[2mb\u{1b}[0m \\u{9b}31m \\u{202e}c\n\u{1b}[2m");
+        assert_eq!(one_line("a\n\u{1b}b", 40), "a \\x1bb");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
+use super::printer::painted;
+
 /// Whether a person can be asked: input and standard error are terminals.
 pub(crate) fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
@@ -11,7 +13,7 @@ pub(crate) fn can_ask() -> bool {
 pub(crate) fn ask(question: &str) -> io::Result<String> {
     // On standard error, since standard output may be redirected to a file.
     let mut out = anstream::stderr().lock();
-    write!(out, "{question} ")?;
+    write!(out, "{} ", painted(question))?;
     out.flush()?;
     let mut answer = String::new();
     // At the end of input nothing is read, and an empty answer declines.

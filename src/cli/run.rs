@@ -19,7 +19,7 @@ use super::apply;
 use super::args::{Context, machine, must_be_folder, now};
 use super::exit::ExitStatus;
 use super::model::{ModelArgs, runtime, stop_on_interrupt};
-use super::printer::{BOLD, Printer, counted};
+use super::printer::{BOLD, Printer, counted, set_message};
 use super::report::{self, RunReporter};
 use super::when::{End, moment};
 
@@ -321,10 +321,13 @@ fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, reporter: &mut Ru
                 out.detail(format_args!("{}:{}: {}", report.path.display(), skipped.record, skipped.reason));
             }
         }),
-        Event::Window(summary) => bar.set_message(format!(
-            "{} conversations, {} messages, {} windows, {} calls",
-            summary.transcripts, summary.messages, summary.windows.total, summary.llm_calls
-        )),
+        Event::Window(summary) => set_message(
+            bar,
+            &format!(
+                "{} conversations, {} messages, {} windows, {} calls",
+                summary.transcripts, summary.messages, summary.windows.total, summary.llm_calls
+            ),
+        ),
         Event::Consolidated(plan) => bar.suspend(|| reporter.print_changes(plan)),
         Event::Batch(text) => bar.suspend(|| out.note(text)),
         Event::Warning(text) => bar.suspend(|| out.warn(text)),

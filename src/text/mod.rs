@@ -11,3 +11,4 @@ pub(crate) mod relative;
 pub(crate) mod script;
 pub(crate) mod stem;
 pub(crate) mod tokens;
+pub(crate) mod visible;

@@ -60,6 +60,7 @@ mod shared_file;
 mod sources;
 mod story;
 mod unprivileged;
+mod terminal;
 mod torn;
 mod undo;
 mod vectors;

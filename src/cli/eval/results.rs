@@ -7,12 +7,11 @@ use afterthought_eval::compare::compare;
 use afterthought_eval::gate::{Baseline, Ruling, judge};
 use afterthought_eval::report::{Block, Cell, Detail, Rating, to_markdown};
 use afterthought_eval::results::Results;
-use anstyle::Style;
 use anyhow::{Context as _, ensure};
 
 use crate::cli::args::Context;
 use crate::cli::exit::ExitStatus;
-use crate::cli::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, one_line};
+use crate::cli::printer::{ADDED, BOLD, CHANGED, DIM, PLAIN, Printer, REMOVED, StyleMark, one_line};
 
 /// Longest text on one line, in characters.
 const WIDTH: usize = 220;
@@ -66,9 +65,9 @@ fn print_table(rows: &[Vec<Cell>], out: &Printer) -> anyhow::Result<()> {
     Ok(out.line("")?)
 }
 
-const fn style(tone: Rating) -> Style {
+const fn style(tone: Rating) -> StyleMark {
     match tone {
-        Rating::Plain => Style::new(),
+        Rating::Plain => PLAIN,
         Rating::Good => ADDED,
         Rating::Middling => CHANGED,
         Rating::Bad => REMOVED,

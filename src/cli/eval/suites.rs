@@ -27,7 +27,7 @@ use super::consolidation;
 use super::job::Job;
 use super::search::{Ablation, BareFts5, CaseStore, Retriever, Turns, ablations};
 use super::system::{CaseFolder, inline_sources, run_case, run_logs};
-use crate::cli::printer::{counted, spelled};
+use crate::cli::printer::{counted, set_message, spelled};
 
 /// Runs all suites of a job; returns whether something failed.
 pub(super) async fn run(job: &Job<'_>) -> anyhow::Result<bool> {
@@ -170,7 +170,7 @@ async fn run_extraction(job: &Job<'_>, paths: &[PathBuf]) -> anyhow::Result<bool
             let run = run_one_case(job, found).boxed_local();
             let rows = job.gather.cached((Kind::Extraction, content.as_deref(), job.repeat), run).await?;
             done.set(done.get() + 1);
-            bar.set_message(format!("{} of {all} cases", done.get()));
+            set_message(&bar, &format!("{} of {all} cases", done.get()));
             Ok(rows.into_iter().map(|row| (folder.clone(), row)).collect())
         })
         .buffered(job.args.jobs)
@@ -227,7 +227,7 @@ async fn run_longmemeval(job: &Job<'_>, file: &Path, retriever: &Retriever<'_>) 
     let items = longmemeval::read(file)?;
     let (bar, mut rows) = (job.context.out.progress(), Vec::new());
     for (done, item) in items.iter().enumerate() {
-        bar.set_message(format!("{done} of {} questions", items.len()));
+        set_message(&bar, &format!("{done} of {} questions", items.len()));
         let mut found = Vec::new();
         let started = Instant::now();
         // The authors leave these questions out of retrieval, so no store is built for them.

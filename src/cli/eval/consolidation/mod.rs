@@ -27,6 +27,7 @@ use super::args::ExtractorArg;
 use super::job::Job;
 use super::search::convert;
 use super::system::{InFlight, Meter, Subject};
+use crate::cli::printer::set_message;
 use store::{CaseHome, Conversations, DISTRACTORS, Spot, Templates, namespace};
 
 mod store;
@@ -156,7 +157,7 @@ pub(super) async fn run(job: &Job<'_>, paths: &[PathBuf]) -> anyhow::Result<bool
     let (streams, more) = read_cases::<Stream>(paths);
     errors.extend(more);
     let (bar, started) = (job.context.out.progress(), Instant::now());
-    bar.set_message(format!("{} pairs and {} streams", pairs.len(), streams.len()));
+    set_message(&bar, &format!("{} pairs and {} streams", pairs.len(), streams.len()));
     let (mut refused, mut cost, mut label) = (None, Cost::default(), job.label.as_str());
     let cases = (&pairs[..], &streams[..]);
     let (mut rows, totals) = match (job.args.extractor, job.subject) {
