@@ -21,6 +21,7 @@ use crate::guard::Guard;
 use crate::llm::{Complete, Cost, Finish, LlmError, Reply, ReplySchema, Request, Turn, TurnRole};
 use crate::memory::{Claim, Evidence, MemoryId};
 use crate::prompts::Prompt;
+use crate::text::markup::request_line;
 
 /// Candidates in one call at most, but for a last few.
 pub(crate) const MAX_CANDIDATES: usize = 150;
@@ -307,14 +308,14 @@ impl Shown {
         let clock = evidence.first().and_then(|piece| piece.said_at?.offset_seconds).unwrap_or(0);
         let clock = Offset::from_seconds(clock).unwrap_or(Offset::UTC);
         let attribute = claim.key.as_deref().map(|key| match &claim.value {
-            Some(value) => one_line(&format!("{key} = {value}")),
-            None => one_line(key),
+            Some(value) => request_line(&format!("{key} = {value}"), MAX_SHOWN),
+            None => request_line(key, MAX_SHOWN),
         });
         let at = at.filter(|at| *at != Timestamp::UNIX_EPOCH);
         Self {
             attribute,
             time: at.map(|at| clock.to_datetime(at).strftime("%Y-%m-%d").to_string()),
-            text: one_line(&claim.content),
+            text: request_line(&claim.content, MAX_SHOWN),
             quote: turning_words(claim, evidence),
         }
     }
@@ -330,16 +331,7 @@ impl Shown {
 fn turning_words(claim: &Claim, evidence: &[Evidence]) -> Option<String> {
     let turns = |text: &str| Features::of(text).cue.is_some();
     let quote = evidence.iter().map(|piece| piece.quote.as_str()).find(|quote| turns(quote))?;
-    (!turns(&claim.content)).then(|| one_line(quote))
-}
-
-/// Puts a text on one line, cut short, so that it cannot pose as another line or close the fence.
-fn one_line(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ").replace("</", "< /");
-    match line.char_indices().nth(MAX_SHOWN) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    (!turns(&claim.content)).then(|| request_line(quote, MAX_SHOWN))
 }
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]

@@ -8,7 +8,7 @@ use jiff::civil::Date;
 use regex::Regex;
 use transcripts::{Kind, Message, MessageTime, Role, TimeSource};
 
-use crate::text::normalise::is_hidden;
+use crate::text::visible::visible;
 use crate::tokens;
 
 /// Tokens kept of a tool call, a tool's answer or a placeholder for a file.
@@ -168,38 +168,29 @@ static TAGS: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the pattern is constant and a test compiles it")
 });
 
+/// Disarms what looks like the prompt's own tags.
+pub(super) fn without_tags(text: &str) -> Cow<'_, str> {
+    // A text that closes `<conversation>` itself could otherwise add instructions outside of it.
+    TAGS.replace_all(text, "‹$1")
+}
+
 /// Indents every line of `text` but the first, whatever it takes for a line end, and disarms what looks like the
 /// prompt's own tags.
 ///
 /// One space is enough to keep a line out of the first column, and costs no token before a word. Invisible characters
 /// that hide or reorder text are taken out.
 fn indented(text: &str) -> String {
-    // A message that closes `<conversation>` itself could otherwise add instructions outside of it.
-    let text = TAGS.replace_all(text, "‹$1");
-    let mut out = String::with_capacity(text.len() + text.len() / 16 + 2);
-    let mut chars = text.trim().chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            // Skipping only the `\r` of a pair keeps one line end; a lone `\r` is a line end of its own.
-            '\r' if chars.peek() == Some(&'\n') => {}
-            // Models may take any of these Unicode line ends for a new line, and with it for a new message.
-            '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => out.push_str("\n "),
-            '\t' => out.push('\t'),
-            c if c.is_control() || is_hidden(c) => {}
-            c => out.push(c),
-        }
-    }
-    out
+    let text = without_tags(text);
+    // Models may take any line end of Unicode for a new line, and with it for a new message.
+    visible(text.trim(), true).replace('\n', "\n ")
 }
 
 /// Returns `text` on one line, of at most `limit` characters, without the prompt's own tags.
 pub(super) fn one_line(text: &str, limit: usize) -> String {
     // Cut before splitting, so that a megabyte of text in a title costs no more than a long one.
     let text: String = text.chars().take(limit.saturating_mul(4)).collect();
-    let words: Vec<&str> =
-        text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|w| !w.is_empty()).collect();
-    let line = words.join(" ").replace(['<', '\u{2028}', '\u{2029}'], "‹");
-    let mut short: String = line.chars().filter(|&c| !is_hidden(c)).take(limit).collect();
+    let line = visible(&text, false).split_whitespace().collect::<Vec<_>>().join(" ").replace('<', "‹");
+    let mut short: String = line.chars().take(limit).collect();
     if line.chars().count() > limit {
         short.push('…');
     }

@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use super::endpoint::{ModelSettings, StructuredOutput};
 use super::fault::{Fault, Rejection};
 use super::{Finish, Reply, ReplySchema, Request, TurnRole};
+use crate::text::markup::without_control_tokens;
 use crate::tokens;
 
 /// Returns the body that asks `model` for `request` in `dialect`.
@@ -42,7 +43,8 @@ pub(super) fn messages(request: &Request, schema: Option<&ReplySchema>) -> Value
             TurnRole::User => "user",
             TurnRole::Assistant => "assistant",
         };
-        json!({"role": role, "content": turn.text.as_str()})
+        // A server that renders a chat template would read such a token in a log as the end of our message.
+        json!({"role": role, "content": without_control_tokens(&turn.text)})
     });
     std::iter::once(json!({"role": "system", "content": system})).chain(turns).collect()
 }
@@ -56,8 +58,9 @@ pub(super) fn strict_format(schema: &ReplySchema) -> Value {
 pub(super) fn prompt_tokens(request: &Request) -> u64 {
     /// Tokens around one message, such as its role.
     const MESSAGE_TOKENS: usize = 4;
-    let texts = std::iter::once(&request.system).chain(request.turns.iter().map(|turn| &turn.text));
-    let messages: usize = texts.map(|text| tokens::count(text) + MESSAGE_TOKENS).sum();
+    let turns = request.turns.iter().map(|turn| tokens::count(&without_control_tokens(&turn.text)));
+    let messages: usize =
+        std::iter::once(tokens::count(&request.system)).chain(turns).map(|count| count + MESSAGE_TOKENS).sum();
     (messages + tokens::count(&request.schema.schema.to_string())) as u64
 }
 

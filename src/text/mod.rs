@@ -4,6 +4,7 @@
 
 pub(crate) mod date;
 pub(crate) mod language;
+pub(crate) mod markup;
 pub(crate) mod negation;
 pub(crate) mod normalise;
 pub(crate) mod number;

@@ -10,6 +10,7 @@ use transcripts::hex;
 use unicode_normalization::UnicodeNormalization;
 
 use super::script::is_wide;
+use super::visible::{is_filler, is_hidden};
 
 /// Returns the text in its plainest spelling: NFKC, lower case, one space between words, quotation marks, brackets,
 /// dashes and sentence marks gone from the edges of words.
@@ -130,7 +131,7 @@ impl Folded {
             // Models drop the bold marks of Markdown when they quote; a single `*` may be a multiplication.
             if c == '*' && chars.peek().is_some_and(|&(_, next)| next == '*') {
                 chars.next();
-            } else if c.is_whitespace() {
+            } else if c.is_whitespace() || is_filler(c) {
                 space = space.or(Some(at));
             } else if !is_dropped(c) {
                 // Deferred until a visible character follows, so that leading and trailing space leaves no trace.
@@ -188,15 +189,8 @@ fn ends_in_word(text: &str) -> bool {
     text.ends_with(|c: char| c.is_ascii_alphanumeric())
 }
 
-/// Tags and direction overrides, which people do not see.
-pub(crate) fn is_hidden(c: char) -> bool {
-    matches!(c, '\u{e0000}'..='\u{e007f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
 fn is_dropped(c: char) -> bool {
-    is_hidden(c)
-        || matches!(c, '`' | '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{fe00}'..='\u{fe0f}')
-        || c.is_control()
+    c == '`' || is_hidden(c)
 }
 
 fn same_mark(c: char) -> char {
@@ -206,6 +200,8 @@ fn same_mark(c: char) -> char {
         '‐' | '‑' | '‒' | '–' | '—' | '―' | '−' => '-',
         '‹' => '<',
         '›' => '>',
+        // Written in place of a bracket that would open a control token, see `text::markup`.
+        '⟦' => '[',
         // A Greek word in capitals lower-cases to `σ` character by character, also at its end.
         'ς' => 'σ',
         c => c,

@@ -154,5 +154,5 @@ fn tool_used(session: &Session<'_>, call: &HookCall) -> Result<Option<HookOutput
 }
 
 fn context(heading: &str, memories: &[Memory]) -> Option<HookOutput> {
-    fenced(heading, memories.iter().map(|memory| format!("- {}", memory.claim.content))).map(HookOutput::Context)
+    fenced(heading, memories.iter().map(|memory| memory.claim.content.clone())).map(HookOutput::Context)
 }

@@ -11,6 +11,7 @@ use serde_json::{Deserializer, Value, json};
 
 use crate::guard::INJECTION_TAG;
 use crate::memory::string_enum;
+use crate::text::markup::harmless_line;
 
 string_enum!(
     /// An agent whose hooks are understood, spelled as the format of its logs.
@@ -287,8 +288,8 @@ pub(super) fn fenced(heading: &str, lines: impl IntoIterator<Item = String>) -> 
     let mut room = MAX_CONTEXT - open.len() - close.len();
     let mut text = String::new();
     for line in lines {
-        // A memory that contains the tag could close the fence early.
-        let line = line.replace(INJECTION_TAG, "memory").split_whitespace().collect::<Vec<_>>().join(" ");
+        // Nor may it name the tag: agents look for it in other ways than we do.
+        let line = format!("- {}", harmless_line(&line).replace(INJECTION_TAG, "memory"));
         let length = line.encode_utf16().count() + 1;
         if length > room {
             break;

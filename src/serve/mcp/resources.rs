@@ -11,6 +11,7 @@ use crate::api::brief::Format;
 use crate::api::{AccessKind, Filter, Order};
 use crate::api::{ApiError, Memories, RetrievalOptions};
 use crate::memory::Memory;
+use crate::text::markup::harmless_json;
 
 const BRIEF: &str = "afterthought://brief";
 const MEMORIES: &str = "afterthought://memories";
@@ -61,14 +62,19 @@ pub(super) fn read(memories: &Memories, uri: &str) -> Result<Option<ReadResource
 fn latest(memories: &Memories) -> Result<String, ApiError> {
     let filter = || Filter { unexpired_at: Some(jiff::Timestamp::now()), ..Filter::default() };
     let page = memories.list_memories(filter(), Order::Updated, LATEST, 0)?;
-    Ok(json!(Page::out_of(&page, memories.count_memories(filter())?)).to_string())
+    Ok(harmless(json!(Page::out_of(&page, memories.count_memories(filter())?))))
 }
 
 fn one(memories: &Memories, id: &str) -> Result<String, ApiError> {
     let details = memories.details(id)?;
     memories.note_use(std::slice::from_ref(&details.memory.id), AccessKind::Read);
     let memory = MemoryView::from(&details.memory);
-    Ok(json!({"memory": memory, "evidence": details.evidence, "relations": details.relations}).to_string())
+    Ok(harmless(json!({"memory": memory, "evidence": details.evidence, "relations": details.relations})))
+}
+
+fn harmless(mut document: Value) -> String {
+    harmless_json(&mut document);
+    document.to_string()
 }
 
 /// Asks to go over the conversation and store what is worth it.

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::api::{ApiError, Memories};
 use crate::memory::string_enum;
+use crate::text::markup::{harmless, harmless_json};
 
 /// Something that a client can have done.
 ///
@@ -116,7 +117,9 @@ fn call<T: MemoryTool>(memories: &Memories, arguments: Value) -> Result<Value, S
     let arguments = serde_json::from_value(arguments)
         .map_err(|error| format!("{error}; it takes {}", takes(&input_schema::<T::Arguments>())))?;
     let answer = T::call(memories, arguments).map_err(|error| error_chain(&error))?;
-    Ok(serde_json::to_value(answer).expect("an answer holds nothing that JSON cannot"))
+    let mut answer = serde_json::to_value(answer).expect("an answer holds nothing that JSON cannot");
+    harmless_json(&mut answer);
+    Ok(answer)
 }
 
 /// Returns the arguments of a schema, required ones first.
@@ -145,7 +148,8 @@ pub(super) fn error_chain(error: &dyn std::error::Error) -> String {
         }
         source = cause.source();
     }
-    text
+    // An error may quote a memory.
+    harmless(&text)
 }
 
 /// Returns the schema of what a tool takes.

@@ -21,6 +21,7 @@ use crate::llm::{Complete, Cost, Finish, ReplySchema, Request, Turn, TurnRole};
 use crate::memory::{MemoryId, MemoryType, RelationType, Status, Structured};
 use crate::prompts::Prompt;
 use crate::store::HashPair;
+use crate::text::markup::request_line;
 use crate::text::normalise::normalised_hash;
 
 /// Episodes, on as many days, from which something is derived.
@@ -267,22 +268,13 @@ fn render(field: &Field, groups: &[Group]) -> String {
         let half = MAX_SHOWN / 2;
         let chosen = episodes.iter().enumerate().filter(|(place, _)| *place < half || *place >= half + skipped);
         let lines = chosen.map(|(_, known)| {
-            context! { day => day(known).to_string(), text => one_line(&known.memory.claim.content) }
+            context! { day => day(known).to_string(), text => request_line(&known.memory.claim.content, MAX_TEXT) }
         });
         context! { number => index + 1, episodes => lines.collect::<Vec<_>>() }
     });
     let template = TEMPLATES.get_template("user").expect("the template is added above");
     let values = context! { groups => shown.collect::<Vec<_>>() };
     template.render(values).expect("the template is embedded and a test renders it")
-}
-
-/// Puts a text on one line, cut short, so that it cannot pose as another line or close the fence.
-fn one_line(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ").replace("</", "< /");
-    match line.char_indices().nth(MAX_TEXT) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
 }
 
 fn read(text: &str) -> BTreeMap<usize, Option<Pattern>> {
