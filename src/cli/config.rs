@@ -34,8 +34,6 @@ const PROJECT_SETTINGS: &str = "\
 
 # The project that conversations held in this folder, or below it, belong to. Folders that name the same one share it.
 # project = \"NAME\"
-# Where commands in this folder read and write.
-# namespace = \"project/NAME\"
 
 # What is kept.
 # instructions = \"Keep decisions on the public API. Never keep names of customers.\"

@@ -4,6 +4,7 @@ mod guard;
 mod memory;
 mod reference;
 mod setting;
+mod stranger;
 
 use std::path::{Path, PathBuf};
 
@@ -18,16 +19,20 @@ pub(crate) use memory::{ExtractionMode, PartialMemory};
 pub(crate) use reference::template;
 pub use setting::Layer;
 pub(crate) use setting::{ConfigError, Setting, SettingInfo};
+pub(crate) use stranger::strangers;
 
 use setting::settings;
+use stranger::counts;
 
 /// Name of the settings file of a project, looked for in the working directory and above it.
 pub(crate) const PROJECT_FILE: &str = "afterthought.toml";
 
 /// Tables and keys that a project's file must not set: a repository that somebody else wrote must not decide where logs
 /// are sent or kept, nor what is deleted from other projects.
-const NOT_FOR_PROJECTS: [&str; 10] = [
+const NOT_FOR_PROJECTS: [&str; 12] = [
     "db",
+    "namespace",
+    "model",
     "base_url",
     "api_key_env",
     "max_cost",
@@ -171,13 +176,15 @@ impl Config {
             }
             config.lay(partial, &Layer::User(user.to_owned()));
         }
-        if let Some(path) = directory.ancestors().map(|folder| folder.join(PROJECT_FILE)).find(|path| path.is_file()) {
+        if let Some(path) = directory.ancestors().map(|folder| folder.join(PROJECT_FILE)).find(|path| counts(path)) {
             let (mut partial, table) = read(&path)?;
             if let Some(key) = NOT_FOR_PROJECTS.into_iter().find(|key| contains(&table, key)) {
                 return Err(ConfigError::NotForProjects { path, key, user: user.to_owned() });
             }
-            // A file that comes with a repository may switch memory off, but never on.
+            // A file that comes with a repository may switch memory off, but never on, and keep logs from a model, but
+            // never send them to one.
             partial.memory.restrict();
+            partial.extractor = partial.extractor.filter(|choice| *choice == ExtractorChoice::Rules);
             config.lay(partial, &Layer::Project(path));
         }
         for (name, partial) in from_environment(environment) {
@@ -371,6 +378,24 @@ mod tests {
             std::fs::write(root.path().join(PROJECT_FILE), text).unwrap();
             let loaded = Config::load(&folders(root.path()), root.path(), None, &|_| None, Partial::default());
             assert!(loaded.unwrap_err().to_string().contains(&format!("must not set {key}:")), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_project_keeps_logs_from_a_model_and_sends_none_to_one() {
+        let root = tempfile::tempdir().unwrap();
+        let load = |user: &str, project: &str| {
+            std::fs::write(root.path().join("user.toml"), user).unwrap();
+            std::fs::write(root.path().join(PROJECT_FILE), project).unwrap();
+            Config::load(&folders(root.path()), root.path(), None, &|_| None, Partial::default())
+        };
+        let extractor = |user: &str, project: &str| load(user, project).unwrap().extractor.value;
+        assert_eq!(extractor("extractor = \"rules\"", "extractor = \"llm\""), ExtractorChoice::Rules);
+        assert_eq!(extractor("extractor = \"rules\"", "extractor = \"auto\""), ExtractorChoice::Rules);
+        assert_eq!(extractor("", "extractor = \"rules\""), ExtractorChoice::Rules);
+        for key in ["namespace", "model"] {
+            let error = load("", &format!("{key} = \"project/shop\"")).unwrap_err().to_string();
+            assert!(error.contains(&format!("must not set {key}:")), "{error}");
         }
     }
 

@@ -132,7 +132,7 @@ Settings come from built-in defaults, your settings file, the nearest `afterthou
             let default = if one.is_default { format!("`{}`", one.value) } else { String::new() };
             writeln!(text, "| `{}` | {default} | {} |", one.key, one.about).expect("a string takes it");
         }
-        text.push_str("\nA project's `afterthought.toml` may not set where data goes, what it costs, or how long memories are kept.\n");
+        text.push_str("\nA project's `afterthought.toml` comes with its repository, so it counts only where it is yours: a file that another user owns, or that others may write, is ignored. It may be stricter than your own settings, never looser: it may set `extractor` to `rules` only, and may not set where data goes, which model reads it, which namespace it belongs to, what it costs, or how long memories are kept.\n");
         text
     }
 }

@@ -20,7 +20,7 @@ use sha2::{Digest, Sha256};
 use transcripts::{Transcript, hex};
 
 use self::git::read;
-use crate::config::PROJECT_FILE;
+use crate::config::{PROJECT_FILE, strangers};
 use crate::memory::{Namespace, string_enum};
 
 pub(crate) use remote::{Remote, without_credentials};
@@ -40,6 +40,9 @@ string_enum!(
     /// A name that a person gave.
     Name = "name",
 });
+
+/// Bytes of a hash behind the name of a project.
+const HASHED: &[usize] = &[3, 6, 16];
 
 /// What distinguishes a project from every other.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,7 +100,15 @@ impl Identity {
     /// Returns the namespaces that it may have, the first that is free being its own: its name and, where it has not
     /// chosen that itself, digits of a hash against others of that name.
     pub(crate) fn namespaces(&self) -> impl Iterator<Item = Namespace> + '_ {
-        let digits: &[usize] = if self.basis == Basis::Name { &[0] } else { &[3, 6, 16] };
+        self.spelled_with(if self.basis == Basis::Name { &[0] } else { HASHED })
+    }
+
+    /// Returns those that it may have where the name that it has chosen belongs to another.
+    pub(crate) fn namespaces_apart(&self) -> impl Iterator<Item = Namespace> + '_ {
+        self.spelled_with(HASHED)
+    }
+
+    fn spelled_with(&self, digits: &'static [usize]) -> impl Iterator<Item = Namespace> + '_ {
         let hash = Sha256::digest(self.key.as_bytes());
         digits.iter().filter_map(move |&count| {
             let hash = if count == 0 { String::new() } else { format!("-{}", hex(&hash[..count])) };
@@ -279,11 +290,16 @@ pub(super) fn nearest(path: &Path, home: Option<&Path>) -> Named {
     let below_home =
         |folder: &&Path| folder.parent().is_some() && !homes.iter().any(|home| home.as_deref() == Some(folder));
     let files = path.ancestors().take_while(below_home).map(|folder| folder.join(PROJECT_FILE));
-    let Some((file, text)) = files.into_iter().find_map(|file| read(&file).map(|text| (file, text))) else {
-        return Named::default();
-    };
+    let mut warning = None;
+    let found = files.into_iter().find_map(|file| {
+        let text = read(&file)?;
+        let Some(reason) = strangers(&file) else { return Some((file, text)) };
+        warning.get_or_insert(format!("ignored {}: {reason}", file.display()));
+        None
+    });
+    let Some((file, text)) = found else { return Named { name: None, warning } };
     match name_in(&text) {
-        Ok(name) => Named { name, warning: None },
+        Ok(name) => Named { name, warning },
         Err(reason) => Named { name: None, warning: Some(format!("ignored {}: {reason}", file.display())) },
     }
 }

@@ -204,3 +204,16 @@ fn a_project_is_found_by_all_that_it_is_known_by_and_candidates_are_named() {
     let error = store.project("Shop").unwrap_err().to_string();
     assert!(error.contains(label) && error.contains(other.trim_start_matches("project/")), "{error}");
 }
+
+#[test]
+fn a_name_from_a_file_never_takes_the_namespace_of_a_repository() {
+    let store = Store::in_memory().unwrap();
+    let (own, _) = place(&store, &seen("/nowhere/shop", remote(SHOP)), 0);
+    let claimed = own.strip_prefix("project/").unwrap();
+    let (other, join) = place(&store, &seen("/nowhere/foreign", Identity::named(claimed)), 1);
+    assert!(other != own && other.starts_with(&own) && join.is_none(), "{other} {join:?}");
+    assert_eq!(place(&store, &seen("/nowhere/shop", remote(SHOP)), 2).0, own);
+    // Folders that choose the same name still share it.
+    assert_eq!(place(&store, &seen("/nowhere/acme/web", Identity::named("acme")), 3).0, "project/acme");
+    assert_eq!(place(&store, &seen("/nowhere/acme/api", Identity::named("acme")), 4).0, "project/acme");
+}

@@ -209,8 +209,12 @@ impl Database {
             return Ok(namespace);
         }
         let mut last = Namespace::global();
-        for namespace in identity.namespaces() {
-            if identity.basis == Basis::Name || self.bound_to(&namespace)?.is_empty() {
+        for namespace in identity.namespaces().chain(identity.namespaces_apart()) {
+            // The file that names a project comes with its repository: it may choose a name, never the memories of a
+            // repository or folder that is known by something else than its name.
+            let bound = self.bound_to(&namespace)?;
+            let is_shared = |id: &String| id.starts_with("name:");
+            if bound.is_empty() || identity.basis == Basis::Name && bound.iter().all(is_shared) {
                 return Ok(namespace);
             }
             last = namespace;
