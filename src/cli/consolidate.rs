@@ -78,9 +78,9 @@ pub(crate) fn run(args: &ConsolidateArgs, context: &Context<'_>) -> anyhow::Resu
 fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, dry_run: bool) {
     match event {
         Event::LookedUp(namespace, done, all) => {
-            set_message(&bar, &format!("{namespace}: {done} of {all} memories looked up"));
+            set_message(bar, &format!("{namespace}: {done} of {all} memories looked up"));
         }
-        Event::Step(namespace, step) => set_message(&bar, &format!("{namespace}: {step}")),
+        Event::Step(namespace, step) => set_message(bar, &format!("{namespace}: {step}")),
         Event::Did(namespace, changes) => bar.suspend(|| {
             for change in *changes {
                 if dry_run {

@@ -67,15 +67,12 @@ fn without(text: &str, angle: impl Fn(&str) -> bool, square: impl Fn(&str) -> bo
             '[' if square(&rest()) => Some(SQUARE),
             _ => None,
         };
-        match harmless {
-            Some(harmless) => {
-                out.push(harmless);
-                at += length;
-            }
-            None => {
-                out.push(c);
-                at += c.len_utf8();
-            }
+        if let Some(harmless) = harmless {
+            out.push(harmless);
+            at += length;
+        } else {
+            out.push(c);
+            at += c.len_utf8();
         }
     }
     out
