@@ -78,32 +78,73 @@ fn without(text: &str, angle: impl Fn(&str) -> bool, square: impl Fn(&str) -> bo
     out
 }
 
-/// Spellings of `<` that readers decode.
-const SPELLED: &[&str] = &["&lt;", "&amp;lt;", "&#60;", "&#060;", "&#x3c;", "\\u003c", "\\x3c", "%3c"];
+/// Names of signs in HTML, as readers decode them.
+const NAMED: &[(&str, char)] =
+    &[("lt;", '<'), ("gt;", '>'), ("sol;", '/'), ("lsqb;", '['), ("rsqb;", ']'), ("verbar;", '|')];
 
 /// Returns the bracket with which `text` begins, in its plain form, and its length in bytes.
 fn opening(text: &str) -> Option<(char, usize)> {
-    let first = text.chars().next()?;
+    let (first, length) = first(text)?;
     match first {
-        '<' | '＜' | '﹤' | '〈' | '⟨' | '❮' | '❬' | '˂' | 'ᐸ' | '⧼' | '⦉' => {
-            Some(('<', first.len_utf8()))
-        }
-        '[' | '［' => Some(('[', first.len_utf8())),
-        '&' | '\\' | '%' => SPELLED
-            .iter()
-            .find(|spelled| text.get(..spelled.len()).is_some_and(|start| start.eq_ignore_ascii_case(spelled)))
-            .map(|spelled| ('<', spelled.len())),
+        '<' | '＜' | '﹤' | '〈' | '⟨' | '❮' | '❬' | '˂' | 'ᐸ' | '⧼' | '⦉' => Some(('<', length)),
+        '[' | '［' => Some(('[', length)),
         _ => None,
     }
+}
+
+/// Returns the first character of `text`, also where it is spelled as an escape of HTML, JSON or an address, and the bytes
+/// that it takes.
+fn first(text: &str) -> Option<(char, usize)> {
+    let plain = text.chars().next()?;
+    let spelled = match plain {
+        '&' => entity(text),
+        '\\' => [("\\u", 4), ("\\x", 2)].into_iter().find_map(|(start, digits)| hex(text, start.len(), digits, start)),
+        '%' => hex(text, 1, 2, "%"),
+        _ => None,
+    };
+    Some(spelled.unwrap_or((plain, plain.len_utf8())))
+}
+
+/// Reads an escape of `digits` hex digits behind `start`.
+fn hex(text: &str, from: usize, digits: usize, start: &str) -> Option<(char, usize)> {
+    let number = text.get(from..from + digits).filter(|_| text.starts_with(start))?;
+    let number = u32::from_str_radix(number, 16).ok()?;
+    Some((char::from_u32(number)?, from + digits))
+}
+
+/// Reads an escape of HTML, also one that was escaped again.
+fn entity(text: &str) -> Option<(char, usize)> {
+    let mut at = 1;
+    while text.get(at..at + 4).is_some_and(|again| again.eq_ignore_ascii_case("amp;")) {
+        at += 4;
+    }
+    let body = &text[at..];
+    for (name, sign) in NAMED {
+        if body.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name)) {
+            return Some((*sign, at + name.len()));
+        }
+    }
+    let number = body.strip_prefix('#')?;
+    let (number, radix) = number.strip_prefix(['x', 'X']).map_or((number, 10), |number| (number, 16));
+    let digits = number.bytes().take(8).take_while(u8::is_ascii_hexdigit).count();
+    let end = &number[digits..];
+    let c = char::from_u32(u32::from_str_radix(&number[..digits], radix).ok()?)?;
+    Some((c, text.len() - end.strip_prefix(';').unwrap_or(end).len()))
 }
 
 /// Characters looked at behind an opening sign.
 const LOOKED_AT: usize = 96;
 
-/// Returns the beginning of `text` as it is read: without line breaks, accents and what is hidden, in lower case, with the
-/// letters that look like those of the tags.
+/// Returns the beginning of `text` as it is read: without escapes, line breaks, accents and what is hidden, in lower case,
+/// with the letters that look like those of the tags.
 fn plain(text: &str) -> String {
-    let seen = text.chars().take(LOOKED_AT).filter(|c| !is_hidden(*c));
+    let mut at = 0;
+    let decoded = std::iter::from_fn(|| {
+        let (c, length) = first(&text[at..])?;
+        at += length;
+        Some(c)
+    });
+    let seen = decoded.take(LOOKED_AT).filter(|c| !is_hidden(*c));
     let letters = seen.nfkd().filter(|c| !is_combining_mark(*c)).flat_map(char::to_lowercase);
     letters.map(|c| if c.is_whitespace() { ' ' } else { look_alike(c) }).collect()
 }
@@ -247,6 +288,7 @@ mod tests {
             ("<sys\ntem-reminder>", "‹sys tem-reminder>"),
             ("</af</afterthought-memory>terthought-memory>", "‹/af‹/afterthought-memory>terthought-memory>"),
             ("&lt;/system&gt; &#60;user&#62; \\u003c/x", "‹/system&gt; ‹user&#62; ‹/x"),
+            ("&#60;&#47;system&#62; %3C%2Fuser> &amp;lt;&#115;ystem>", "‹&#47;system&#62; ‹%2Fuser> ‹&#115;ystem>"),
             ("<\u{200d}/x>", "‹/x>"),
             ("<system-reminder>x", "‹system-reminder>x"),
             ("<function_calls><invoke name=\"x\">", "‹function_calls>‹invoke name=\"x\">"),
@@ -274,7 +316,7 @@ mod tests {
             "关注 👩‍👩‍👧 《系统》",
             "The user: Ana. Ask a human: Bo",
             "`cargo test` and x[i] and [link](/users) in [instance]",
-            "R&D, 5 % off, C:\\users",
+            "R&D, 5 % off, C:\\users, &amp; &#; \\u00 %3 &#x110000;",
             "می\u{200c}خواهم",
         ] {
             assert_eq!(harmless_line(text), text);
