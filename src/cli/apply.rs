@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::api::{Change, Decision, Memories, PlanOutcome, ReviewedChange, RunId, SavedPlan, SavedPlanError};
+use crate::config::Partial;
 use anyhow::Context as _;
 use serde_json::json;
 
@@ -43,7 +44,8 @@ impl ApplyArgs {
 pub(crate) fn run(args: &ApplyArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let out = context.out;
     let plan = read(&args.file)?;
-    let memories = context.memories()?;
+    // A plan says which database it is for, which is the better error where this one does not exist.
+    let memories = context.memories_with(Partial::default())?;
     // A repeated command is no error, so scripts may apply a plan without first checking.
     if let Some(run) = memories.applied_by(&plan)? {
         return known(&run, &memories, out);
