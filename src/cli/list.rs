@@ -202,7 +202,6 @@ pub(crate) fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<Exit
         for memory in &memories {
             lines(memory, &all, context.out)?;
         }
-        print_rest(&all, filter.clone(), memories.len(), context.out)?;
     } else {
         let rows = memories.iter().map(|memory| {
             Ok([
@@ -218,7 +217,6 @@ pub(crate) fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<Exit
         });
         let rows = rows.collect::<Result<_, ApiError>>()?;
         context.out.table(["id", "memory", "kind", "namespace", "weight", "status", "since"], rows)?;
-        print_rest(&all, filter.clone(), memories.len(), context.out)?;
     }
     if memories.is_empty() {
         if all.count_memories(filter)? > 0 {
@@ -229,6 +227,9 @@ pub(crate) fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<Exit
         } else {
             "no memory matches; try fewer filters, or --all for every status"
         }));
+    }
+    if !context.out.is_json() {
+        print_rest(&all, filter, memories.len(), context.out)?;
     }
     Ok(ExitStatus::Success)
 }
@@ -247,7 +248,7 @@ fn lines(memory: &Memory, all: &Memories, out: &Printer) -> anyhow::Result<()> {
 fn print_rest(all: &Memories, filter: Filter, shown: usize, out: &Printer) -> anyhow::Result<()> {
     // Counted without the limit, since a full page does not show whether there is more.
     let total = all.count_memories(filter)?;
-    if total > shown && shown > 0 {
+    if total > shown {
         out.note(format_args!("{shown} of {total}; --offset and --limit show the rest"));
     }
     Ok(())
