@@ -42,6 +42,11 @@ pub(super) trait MemoryTool {
     /// # Errors
     /// Why not, and what to do about it.
     fn call(memories: &Memories, arguments: Self::Arguments) -> Result<Self::Answer, ApiError>;
+
+    /// Makes the texts of an answer harmless for an agent.
+    fn clean(answer: &mut Value) {
+        harmless_json(answer);
+    }
 }
 
 /// What a tool does to the memories.
@@ -118,7 +123,7 @@ fn call<T: MemoryTool>(memories: &Memories, arguments: Value) -> Result<Value, S
         .map_err(|error| format!("{error}; it takes {}", takes(&input_schema::<T::Arguments>())))?;
     let answer = T::call(memories, arguments).map_err(|error| error_chain(&error))?;
     let mut answer = serde_json::to_value(answer).expect("an answer holds nothing that JSON cannot");
-    harmless_json(&mut answer);
+    T::clean(&mut answer);
     Ok(answer)
 }
 
