@@ -176,6 +176,8 @@ impl Memories {
     /// [`ApiError`] if the prices or the database cannot be read.
     pub(crate) fn spending(&self, days: u32) -> Result<Vec<DaySpending>, ApiError> {
         let (prices, today) = (prices(&self.config)?, Zoned::now());
+        // The ledger counts tokens and no dollars, so a price that is set or corrected later also applies to past
+        // days.
         let spent = self.ledger("show spending")?.spending(days_before(today.date(), days), today.time_zone())?;
         let priced = spent.into_iter().map(|spent| {
             let cost = prices.cost(&spent.model, spent.prompt_tokens, spent.completion_tokens);
@@ -203,6 +205,7 @@ impl Memories {
         let Some(batch) = open.rev().find(|batch| batch.id == id || batch.remote_id.as_deref() == Some(id)) else {
             return Ok(None);
         };
+        // Ended without replies, its requests count as failed, and the next run is free to send them again.
         store.end_batch(&batch.id, "given_up", &[], Timestamp::now())?;
         Ok(Some(batch.waiting))
     }
@@ -239,6 +242,7 @@ impl Memories {
     pub(crate) fn retry(&self, id: Option<i64>) -> Result<(usize, usize), ApiError> {
         let store = self.ledger(QUEUE)?;
         let due = store.retry_jobs(id, Timestamp::now())?;
+        // A window is no log of the queue and has no id there, so only a retry of everything reaches it.
         let windows = if id.is_none() { store.reset_failed_windows()? } else { 0 };
         Ok((due, windows))
     }
@@ -249,6 +253,7 @@ impl Memories {
     /// [`ApiError`] if the database cannot be read.
     pub(crate) fn copy_in_memory(&self) -> Result<Self, ApiError> {
         let store = self.ledger("try out a change")?.copy_in_memory()?;
+        // Without vectors: what is only tried out must not send text to a server.
         let storage = Box::new(SqliteStorage { store, vectors: None });
         let builder = Self::builder().config(self.config.clone()).vectors(None).through(self.through);
         Ok(Self { namespaces: self.namespaces.clone(), ..builder.storage(storage).open()? })

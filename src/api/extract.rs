@@ -58,6 +58,8 @@ impl Memories {
         messages: Vec<Message>,
         context: &ExtractionContext,
     ) -> Result<Extracted, ApiError> {
+        // Numbered before the empty ones are dropped, so that a message keeps its id when an empty one before it gets
+        // a text.
         let numbered = messages.into_iter().enumerate().map(|(place, message)| {
             let id = if message.id.is_empty() { (place + 1).to_string() } else { message.id };
             Message { id, ..message }

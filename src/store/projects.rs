@@ -198,6 +198,7 @@ impl Database {
     fn moved_from(&self, mark: &str) -> Result<Option<Namespace>, StoreError> {
         let found = self.all_seen("WHERE f.mark = ?1 ORDER BY f.seen_at DESC, p.id", mark)?;
         let lone = found.into_iter().filter(|seen| seen.identity.basis == Basis::Folder);
+        // Where the former folder still is a repository, this one is a copy of it and a project of its own.
         Ok(lone.into_iter().find(|seen| !is_repository(&seen.identity.key)).map(|seen| seen.namespace))
     }
 
@@ -272,6 +273,7 @@ impl Writer<'_> {
                 )?
                 .execute(params![identity.id(), identity.name, namespace.to_string(), now])?;
             }
+            // A time of zero marks what only a log says of a folder: nobody has seen the folder itself.
             let (seen_at, folder) = match &sighting.text {
                 Some(text) if sighting.is_claim => (0, Some(&text.key)),
                 _ => (now, sighting.path.as_ref()),
@@ -358,6 +360,7 @@ impl Database {
 
     /// Returns the project to which a person gave the folder or the nearest one above it.
     pub(in crate::store) fn alias_of(&self, path: &str) -> Result<Option<Namespace>, StoreError> {
+        // The longest first, so that of nested folders the nearest one decides.
         let given: Vec<(String, Namespace)> = self.query_all(
             "SELECT value, namespace FROM project_aliases WHERE kind = 'path' ORDER BY length(value) DESC, value",
             (),
@@ -465,6 +468,7 @@ impl Project {
 }
 
 /// Every namespace of a project that anything is known of, with what is known.
+// `GLOB` and not `LIKE`, which ignores case and therefore cannot use the index on `namespace`.
 const ROWS: &str = "
     SELECT namespace, 'memories', count(*) FILTER (WHERE status = 'active'), NULL FROM memories
         WHERE namespace GLOB 'project/*' GROUP BY namespace

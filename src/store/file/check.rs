@@ -155,6 +155,8 @@ impl Database {
         self.read(|conn| {
             checked.memories = conn.query_row("SELECT count(*) FROM memories", (), |row| row.get(0))?;
             checked.history = conn.query_row("SELECT count(*) FROM history", (), |row| row.get(0))?;
+            // `integrity_check` does not look at foreign keys, and SQLite enforces them only on connections that ask
+            // for it.
             let mut statement = conn.prepare("PRAGMA foreign_key_check")?;
             let dangling = statement.query_map((), |row| {
                 let (table, row, parent): (String, Option<i64>, String) = (row.get(0)?, row.get(1)?, row.get(2)?);

@@ -143,6 +143,7 @@ impl Database {
         // The rarest first, and by name where they are equally rare, so that every run looks up the same words.
         common.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
         for (claims, word) in common {
+            // Sorted by rarity, so every word after the first that is too common is too common as well.
             if sharing.is_enough() || claims > count(MAX_SHARED) {
                 break;
             }
@@ -289,6 +290,8 @@ fn forgotten_of(conn: &Connection, namespace: &Namespace, close: &[i64], most: u
         return Ok(Vec::new());
     }
     let mut statement = conn.prepare_cached(
+        // SQLite never reorders a CROSS JOIN: the few wanted rows drive it, whatever its statistics say of
+        // `memories`.
         "SELECT m.seq FROM json_each(?1) wanted CROSS JOIN memories m ON m.seq = wanted.value
          WHERE m.namespace = ?2 AND m.status = 'forgotten' ORDER BY wanted.id LIMIT ?3",
     )?;
@@ -379,6 +382,7 @@ impl Database {
 
 fn set_up(conn: &Connection) -> Result<(), StoreError> {
     for (name, value) in KEPT {
+        // Looked up first, because FTS5 writes its configuration anew even if the value is the same.
         let sql = "SELECT EXISTS (SELECT 1 FROM memory_near_config WHERE k = ?1 AND v = ?2)";
         if !conn.prepare_cached(sql)?.query_row(params![name, value], |row| row.get::<_, bool>(0))? {
             conn.execute("INSERT INTO memory_near (memory_near, rank) VALUES (?1, ?2)", params![name, value])?;

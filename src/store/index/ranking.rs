@@ -163,6 +163,7 @@ impl Database {
 }
 
 /// Pieces said at the same time and learnt before, the nearest first; then those said before. Likewise after.
+// Two statements each, since the index on transcript and time serves both, and an `OR` of them only in part.
 const BEFORE: [&str; 2] = [
     "SELECT m.seq, m.id FROM evidence e CROSS JOIN memories m ON m.id = e.memory_id
      WHERE e.transcript = ?1 AND ifnull(e.said_at, 0) = ?2 AND e.id < ?3 ORDER BY e.id DESC LIMIT ?4",

@@ -310,6 +310,7 @@ impl Scores {
             let mut passed = self.passed(conn, &taken, filter)?;
             passed.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
             best.extend(passed);
+            // Growing steps: a filter that drops almost everything would otherwise need a query for every few.
             step = step.saturating_mul(4);
         }
         best.truncate(limit);
@@ -399,6 +400,8 @@ impl Corpus {
         let mut words = 0.0;
         while let Some(row) = rows.next()? {
             let (start, first, docs): (i64, i64, i64) = (row.get(2)?, row.get(3)?, row.get(4)?);
+            // A damaged file may contain any numbers; an impossible stretch is then empty instead of ending the
+            // search.
             let from = u32::try_from(first - start).unwrap_or(u32::MAX);
             let documents = from..from.saturating_add(u32::try_from(docs).unwrap_or_default());
             words += row.get::<_, f64>(5)?;

@@ -142,6 +142,8 @@ impl Store {
             )?;
             let mut taken = Vec::new();
             for request in requests {
+                // A request that another batch or a living process waits for is left to it, or it would be paid for
+                // twice.
                 taken.extend(w.query_one(
                     "INSERT INTO requests (key, kind, state, batch, prompt_tokens, attempts, created_at)
                      VALUES (?2, 'extract', 'asked', ?1, ?3, 1, ?4)

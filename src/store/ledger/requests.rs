@@ -176,6 +176,7 @@ impl Store {
             if let Some(claim) = found.filter(|claim| *claim != RequestClaim::Mine) {
                 return Ok(claim);
             }
+            // The owner of a free request is NULL, which `<>` would not count as another owner; `IS NOT` does.
             transaction
                 .prepare_cached(
                     "INSERT INTO requests (key, kind, body, state, owner, pid, lease_until, attempts, created_at)
@@ -395,6 +396,7 @@ pub(super) fn close_those_about(conn: &Connection, windows: &[i64]) -> Result<()
 
 /// Closes the requests that show a memory, and drops all others that are not answered, since any may show it.
 pub(in crate::store) fn close_requests_showing(conn: &Connection, memory: &str) -> Result<(), StoreError> {
+    // An id is found in the JSON as text, without parsing it: at worst, a false hit renders one request anew.
     close_all(conn, "SELECT DISTINCT root FROM requests WHERE instr(known, ?1) > 0 AND root IS NOT NULL", [memory])?;
     drop_bodies_without_windows(conn)
 }

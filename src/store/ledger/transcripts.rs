@@ -127,6 +127,7 @@ impl Store {
         namespace: &Namespace,
         now: Timestamp,
     ) -> Result<TranscriptId, StoreError> {
+        // An upsert, since `INSERT OR REPLACE` would give the transcript a new id and orphan its windows.
         let id = self.query_one(
             "INSERT INTO transcripts (key, source, external_id, origin, title, project, namespace, started_at, ended_at,
              message_count, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
@@ -209,6 +210,7 @@ impl Redact for KnownLine {
     }
 }
 
+// `UNION` and not `UNION ALL`: it drops a namespace that was visited, so merges in a circle end.
 const KNOWN: &str = "
     WITH RECURSIVE spaces (namespace) AS (
         VALUES (?1)

@@ -191,6 +191,7 @@ fn read_through(conn: &Connection, found: Vec<BriefRow>) -> Result<Vec<BriefRow>
     let mut left = found.into_iter().peekable();
     while let Some(row) = rows.next()? {
         let id = row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?;
+        // Works because Rust and SQLite both compare ids byte by byte, so that both sides come in the same order.
         while left.next_if(|glance| glance.id.as_str() < id).is_some() {}
         match left.next_if(|glance| glance.id.as_str() == id) {
             Some(glance) => used.push(glance.used(row)?),
