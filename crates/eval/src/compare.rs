@@ -391,6 +391,7 @@ pub fn arms(rows: Vec<Row>) -> Vec<Arm> {
     let arm = |tally: &Tally| {
         let first = tallies.first().filter(|first| first.suite != tally.suite);
         let gain = first.and_then(|first| {
+            // All arms answer the same questions in the same order, so their cases are paired by place.
             let pairs: Vec<(&CaseTally, &CaseTally)> = first.cases.iter().zip(&tally.cases).collect();
             differences(first, tally, &pairs).into_iter().find(|difference| difference.name == "r@10")
         });
@@ -432,6 +433,7 @@ pub(crate) fn differences(a: &Tally, b: &Tally, pairs: &[(&CaseTally, &CaseTally
             let difference = first.zip(second).map(|(one, other)| other - one);
             // Draws of one pair are all the same, which would look like certainty.
             let many = (pairs.len() > 1).then(|| drawn[at].clone());
+            // Without any spread between the draws, nothing can be said about how small a difference would show.
             let least = many.as_deref().and_then(deviation).map(|error| error * POWER).filter(|least| *least > SAME);
             let interval = many.and_then(middle_95);
             Difference {
@@ -473,6 +475,7 @@ fn drawn(pairs: &Pairs<'_>) -> Vec<Vec<f64>> {
     let mut random = SplitMix::new(SEED);
     let mut found = vec![Vec::with_capacity(DRAWS); pairs.measures()];
     for _ in 0..DRAWS {
+        // One draw of cases serves all measures; drawing for each would multiply the time.
         let drawn: Vec<usize> = (0..pairs.len()).map(|_| random.below(pairs.len())).collect();
         for (found, (one, other)) in found.iter_mut().zip(pairs.values(drawn.into_iter())) {
             // A draw in which one run measured nothing has no difference and is left out.

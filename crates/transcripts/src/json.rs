@@ -137,6 +137,7 @@ fn repair(text: &str) -> String {
                 repair_escape(&mut chars, &mut out);
                 continue;
             }
+            // JSON allows the control characters from U+007F on.
             c if in_string && c.is_control() && (c as u32) < 0x20 => {
                 push_escape(&mut out, c as u32);
                 continue;

@@ -367,6 +367,7 @@ pub const KNOWN: &[Known] = &[
         ],
     ),
     known("hermes", "Hermes Agent", &[place(Root::Home, ".hermes/state.db", ANY)]),
+    // Zed's folder is in lower case on Linux, and capitalised on macOS and Windows.
     known(
         "zed",
         "Zed",

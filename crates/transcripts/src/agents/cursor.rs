@@ -164,6 +164,7 @@ fn bubble_in_row(
     let mut bubble = None;
     let sql = "SELECT rowid, value FROM cursorDiskKV WHERE key = ?1 LIMIT 1";
     source.database.each(sql, &[&format!("bubbleId:{id}:{bubble_id}")], |row| {
+        // A row that cannot be read was reported; as an empty bubble it is not counted as missing as well.
         bubble = Some(database::parsed(row, 1, "message", sink).unwrap_or_default());
         Ok(())
     })?;

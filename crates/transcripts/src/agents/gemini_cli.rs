@@ -198,6 +198,7 @@ impl Session {
         } else {
             return false;
         }
+        // The last record stays, because the lines that follow most often change that one.
         if self.bytes >= MAX_PART_BYTES {
             self.release(1, sink);
         }

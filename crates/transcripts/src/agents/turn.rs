@@ -79,6 +79,7 @@ pub(super) fn of_sub_agent(messages: &mut [Message]) {
 /// Returns the path that the address of a folder stands for; any other text as it is.
 pub(super) fn folder_path(address: &str) -> String {
     let Some(path) = address.strip_prefix("file://") else { return address.to_owned() };
+    // Escapes stand for bytes of UTF-8, and a character is whole only when all of its bytes are decoded.
     let (mut bytes, mut rest) = (Vec::with_capacity(path.len()), path.as_bytes());
     while let Some((&byte, after)) = rest.split_first() {
         let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());

@@ -88,6 +88,7 @@ fn is_request(value: &Value) -> bool {
         let known = items.iter().filter(|item| is_item(item)).count();
         known > 0 && known * 2 >= items.len()
     };
+    // A text as `input` stands in many kinds of records; beside a model and instructions it is a request of this API.
     let has_text = value["input"].is_string() && value["model"].is_string() && value["instructions"].is_string();
     value.get("messages").is_none() && (most(&value["input"]) || most(&value["output"]) || has_text)
 }
@@ -136,6 +137,7 @@ fn is_newest_first(items: &[&Value]) -> bool {
 
 /// Returns the id of the earliest item, which stays when the conversation grows.
 fn first_item_id(items: &[&Value]) -> Option<String> {
+    // A short id, such as `msg_1`, was made up by hand and may stand in any number of files.
     items.iter().find_map(|item| item["id"].as_str()).filter(|id| id.len() > 16).map(str::to_owned)
 }
 

@@ -25,6 +25,7 @@ const THREADS: &[&str] = &[
     "traceloop.association.properties.thread_id",
     "traceloop.association.properties.conversation_id",
 ];
+// The response names the exact version of the model; the request often names an alias.
 const MODELS: &[&str] = &["gen_ai.response.model", "gen_ai.request.model", "llm.model_name"];
 const ASKED: &[&str] = &["gen_ai.input.messages", "gen_ai.prompt", "gen_ai.input_messages"];
 const ANSWERED: &[&str] = &["gen_ai.output.messages", "gen_ai.completion", "gen_ai.output_messages"];
@@ -85,6 +86,7 @@ impl Reader<'_> {
     fn read_spans(&mut self, sink: &mut Sink<'_>) {
         for resource in items(&self.object.value, "resourceSpans") {
             let service = service(resource);
+            // Until 2022, OTLP called a scope an instrumentation library, and old exporters still do.
             let scopes = items(resource, "scopeSpans").chain(items(resource, "instrumentationLibrarySpans"));
             for span in scopes.flat_map(|scope| items(scope, "spans")) {
                 self.read_span(span, service.as_deref(), sink);
@@ -143,6 +145,7 @@ impl Reader<'_> {
             let (asked, answered) = event_content(&name, &attributes, &any_value(&record["body"]));
             input.extend(asked);
             output.extend(answered);
+            // Not every record of a call names the conversation.
             if known.text(THREADS).is_none() {
                 known = attributes;
             }
@@ -158,6 +161,7 @@ impl Reader<'_> {
     }
 
     fn add(&mut self, mut call: Call, sink: &mut Sink<'_>) {
+        // An id that follows from the content stays the same when the file is read again.
         if call.trace.is_empty() {
             call.trace = call.input.iter().chain(&call.output).next().map(Message::content_hash).unwrap_or_default();
         }

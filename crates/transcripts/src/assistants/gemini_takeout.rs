@@ -309,6 +309,7 @@ fn cell_activity(entry: &str, number: usize) -> Option<Activity> {
     let (mut rest, mut dated) = (cell, None);
     while let Some((line, behind)) = rest.split_once("<br>") {
         rest = behind;
+        // A long line is no date, and turning it from HTML into text costs time.
         let words = if line.len() <= LONGEST_DATE { to_text(line) } else { String::new() };
         // A prompt may begin with a date; the date of an entry never stands first.
         if !lines.is_empty() && is_date(&words) {
@@ -352,6 +353,7 @@ fn written_time(words: &str) -> Option<MessageTime> {
     let words = words.replace(['\u{a0}', '\u{202f}'], " ");
     let found = PARTS.captures(words.trim())?;
     let number = |index: usize| found[index].parse::<i8>().ok();
+    // 12 a.m. is midnight and 12 p.m. is noon, hence the remainder.
     let hour = match found.get(5).map(|half| half.as_str().to_lowercase()) {
         Some(half) if half.starts_with('p') => number(2)? % 12 + 12,
         Some(_) => number(2)? % 12,
@@ -385,6 +387,7 @@ fn zone(name: &str) -> Option<i32> {
     if let Some((_, minutes)) = ZONES.split(' ').filter_map(|zone| zone.split_once('=')).find(|zone| zone.0 == name) {
         return minutes.parse::<i32>().ok().map(|minutes| minutes * 60);
     }
+    // Pages in some languages write a true minus sign.
     let offset = name.strip_prefix("GMT").or_else(|| name.strip_prefix("UTC"))?.replace('\u{2212}', "-");
     let (sign, digits) = match offset.strip_prefix('-') {
         Some(digits) => (-1, digits),

@@ -87,6 +87,7 @@ fn names(cues: &[Cue<'_>]) -> HashSet<String> {
     let mut seen: HashMap<&str, (usize, bool)> = HashMap::new();
     for cue in cues {
         for (place, line) in cue.lines.iter().enumerate().filter(|(_, line)| !line.starts_with("<v")) {
+            // Captions wrap sentences, so within a cue a colon counts only behind the mark of another speaker.
             if place > 0 && turn_mark(line).is_none() {
                 continue;
             }
@@ -248,6 +249,7 @@ fn webvtt_cues<'a>(text: &'a str, sink: &mut Sink<'_>) -> Vec<Cue<'a>> {
         // Notes and styles end at a blank line, whatever stands in them.
         } else if in_block {
         } else if let Some((start, end)) = line.split_once("-->") {
+            // Behind the end there may be settings, such as `align:start position:0%`.
             let times = clock(start).zip(clock(end.split_whitespace().next().unwrap_or_default()));
             in_cue = times.is_some();
             match times {

@@ -114,6 +114,7 @@ pub(crate) fn clock(text: &str) -> Option<Duration> {
         _ => return None,
     };
     let whole = hours.checked_mul(3_600)?.checked_add(minutes.checked_mul(60)?)?.checked_add(seconds)?;
+    // `.5` is half a second, so a fraction is filled up on its right.
     let millis = number(format!("{fraction:0<3}").get(..3)?)?;
     Duration::from_secs(whole).checked_add(Duration::from_millis(millis))
 }
@@ -126,6 +127,7 @@ fn number(digits: &str) -> Option<u64> {
 pub(crate) fn merge(speeches: Vec<Speech>) -> Vec<Speech> {
     let mut merged: Vec<Speech> = Vec::new();
     for speech in speeches {
+        // Two speeches without a name are not joined where a mark says that the speaker changed.
         match merged.last_mut() {
             Some(last)
                 if last.speaker == speech.speaker

@@ -157,6 +157,8 @@ impl Room {
                 Ok(_) => {}
                 Err(reason) => sink.skip(number, reason),
             }
+            // Messages are sorted within what is taken at once, so only a day with more text than this may stay out
+            // of order.
             if bytes > MAX_PART_BYTES {
                 self.take(std::mem::take(&mut day), sink);
                 bytes = 0;
@@ -373,6 +375,7 @@ fn said(value: &Value, names: &Names, author: Author) -> Vec<Message> {
     let attachments = value["attachments"].list().iter();
     let shown: Vec<String> = attachments.map(|attachment| of_attachment(attachment, names)).collect();
     let mut messages = Vec::new();
+    // Bots often put all that they say into attachments, which are then their own words.
     if role == Role::Other && text.trim().is_empty() {
         messages.push(made(Kind::Prose, shown.join("\n")));
     } else {
@@ -453,6 +456,7 @@ fn reference(inside: &str, names: &Names) -> String {
         return format!("#{}", if label.is_empty() { title.unwrap_or(id) } else { label });
     }
     if let Some(command) = target.strip_prefix('!') {
+        // `<!here>` is a word alone; `<!date^1709287200^{date}|1 March>` has fields behind carets.
         let word = command.split('^').next().unwrap_or_default();
         return if label.is_empty() { format!("@{word}") } else { label.to_owned() };
     }
@@ -616,6 +620,7 @@ impl Names {
         let person = Person {
             name: name_of(user).unwrap_or(id).to_owned(),
             offset_seconds: offset.filter(|offset| offset.abs() <= MAX_OFFSET),
+            // Exports list Slackbot as a person, with `is_bot` false.
             is_bot: user["is_bot"] == true || id == "USLACKBOT",
         };
         self.people.insert(id.to_owned(), person);

@@ -62,6 +62,8 @@ fn copy_with_log(path: &Path, mut between: impl FnMut()) -> io::Result<Option<(T
         let Some(head) = log_head(&log)? else { return Ok(None) };
         let folder = tempfile::tempdir()?;
         let target = folder.path().join("copy.db");
+        // The database before its log: what moves from the log into the database meanwhile is then read twice, and
+        // not lost.
         std::fs::copy(path, &target)?;
         between();
         let copied = std::fs::copy(&log, with_ending(&target, "-wal"));
@@ -205,6 +207,7 @@ impl Database {
         reason: &str,
         sink: &mut Sink<'_>,
     ) -> Result<(), IngestError> {
+        // Without the NULLs, since `NOT IN` a list with a NULL in it is never true.
         let sql = format!(
             "SELECT min(rowid), count(*) FROM {table}
              WHERE {key} IS NULL OR {key} NOT IN (SELECT id FROM {parent} WHERE id IS NOT NULL)"

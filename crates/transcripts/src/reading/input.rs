@@ -67,6 +67,7 @@ fn start(
     let (mut reader, head) = decode(raw).map_err(failed)?;
     // What stands behind the head is damaged more often than the head, and opening must say so.
     reader.fill_buf().map_err(failed)?;
+    // Of a longer file only the start has been looked at, and there may be text behind the white space.
     if head.len() < HEAD_BYTES && head.iter().all(u8::is_ascii_whitespace) {
         return Err(IngestError::Empty { path });
     }
@@ -81,6 +82,7 @@ fn decode(mut raw: Box<dyn Read + Send>) -> io::Result<Decoded> {
     let raw = Cursor::new(magic).chain(raw);
     let mut plain: Box<dyn Read + Send> = if is_zstandard {
         Box::new(zstd::stream::read::Decoder::new(raw)?)
+    // A log that is rotated or appended to is often several gzip streams, one after another.
     } else if is_gzip {
         Box::new(flate2::read::MultiGzDecoder::new(raw))
     } else {
@@ -196,6 +198,7 @@ impl Input {
 
     /// Whether [`Input::head`] is the whole file.
     pub(crate) fn head_is_all(&self) -> bool {
+        // A full head is shorter by the byte-order mark that was taken off it.
         self.head.len() < HEAD_BYTES - BOM.len()
     }
 
@@ -221,6 +224,7 @@ impl Input {
         let mut bytes = Vec::new();
         let path = self.path;
         self.reader
+            // One byte over the limit shows that there is more, without reading it.
             .take(limit as u64 + 1)
             .read_to_end(&mut bytes)
             .map_err(|source| IngestError::Read { path, source })?;
@@ -429,6 +433,7 @@ impl Archive {
             CompressionMethod::Deflated => Box::new(DeflateDecoder::new(packed)),
             other => return Err(io::Error::other(format!("the compression {other} is not supported"))),
         };
+        // One byte more than the entry should have, so that one which unpacks to more is found to be damaged.
         let checked = Checked { inner: plain.take(entry.size + 1), crc: Crc::new(), size: entry.size, sum: entry.crc };
         Ok((Box::new(checked), entry.modified))
     }
@@ -436,6 +441,7 @@ impl Archive {
 
 /// Returns entry `index` unless it is a folder or a desktop's own note beside the files.
 fn entry(zip: &mut ZipArchive<BufReader<File>>, index: usize) -> Result<Option<Entry>, zip::result::ZipError> {
+    // Raw, so that an encrypted or oddly compressed entry is listed as well, and fails only when it is read.
     let file = zip.by_index_raw(index)?;
     // Some Windows programs write backslashes, against the standard.
     let name = file.name()?.replace('\\', "/");
@@ -443,6 +449,7 @@ fn entry(zip: &mut ZipArchive<BufReader<File>>, index: usize) -> Result<Option<E
     if file.is_dir() || name.starts_with("__MACOSX/") || name.ends_with(".DS_Store") {
         return Ok(None);
     }
+    // Archives give local times without an offset; taken as UTC they are less than a day off.
     let modified = file.last_modified().and_then(|at| {
         let civil = DateTime::new(
             i16::try_from(at.year()).ok()?,

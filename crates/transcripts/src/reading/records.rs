@@ -144,6 +144,7 @@ impl Records {
                 let (size, limit) = (total >> 20, MAX_RECORD_BYTES >> 20);
                 sink.skip(self.number, format!("record of {size} MiB is over the limit of {limit} MiB"));
             } else if !bytes.iter().all(u8::is_ascii_whitespace) {
+                // A line that was saved on Windows; within a JSON record, a `\r` is always escaped.
                 if bytes.last() == Some(&b'\r') {
                     bytes.pop();
                 }
@@ -357,6 +358,7 @@ impl Nested {
     fn enter(&mut self, reader: &mut dyn BufRead, byte: u8) {
         reader.consume(1);
         self.frames.push(Frame { is_array: byte == b'[', depth: self.keys.len(), holds: false });
+        // What the object before said, such as its title, must not be taken for this one's.
         if byte == b'{' && self.paths.iter().any(|path| self.holds_last_of(path)) {
             self.fields.clear();
         }
@@ -453,6 +455,7 @@ fn skip_space(reader: &mut dyn BufRead) -> io::Result<Option<u8>> {
     loop {
         let buffer = reader.fill_buf()?;
         let Some(&first) = buffer.first() else { return Ok(None) };
+        // Commas count as space: where one is missing or doubled, the values around it can still be read.
         if !first.is_ascii_whitespace() && first != b',' {
             return Ok(Some(first));
         }
@@ -475,6 +478,8 @@ fn read_value(reader: &mut dyn BufRead, is_field: bool, limit: usize) -> io::Res
         let taken = end.unwrap_or(buffer.len());
         raw.extend(&buffer[..taken]);
         reader.consume(taken);
+        // At the end of a file no comma or bracket follows, so there a value is complete once its own brackets are
+        // closed.
         if end.is_some() || scan.closed() && reader.fill_buf()?.is_empty() {
             raw.complete = true;
             return Ok(Some(raw));
@@ -497,6 +502,7 @@ impl Raw {
         if self.total <= self.limit {
             self.bytes.extend_from_slice(bytes);
         } else {
+            // Frees what was read so far, since a record over the limit is not used at all.
             self.bytes = Vec::new();
         }
     }
@@ -553,6 +559,7 @@ impl Scan {
                 self.in_string = false;
                 return place;
             }
+            // The backslash may be the last byte of this buffer, and what it escapes the first of the next.
             self.escaped = place == buffer.len();
             place += 1;
         }

@@ -319,6 +319,8 @@ impl Thread {
             return;
         }
         let began = event["started_at"].as_i64().map_or(time.map(|time| time.at.as_second()), Some);
+        // The event counts in whole seconds, so a start in milliseconds would seem to be later than its own first
+        // turn.
         let start = self.started_at.map(Timestamp::as_second);
         if start.is_none_or(|start| began.is_some_and(|began| began >= start)) {
             self.in_copy = false;
@@ -528,6 +530,7 @@ fn stream_messages(item: &Value) -> Vec<Message> {
     let text = |key: &str| item[key].string();
     let call = |name: &str, target: &str| Message::call(call_on(name, target));
     match text("type") {
+        // The first versions called it `assistant_message`.
         "agent_message" | "assistant_message" => vec![Message::assistant(text("text"))],
         "reasoning" => vec![Message::reasoning(text("text"))],
         "command_execution" => {

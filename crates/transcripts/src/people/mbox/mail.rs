@@ -46,6 +46,7 @@ pub(crate) struct Mail {
 /// # Errors
 /// Why it is not taken.
 pub(crate) fn read(bytes: &[u8]) -> Result<Mail, String> {
+    // The parser takes any text for a mail without headers, so one of the headers that mails have must be there.
     let parsed = MessageParser::default().parse(bytes).filter(|parsed| {
         parsed.from().is_some()
             || parsed.date().is_some()
@@ -156,6 +157,7 @@ fn speaker(parsed: &Parsed<'_>) -> Option<String> {
 /// Returns the time of the `Date` header, else when the last server received the mail.
 fn time(parsed: &Parsed<'_>) -> Option<MessageTime> {
     let of = |date: &mail_parser::DateTime, source: TimeSource| {
+        // A date that no mail can have comes from a broken clock; then the server's time of receipt counts.
         let at = Timestamp::from_second(date.to_timestamp())
             .ok()
             .filter(|_| date.is_valid() && (1970..=2100).contains(&date.year))?;
@@ -193,8 +195,11 @@ fn unflowed(text: &str, drops_space: bool) -> String {
     let mut joined = String::with_capacity(text.len());
     for line in text.split('\n') {
         let is_quoted = line.starts_with('>');
+        // Programs put a space before lines that begin with a space, `>` or `From ` (space-stuffing, RFC 3676).
         let line = line.strip_prefix(' ').unwrap_or(line);
         joined.push_str(line);
+        // The line that opens a signature ends in a space too, and a quoted line must not swallow the answer below
+        // it.
         if line.ends_with(' ') && line != "-- " && !is_quoted {
             if drops_space {
                 joined.pop();
@@ -305,6 +310,7 @@ impl Found {
             *text = text.trim().to_owned();
         }
         self.stretches.retain(|(_, text)| !text.is_empty());
+        // A quotation that nothing of the author's follows is the answered mail, repeated at the end.
         let answered = self.stretches.iter().any(|(stretch, _)| *stretch == Stretch::Own);
         if let Some((last @ Stretch::Quoted, _)) = self.stretches.last_mut().filter(|_| answered) {
             *last = Stretch::Trailing;

@@ -223,6 +223,7 @@ fn is_separator(line: &[u8]) -> bool {
 
 /// Takes back the quoting of a line of the text that begins like a separator.
 fn unquoted(line: &[u8]) -> &[u8] {
+    // Mailboxes add one `>` to each such line, however many it has already, so exactly one is taken off.
     let quoted = line.iter().take_while(|byte| **byte == b'>').count();
     if quoted > 0 && line[quoted..].starts_with(b"From ") { &line[1..] } else { line }
 }
