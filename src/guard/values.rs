@@ -45,6 +45,7 @@ pub(super) fn read_value(text: &str, at: usize) -> Option<Value<'_>> {
         let Some(inside) = near[slashes..].strip_prefix(open) else { continue };
         // In JSON within JSON, the quotes of a value carry the backslashes of every level of nesting.
         let closing = format!("{}{close}", &near[..slashes]);
+        // A quote that is closed on a later line belongs to the text and not to the value.
         let end = closing_quote(inside, &closing, slashes).filter(|end| !inside[..*end].contains('\n'))?;
         let start = at + slashes + open.len();
         return Some(Value { range: start..start + end, text: &inside[..end], quoted: true });
@@ -132,6 +133,8 @@ pub(super) fn is_placeholder(value: &str) -> bool {
 
 pub(super) fn is_common(word: &str) -> bool {
     let lower = word.to_lowercase();
+    // The endings are those of participles and adjectives: "the password is expired", "… is missing", "… is
+    // unavailable".
     COMMON.contains(&lower.as_str()) || lower.ends_with("ed") || lower.ends_with("ing") || lower.ends_with("able")
 }
 
@@ -191,6 +194,7 @@ pub(super) fn is_chosen(value: &str) -> bool {
     length >= 4
         && value.chars().any(char::is_alphanumeric)
         && !value.starts_with(['\\', '('])
+        // A whole number can be a PIN; one with a point is an amount or a version.
         && value.parse::<f64>().map_or(true, |_| length >= 4 && !value.contains('.'))
 }
 
@@ -224,6 +228,7 @@ pub(super) fn is_access_code(value: &str) -> bool {
     let digits = code.bytes().filter(u8::is_ascii_digit).count();
     let letters = code.chars().filter(|c| c.is_alphabetic()).count();
     let numbered = code.trim_start_matches(char::is_alphabetic);
+    // `E1203` is the number of an error, or of a part.
     let is_error = code.len() - numbered.len() <= 2 && numbered.bytes().all(|b| b.is_ascii_digit());
     code.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
         && match letters {
@@ -360,7 +365,9 @@ pub(super) fn is_random(value: &str) -> bool {
     let digits = value.chars().filter(char::is_ascii_digit).count();
     let upper = value.chars().filter(char::is_ascii_uppercase).count();
     let lower = value.chars().filter(char::is_ascii_lowercase).count();
+    // Identifiers are made of short words with marks between them.
     let words = value.split(['_', '-', '/', '=']).map(str::len).max().unwrap_or(0);
+    // Hexadecimal digits of one case carry at most four bits each, so hashes stay below the bound on entropy.
     digits >= 3
         && digit_runs(value) >= 2
         && upper >= 3

@@ -129,6 +129,7 @@ impl Budget {
 
     /// Counts an answer of a batch that nothing was reserved for, because another run has submitted it.
     pub(crate) fn charge_in_batch(&self, prompt_tokens: u64, completion_tokens: u64) {
+        // The other run has paid for it already, so no limit is asked.
         let used = amount(self.price.map(Price::in_batch), prompt_tokens, completion_tokens);
         let mut ledger = self.ledger();
         ledger.spent = ledger.spent.plus(used);
@@ -320,6 +321,7 @@ impl Prices {
         let table: BTreeMap<String, Price> = toml::from_str(text)?;
         match table.iter().find(|(_, price)| !price.is_valid()) {
             Some((model, _)) => Err(PriceError::Amount { model: model.clone() }),
+            // In lower case, since servers spell the same name in different ways.
             None => Ok(Self(table.into_iter().map(|(model, price)| (model.to_lowercase(), price)).collect())),
         }
     }

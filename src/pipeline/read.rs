@@ -487,6 +487,7 @@ impl Selection {
             // The reading of a clock somewhere; most logs were written where they are read.
             (Some(zone), None) => {
                 let reading = Offset::UTC.to_datetime(time.at);
+                // A reading that a change of the clocks skipped or repeated is resolved as calendars do (RFC 5545).
                 zone.to_ambiguous_timestamp(reading).compatible().unwrap_or(time.at)
             }
             _ => time.at,
@@ -535,6 +536,7 @@ fn is_project(wanted: &str, project: &str, namespace: &str) -> bool {
     }
     let last = project.rsplit(['/', ':']).next().unwrap_or_default().trim_end_matches(".git");
     let id = namespace.strip_prefix("project/").unwrap_or_default();
+    // The digits that distinguish projects of one name are no part of the name.
     let is_hash = |digits: &str| digits.len() >= 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     let name = id.rsplit_once('-').filter(|(_, digits)| is_hash(digits)).map_or(id, |(name, _)| name);
     [last, id, name].iter().any(|own| !own.is_empty() && own.to_lowercase() == wanted.to_lowercase())

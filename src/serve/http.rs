@@ -71,6 +71,7 @@ pub(crate) async fn listen(
     stop: CancellationToken,
 ) -> Result<(SocketAddr, impl Future<Output = Result<(), HttpError>>), HttpError> {
     let address = listening.address;
+    // A variable that is set to nothing must not become a token that everybody can guess.
     let token = listening.token.as_deref().map(str::trim).filter(|token| !token.is_empty());
     if token.is_none() && !address.ip().is_loopback() {
         return Err(HttpError::NeedsToken { address });

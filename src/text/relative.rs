@@ -448,6 +448,7 @@ fn months() -> String {
 static GERMAN: LazyLock<Regex> = LazyLock::new(|| {
     let number = "ein|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf";
     let weekdays = weekday_pattern(WeekdayNames::German);
+    // "Morgen" alone is also the German word for morning, so it counts only behind `bis`, `ab` and the like.
     Regex::new(&format!(
         r"(?x)\b(?:(?P<day>(?i:vorgestern|gestern|heute|übermorgen)|(?:bis|ab|erst|gleich|schon)\ morgen)
         |(?i:(?P<dir>letzte|vergangene|diese|nächste|kommende)[nrs]?\ (?P<unit>woche|monat|jahr|wochenende|{weekdays}))
@@ -510,6 +511,7 @@ fn german(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
 static SPANISH: LazyLock<Regex> = LazyLock::new(|| {
     let number = "un|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce";
     let weekdays = weekday_pattern(WeekdayNames::Spanish);
+    // "Mañana" is also the morning, so it counts only behind `pasado`, `desde`, `hasta` and `para`.
     Regex::new(&format!(
         r"(?ix)\b(?:(?P<day>anteayer|ayer|anoche|hoy|pasado\ mañana|(?:desde|hasta|para)\ mañana)
         |(?:el|la|los|las)?\ ?(?P<unit>semana|mes|año|{weekdays})\ (?P<dir>pasad[oa]|que\ viene|próxim[oa])
@@ -560,6 +562,7 @@ fn spanish(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
 }
 
 static CHINESE: LazyLock<Regex> = LazyLock::new(|| {
+    // Longer words come before their own beginnings, since an alternation takes the first that matches.
     Regex::new(
         r"(?x)(?P<day>大前天|大后天|前天|昨天|今天|明天|后天|昨日|今日|明日)
         |(?P<night>昨晚|昨夜|今晚|今早|今晨|明早|明晚)

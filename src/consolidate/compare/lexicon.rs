@@ -41,6 +41,8 @@ pub(in crate::consolidate) enum Cue {
 
 /// Cues by meaning; alternatives are separated by `|`. The longest match at a place wins.
 pub(super) const CUES: &[(Cue, &str)] = &[
+    // Phrases that contain a cue without its meaning: `不错` (good) contains `不` (not), and `必ず` (certainly) ends in
+    // the negation `ず`.
     (
         Cue::Neutral,
         "no problem|not only|why not|if not|不错|不仅|不但|不过|不同|不管|不断|不得不|\
@@ -121,6 +123,7 @@ pub(super) const CUES: &[(Cue, &str)] = &[
          se confundió|korrektur|geirrt|irrtümlich|irrtum|versehentlich|fälschlich|fälschlicherweise|verwechselt|verlesen",
     ),
     (Cue::Actually, "actually|in fact|rather than|其实|实际上|実は|사실은|en realidad|eigentlich|tatsächlich"),
+    // Many languages name relatives by age or by the side of the family, so `姐姐` and `妹妹` are two persons.
     (Cue::Person("sister"), "sister|sister's|sisters|姐妹|姉妹|자매|hermana|schwester"),
     (
         Cue::Person("sister.elder"),
@@ -231,6 +234,7 @@ pub(super) const CUES: &[(Cue, &str)] = &[
     (Cue::Figure("m10"), "october|oct|octubre|oktober"),
     (Cue::Figure("m11"), "november|nov|noviembre"),
     (Cue::Figure("m12"), "december|dec|diciembre|dezember"),
+    // In Chinese and Japanese only with a counter, since the bare numerals are parts of many other words.
     (Cue::Figure("2"), "two|twice|两个|两只|两次|二つ|두|dos|zwei"),
     (Cue::Figure("3"), "three|三个|三只|三次|三つ|세|tres|drei"),
     (Cue::Figure("4"), "four|四个|四只|四つ|네|cuatro|vier"),

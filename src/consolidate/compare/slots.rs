@@ -97,6 +97,7 @@ pub(super) fn units(text: &str) -> Vec<String> {
                 }
             }
             Some(_) => units.push(c.to_string()),
+            // A mark between two letters belongs to the word, as in `node.js` and `don't`.
             None if running == Some(Script::Spaced) && !c.is_whitespace() && inside(chars.peek()) => {
                 if let Some(last) = units.last_mut() {
                     last.push(c);

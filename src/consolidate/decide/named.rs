@@ -130,6 +130,7 @@ fn terms(view: &View<'_>) -> BTreeSet<String> {
 }
 
 fn folded(term: &str) -> String {
+    // Only words of letters are cut: six characters of Chinese are several words.
     if term.is_ascii() || term.chars().all(|c| c.is_alphabetic() && c < '\u{0250}') {
         term.chars().take(STEM).collect()
     } else {

@@ -63,6 +63,7 @@ fn proposals(field: &Field, around: &Around) -> Vec<Proposed> {
     let mut views: HashMap<&MemoryId, View<'_>> = HashMap::new();
     let mut proposed = Vec::new();
     for (at, id) in order.iter().enumerate() {
+        // Each pair once, seen from the memory that was said later.
         for other in around.of(id).filter(|other| places.get(other).is_some_and(|place| *place < at)) {
             let (Some((id, one)), Some((other, two))) =
                 (field.active.get_key_value(id), field.active.get_key_value(other))

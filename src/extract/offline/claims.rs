@@ -86,6 +86,7 @@ fn wish(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let value = unwanted.or_else(|| value(hit, "v"))?;
     let over = hit.found.name("over").map_or("", |over| over.as_str().trim());
     let slot = slot_of(&value, over);
+    // Most wishes pass, such as one for a break; one about a tool or a format that is known lasts.
     slot.attribute.as_ref()?;
     if hit.language.points(&value) {
         return None;
@@ -95,6 +96,7 @@ fn wish(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let mut claim = claim(MemoryType::Semantic, "preference", finished(&content, hit.language), hit.language, voice);
     claim.importance = 0.7;
     claim.confidence = hit.confidence;
+    // What somebody does not want is no value of the attribute.
     if hit.found.name("not").is_none() {
         (claim.key, claim.value) = keyed(slot.attribute.as_deref().map(preference_key), slot.value);
     }
@@ -109,6 +111,7 @@ fn habit(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     if let Some(attribute) = product::attribute(what) {
         slot = Slot { attribute: Some(attribute.to_owned()), value: slot.value.or(Some(value)) };
     }
+    // "I use it a lot" says nothing; what is used has to be known.
     slot.attribute.as_ref()?;
     let clause = until_pointing(hit)?;
     let mut claim = claim(MemoryType::Semantic, "fact", words(hit.language, &clause, voice), hit.language, voice);
@@ -188,6 +191,7 @@ const OPEN: &[&str] =
     &["relatives", "responsibility", "plan", "learning", "routine", "possession", "writing", "transport", "signature"];
 
 fn self_fact(hit: &Hit<'_>, voice: &Voice<'_>, key: &str) -> Option<Finding> {
+    // In a meeting the speakers are named already, so a name says nothing new.
     if (key == "user.name" && (voice.speaker.is_some() || !product::is_name(&value(hit, "v")?)))
         || (key == "user.responsibility" && product::is_elsewhere(&value(hit, "v")?))
     {
@@ -197,6 +201,7 @@ fn self_fact(hit: &Hit<'_>, voice: &Voice<'_>, key: &str) -> Option<Finding> {
     if key == "user.os" {
         value = slot_of(&value, "").value.unwrap_or(value);
     }
+    // "I live in Vim" names a product and not a place.
     if key == "user.residence" && !product::named(&value).is_empty() {
         return None;
     }
@@ -344,6 +349,7 @@ pub(super) fn standing(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let content = if declared {
         words(language, clause, voice)
     } else {
+        // The order stands in double quotes, so its own become single ones.
         fill(phrases.standing, &[("{who}", &who(language, voice)), ("{x}", &order.replace('"', "'"))])
     };
     let away = hit.found.name("when").is_some_and(|when| points_away(language, when.as_str()));
@@ -373,6 +379,7 @@ pub(super) fn standing(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
 
 /// Returns `clause` without the "please" that begins it, with a capital.
 fn without_courtesy(clause: &str) -> String {
+    // `get`, since the seventh byte may lie within a character.
     let polite = clause.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("please "));
     capitalised(clause[if polite { 7 } else { 0 }..].trim_start_matches('请'))
 }
@@ -439,6 +446,8 @@ fn is_order(step: &str) -> bool {
         "please", "always", "never", "just", "only", "also", "you", "should", "must", "need", "have", "to", "don't",
         "ever", "not", "sure",
     ];
+    // Where sentences end in another mark than a full stop, as in Chinese, there is no list of verbs; the pattern
+    // that matched has to be enough.
     if !step.is_ascii() && language::of(step).is_some_and(|language| language.definition.phrases.stop != ".") {
         return true;
     }

@@ -104,6 +104,7 @@ enum Line {
 
 fn classify(line: &str) -> Line {
     let trimmed = line.trim();
+    // Indentation alone proves nothing, because people indent prose as well.
     let code_indent = (line.starts_with("    ") || line.starts_with('\t')) && symbols(trimmed) * 12 > trimmed.len();
     if trimmed.is_empty() {
         Line::Blank
@@ -123,6 +124,7 @@ fn is_machine(trimmed: &str) -> bool {
 }
 
 fn symbols(text: &str) -> usize {
+    // Symbols between backticks belong to a name that a sentence mentions.
     let mut in_code = false;
     text.chars()
         .filter(|&c| {
@@ -165,6 +167,7 @@ impl Blocks {
         if class != Line::Bullet && class != Line::Blank {
             self.end_bullets();
         }
+        // A line that begins in lower case goes on with the one before, if that was long enough to have been wrapped.
         let wrapped = self.joinable && class == Line::Prose && text[range.clone()].starts_with(char::is_lowercase);
         self.joinable = false;
         match class {

@@ -113,6 +113,7 @@ impl Event {
     pub(crate) const fn tools(self) -> Option<&'static str> {
         match self {
             Self::PreToolUse | Self::PostToolUseFailure => Some("Bash"),
+            // Edits count too: a failure that an edit has fixed has no command as its remedy.
             Self::PostToolUse => Some("Bash|Edit|MultiEdit|Write|NotebookEdit|apply_patch"),
             Self::SessionStart
             | Self::UserPromptSubmit

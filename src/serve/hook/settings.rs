@@ -162,6 +162,7 @@ fn first_word(command: &str) -> String {
         match (quote, letter) {
             (Some(open), letter) if open == letter => quote = None,
             (None, '\'' | '"') => quote = Some(letter),
+            // On Windows, a backslash parts the folders of a path.
             (None, '\\') if !cfg!(windows) => word.extend(letters.next()),
             (None, letter) if letter.is_whitespace() => break,
             (_, letter) => word.push(letter),

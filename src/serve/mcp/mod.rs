@@ -96,6 +96,7 @@ impl ServerHandler for MemoryServer {
         request: CallToolRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        // Searched among the tools of the profile: one that is not listed must not be callable either.
         let Some(tool) = self.tools().find(|tool| tool.name == request.name) else {
             let names: Vec<&str> = self.tools().map(|tool| tool.name).collect();
             let message = format!("there is no tool {:?}; there are {}", request.name, names.join(", "));

@@ -170,6 +170,7 @@ pub(super) fn output_schema<T: JsonSchema>() -> JsonObject {
 /// Returns the schema of a type as one self-contained object.
 fn plain<T: JsonSchema>(settings: SchemaSettings) -> JsonObject {
     let settings = settings.with(|settings| {
+        // Many clients do not follow references within a schema.
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
