@@ -311,6 +311,7 @@ fn open_sqlite(path: &str, vectors: Option<Arc<QueryVectors>>) -> Result<Opened,
 }
 
 fn path_of(path: &str) -> PathBuf {
+    // `file:///path` and `file://localhost/path` are two spellings of one address (RFC 8089).
     match path.strip_prefix("//localhost/").or_else(|| path.strip_prefix("///")) {
         Some(rest) => PathBuf::from(format!("/{rest}")),
         None => PathBuf::from(path),

@@ -25,8 +25,10 @@ pub const NAMED_FILES: &str = "files";
 /// Memories whose vectors are made beside other work; the rest waits for a command of its own.
 pub const EMBEDDED_ASIDE: usize = 256;
 /// Dollars that work in the background may spend a day where nothing else is set.
+// Nobody watches this work, so it is limited even where no limit was set.
 const COST_PER_DAY: f64 = 1.0;
 /// Least dollars with which a log is begun.
+// With less, not even a small request fits, and a log would be begun for nothing.
 const LEAST_SLICE: f64 = 0.001;
 
 /// What a [`Worker`] reports beside the end of each log.

@@ -25,8 +25,10 @@ use super::model::{ModelArgs, report_discovered, runtime, stop_on_interrupt};
 use super::printer::{counted, one_line, spelled};
 
 /// Pause between two renewals of the lease.
+// Several renewals fit into each lease, so that one which comes late loses nothing.
 const TICK: Duration = Duration::from_secs(15);
 /// Pause between two scans of the folders, and between two rounds of maintenance.
+// Names, sizes and times of ten thousand files are compared within some hundredths of a second.
 const ROUND: SignedDuration = SignedDuration::from_mins(1);
 /// Pause between two rounds of full maintenance.
 const FULL: SignedDuration = SignedDuration::from_hours(1);

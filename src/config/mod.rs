@@ -259,6 +259,8 @@ fn from_environment(lookup: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static st
         ("OPENAI_BASE_URL", |partial, value| partial.base_url = Some(Some(value))),
         ("AFTERTHOUGHT_MODEL", |partial, value| partial.model = Some(Some(value))),
         ("AFTERTHOUGHT_AUDIT", |partial, value| {
+            // Anything but a clear no turns the log on: a value with a typing error must not silently switch an audit
+            // off.
             let is_off = ["0", "false", "no", "off"].contains(&value.trim().to_lowercase().as_str());
             partial.audit = Some(!is_off);
         }),

@@ -19,6 +19,8 @@ pub(crate) fn strangers(path: &Path) -> Option<&'static str> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt as _;
+        // Not the bit of the group: many systems give each user a group of their own, with write permission by
+        // default.
         const BY_OTHERS: u32 = 0o002;
         let (file, folder) =
             (std::fs::metadata(path).ok()?, path.parent().and_then(|above| std::fs::metadata(above).ok()));

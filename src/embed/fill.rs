@@ -20,6 +20,7 @@ use crate::store::{MissingVector, NewVector, Store, StoreError, VectorModel};
 /// Texts in one call.
 const BATCH: usize = 64;
 /// Time between two renewals of the lease while the server is asked.
+// Three fit into the lease, so that a slow renewal does not lose it.
 const RENEWAL: Duration = Duration::from_secs(10);
 
 /// The parts that filling in needs.

@@ -29,6 +29,7 @@ pub const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The model asked at `OpenAI`'s address when none is named.
 const DEFAULT_MODEL: &str = "text-embedding-3-small";
 /// A text that the server refuses for its length is sent once more, cut to so many tokens.
+// Small embedding models read 512 tokens, and cut words into more of them than the encoding that counts here.
 const CUT_TOKENS: usize = 400;
 /// Prefixes of memories and of queries that models were trained with, by a part of the model's name.
 const PREFIXES: &[(&str, &str, &str)] = &[

@@ -12,6 +12,7 @@ use crate::text::visible::visible;
 use crate::tokens;
 
 /// Tokens kept of a tool call, a tool's answer or a placeholder for a file.
+// Hardly anything that a tool prints is worth remembering, but it shows what people speak about.
 const TOOL_TOKENS: usize = 60;
 /// Tokens kept of what an assistant or another agent says on its way.
 const ASSISTANT_TOKENS: usize = 400;

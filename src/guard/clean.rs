@@ -7,6 +7,7 @@ use crate::guard::scan::Findings;
 use crate::project::without_credentials;
 
 /// Rounds of removing injected text; each finds what the one before it joined together.
+// Bounded, because a crafted text could take a round for each level of its nesting.
 const MAX_ROUNDS: usize = 16;
 
 /// The counts of what was removed from a transcript.

@@ -120,6 +120,7 @@ pub(crate) fn days_between(from: Timestamp, to: Timestamp) -> f64 {
 /// Days without a use after which a memory is half as warm.
 pub(crate) const COOLING_HALF_LIFE_DAYS: f64 = 30.0;
 /// Warmth from which a memory is warm.
+// This number and the next are those of the Base Coat specification.
 pub(crate) const WARM: f64 = 3.0;
 /// Warmth from which it is hot.
 pub(crate) const HOT: f64 = 10.0;

@@ -22,6 +22,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const LONGEST_BODY: usize = 32 << 20;
 
 /// Longest text of a server that is passed on, in characters.
+// Some servers answer with a web page, or quote the whole request.
 const LONGEST_REASON: usize = 300;
 
 /// A shorter secret, such as the `none` that some local servers want, is not looked for in texts.

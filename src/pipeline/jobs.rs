@@ -102,6 +102,7 @@ pub const LINGER: SignedDuration = SignedDuration::from_mins(11);
 /// Pause between two looks for work.
 const PAUSE: Duration = Duration::from_millis(1_500);
 /// Pause between two signs of life.
+// Several fit into each lease, so that one which comes late loses nothing.
 const HEARTBEAT: SignedDuration = SignedDuration::from_secs(15);
 
 /// Why a job was not done.

@@ -20,6 +20,7 @@ const DOWN_AFTER: u32 = 3;
 /// Time between two looks whether another process has its reply, at first and at most.
 const LOOK: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 /// Time between two renewals of the claim on a request that is being sent.
+// Four fit into the lease of a minute, so that one which comes late loses nothing.
 const RENEW: Duration = Duration::from_secs(15);
 
 /// Answers from the store where it can, and stores what it had to ask for.

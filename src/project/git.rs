@@ -13,6 +13,7 @@ use super::remote::{Address, Remote};
 /// Longest file of git's that is read; more is no file that git wrote.
 const MAX_BYTES: u64 = 1 << 20;
 /// Clones of clones that are followed on one machine.
+// Bounded, since two clones may name each other as their origin.
 const MAX_CLONES: usize = 4;
 
 /// A repository of this machine.

@@ -68,6 +68,7 @@ pub(crate) const COMPARED: &[Language] =
     &[Language::English, Language::German, Language::Spanish, Language::Chinese, Language::Japanese, Language::Korean];
 
 /// Most characters of a text that are looked at.
+// A language shows within a few sentences, and every memory is looked at.
 const MAX_CHARS: usize = 400;
 
 /// Returns the language of `text` out of `among`, or `None` where neither its script nor its frequent words decide.

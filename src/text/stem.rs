@@ -82,6 +82,7 @@ fn folded(plain: &str, endings: &[&str]) -> String {
 const ENDINGS: &[&str] =
     &["ations", "ation", "ments", "ment", "ings", "ing", "edly", "ied", "ies", "ed", "es", "ly", "s", "e"];
 /// Fewest letters that are left of a word when its ending is cut.
+// With fewer letters left, words that have nothing in common would become the same.
 const MIN_ROOT: usize = 3;
 
 /// Takes the accents off Latin letters.
@@ -130,6 +131,8 @@ pub(crate) fn without_korean_ending(word: &str) -> String {
 
 /// Takes the tense off the last syllable of a verb, as in `마신` of `마신다`.
 fn open_syllable(root: &str) -> String {
+    // Unicode orders Hangul syllables by their beginning; for each there are 28, one without a final consonant and 27
+    // with one.
     const FIRST: u32 = 0xAC00;
     const FINALS: u32 = 28;
     let Some(last) = root.chars().next_back() else { return String::new() };

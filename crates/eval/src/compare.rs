@@ -33,6 +33,7 @@ use crate::tally::{CaseTally, DRAWS, Interval, SplitMix, Tally, harmonic_mean, m
 use crate::vocabulary::Kind;
 
 /// Random sign flips, if there are too many cases to try all.
+// A p of .05 then has a standard error of .003.
 const FLIPS: u32 = 5_000;
 /// Number of cases up to which all sign flips are tried.
 const EXACT: usize = 12;

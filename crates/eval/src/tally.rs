@@ -9,6 +9,7 @@ use crate::measure::Measure;
 use crate::results::{Ratio, Results, Row};
 
 /// Number of bootstrap draws.
+// Percentile intervals need at least a thousand (Efron and Tibshirani 1993).
 pub(crate) const DRAWS: usize = 2_000;
 /// Seed of the draws; it makes intervals the same in every run.
 pub const SEED: u64 = 0x5eed_cafe_f00d_0001;

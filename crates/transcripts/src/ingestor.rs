@@ -3,12 +3,15 @@
 use crate::{Folder, Head, IngestError, Input, Transcript};
 
 /// Longest line or array element that is read, in bytes; a longer one is skipped and reported.
+// Tools print whole files, and pictures stand in records as base64, so real records reach tens of megabytes.
 pub const MAX_RECORD_BYTES: usize = 64 << 20;
 /// Text that one [`Transcript`] contains before the rest of the conversation goes into its next part, in bytes.
+// Bounds the memory of a run, however long a conversation is.
 pub const MAX_PART_BYTES: usize = 8 << 20;
 /// Longest prose that is kept of one message, in bytes; the middle of a longer one is replaced by a marker.
 pub const MAX_PROSE_BYTES: usize = 1 << 20;
 /// Longest tool output that is kept of one message, in bytes.
+// A model is shown a few dozen tokens of it.
 pub const MAX_TOOL_BYTES: usize = 4 << 10;
 
 /// Reads one transcript format.

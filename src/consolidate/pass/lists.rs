@@ -22,6 +22,7 @@ const MIN_VALUES: usize = 3;
 const MAX_VALUES: usize = 12;
 
 /// Longest value, in characters.
+// A longer value is a sentence, which reads better by itself.
 const MAX_VALUE: usize = 40;
 
 /// Source of memories that consolidation makes from others.

@@ -100,6 +100,7 @@ impl Dates {
         let is_alone = |at: usize| !dates.iter().any(|date| date.at.contains(&at));
         let runs = text.split(|c| digit(c).is_none()).filter(|run| run.len() == 4);
         let runs = runs.filter(|run| is_alone(run.as_ptr() as usize - text.as_ptr() as usize));
+        // Other numbers of four digits are ports and amounts far more often than years.
         let years = runs.filter_map(|run| run.parse::<i16>().ok()).filter(|year| (1500..2200).contains(year));
         self.spans.extend(years.filter_map(|year| Some((Date::new(year, 1, 1).ok()?, Date::new(year, 12, 31).ok()?))));
     }

@@ -368,6 +368,7 @@ struct Speech<'a> {
 /// Returns the participant to whom `content` attributes what the quoted speaker says in the first person.
 fn other_subject<'a>(content: &str, speech: &Speech<'a>) -> Option<&'a str> {
     let (content, cited) = (content.to_lowercase(), speech.cited.to_lowercase());
+    // People are cited by a part of their name: "Ana" is "Ana Vos".
     let same = |one: &str, two: &str| {
         let (one, two) = (one.to_lowercase(), two.to_lowercase());
         one.contains(&two) || two.contains(&one)
@@ -394,6 +395,7 @@ fn first(name: &str) -> String {
 
 fn starts_with_name(content: &str, name: &str) -> bool {
     let name = first(name);
+    // A name of one letter begins too many other words.
     let rest = (name.chars().count() > 1).then(|| content.strip_prefix(&name)).flatten();
     rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphabetic()))
 }

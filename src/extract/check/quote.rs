@@ -11,6 +11,7 @@ use crate::text::tokens::units;
 /// Characters that may lie between the two parts of a quote with an ellipsis, after folding.
 const MAX_GAP: usize = 200;
 /// Letters and digits that each part of a quote with an ellipsis must have.
+// Shorter parts stand in almost any message.
 const MIN_PART: usize = 8;
 
 /// Whether `quote` stands in `text`, apart from white space, case, width, accents' encoding, quotation marks, dashes,
@@ -63,6 +64,7 @@ fn is_edge(c: char) -> bool {
 /// Words in a run that is compared with injected text.
 const SHINGLE: usize = 3;
 /// Runs that a text must have before it is compared.
+// A shorter text shares its few phrases with anything.
 const MIN_SHINGLES: usize = 4;
 /// Share of runs found in injected text from which a text restates it.
 const RESTATES: f64 = 0.8;

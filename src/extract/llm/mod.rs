@@ -21,6 +21,7 @@ use crate::tokens;
 const MAX_HALVINGS: u8 = 4;
 /// Requests in a row without an answer that can be used, after which the rest is left to a later run: as many as one
 /// window costs at most.
+// 1 + 2 + 4 + 8 + 16: a window that is halved four times, and every part of it fails.
 const MAX_FRUITLESS: u32 = 31;
 
 /// How often the rest of a cut answer is asked for.

@@ -51,6 +51,7 @@ const MAX_SESSIONS: usize = 10;
 /// Most files that one sweep looks at.
 const MAX_FILES: usize = 2_000;
 /// Most time that one sweep takes.
+// The agent waits for the hook in which this happens.
 const MAX_TIME: Duration = Duration::from_millis(150);
 /// How much of a log is read to find where it was held, in bytes.
 const HEAD: usize = 8 * 1024;

@@ -13,6 +13,7 @@ use crate::api::{ApiError, Memories, RetrievalOptions};
 use crate::memory::{Scope, Status};
 
 /// Most memories of one call.
+// A model pays for every line that it is shown.
 pub(super) const MOST_RECALLED: usize = 50;
 
 pub(super) struct Recall;

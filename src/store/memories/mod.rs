@@ -22,6 +22,7 @@ use crate::store::{Database, RunId, StoreError, Writer};
 use crate::text::normalise::normalised_hash;
 
 /// Shortest part of an id that is looked up.
+// Fewer characters would often name a memory by chance.
 const MIN_ID_PART: usize = 4;
 
 impl Database {

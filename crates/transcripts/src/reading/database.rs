@@ -14,6 +14,7 @@ use crate::{IngestError, Input, MAX_RECORD_BYTES, Sink, json};
 /// The first bytes of every `SQLite` file.
 pub(crate) const MAGIC: &str = "SQLite format 3\0";
 /// Length of the head of a write-ahead log.
+// By SQLite's file format; it contains two random numbers that are drawn anew each time the log begins.
 const LOG_HEAD_BYTES: u64 = 32;
 /// How often database and log are copied before their owner is taken to write without pause.
 const COPY_ATTEMPTS: usize = 5;

@@ -15,6 +15,7 @@ use zip::{CompressionMethod, ZipArchive};
 use crate::IngestError;
 
 /// Bytes of a file that detection sees.
+// The first lines of an agent's log may contain a whole system prompt, and detection needs the lines after it.
 const HEAD_BYTES: usize = 256 << 10;
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 const GZIP_MAGIC: [u8; 2] = [0x1F, 0x8B];

@@ -25,6 +25,7 @@ use crate::text::markup::request_line;
 use crate::text::normalise::normalised_hash;
 
 /// Episodes, on as many days, from which something is derived.
+// Two may be a coincidence.
 pub(in super::super) const MIN_EPISODES: usize = 3;
 
 /// Shared content words over those of the shorter episode from which two are of one matter.

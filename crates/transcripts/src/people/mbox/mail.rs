@@ -9,6 +9,7 @@ use crate::people::mbox::html;
 use crate::{MessageTime, Role, TimeSource};
 
 /// Furthest that a clock is from UTC, in seconds.
+// No place is further from UTC than 14 hours; the rest is room for clocks that are set wrongly.
 const MAX_OFFSET: i32 = 18 * 3_600;
 /// Labels of what its owner did not receive, keep or send, as Gmail's export spells them.
 const UNWANTED: &[(&str, &str)] =
