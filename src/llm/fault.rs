@@ -250,9 +250,11 @@ pub(super) fn wait_after(fault: &Fault, planned: Option<Duration>) -> Option<Dur
 pub(super) fn asked_wait(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let number = |name: &str| text(name).and_then(|text| text.parse::<f64>().ok());
+    // OpenAI's own header, which is more exact than the standard one.
     if let Some(wait) = number("retry-after-ms").and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok()) {
         return Some(wait);
     }
+    // Whole seconds by the standard; some servers send fractions.
     if let Some(seconds) = number(RETRY_AFTER.as_str()) {
         return Duration::try_from_secs_f64(seconds).ok();
     }

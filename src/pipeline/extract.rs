@@ -243,6 +243,7 @@ fn known_memories<C: Complete>(pipeline: &Pipeline<'_, C>, jobs: &[Job]) -> Vec<
 /// Returns the lines that agents read at every start where the conversation took place.
 fn known_context<C: Complete>(pipeline: &Pipeline<'_, C>, job: &Job) -> Vec<KnownLine> {
     let mut spaces: Vec<&Namespace> = vec![&job.namespaces.project, &job.namespaces.user];
+    // Without a project, both are `global`.
     spaces.dedup();
     // Without them a repetition is learnt once more; a broken file shows when the result is written.
     spaces.into_iter().flat_map(|namespace| pipeline.store.known_context(namespace).unwrap_or_default()).collect()

@@ -214,6 +214,7 @@ async fn go<F: Future<Output = Result<(), Fault>>>(
             }
             .fuse()
         );
+        // In this order: a log that has ended is finished even if the pause or a signal comes at the same moment.
         let ended = select_biased! {
             ended = running.select_next_some() => Some(ended),
             () = cancelled => None,

@@ -209,6 +209,7 @@ impl SendingClaim<'_> {
 
 impl Drop for SendingClaim<'_> {
     fn drop(&mut self) {
+        // Also where an interrupt drops the future, or the request would seem to be under way until its lease ends.
         if let Err(error) = self.store.release_request(self.key, &self.owner) {
             tracing::warn!("others wait up to a minute for a request that was sent: {error}");
         }

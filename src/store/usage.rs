@@ -44,6 +44,7 @@ impl Store {
     }
 
     fn count_uses(&self, memories: &[MemoryId], kind: AccessKind, now: Timestamp) -> Result<(), StoreError> {
+        // Immediate, since SQLite does not let a transaction that has begun with a read wait for the lock to write.
         let transaction = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
         for memory in memories {
             let values = params![memory.as_str(), now.as_millisecond()];

@@ -100,6 +100,7 @@ impl Search {
 /// Returns `path` without links and dots, the same however it is spelled; as it is where nothing is there.
 #[must_use]
 pub fn true_path(path: &Path) -> PathBuf {
+    // `canonicalize` fails for what is not there, and `absolute` only for an empty path.
     path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned())
 }
 

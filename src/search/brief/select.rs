@@ -151,6 +151,7 @@ pub(super) fn weigh(
             (row, section, standing, floor(row, &standing, fit == Some(None), request))
         })
         .collect();
+    // The id comes last, so that the same memories always give the same brief.
     found.sort_unstable_by(|(a, _, x, _), (b, _, y, _)| {
         let by_change = || b.updated_at.cmp(&a.updated_at);
         y.total.total_cmp(&x.total).then_with(by_change).then_with(|| a.id.cmp(&b.id))

@@ -101,6 +101,7 @@ fn candidates(agent: Agent, current: &Path) -> Vec<(PathBuf, SystemTime)> {
         .filter(|entry| entry.path().extension().is_some_and(|ending| ending == "jsonl"))
         .filter_map(|entry| Some((entry.path(), entry.metadata().ok()?.modified().ok()?)))
         .collect();
+    // The newest first, since only so many are queued.
     found.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     found
 }

@@ -40,6 +40,7 @@ impl HookLog {
         }
         let mut options = OpenOptions::new();
         options.create(true).append(true);
+        // Errors name paths, which other users need not see.
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         if let Ok(mut file) = options.open(&self.path) {

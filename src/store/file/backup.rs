@@ -176,6 +176,7 @@ pub(in crate::store) fn set_aside(path: &Path, keys: &Keys, now: Timestamp) -> R
     let copy_path = unused(path, now);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let copied = cipher::open(path, path, flags, keys).and_then(|conn| {
+        // SQLite writes temporary files without encryption.
         conn.execute_batch("PRAGMA temp_store = MEMORY")?;
         copy(&conn, &copy_path, keys, None)
     });

@@ -120,6 +120,7 @@ pub(in crate::store) fn is_encrypted(conn: &Connection) -> Result<bool, StoreErr
     if !CAN_ENCRYPT {
         return Ok(false);
     }
+    // A file without encryption has no salt, and SQLCipher then returns no row or an empty text.
     let salt: Option<String> = conn.query_row("PRAGMA cipher_salt", (), |row| row.get(0)).optional()?;
     Ok(salt.is_some_and(|salt| !salt.is_empty()))
 }
@@ -239,6 +240,7 @@ fn convert(path: &Path, keys: &Keys, encrypt: bool, now: Timestamp) -> Result<Op
     let fresh = beside(path, ENDINGS[usize::from(!encrypt)]);
     let written = source.write_to(&fresh, encrypt.then_some(&key));
     if let Err(error) = written {
+        // What was written so far may be memories without encryption.
         fs::remove_file(&fresh).ok();
         return Err(error);
     }
@@ -272,6 +274,7 @@ impl<'a> Source<'a> {
     fn hold(path: &'a Path, keys: &Keys) -> Result<Self, StoreError> {
         let conn = open(path, path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX, keys)?;
         let handle = |path: &Path| fs::OpenOptions::new().write(true).open(path);
+        // Before the lock, which removes the log: only through this handle can its content be overwritten afterwards.
         let log = handle(&with_suffix(path, "-wal")).ok();
         let mut source = Self { path, conn, old: log.into_iter().collect() };
         source.lock().map_err(|error| match error {
@@ -367,6 +370,7 @@ impl Target<'_> {
 
 /// Returns how many rows there are in each table, and what else two files differ in.
 fn census(conn: &Connection) -> Result<Vec<(String, i64)>, StoreError> {
+    // Virtual tables have no pages of their own; what they contain is in other tables, which are counted.
     let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0 ORDER BY name";
     let mut counts = Vec::new();
     for table in all::<String>(conn, tables)? {

@@ -22,6 +22,8 @@ pub(in crate::store) fn create_private(path: &Path) -> Result<(), StoreError> {
     let fresh = with_suffix(path, &format!(".{}.new", uuid::Uuid::now_v7()));
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);
+    // Private from the beginning: a mode that is set afterwards would leave a moment in which others can open the
+    // file.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(&fresh).map_err(unwritable)?;

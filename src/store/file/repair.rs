@@ -247,6 +247,7 @@ fn drop_unreadable_history(conn: &Connection) -> Result<bool, StoreError> {
 /// Returns the tables that are copied, and whether their rows have numbers.
 fn tables(conn: &Connection) -> Result<Vec<(String, bool)>, StoreError> {
     let mut statement = conn.prepare(
+        // `wr` marks the tables without row numbers, which cannot be read by ranges of them.
         "SELECT name, wr = 0 FROM pragma_table_list
          WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",
     )?;
@@ -618,6 +619,7 @@ fn append(path: &Path, lines: &str) -> std::io::Result<()> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(path)?;
     file.write_all(lines.as_bytes())?;
+    // On the disk before the rows are removed from the database.
     file.sync_all()
 }
 

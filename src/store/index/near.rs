@@ -70,6 +70,7 @@ impl Database {
             return read(self);
         }
         self.read(|conn| {
+            // Deferred, since with a write-ahead log a reader holds up no writer.
             let held = rusqlite::Transaction::new_unchecked(conn, TransactionBehavior::Deferred)?;
             let found = read(self)?;
             held.finish()?;

@@ -242,6 +242,7 @@ fn append(parent: &mut Value, step: &Value, value: Value, kept: Option<u64>) -> 
 fn delete(parent: &mut Value, step: &Value) -> Result<usize, &'static str> {
     let old = match (parent, step.as_str(), place(step)) {
         (Value::Object(fields), Some(name), _) => fields.shift_remove(name),
+        // As `delete` in JavaScript does, it leaves a gap: later changes name the others by their old places.
         (Value::Array(elements), _, Some(place)) if place < elements.len() => Some(elements[place].take()),
         _ => return Err("a change of what is not there"),
     };

@@ -343,6 +343,7 @@ impl Order {
     /// Returns the time of `stamp`, on a clock whose zone nothing names; `None` for a date that does not exist.
     fn time(self, stamp: &Stamp) -> Option<MessageTime> {
         let field = |place: usize| i16::try_from(stamp.fields[place]).ok();
+        // Two digits are a year of this century, since WhatsApp began in 2009.
         let year = match field(self.year)? {
             short @ 0..100 => 2000 + short,
             // Phones set to Thai write years of the Buddhist era.
