@@ -34,6 +34,7 @@ macro_rules! actions {
             fn from_str(text: &str) -> Result<Self, Infallible> {
                 Ok(match text {
                     $($word => Self::$name,)+
+                    // A newer program may have written other actions, and its history must stay readable.
                     _ => Self::Other,
                 })
             }

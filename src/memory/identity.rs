@@ -26,6 +26,7 @@ impl MemoryId {
         if uuid::Uuid::try_parse(&self.0).is_ok() {
             return self;
         }
+        // The same id of another program always becomes the same UUID, so that a second import finds its memory.
         let digest = Sha256::digest(self.0.as_bytes());
         let start: [u8; 16] = digest[..16].try_into().expect("a digest has 32 bytes");
         Self(uuid::Builder::from_custom_bytes(start).into_uuid().to_string())

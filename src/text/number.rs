@@ -35,6 +35,7 @@ impl Unit {
 
     /// Whether `value` of this unit is `other_value` of the `other`; calendars and powers of two are read generously.
     pub(crate) fn converts(self, value: f64, other: Self, other_value: f64) -> bool {
+        // Months and years have no one length; of data, 1,024³ and 1,000³ bytes differ by 7.4 %.
         let tolerance = match self.measure {
             Measure::Time => 0.03,
             Measure::Data => 0.08,
@@ -60,6 +61,7 @@ const UNITS: &[(&str, Measure, f64, &str)] = &[
     ("w", Measure::Time, 604_800.0, "week weeks 周 星期 礼拜 个星期 週間 주 주일 semana semanas woche wochen"),
     ("2w", Measure::Time, 1_209_600.0, "fortnight fortnights"),
     ("mo", Measure::Time, 2_629_800.0, "month months 个月 ヶ月 か月 개월 mes meses monat monate monaten"),
+    // `月` behind a number is mostly a month of the year, `个月` a count of months.
     ("month", Measure::Time, 2_629_800.0, "月 월 月份"),
     ("q", Measure::Time, 7_889_400.0, "quarter quarters 季度"),
     ("y", Measure::Time, 31_557_600.0, "y year years 年 年間 年来 岁 歳 년 년째 살 año años jahr jahre jahren"),
@@ -166,6 +168,7 @@ pub(crate) struct Number {
 /// Returns the value of a digit: ASCII, full width, Arabic or Devanagari.
 pub(crate) fn digit(c: char) -> Option<u32> {
     let code = u32::from(c);
+    // The zeros of ASCII, full-width, Arabic, Persian and Devanagari digits, each followed by the other nine.
     [u32::from('0'), 0xff10, 0x660, 0x6f0, 0x966]
         .into_iter()
         .find_map(|zero| code.checked_sub(zero).filter(|d| *d < 10))
@@ -252,6 +255,7 @@ impl Run {
         if are_thousands(&self.groups, &self.joints) {
             readings.extend(value(self.groups.concat()));
         }
+        // In `1.234,5` and `1,234.5`, the last mark differs from the others and is the decimal one.
         let is_grouped =
             head.len() == 1 || are_thousands(head, &self.joints[..head.len() - 1]) && self.joints[0] != *last;
         if matches!(last, '.' | ',') && is_grouped {
@@ -277,6 +281,7 @@ impl Run {
 fn scale(after: &str) -> Option<(f64, usize)> {
     let trimmed = after.strip_prefix([' ', '-']).unwrap_or(after);
     let skipped = after.len() - trimmed.len();
+    // Longer words come before their own beginnings: `百万` before `百`.
     for (word, factor) in [
         ("百万", 1e6),
         ("千万", 1e7),
@@ -323,6 +328,7 @@ fn noun(after: &str) -> String {
         return after.trim_start_matches(['个', '個']).chars().take_while(|c| is_wide(*c)).take(2).collect();
     }
     let word: String = after.chars().take_while(|c| c.is_alphabetic()).collect::<String>().to_lowercase();
+    // So that `retry` and `retries` count the same thing.
     word.strip_suffix("ies").or(word.strip_suffix('s')).unwrap_or(&word).trim_end_matches('y').to_owned()
 }
 
@@ -482,6 +488,7 @@ fn ordinal(word: &str) -> Option<u32> {
 }
 
 fn german(word: &str) -> Option<u32> {
+    // Some write without `ß` and umlauts.
     let plain = word.replace("dreissig", "dreißig").replace("fuenf", "fünf").replace("zwoelf", "zwölf");
     let word = plain.as_str();
     if let Some(value) = position(SMALL[1], word).or_else(|| tens(word, 1)) {
@@ -497,11 +504,13 @@ fn german(word: &str) -> Option<u32> {
             return Some(many * scale + if rest.is_empty() { 0 } else { german(rest)? });
         }
     }
+    // German says the ones first: `fünfundzwanzig` is five and twenty.
     let (ones, rest) = word.split_once("und")?;
     Some(position(SMALL[1], ones).filter(|value| *value < 10)? + tens(rest, 1)?)
 }
 
 fn spanish(word: &str) -> Option<u32> {
+    // Hundreds have a gender: `doscientos`, `doscientas`.
     let stem = word.strip_suffix("os").or_else(|| word.strip_suffix("as"));
     position(SMALL[2], word)
         .or_else(|| tens(word, 2).map(|value| value + 10))
@@ -583,6 +592,7 @@ fn chinese(text: &str) -> Vec<Number> {
         from = end;
         let after = &text[end..];
         let mut readings = chinese_readings(&text[start..end]);
+        // `三成` is three tenths, or 30 %.
         if after.starts_with('成') {
             readings.extend(readings.clone().iter().map(|value| value * 10.0));
         }
@@ -642,6 +652,7 @@ fn chinese_readings(run: &str) -> Vec<f64> {
     if last > 10.0 && tail > 0.0 && !is_after_zero {
         readings.push(total + section + tail * last / 10.0);
     }
+    // Years and numbers of rooms are said digit by digit: `二〇二六`.
     let digits: String = run.chars().filter_map(numeral).filter_map(|d| char::from_digit(d, 10)).collect();
     if digits.len() > 1 && digits.len() == run.chars().count() {
         readings.extend(digits.parse::<f64>().ok());

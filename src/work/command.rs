@@ -28,6 +28,7 @@ fn is_one_of(list: &str, word: &str) -> bool {
 /// Returns the command on one line; `None` for one that is too long to be shown again, or that contains a document.
 pub(crate) fn tidied(command: &str) -> Option<String> {
     let text = command.split_whitespace().collect::<Vec<_>>().join(" ");
+    // A here-document is a script, which one line cannot hold.
     (!text.is_empty() && text.len() <= MAX_BYTES && !command.contains("<<")).then_some(text)
 }
 
@@ -60,6 +61,7 @@ pub(crate) fn signature(command: &str) -> Option<String> {
             }
         }
     } else if matches!(program, "python" | "python3" | "node" | "ruby" | "bash" | "sh" | "php" | "perl" | "tsx") {
+        // Of an interpreter, only the script says what is done.
         name.extend(words.find(|word| !word.starts_with('-')).and_then(|word| word.rsplit('/').next()));
     }
     Some(name.join(" ").chars().take(80).collect())
@@ -78,6 +80,7 @@ pub(crate) fn parts(command: &str) -> Vec<&str> {
             Some(open) if here == open => quote = None,
             None if here == b'\\' => at += 1,
             None if matches!(here, b'\'' | b'"') => quote = Some(here),
+            // What stands behind a pipe mostly shortens the output: `cargo test | tail`.
             None if here == b'|' && bytes.get(at + 1) != Some(&b'|') => {
                 piped = piped.or(Some(at));
             }
@@ -94,6 +97,7 @@ pub(crate) fn parts(command: &str) -> Vec<&str> {
         at += 1;
     }
     parts.push(&command[begin.min(command.len())..piped.unwrap_or(command.len())]);
+    // `cd shop && cargo test` is the test, wherever it runs.
     let leads = |part: &str| {
         let first = part.split_whitespace().find(|word| !is_assignment(word)).unwrap_or_default();
         !matches!(first, "" | "cd" | "export" | "set" | "source" | "." | "pushd" | "popd")

@@ -48,9 +48,11 @@ enum Remedy {
 /// count where the same command then succeeded, if they are few and no file was changed: what an edit resolved is in the
 /// code.
 fn remedy(failed: &FailedCommand, succeeded: &str, now: Timestamp) -> Option<Remedy> {
+    // A fix by editing is in the code already, and no command repeats it.
     if now.duration_since(failed.at) > SAME_MATTER || failed.steps.iter().any(|step| matches!(step, Step::Edited(_))) {
         return None;
     }
+    // What only reads cannot have resolved anything.
     let commands: Vec<String> = failed
         .steps
         .iter()

@@ -153,6 +153,7 @@ impl<'de> Deserialize<'de> for Event {
         if fields.contains_key("again") {
             return from_value(fields.into()).map(Self::Again).map_err(fail);
         }
+        // By hand, since serde cannot flatten a struct that denies unknown fields.
         let [arrival, parts] = ["arrival", "parts"].map(|name| fields.shift_remove(name).unwrap_or_default());
         let arrival = from_value(arrival).map_err(fail)?;
         let parts = from_value::<Option<bool>>(parts).map_err(fail)?.unwrap_or_default();

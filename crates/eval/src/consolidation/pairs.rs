@@ -81,6 +81,7 @@ pub fn score_pair(placed: &Placed<Pair>, outcome: &PairOutcome) -> Row {
     row.ratio("wrong retirements", has(PairFault::WrongRetirement), 1);
     row.ratio("lost facts", has(PairFault::LostKnown) + has(PairFault::LostIncoming), 1);
     row.ratio("lost details", has(PairFault::LostDetail), 1);
+    // Where the incoming memory is to be added, nothing had to be found.
     row.checked("neighbours", outcome.found.filter(|_| pair.expect != Decision::Add));
     row.confusion.push(Confusion {
         of: "decision".to_owned(),
@@ -160,6 +161,7 @@ impl<'a> Judged<'a> {
 
     /// If both wait for a person, none is older.
     fn is_late_right(&self) -> Option<bool> {
+        // While a person has not decided a conflict, neither memory comes after the other.
         let resolved = self.pair.why != Some(Conflict::Conflict) && !self.outcome.waits;
         (self.contradicts_as_expected() && resolved).then_some(self.outcome.late == self.pair.late)
     }

@@ -44,6 +44,7 @@ fn is_conversation(value: &Value) -> bool {
     let is_flat = value["messages"].list().iter().any(|message| {
         message["author"]["role"].is_string() && (message["content"].is_object() || message["content"].is_string())
     });
+    // DeepSeek exports trees of the same form.
     (is_tree || is_flat || is_shared(value)) && !deepseek::is_conversation(value)
 }
 
@@ -184,6 +185,7 @@ fn role_of(message: &Value) -> Role {
 
 fn kind_of(message: &Value, role: Role) -> Kind {
     let metadata = &message["metadata"];
+    // A weight of 0 is how the export marks a message that is not shown.
     let hidden = message["weight"].as_f64() == Some(0.0) || metadata["is_visually_hidden_from_conversation"] == true;
     let recipient = message["recipient"].as_str().unwrap_or("all");
     let content_type = message["content"]["content_type"].as_str().unwrap_or("text");
@@ -197,6 +199,7 @@ fn kind_of(message: &Value, role: Role) -> Kind {
         // Whatever is not addressed to all goes to a tool of that name.
         (Role::Assistant, _) if recipient != "all" => Kind::ToolCall,
         _ if hidden || metadata["is_user_system_message"] == true => Kind::Context,
+        // Newer models answer in channels, of which only `final` is the answer.
         (Role::Assistant, _) if matches!(message["channel"].as_str(), Some("analysis" | "commentary")) => {
             Kind::Reasoning
         }
@@ -280,6 +283,7 @@ fn attachments(message: &Value) -> Vec<String> {
 
 /// Takes out citation marks; a mark that carries shown words leaves them.
 fn without_marks(text: &str) -> String {
+    // Citations: newer answers put them between characters of the private use area, older ones write `【4:0†source】`.
     patterns! {
         MARKS = "\u{e200}([^\u{e200}\u{e201}]{0,800})\u{e201}|[\u{e200}-\u{e202}]|【[0-9:]+†[^】\n]{0,200}】";
     }

@@ -201,6 +201,7 @@ fn attribute(attributes: &str, name: &str) -> Option<String> {
 fn unescaped(text: &str) -> String {
     const ENTITIES: &[(&str, &str)] =
         &[("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#x27;", "'"), ("&#39;", "'"), ("&amp;", "&")];
+    // The ampersand comes last in the list, so that what was escaped twice is decoded once.
     ENTITIES.iter().fold(text.to_owned(), |text, (entity, character)| text.replace(entity, character))
 }
 
