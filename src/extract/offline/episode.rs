@@ -51,6 +51,7 @@ pub(super) fn solved(task: &Task<'_>, gathered: &mut Gathered<'_>) {
         if in_span {
             failures(message, gathered);
         }
+        // "Still broken" goes on with the problem that is open, whose own words say more.
         let again = |quote: &&str| open.is_none() || !is_again(quote);
         if let Some(quote) = problem(message).filter(|quote| concerns_work(message, quote)).filter(again) {
             open = Some(Problem { at, message, quote });
@@ -85,6 +86,7 @@ fn states_problem(language: &LanguageRules, text: &str) -> bool {
     let chars = text.chars().count();
     let long_enough = if text.is_ascii() { text.split(' ').count() >= 4 } else { chars >= 5 };
     let asking = text.trim_start().to_lowercase();
+    // A question or an order is no report of a problem.
     let supposed = [
         "what if",
         "what happens",
@@ -112,6 +114,7 @@ type Fixed<'a> = (Finding, &'a str, Option<(&'a Message, &'a str)>);
 fn fixed<'a>(problem: &Problem<'_>, message: &'a Message, proposed: Option<&'a Message>) -> Option<Fixed<'a>> {
     for said in prose_sentences(&message.text) {
         let folded = fold(said);
+        // "Works now!" is too short for a language to show; then English is tried.
         let Some(language) = language::of(&folded).or_else(|| language::of("the default")) else { continue };
         let text = &folded[language.lead_in.find(&folded).map_or(0, |found| found.end())..];
         let Some(found) = language.fixed.captures(text) else { continue };
@@ -178,6 +181,7 @@ fn what_was_done(message: &Message) -> Option<&str> {
     let done = sentences.into_iter().find(|said| {
         let lower = said.to_lowercase();
         let short = said.chars().count() <= MAX_ACTION_CHARS;
+        // Advice for the next time did not solve this.
         let ahead = [" should ", "next ", "remember", "下次", "应该"].iter().any(|word| lower.contains(word));
         short && !ahead && !said.ends_with(['?', '？', ':', '：']) && DONE.iter().any(|stem| lower.contains(stem))
     });

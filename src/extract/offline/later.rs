@@ -83,6 +83,7 @@ fn replaced(messages: &[Message], people: &[usize], gathered: &mut Gathered<'_>)
         let mut is_named = false;
         let mut latest = None;
         for (index, fact) in facts.iter().enumerate() {
+            // Only what was said before can be out of date.
             let Some(fact) = fact.as_ref().filter(|fact| (fact.at, fact.end) <= (change.at, change.start)) else {
                 continue;
             };

@@ -82,6 +82,7 @@ impl Scenes {
         candidate.evidence.iter().any(|piece| {
             piece.messages.iter().filter_map(|id| self.places.get(id.as_str())).any(|&at| {
                 let found = task.transcript.messages[at].text.find(&piece.quote);
+                // A quote that is not found may be one of several messages, so it is not trusted either.
                 found.is_none_or(|start| self.covers(at, start..start + piece.quote.len()))
             })
         })
@@ -104,6 +105,7 @@ fn read(message: &Message, is_chat: bool, voice: &mut Voice) -> Vec<Range<usize>
     let text = &message.text;
     let usual = detect_read(text, None);
     let Some(table) = usual.map(Table::of) else {
+        // Without a language, no word shows that the play is over.
         let all = std::iter::once(0..text.len()).filter(|_| *voice != Voice::Own);
         return all.chain(scripted(text)).collect();
     };
@@ -191,6 +193,7 @@ fn parts(text: &str) -> Vec<Range<usize>> {
         if matches!(c, '.' | '!' | '?' | '\n' | '。' | '！' | '？') {
             let end = at + c.len_utf8();
             let next = text[end..].chars().next();
+            // A full stop within a word, as in `v1.2` or `fly.io`, ends nothing.
             if c != '.' || next.is_none_or(char::is_whitespace) {
                 parts.push(start..end);
                 start = end;

@@ -35,6 +35,7 @@ pub(super) fn lines<'a>(message: &Message, said: &[&'a str]) -> Vec<Line<'a>> {
 
 /// Takes the sentences out of `said` and `lines` that the one after them calls a joke.
 pub(super) fn without_jests<'a>(said: &mut Vec<&'a str>, lines: &mut Vec<Line<'a>>) {
+    // From the last on, so that a removal does not move those that are still to come.
     for at in (1..lines.len()).rev().filter(|&at| lines[at].jests).collect::<Vec<_>>() {
         said.remove(at - 1);
         lines.remove(at - 1);
@@ -134,6 +135,7 @@ impl<'a> Line<'a> {
             jests: false,
         };
         let Some(table) = tongue.map(Table::of) else { return line };
+        // A sentence with a hole in it would be remembered without what it was about.
         if line.text.chars().count() > MAX_SENTENCE_CHARS || line.text.contains("[redacted:") {
             return line;
         }
@@ -166,12 +168,14 @@ fn finding(passage: &Passage, lines: &[Line<'_>], message: &Message) -> Option<F
     let text = text.join(if tongue == Language::Chinese { "" } else { " " });
     let among_people = voice.speaker.is_some() && tongue != Language::Chinese;
     let work = Table::of(tongue).is_work(&text);
+    // Chats are full of statements that matter for a moment; one that names nothing is taken for such.
     if among_people && passage.kind.must_name() && !work && !names_something(&text) {
         return None;
     }
     let dated = relative::annotated(tongue, &text, voice.now);
     let frame = frame(tongue);
     let who = voice.speaker.unwrap_or(frame.user);
+    // The marks of the frame would end the quotation early.
     let x = capitalised(&dated.text.replace(frame.marks, "'"));
     let content = fill(frame.said, &[("{who}", who), ("{x}", &x)]);
     let shelf = passage.kind.shelf();
@@ -355,6 +359,7 @@ impl Correction {
     fn of(text: &str) -> Self {
         let topic = text.split_once(':').map_or("", |(topic, _)| topic);
         let topic = if topic.chars().count() <= MAX_TOPIC_CHARS { topic } else { "" };
+        // The first word of a text has a capital in any case.
         let names = split_words(text).skip(1).filter(|word| word.starts_with(char::is_uppercase));
         let topics = split_words(topic).chain(names).map(str::to_lowercase).filter(|word| is_topic_word(word));
         Self { words: topic_words(text), topics: topics.collect() }
@@ -374,6 +379,7 @@ pub(super) fn topic_words(text: &str) -> BTreeSet<String> {
     let mut words: BTreeSet<String> =
         split_words(text).map(str::to_lowercase).filter(|word| is_topic_word(word)).collect();
     let han: Vec<char> = text.chars().filter(|c| is_han(*c)).collect();
+    // Most Chinese words are two characters.
     words.extend(han.windows(2).map(|pair| pair.iter().collect::<String>()));
     words
 }

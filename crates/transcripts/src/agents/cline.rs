@@ -308,6 +308,7 @@ fn next_call(text: &str) -> Option<(usize, &'static str)> {
 fn call(tag: &str, inner: &str) -> Message {
     let argument = |name: &str| {
         let (_, after) = inner.split_once(&format!("<{name}>"))?;
+        // Up to the last end, since the value may contain the tag itself.
         Some(after.rsplit_once(&format!("</{name}>")).map_or(after, |(value, _)| value).trim())
     };
     if tag == "thinking" {

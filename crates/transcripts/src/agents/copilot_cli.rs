@@ -79,6 +79,7 @@ impl Session {
         }
         let mut messages = messages_of(kind, data);
         if kind == "system.message" {
+            // Written with each turn; only one that has changed says anything.
             let prompt = data["content"].text().unwrap_or_default();
             messages.retain(|_| prompt != self.system);
             prompt.clone_into(&mut self.system);

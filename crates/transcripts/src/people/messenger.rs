@@ -170,6 +170,7 @@ fn sent(message: &Value, at: i64) -> Vec<Message> {
 fn is_note(message: &Value, words: &str, speaker: &str) -> bool {
     let is_kind = matches!(message["type"].as_str(), Some("Subscribe" | "Unsubscribe" | "Call"));
     let is_reaction = words.starts_with("Reacted ") && words.trim_end().ends_with(" to your message");
+    // Notes are sentences that begin with a name: "Ana named the group Shed."
     let deed = words.strip_prefix(speaker).and_then(|rest| rest.strip_prefix(' ')).filter(|_| words.ends_with('.'));
     let is_deed = deed.is_some_and(|deed| NOTED.iter().any(|start| deed.starts_with(start)));
     is_kind || is_reaction || is_deed || message.get("call_duration").is_some()
