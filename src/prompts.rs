@@ -133,7 +133,7 @@ pub(crate) enum PromptError {
         /// The folder.
         path: PathBuf,
     },
-    /// A file is no version of a prompt.
+    /// A file is not a version of a prompt.
     #[error("{}: {reason}", .path.display())]
     Wrong {
         /// The file.
@@ -149,7 +149,7 @@ pub(crate) enum PromptError {
 /// Reads the prompts of `folder`, which is laid out as `prompts/` is. Those that it does not have stay as they are.
 ///
 /// # Errors
-/// [`PromptError`] if there are none, or one of them is no version of a prompt.
+/// [`PromptError`] if there are none, or one of them is not a version of a prompt.
 pub(crate) fn read(folder: &Path) -> Result<BTreeMap<Prompt, String>, PromptError> {
     // A misspelt file name would otherwise be ignored silently.
     for part in ["extract", "consolidate"] {

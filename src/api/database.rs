@@ -170,7 +170,8 @@ impl Memories {
         Ok(self.ledger("show a run")?.history_of_run(run)?)
     }
 
-    /// Returns what replies of models cost on each of the last `days` days by this machine's clock, the newest day first.
+    /// Returns what replies of models cost on each of the last `days` days by this machine's clock, the newest day
+    /// first.
     ///
     /// # Errors
     /// [`ApiError`] if the prices or the database cannot be read.
@@ -194,8 +195,8 @@ impl Memories {
         Ok(self.ledger(BATCHES)?.open_batches()?)
     }
 
-    /// Gives up the open batch with this id, here or at its provider; returns its number of requests, which will be paid
-    /// for again, or `None` if there is no such batch.
+    /// Gives up the open batch with this id, here or at its provider; returns its number of requests, which will be
+    /// paid for again, or `None` if there is no such batch.
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be written.
@@ -242,7 +243,7 @@ impl Memories {
     pub(crate) fn retry(&self, id: Option<i64>) -> Result<(usize, usize), ApiError> {
         let store = self.ledger(QUEUE)?;
         let due = store.retry_jobs(id, Timestamp::now())?;
-        // A window is no log of the queue and has no id there, so only a retry of everything reaches it.
+        // A window is not a log of the queue and has no id there, so only a retry of everything reaches it.
         let windows = if id.is_none() { store.reset_failed_windows()? } else { 0 };
         Ok((due, windows))
     }

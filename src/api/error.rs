@@ -23,7 +23,7 @@ pub enum ApiError {
         /// The schemes that are known.
         known: String,
     },
-    /// An address that is no file, where a file is needed.
+    /// An address that is not a file, where a file is needed.
     #[error("{scheme}: keeps nothing from one command to the next; name a file")]
     NoFile {
         /// What stands before the colon.
@@ -99,7 +99,7 @@ pub enum ApiError {
     /// Nothing was said.
     #[error("there is nothing to remember; give a sentence")]
     Empty,
-    /// The text is no memory but a document.
+    /// The text is not a memory but a document.
     #[error("the text has {chars} characters; a memory is a sentence or a short paragraph of at most {most}")]
     TooLong {
         /// Its length.

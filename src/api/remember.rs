@@ -209,8 +209,8 @@ impl Memories {
         Ok(Remembered { change, memory })
     }
 
-    /// Remembers something under its key: the active memory of the namespace with this key is reworded and keeps its id;
-    /// where there is none, it is remembered as by [`Memories::remember`] and gets the key.
+    /// Remembers something under its key: the active memory of the namespace with this key is reworded and keeps its
+    /// id; where there is none, it is remembered as by [`Memories::remember`] and gets the key.
     ///
     /// # Errors
     /// As [`Memories::remember`]; [`ApiError::Pinned`] where an agent would change a pinned memory.
@@ -357,8 +357,8 @@ impl Memories {
         Ok(ids.iter().map(|id| store.memory(id)).collect::<Result<_, _>>()?)
     }
 
-    /// Deletes memories by id, so that they are neither recalled nor learnt again, and returns how many there were. They
-    /// can be restored until maintenance purges them.
+    /// Deletes memories by id, so that they are neither recalled nor learnt again, and returns how many there were.
+    /// They can be restored until maintenance purges them.
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be written; an id of another namespace is skipped.
@@ -432,8 +432,8 @@ impl Memories {
         Ok(self.ledger(ERASE)?.would_erase(scope, Timestamp::now())?)
     }
 
-    /// Erases everything that rests on certain conversations alone, for good: from the tables, the indexes, the history,
-    /// the caches and the write-ahead log.
+    /// Erases everything that rests on certain conversations alone, for good: from the tables, the indexes, the
+    /// history, the caches and the write-ahead log.
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be written.
@@ -586,7 +586,7 @@ fn refuse_pinned(memory: &Memory, author: Author) -> Result<(), ApiError> {
     if is_refused { Err(ApiError::Pinned { id: memory.id.to_string() }) } else { Ok(()) }
 }
 
-/// Refuses what contains a secret; personal data is no secret.
+/// Refuses what contains a secret; personal data is not a secret.
 fn refuse_secrets<T: Redact>(value: T) -> Result<(), ApiError> {
     let (_, findings) = Guard::default().redact(value);
     findings.into_keys().next().map_or(Ok(()), |name| Err(ApiError::Secret { name }))

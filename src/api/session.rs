@@ -40,7 +40,7 @@ impl Memories {
     /// Returns the session of `agent` with the id `id`, at the moment `now`.
     ///
     /// # Errors
-    /// [`ApiError::NoLedger`] if the storage is no database.
+    /// [`ApiError::NoLedger`] if the storage is not a database.
     pub(crate) fn session<'a>(&'a self, agent: &'a str, id: &'a str, now: Timestamp) -> Result<Session<'a>, ApiError> {
         Ok(Session { memories: self, store: self.ledger("follow a session")?, agent, id, now })
     }
@@ -137,8 +137,8 @@ impl Session<'_> {
         Ok((fresh, without_meaning))
     }
 
-    /// Returns memories that fit a query, best first, and counts their use; and the reason why they were searched by words
-    /// alone, if they were.
+    /// Returns memories that fit a query, best first, and counts their use; and the reason why they were searched by
+    /// words alone, if they were.
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be read.

@@ -15,8 +15,9 @@ use crate::store::{Filter, Order, Store, StoreError};
 /// A place where memories are stored. Opening it creates what it needs, and dropping it closes it.
 ///
 /// An implementor redacts secrets before anything is stored; it never reads a namespace that a
-/// filter does not name; lists end in a unique order, so that pages do not overlap; a deleted memory is not found any more, and may
-/// be kept for a while so that it can be restored. Anything else is the caller's: near-duplicates, categories, rights.
+/// filter does not name; lists end in a unique order, so that pages do not overlap; a deleted memory is not found any
+/// more, and may be kept for a while so that it can be restored. Anything else is the caller's: near-duplicates,
+/// categories, rights.
 pub trait StorageAdapter: Send {
     /// Returns the adapter's name, such as `sqlite`.
     fn adapter_type(&self) -> &'static str;
@@ -108,7 +109,8 @@ pub trait StorageAdapter: Send {
         self.delete_batch(&ids)
     }
 
-    /// Returns the database behind the adapter, where there is one: extraction and consolidation keep their ledger in it.
+    /// Returns the database behind the adapter, where there is one: extraction and consolidation keep their ledger in
+    /// it.
     fn as_store(&self) -> Option<&Store> {
         None
     }
@@ -200,7 +202,8 @@ pub struct Adapter {
     pub scheme: &'static str,
     /// A few words about it.
     pub about: &'static str,
-    /// Opens the part of an address after the colon, to be searched by meaning, too, where there are vectors of queries.
+    /// Opens the part of an address after the colon, to be searched by meaning, too, where there are vectors of
+    /// queries.
     pub open: fn(&str, Option<Arc<QueryVectors>>) -> Result<Opened, ApiError>,
 }
 
@@ -279,9 +282,9 @@ impl AdapterRegistry {
 /// Returns the file that `address` names, for what works on a file alone.
 ///
 /// # Errors
-/// [`ApiError::UnknownScheme`], naming the known ones, and [`ApiError::NoFile`] for what is no file.
+/// [`ApiError::UnknownScheme`], naming the known ones, and [`ApiError::NoFile`] for what is not a file.
 pub fn database_path(address: &Path) -> Result<PathBuf, ApiError> {
-    // What is no text has no scheme either.
+    // What is not text has no scheme either.
     let Some(text) = address.to_str() else { return Ok(address.to_owned()) };
     let registry = AdapterRegistry::default();
     let (adapter, rest) = registry.adapter_of(text)?;

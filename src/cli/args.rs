@@ -174,7 +174,7 @@ pub(crate) fn no_memories(path: &Path) -> String {
     format!("no memories yet: {} does not exist; `afterthought run PATH` creates it", path.display())
 }
 
-/// Returns an error if `path` is no folder.
+/// Returns an error if `path` is not a folder.
 pub(crate) fn must_be_folder(path: &Path) -> anyhow::Result<()> {
     anyhow::ensure!(path.is_dir(), "--below {}: there is no such folder; check the path", path.display());
     Ok(())

@@ -91,8 +91,8 @@ pub(crate) struct CheckArgs {}
 /// Repair the database
 ///
 /// Makes a copy beside the database first, then rebuilds the indexes and moves orphaned rows to a file. Where pages are
-/// damaged, every readable row goes to a new file, and lost rows are reported by table; close other programs that use the
-/// database before that. The text of memories never changes. Exits 3 when a fault remains or a row is lost.
+/// damaged, every readable row goes to a new file, and lost rows are reported by table; close other programs that use
+/// the database before that. The text of memories never changes. Exits 3 when a fault remains or a row is lost.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db repair")]
 pub(crate) struct RepairArgs {}
@@ -293,8 +293,8 @@ fn pause(text: &str) -> Result<Duration, String> {
 
 /// Show the audit log: who changed, exported or erased memories, and when
 ///
-/// The log is written when `audit = true` is set. It holds ids and counts, never the text of a memory. Exits 1 when it is
-/// empty.
+/// The log is written when `audit = true` is set. It holds ids and counts, never the text of a memory. Exits 1 when it
+/// is empty.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db audit --since 2027-01-31")]
 pub(crate) struct AuditArgs {
@@ -377,10 +377,10 @@ fn audit_line(entry: &AuditEntry, memories: Option<&Memories>) -> String {
 
 /// Encrypt the database
 ///
-/// The key comes from AFTERTHOUGHT_DB_KEY, else from the file that AFTERTHOUGHT_DB_KEY_FILE names or `db.key` beside your
-/// settings, else from the system keyring: 64 hex digits, or a passphrase of at least 12 characters. No other process may use
-/// the database. A new file is written and checked before it replaces the old one, which is overwritten. Needs a build with
-/// the feature `encryption`.
+/// The key comes from AFTERTHOUGHT_DB_KEY, else from the file that AFTERTHOUGHT_DB_KEY_FILE names or `db.key` beside
+/// your settings, else from the system keyring: 64 hex digits, or a passphrase of at least 12 characters. No other
+/// process may use the database. A new file is written and checked before it replaces the old one, which is
+/// overwritten. Needs a build with the feature `encryption`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db encrypt --new-key keyring")]
 pub(crate) struct EncryptArgs {
@@ -460,7 +460,7 @@ fn print_converted(done: Option<Conversion>, word: &str, context: &Context<'_>) 
     ))?;
     let command = if word == "encrypted" { "encrypt" } else { "decrypt" };
     for copy in copies {
-        // Rows that a repair has moved to a file are no database, so they cannot be converted.
+        // Rows that a repair has moved to a file are not a database, so they cannot be converted.
         let remedy = match copy.extension() {
             Some(ending) if ending == "jsonl" => "remove it".to_owned(),
             Some(_) | None => format!("`afterthought {command} --db {}`, or remove it", copy.display()),

@@ -227,7 +227,7 @@ impl Printer {
         write_stderr(format_args!("{REMOVED}error{REMOVED:#}: {text}"));
     }
 
-    /// Returns a spinner with counts on standard error; hidden when that is no terminal, or when quiet.
+    /// Returns a spinner with counts on standard error; hidden when that is not a terminal, or when quiet.
     pub(crate) fn progress(&self) -> ProgressBar {
         let visible = self.verbosity != Verbosity::Quiet && io::stderr().is_terminal();
         let target = if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };

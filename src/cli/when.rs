@@ -51,7 +51,7 @@ fn of_day(date: Date, end: End, zone: &TimeZone) -> Option<Timestamp> {
 }
 
 fn age(text: &str) -> Option<Span> {
-    // A sign is no digit, so `-7d` has no count and is refused rather than read as a time in the future.
+    // A sign is not a digit, so `-7d` has no count and is refused rather than read as a time in the future.
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let count: i64 = text[..text.len() - unit.len()].parse().ok()?;
     let span = Span::new();

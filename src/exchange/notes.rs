@@ -217,7 +217,7 @@ pub(super) fn sections(text: &str) -> Vec<Section> {
 
 fn heading(line: &str) -> Option<(usize, &str)> {
     let level = line.bytes().take_while(|byte| *byte == b'#').count();
-    // `#tag` is no heading in CommonMark; the space is required.
+    // `#tag` is not a heading in CommonMark; the space is required.
     let text = line.get(level..)?.strip_prefix(' ')?.trim().trim_end_matches('#').trim();
     ((1..=6).contains(&level) && !text.is_empty()).then_some((level, text))
 }

@@ -184,10 +184,10 @@ pub(super) fn find(text: &str, settings: GuardSettings) -> Vec<Found> {
     found
 }
 
-/// Whether a number is no part of a longer number, word, path or decimal.
+/// Whether a number is not part of a longer number, word, path or decimal.
 fn stands_alone(before: &str, after: &str) -> bool {
     let joined = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    // A long number in a path, a version or a hash is no card and no phone.
+    // A long number in a path, a version or a hash is neither a card nor a phone.
     let before_ok = !before.ends_with(|c| joined(c) || matches!(c, '.' | '-' | '/' | '+'));
     let mut after = after.chars();
     let after_ok = match after.next() {

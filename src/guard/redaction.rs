@@ -97,8 +97,8 @@ impl Guard {
         Self { settings: *settings, denied: Denied::default() }
     }
 
-    /// Returns the guard that lets no content of files through whose names match `patterns`, such as `*.pem`, instead of
-    /// those in [`crate::config::DENIED_FILES`]. A pattern that cannot be read stands for itself.
+    /// Returns the guard that lets no content of files through whose names match `patterns`, such as `*.pem`, instead
+    /// of those in [`crate::config::DENIED_FILES`]. A pattern that cannot be read stands for itself.
     #[must_use]
     pub(crate) fn denying(self, patterns: &[String]) -> Self {
         Self { denied: Denied::new(patterns), ..self }
@@ -301,7 +301,7 @@ impl Denied {
     }
 
     fn of<'p>(patterns: impl Iterator<Item = &'p str>) -> Self {
-        // A pattern that is no valid glob is most likely a plain file name with brackets in it.
+        // A pattern that is not a valid glob is most likely a plain file name with brackets in it.
         let read = |text: &str| Pattern::new(text).or_else(|_| Pattern::new(&Pattern::escape(text))).ok();
         Self { patterns: patterns.filter_map(read).collect() }
     }

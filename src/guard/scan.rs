@@ -101,7 +101,7 @@ impl Scanner {
         }
         let pattern = self.pattern(row);
         if let Part::Group(judge) | Part::Apart(judge) = secret.part {
-            // A long value that is no secret would else be read to its end from every hint in it.
+            // A long value that is not a secret would else be read to its end from every hint in it.
             let near = &text[from..text.floor_char_boundary(hint + JUDGED_BYTES)];
             let group = pattern.captures(near).and_then(|captures| captures.name("secret"));
             if group.is_some_and(|group| !judge(group.as_str())) {

@@ -110,7 +110,7 @@ impl Row {
 
 /// Returns the text with letters unified that a pattern treats as the same.
 fn folded(text: &str) -> String {
-    // Of the letters of the patterns, only the long s has a third form that is no capital.
+    // Of the letters of the patterns, only the long s has a third form that is not a capital.
     text.to_lowercase().replace('ſ', "s")
 }
 
@@ -207,7 +207,8 @@ pub fn is_pasted(text: &str, quote: &str) -> bool {
         })
 }
 
-// Literals that a text must contain for a pattern of orders to match it, so that nearly all of them need not be compiled.
+// Literals that a text must contain for a pattern of orders to match it, so that nearly all of them need not be
+// compiled.
 //
 // Worked out from the patterns by the test below; what it prints where they differ is what belongs here.
 

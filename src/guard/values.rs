@@ -222,7 +222,7 @@ pub(super) fn is_strong(value: &str) -> bool {
 /// Signs that stand in passwords and seldom in words.
 const SIGNS: &str = "!#$%^&*+?~";
 
-/// Whether a value can open a door or a safe: a few digits, or letters and digits that are no number of an error.
+/// Whether a value can open a door or a safe: a few digits, or letters and digits that are not the number of an error.
 pub(super) fn is_access_code(value: &str) -> bool {
     let code = value.trim_end_matches(['#', '*']);
     let digits = code.bytes().filter(u8::is_ascii_digit).count();

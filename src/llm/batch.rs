@@ -34,7 +34,7 @@ impl Client {
     }
 }
 
-/// Longest answer that is no file.
+/// Longest answer that is not a file.
 const LONGEST_ANSWER: usize = 8 << 20;
 
 pub(super) const NO_BATCHES: &str = "this server has no batch API; run without --batch-api";
@@ -99,8 +99,8 @@ impl Client {
             if let Fault::Status { status: 404 | 405 | 501, .. } = fault {
                 return Err(self.permanent(self.endpoint().clean(&fault.to_string()), call.if_missing));
             }
-            // A lost answer to a submission may hide a batch that was taken and is paid for; only the list of batches shows it.
-            // Busy servers and those that cannot be reached have not taken it.
+            // A lost answer to a submission may hide a batch that was taken and is paid for; only the list of batches
+            // shows it. Busy servers and those that cannot be reached have not taken it.
             let surely_not_taken =
                 matches!(fault, Fault::Unreachable(_) | Fault::Status { status: 429, .. }) || call.may_repeat;
             let wait = match fault.verdict() {
@@ -242,7 +242,8 @@ impl BatchStatus {
 }
 
 impl Client {
-    /// Returns the server's address without credentials, which separates the batches of one server from those of another.
+    /// Returns the server's address without credentials, which separates the batches of one server from those of
+    /// another.
     #[must_use]
     pub(crate) fn address(&self) -> &str {
         &self.endpoint().shown

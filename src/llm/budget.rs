@@ -159,7 +159,7 @@ impl Budget {
         if let Some(max) = self.limits.max_tokens.filter(|max| amount.tokens > *max) {
             return Some(format!("{max} tokens"));
         }
-        // A limit that is no number allows nothing.
+        // A limit that is not a number allows nothing.
         let is_over = |cost: f64, max: f64| max.is_nan() || cost > max;
         if let Some(max) = self.limits.max_cost.filter(|max| is_over(amount.cost, *max)) {
             return Some(format!("${max}"));
@@ -316,7 +316,7 @@ impl Prices {
     /// Returns the table that `text`, in TOML, holds.
     ///
     /// # Errors
-    /// [`PriceError`] if it has another form or a price is no amount of money.
+    /// [`PriceError`] if it has another form or a price is not an amount of money.
     pub(crate) fn parse(text: &str) -> Result<Self, PriceError> {
         let table: BTreeMap<String, Price> = toml::from_str(text)?;
         match table.iter().find(|(_, price)| !price.is_valid()) {

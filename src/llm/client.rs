@@ -1,5 +1,5 @@
-//! A client for OpenAI-compatible servers, with fewer calls at a time while the server is overloaded; and the search for
-//! a local Ollama server.
+//! A client for OpenAI-compatible servers, with fewer calls at a time while the server is overloaded; and the search
+//! for a local Ollama server.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -88,8 +88,8 @@ impl Client {
         wire::reply(&answer, request, &self.settings.model)
     }
 
-    /// Makes attempts, as many at a time as the server takes, until one succeeds or another would not help. Adds them to
-    /// `attempts`.
+    /// Makes attempts, as many at a time as the server takes, until one succeeds or another would not help. Adds them
+    /// to `attempts`.
     pub(super) async fn with_retries<T, F: Future<Output = Result<T, Fault>>>(
         &self,
         attempts: &mut u32,
@@ -347,7 +347,7 @@ impl Tag {
 /// changed last is taken.
 ///
 /// # Errors
-/// [`LlmError::Permanent`] if `host` is no address.
+/// [`LlmError::Permanent`] if `host` is not an address.
 pub async fn find_ollama(host: Option<&str>, named: Option<&str>) -> Result<Option<ModelSettings>, LlmError> {
     let settings = ModelSettings::new(format!("{}/v1", base(host.unwrap_or(DEFAULT_HOST))), "");
     let endpoint = Endpoint::new(&settings)?;

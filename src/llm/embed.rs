@@ -10,7 +10,7 @@ use crate::guard::Redacted;
 
 /// Longest answer that is read; a number takes some 22 bytes as text.
 const LONGEST_ANSWER: usize = 256 << 20;
-/// Where the answer is no embedding at all.
+/// Where the answer is not an embedding at all.
 const NOT_HERE: &str = "check the base URL of [embedding], most servers want it to end in /v1, and that the server has this model \
                         (for Ollama: `ollama pull MODEL`)";
 

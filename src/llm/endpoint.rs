@@ -136,7 +136,8 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-/// Returns `base_url` without user, password, query and fragment; what is no URL is not shown if it may hold a password.
+/// Returns `base_url` without user, password, query and fragment; what is not a URL is not shown if it may hold a
+/// password.
 pub(super) fn shown_url(base_url: &str) -> String {
     let Some(mut url) = http_url(base_url) else {
         let hides = base_url.contains(['@', '?']) || base_url.chars().count() > LONGEST_REASON;
@@ -229,7 +230,7 @@ pub(super) async fn fetch(http: &reqwest::Client, request: reqwest::Request, lon
     Ok(body)
 }
 
-/// Returns what stands in for an error text that is no JSON.
+/// Returns what stands in for an error text that is not JSON.
 fn unread(status: StatusCode) -> Rejection {
     Rejection { message: status.canonical_reason().unwrap_or("no message").to_owned(), code: String::new() }
 }

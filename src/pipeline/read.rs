@@ -1,7 +1,7 @@
 //! Reads the selected logs on a thread of their own, ahead of the extraction.
 //!
-//! A conversation is selected if it has a message in the range of time; of it, the windows that have one. Windows are cut
-//! as if all were selected, so that a later run with a wider range reads the others and none twice.
+//! A conversation is selected if it has a message in the range of time; of it, the windows that have one. Windows are
+//! cut as if all were selected, so that a later run with a wider range reads the others and none twice.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::Metadata;
@@ -48,7 +48,7 @@ pub(crate) enum ReadEvent {
 pub struct FileReport {
     /// The path as given.
     pub path: PathBuf,
-    /// The ingestor that read it; `None` for a file in a folder that is no log of a known format.
+    /// The ingestor that read it; `None` for a file in a folder that is not a log of a known format.
     pub format: Option<&'static str>,
     /// Whether it was passed over because it is a dataset that nobody named.
     pub is_dataset: bool,
@@ -536,7 +536,7 @@ fn is_project(wanted: &str, project: &str, namespace: &str) -> bool {
     }
     let last = project.rsplit(['/', ':']).next().unwrap_or_default().trim_end_matches(".git");
     let id = namespace.strip_prefix("project/").unwrap_or_default();
-    // The digits that distinguish projects of one name are no part of the name.
+    // The digits that distinguish projects of one name are not part of the name.
     let is_hash = |digits: &str| digits.len() >= 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     let name = id.rsplit_once('-').filter(|(_, digits)| is_hash(digits)).map_or(id, |(name, _)| name);
     [last, id, name].iter().any(|own| !own.is_empty() && own.to_lowercase() == wanted.to_lowercase())

@@ -10,7 +10,7 @@ use transcripts::hex;
 
 use super::remote::{Address, Remote};
 
-/// Longest file of git's that is read; more is no file that git wrote.
+/// Longest file of git's that is read; more is not a file that git wrote.
 const MAX_BYTES: u64 = 1 << 20;
 /// Clones of clones that are followed on one machine.
 // Bounded, since two clones may name each other as their origin.
@@ -24,8 +24,8 @@ pub(super) struct Repository {
     pub(super) root: PathBuf,
     /// Where it comes from.
     pub(super) remote: Option<Remote>,
-    /// Identifies the repository when it is found in another place: a hash of the first line of its log, which names its first
-    /// commit, who made it and when.
+    /// Identifies the repository when it is found in another place: a hash of the first line of its log, which names
+    /// its first commit, who made it and when.
     pub(super) mark: Option<String>,
 }
 

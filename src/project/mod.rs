@@ -143,7 +143,7 @@ pub(crate) struct ProjectSighting {
 /// The machine that the program runs on.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Machine {
-    /// The person's own folder, which is no project.
+    /// The person's own folder, which is not a project.
     pub home: Option<PathBuf>,
 }
 

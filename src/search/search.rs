@@ -154,7 +154,7 @@ impl<'a> Search<'a> {
             }
         }
         for (seq, mut scores) in given {
-            // A neighbour that nothing found, or that the filter leaves out, is no result and gets no score.
+            // A neighbour that nothing found, or that the filter leaves out, is not a result and gets no score.
             let Some(place) = pool.places.get(&seq) else { continue };
             scores.sort_by(|a, b| b.total_cmp(a));
             // At most two, so that a memory within a long discussion does not win by the number of its neighbours.
@@ -285,8 +285,8 @@ pub struct Direct {
     pub without_meaning: Option<EmbedError>,
 }
 
-/// Returns at most `limit` memories that pass `filter` and fit `query` by words or, where there are `vectors`, by meaning;
-/// best first. The search is one by words where the vector of the query cannot be had in time.
+/// Returns at most `limit` memories that pass `filter` and fit `query` by words or, where there are `vectors`, by
+/// meaning; best first. The search is one by words where the vector of the query cannot be had in time.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.

@@ -154,7 +154,7 @@ fn written(query: &str, found: &Captures<'_>) -> Option<Named> {
             Some(day) => days(Date::new(year, month, day).ok()?, |date| date.checked_add(1.day())),
             None => days(Date::new(year, month, 1).ok()?, |date| date.checked_add(1.month())),
         },
-        // Without a year it may be any year; a number such as `13月` is no month.
+        // Without a year it may be any year; a number such as `13月` is not a month.
         (None, Some(month)) if (1..=12).contains(&month) => Some(Named::Yearly(month, day)),
         (None, _) => None,
     }

@@ -60,8 +60,8 @@ pub(crate) struct HttpOptions {
     pub token: Option<String>,
 }
 
-/// Takes the address and returns it with the future that serves `server` there until `stop` comes: then no new connection
-/// is taken, and requests that are under way have five seconds.
+/// Takes the address and returns it with the future that serves `server` there until `stop` comes: then no new
+/// connection is taken, and requests that are under way have five seconds.
 ///
 /// # Errors
 /// [`HttpError`] if the address is taken, or can be reached by others and there is no token.
@@ -96,7 +96,8 @@ pub(crate) async fn listen(
     Ok((address, served))
 }
 
-/// Every answer is one JSON document, and no session is kept: a client does not notice that the server was started anew.
+/// Every answer is one JSON document, and no session is kept: a client does not notice that the server was started
+/// anew.
 fn router(server: MemoryServer, policy: AccessPolicy, stop: &CancellationToken) -> Router {
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
@@ -138,7 +139,7 @@ async fn admit(State(policy): State<Arc<AccessPolicy>>, request: Request, next: 
     }
 }
 
-/// Returns the only value of a header. One that is no text, or comes twice, is a value that nobody knows.
+/// Returns the only value of a header. One that is not text, or comes twice, is a value that nobody knows.
 fn value(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();
     let first = values.next()?;

@@ -180,7 +180,7 @@ pub enum StoreError {
         /// How many there are.
         count: usize,
     },
-    /// What was given is no part of an id.
+    /// What was given is not part of an id.
     #[error(
         "{id:?} is no id; give at least four characters of one, from its start or its end, as `afterthought memory list` prints it"
     )]

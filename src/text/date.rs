@@ -164,7 +164,7 @@ fn read(found: &Captures<'_>) -> Option<Written> {
         let (year, month) = (year(Some(iso)), number(name("im")?)?);
         match name("id") {
             Some(day) => one(Days::day(year, month, number(day)?)),
-            // 2026.03 may be a version; 2026/27 is no month.
+            // 2026.03 may be a version; 2026/27 is not a month.
             None => one(Days::months(year, month, month)),
         }
     } else if let (Some(a), Some(b)) = (name("a").or(name("sa")), name("b").or(name("sb"))) {

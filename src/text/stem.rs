@@ -51,7 +51,7 @@ fn english_stem(plain: &str) -> String {
     if !plain.is_ascii() {
         return plain.to_owned();
     }
-    // The final `e` goes too, since it is missing before `ing` and `ed`. The last `s` of `class` is no plural.
+    // The final `e` goes too, since it is missing before `ing` and `ed`. The last `s` of `class` is not a plural.
     let cut = ["ings", "ing", "edly", "ied", "ies", "ed", "es", "s", "e"]
         .iter()
         .find_map(|ending| plain.strip_suffix(ending).filter(|rest| rest.len() >= 3 && !plain.ends_with("ss")))

@@ -86,7 +86,7 @@ impl Pieces {
     fn new() -> Self {
         let mut pieces = HashMap::new();
         for (place, secret) in SECRETS.iter().chain(&[("invented", INVENTED)]) {
-            // The well-known beginning of a key is no secret.
+            // The well-known beginning of a key is not a secret.
             let from = ["sk-proj-", "sk-ant-api03-", "ghp_", "glpat-", "MIIEowIBAAKCAQEA"]
                 .iter()
                 .find(|mark| secret.starts_with(**mark))

@@ -1,4 +1,4 @@
-//! `eval` of consolidation: what it tells of the rules and of controls, and of lines that are no cases.
+//! `eval` of consolidation: what it reports of the rules and of controls, and of lines that are not cases.
 
 use std::path::Path;
 

@@ -97,8 +97,8 @@ pub(crate) fn walk(path: &Path) -> impl Iterator<Item = PathBuf> {
     entries.filter(|entry| entry.file_type().is_file()).map(walkdir::DirEntry::into_path)
 }
 
-/// Reads the cases of all files in or below `paths`, by file and line. A line that is no valid case becomes an error that
-/// names the line.
+/// Reads the cases of all files in or below `paths`, by file and line. A line that is not a valid case becomes an error
+/// that names the line.
 pub fn read_cases<T: LineCase>(paths: &[PathBuf]) -> (Vec<Placed<T>>, Vec<EvalError>) {
     let (mut cases, mut errors) = (Vec::new(), Vec::new());
     let mut seen = BTreeSet::new();
@@ -162,8 +162,8 @@ pub(crate) fn suite_name(path: &Path) -> String {
     }
 }
 
-/// Returns the SHA-256 of every file in or below `path` together with its place there, in hex. Recorded replies, Markdown
-/// and hidden files do not count.
+/// Returns the SHA-256 of every file in or below `path` together with its place there, in hex. Recorded replies,
+/// Markdown and hidden files do not count.
 ///
 /// # Errors
 /// [`EvalError::Read`] if a file cannot be read.

@@ -75,7 +75,7 @@ pub(crate) fn sentences(text: &str) -> Vec<&str> {
         }
         found.push(line[start..].trim());
     }
-    // Rows of dashes and lone emoji are no sentences.
+    // Rows of dashes and lone emoji are not sentences.
     found.retain(|sentence| sentence.chars().any(char::is_alphanumeric));
     found
 }
@@ -99,8 +99,8 @@ const FREQUENT: [(Language, &str); 3] = [
     ),
 ];
 
-/// Returns whether `text` appears to be written in `language`, by script and frequent words. A text without frequent words
-/// of any language counts as written in every language in Latin letters.
+/// Returns whether `text` appears to be written in `language`, by script and frequent words. A text without frequent
+/// words of any language counts as written in every language in Latin letters.
 pub(crate) fn is_written_in(text: &str, language: Language) -> bool {
     let chinese = text.chars().filter(|&one| is_han(one)).count();
     let words: Vec<String> = text
@@ -158,7 +158,7 @@ fn stem(word: &str) -> String {
     }
     let cut = ENDINGS.into_iter().find_map(|end| {
         let head = word.strip_suffix(end)?;
-        // "bus" is no plural, and "red" no past tense.
+        // "bus" is not a plural, and "red" is not a past tense.
         let is_ending = head.chars().count() >= 3 && !(end == "s" && head.ends_with('s'));
         is_ending
             .then(|| format!("{head}{}", if end.starts_with('i') && end.len() == 3 && end != "ing" { "y" } else { "" }))

@@ -19,7 +19,7 @@ pub enum IngestError {
         /// The path as given.
         path: PathBuf,
     },
-    /// The name given to `--format` is no row of [`INGESTORS`](crate::INGESTORS).
+    /// The name given to `--format` is not a row of [`INGESTORS`](crate::INGESTORS).
     #[error("no format is called {name:?}; see `afterthought log formats`")]
     NoSuchFormat {
         /// The name as given.

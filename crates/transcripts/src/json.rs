@@ -158,7 +158,7 @@ fn repair_escape(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, out: &mut
     match chars.next() {
         Some('x') => push_escape(out, hex_digits(chars, 2).unwrap_or(0xFFFD)),
         Some('u') => {
-            // A cut escape is no character, so the replacement character stands for it.
+            // A cut escape is not a character, so the replacement character stands for it.
             let Some(unit) = hex_digits(chars, 4) else { return push_escape(out, 0xFFFD) };
             match unit {
                 0xD800..=0xDBFF => repair_pair(chars, out, unit),

@@ -173,7 +173,7 @@ fn is_entity(word: &Word, german: bool) -> bool {
     }
 }
 
-/// Capitalised words that are no names: days, months and the languages' own terms are figures already.
+/// Capitalised words that are not names: days, months and the languages' own terms are figures already.
 fn is_cue_like(text: &str) -> bool {
     let word = [Word { text: text.to_owned(), script: Script::Spaced, first: false }];
     !hear(&word).figures.is_empty()

@@ -141,7 +141,7 @@ fn statements(content: &str) -> Vec<&str> {
 
 /// A statement as a sentence of its own; `None` if it leans on a verb before it.
 fn sentence(subject: &str, at: usize, part: &str) -> Option<String> {
-    // A part that starts with one of these continues the verb before it and is no sentence by itself.
+    // A part that starts with one of these continues the verb before it and is not a sentence by itself.
     const LEANING: &str = "a an the with in on at for to from by its his her their ein eine einen der die das den dem mit im am \
         un una el la los las con en de";
     let first = part.split(' ').next().unwrap_or_default();
@@ -226,7 +226,8 @@ impl Gone {
         !self.0.is_disjoint(&terms(text))
     }
 
-    /// Returns the parts without what states the contradicted part; `title` and `content` stand in for a name and a description.
+    /// Returns the parts without what states the contradicted part; `title` and `content` stand in for a name and a
+    /// description.
     pub(super) fn out_of(&self, parts: Structured, title: &str, content: &str) -> Option<Structured> {
         match parts {
             Structured::Episode(episode) => self.out_of_episode(episode).map(Structured::Episode),

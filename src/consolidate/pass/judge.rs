@@ -53,7 +53,8 @@ impl<'a> Views<'a> {
         Self { memories, made: HashMap::new() }
     }
 
-    /// Whether the words of `memory` have nothing to do with those of any other, so that the rules would decide nothing.
+    /// Whether the words of `memory` have nothing to do with those of any other, so that the rules would decide
+    /// nothing.
     pub(super) fn are_apart(&mut self, memory: &Known, others: &[Known]) -> bool {
         for known in std::iter::once(memory).chain(others) {
             let Some((id, found)) = self.memories.get_key_value(&known.memory.id) else { return false };
@@ -115,8 +116,9 @@ fn is_reordered(a: &View<'_>, b: &View<'_>) -> bool {
 
 /// Whether it is safe to take one memory for a part of what another says.
 ///
-/// All its words stand in one clause of the other: "Ole plays the bass" is no part of "Ole sings, and Eva plays the bass".
-/// And both begin with the same: "Apple takes two days" is a fact beside "Milo waits because Apple takes two days".
+/// All its words stand in one clause of the other: "Ole plays the bass" is not part of "Ole sings, and Eva plays the
+/// bass". And both begin with the same: "Apple takes two days" is a fact beside "Milo waits because Apple takes two
+/// days".
 pub(super) fn is_part_of(part: &Known, whole: &Known) -> bool {
     let (short, long) = (view(part), view(whole));
     if !short.same_key(&long) && !begin_with_same(&short, &long) {

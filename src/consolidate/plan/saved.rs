@@ -11,8 +11,8 @@
 //! }
 //! ```
 //!
-//! A person may take out any line of `changes`, with or without the comma before or after it. What is in `ledger` counts
-//! as read once the plan is applied, the lines taken out included: the next run does not propose them again.
+//! A person may take out any line of `changes`, with or without the comma before or after it. What is in `ledger`
+//! counts as read once the plan is applied, the lines taken out included: the next run does not propose them again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,7 +57,7 @@ pub struct SavedPlan {
 /// Why a saved plan was not applied; nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum SavedPlanError {
-    /// The text is no plan, or only part of one.
+    /// The text is not a plan, or only part of one.
     #[error(
         "it is no plan that was saved whole, at line {line}, column {column}; take out whole lines of \"changes\" only, or save it again with `plan --out`"
     )]
@@ -208,9 +208,10 @@ pub struct ReviewedChange {
 
 /// Applies a plan in one transaction, as `run`, which must be one of [`APPLY`] with [`SavedPlan::arguments`].
 ///
-/// A change is written as it was reviewed, unless a memory that it is about, or one that speaks of the same, has changed
-/// since the plan was made or was taken out of the file. Such a change alone is decided again, by the rules; what they
-/// leave open stays as it was reviewed where only its surroundings have changed. A pinned memory stays as it is.
+/// A change is written as it was reviewed, unless a memory that it is about, or one that speaks of the same, has
+/// changed since the plan was made or was taken out of the file. Such a change alone is decided again, by the rules;
+/// what they leave open stays as it was reviewed where only its surroundings have changed. A pinned memory stays as it
+/// is.
 ///
 /// # Errors
 /// [`SavedPlanError`]; nothing is written then.

@@ -54,7 +54,7 @@ fn preference(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     }
     let over = hit.found.name("over").map_or("", |over| over.as_str());
     let mut slot = slot_of(&value, over);
-    // What somebody dislikes is no value of theirs.
+    // What somebody dislikes is not a value of theirs.
     if !shared {
         slot = Slot::default();
     }
@@ -96,7 +96,7 @@ fn wish(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let mut claim = claim(MemoryType::Semantic, "preference", finished(&content, hit.language), hit.language, voice);
     claim.importance = 0.7;
     claim.confidence = hit.confidence;
-    // What somebody does not want is no value of the attribute.
+    // What somebody does not want is not a value of the attribute.
     if hit.found.name("not").is_none() {
         (claim.key, claim.value) = keyed(slot.attribute.as_deref().map(preference_key), slot.value);
     }
@@ -227,7 +227,7 @@ fn self_fact(hit: &Hit<'_>, voice: &Voice<'_>, key: &str) -> Option<Finding> {
     // A person has one residence, but may have several pets, allergies and languages.
     let many = ["user.pet", "user.family", "user.allergy", "user.language", "user.diet", "user.study"].contains(&key);
     let key = if many { format!("{key}.{}", slug(&value, key == "user.family")) } else { key.to_owned() };
-    // What is known of a relative is no single attribute of the user.
+    // What is known of a relative is not a single attribute of the user.
     (claim.key, claim.value) = keyed((!OPEN.contains(&attribute.as_str())).then_some(key), Some(value));
     claim.subject = Some(attribute);
     Some(Finding { claim, audience: Audience::User, since: None })
@@ -308,7 +308,7 @@ fn by_noun(hit: &Hit<'_>, what: &str, how: &str, value: &str) -> Option<Slot> {
         (None, Some(_)) => {
             let first = product::named(value).first().map_or(usize::MAX, |named| named.at);
             let own = hit.language.subject.is_match(what) || product::is_project(what);
-            // "Maria uses Vim" is no project.
+            // "Maria uses Vim" is not a project.
             let person = how == "uses" && slot.attribute.as_deref().is_some_and(is_personal_tool);
             let own = own && (!person || hit.language.subject.is_match(what));
             (own && (!how.is_empty() || first <= 4)).then_some(slot)
@@ -324,7 +324,8 @@ fn is_personal_tool(attribute: &str) -> bool {
     product::is_personal(attribute) || attribute == "language"
 }
 
-/// Returns the instruction that `hit` gives for good, or none where it is no order or leans on what was said before.
+/// Returns the instruction that `hit` gives for good, or none where it is not an order or leans on what was said
+/// before.
 pub(super) fn standing(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let language = hit.language;
     let done = hit.found.name("do")?;

@@ -86,7 +86,7 @@ fn states_problem(language: &LanguageRules, text: &str) -> bool {
     let chars = text.chars().count();
     let long_enough = if text.is_ascii() { text.split(' ').count() >= 4 } else { chars >= 5 };
     let asking = text.trim_start().to_lowercase();
-    // A question or an order is no report of a problem.
+    // A question or an order is not a report of a problem.
     let supposed = [
         "what if",
         "what happens",
@@ -262,7 +262,7 @@ enum Fix {
     Stated(String),
     /// A sentence about what the assistant did: "the assistant added a flag".
     Done(String),
-    /// The assistant's words, which are no sentence about what was done.
+    /// The assistant's words, which are not a sentence about what was done.
     Advised(String),
 }
 

@@ -1,8 +1,8 @@
 //! Corrections, replacements and ends that a later message states.
 //!
-//! Windows end where they must, not where people have made up their minds. So the messages after a window are read ahead,
-//! and what they take back is not kept: "I mixed that up", "my exam moved to 11 May", "we no longer use Redis". How far is
-//! bounded, so that many windows of a long log cost no more than few.
+//! Windows end where they must, not where people have made up their minds. So the messages after a window are read
+//! ahead, and what they take back is not kept: "I mixed that up", "my exam moved to 11 May", "we no longer use Redis".
+//! How far is bounded, so that many windows of a long log cost no more than few.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -223,7 +223,7 @@ fn stems(text: &str) -> BTreeSet<String> {
 
 /// Messages of people in which a name may occur and still identify a topic.
 const MAX_NAME_MESSAGES: usize = 8;
-/// Messages of people back to which words reach that are no names.
+/// Messages of people back to which words reach that are not names.
 const MAX_BETWEEN: usize = 10;
 /// Fewest letters of the one word that identifies the topic of a short statement.
 const MIN_TOPIC_LETTERS: usize = 6;
@@ -303,7 +303,8 @@ impl Fact {
     }
 }
 
-/// Returns the sentences of `message`, which is message `at`, that say that something is over, each with where it begins.
+/// Returns the sentences of `message`, which is message `at`, that say that something is over, each with where it
+/// begins.
 fn ends(at: usize, message: &Message, scenes: &Scenes) -> Vec<(usize, Topic)> {
     let text = &message.text;
     let Some(table) = detect_read(text, None).map(Table::of).filter(|table| table.ends(text)) else {

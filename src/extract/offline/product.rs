@@ -14,7 +14,8 @@ enum Spelling {
     Exact,
 }
 
-/// Attribute, names in any capitals, names in these capitals only. Names are set apart by `|`, their other spellings by `=`.
+/// Attribute, names in any capitals, names in these capitals only. Names are set apart by `|`, their other spellings by
+/// `=`.
 #[rustfmt::skip]
 const ATTRIBUTES: &[(&str, &str, &str)] = &[
     ("deploy_target", "Heroku|Fly.io=flyio|Vercel|Netlify|AWS=Amazon Web Services|GCP=Google Cloud=Google Cloud Platform|\
@@ -211,7 +212,7 @@ pub(super) fn is_plausible(attribute: &str, value: &str) -> bool {
     words <= 6 && !state && (!listed || name)
 }
 
-/// Well-known services and firms: what is said of them is no fact of somebody's own project.
+/// Well-known services and firms: what is said of them is not a fact of somebody's own project.
 #[rustfmt::skip]
 const ELSEWHERE: &[&str] = &[
     "Airbnb", "Amazon", "Anthropic", "Apple", "ChatGPT", "Claude", "Discord", "Dropbox", "Etsy", "Facebook", "Figma", "GitHub", "GitLab",

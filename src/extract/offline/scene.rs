@@ -135,7 +135,7 @@ fn read(message: &Message, is_chat: bool, voice: &mut Voice) -> Vec<Range<usize>
     hidden
 }
 
-/// Labels that, in capitals, are no part in a play.
+/// Labels that, in capitals, are not parts in a play.
 #[rustfmt::skip]
 const LABELS: &[&str] = &[
     "answer", "api", "asap", "attention", "btw", "bug", "change", "context", "correction", "date", "deadline", "decision", "edit", "error", "faq",

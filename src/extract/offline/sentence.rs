@@ -1,7 +1,7 @@
 //! Sentences that a person says for themselves.
 //!
-//! Code, quotes, pasted logs and dumps are cut out first; then long quotations, pasted letters, and texts that the person
-//! only asks to be worked on.
+//! Code, quotes, pasted logs and dumps are cut out first; then long quotations, pasted letters, and texts that the
+//! person only asks to be worked on.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -381,7 +381,7 @@ fn quotations(text: &str) -> Vec<Range<usize>> {
                 open = None;
             }
             None => {
-                // An inch is no quotation.
+                // An inch is not a quotation.
                 let close = match c {
                     '"' if !before.is_alphanumeric() => Some('"'),
                     '“' => Some('”'),

@@ -1,7 +1,7 @@
 //! Statements that last, kept in their speaker's own words.
 //!
-//! A sentence with a strong cue of a lasting kind is quoted, attributed, and its relative dates are resolved beside it: so
-//! nothing is made up, and no grammar is needed. What is turned to the third person elsewhere is not quoted again.
+//! A sentence with a strong cue of a lasting kind is quoted, attributed, and its relative dates are resolved beside it:
+//! so nothing is made up, and no grammar is needed. What is turned to the third person elsewhere is not quoted again.
 
 use std::collections::BTreeSet;
 
@@ -68,7 +68,8 @@ pub(super) fn take_back(
     }
 }
 
-/// Whether `message` begins by taking back the one `before` it, in whose language it is if it is too short to detect one.
+/// Whether `message` begins by taking back the one `before` it, in whose language it is if it is too short to detect
+/// one.
 fn withdraws(message: &Message, before: &Message) -> bool {
     let text = fold(message.text.trim_start());
     detect_read(&text, detect_read(&before.text, None)).is_some_and(|tongue| Table::of(tongue).withdraws(&text))
@@ -152,7 +153,8 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Returns the slice of `text` from the start of `first` to the end of `last`, both slices of it, where it is no page.
+/// Returns the slice of `text` from the start of `first` to the end of `last`, both slices of it, where it is not a
+/// page.
 fn joined<'t>(text: &'t str, first: &str, last: &str) -> Option<&'t str> {
     let base = text.as_ptr() as usize;
     let start = (first.as_ptr() as usize).checked_sub(base)?;
@@ -179,7 +181,7 @@ fn finding(passage: &Passage, lines: &[Line<'_>], message: &Message) -> Option<F
     let x = capitalised(&dated.text.replace(frame.marks, "'"));
     let content = fill(frame.said, &[("{who}", who), ("{x}", &x)]);
     let shelf = passage.kind.shelf();
-    // "She plays the cello" is no title without who she is.
+    // "She plays the cello" is not a title without who she is.
     let named = if line.leans { &lines[passage.first] } else { line };
     let mut claim = Claim::new(shelf.memory_type, shelf.category, title(&named.text, tongue), content);
     claim.importance = shelf.importance;
@@ -281,8 +283,8 @@ pub(super) struct Passage {
 
 /// Returns the statements among `lines`, in order; none of them takes in a sentence that is `kept` elsewhere.
 ///
-/// Among people, whose messages are short, sentences that stand together say one thing; somebody with an assistant says one
-/// thing a sentence, and gives it things to do between them.
+/// Among people, whose messages are short, sentences that stand together say one thing; somebody with an assistant says
+/// one thing a sentence, and gives it things to do between them.
 pub(super) fn passages(lines: &[Line<'_>], kept: &[bool], among_people: bool) -> Vec<Passage> {
     let mut found: Vec<Passage> = Vec::new();
     for (at, line) in lines.iter().enumerate() {

@@ -134,7 +134,7 @@ pub enum InputError {
     /// There was none.
     #[error("there was no input; agents send one JSON object on standard input")]
     Nothing,
-    /// It is no JSON object.
+    /// It is not a JSON object.
     #[error("the input is no JSON object (line {line}, column {column})")]
     NotAnObject {
         /// Where that shows, from 1.

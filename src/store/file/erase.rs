@@ -81,11 +81,12 @@ impl Store {
         }
     }
 
-    /// Erases what came of the conversations of `scope`, in one transaction. It cannot be undone; [`Store::seal`] is to follow.
+    /// Erases what came of the conversations of `scope`, in one transaction. It cannot be undone; [`Store::seal`] is to
+    /// follow.
     ///
     /// # Errors
-    /// [`StoreError::RunInProgress`] while a run is going, which might write down again what is erased; else [`StoreError`]
-    /// if the file cannot be written.
+    /// [`StoreError::RunInProgress`] while a run is going, which might write down again what is erased; else
+    /// [`StoreError`] if the file cannot be written.
     pub(crate) fn erase(&self, scope: &Scope, now: Timestamp) -> Result<Erased, StoreError> {
         // Rewriting the file does not reach bytes that were freed within a page.
         self.conn.pragma_update(None, "secure_delete", "ON")?;
@@ -142,8 +143,8 @@ impl Writer<'_> {
 pub enum Scope {
     /// One conversation: its key, its id, or the id of the session that it is a part of.
     Session(String),
-    /// Everything from one place: a log, a folder, a program such as `claude-code`, the key of a conversation, or a source
-    /// that is none, such as `import:notes`.
+    /// Everything from one place: a log, a folder, a program such as `claude-code`, the key of a conversation, or a
+    /// source that is none, such as `import:notes`.
     Source(String),
     /// Everything of one project.
     Project(Namespace),
@@ -176,7 +177,7 @@ const ALL: &str = "
         FROM evidence e JOIN memories m ON m.id = e.memory_id
         WHERE e.transcript NOT IN (SELECT key FROM transcripts) GROUP BY e.transcript
     ORDER BY 1";
-/// Sources that are no conversations, such as imports: only who names one means it.
+/// Sources that are not conversations, such as imports: only who names one means it.
 const OTHERS: &str = "
     SELECT source, '', NULL, NULL, NULL, namespace FROM memories
     WHERE source NOT IN (SELECT key FROM transcripts) AND source NOT IN (SELECT transcript FROM evidence)
@@ -333,7 +334,8 @@ impl Writer<'_> {
         Ok(held)
     }
 
-    /// Takes conversations from what a memory rests on, and their words from what it says, as far as these can be found.
+    /// Takes conversations from what a memory rests on, and their words from what it says, as far as these can be
+    /// found.
     fn take_from(&self, id: &MemoryId, keys: &str, erased: &mut Erased) -> Result<(), StoreError> {
         // Readers that cache by revision must see that the evidence is gone, even where the text stays.
         self.bump(id)?;
@@ -389,8 +391,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Empties what the history of a memory says since it first rested on these conversations. What else it says of them, such
-    /// as the word that it was changed, stays.
+    /// Empties what the history of a memory says since it first rested on these conversations. What else it says of
+    /// them, such as the word that it was changed, stays.
     fn scrub(&self, id: &MemoryId, entries: &[HistoryEntry], lost: &[i64]) -> Result<(), StoreError> {
         let Some(from) = first_write(entries, lost) else { return Ok(()) };
         self.execute(
@@ -544,8 +546,8 @@ fn forget_context(conn: &Connection, text: &str) -> Result<(), StoreError> {
 pub enum RewriteOutcome {
     /// It was; nothing is left.
     Wholly,
-    /// Another process is at the file, so freed parts or the write-ahead log may hold what was erased until this is done
-    /// again: `maintain` does.
+    /// Another process is at the file, so freed parts or the write-ahead log may hold what was erased until this is
+    /// done again: `maintain` does.
     Waiting,
 }
 
@@ -564,8 +566,8 @@ impl Database {
 }
 
 impl Store {
-    /// Writes the file anew and empties its write-ahead log, which takes as long as copying it. An erasure whose process
-    /// ended before this came to its end is remembered, see `Database::is_unsealed`.
+    /// Writes the file anew and empties its write-ahead log, which takes as long as copying it. An erasure whose
+    /// process ended before this came to its end is remembered, see `Database::is_unsealed`.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written, for another reason than that others are at it.

@@ -42,8 +42,8 @@ const MAX_RANGES: usize = 20_000;
 pub(crate) struct Repaired {
     /// A copy of the file as it was before.
     pub backup: PathBuf,
-    /// Orphaned rows that were taken out, one a line of JSON; `None` if there were none, and where the file is encrypted:
-    /// they are only in the copy then.
+    /// Orphaned rows that were taken out, one a line of JSON; `None` if there were none, and where the file is
+    /// encrypted: they are only in the copy then.
     pub put_aside: Option<PathBuf>,
     /// Number of orphaned rows that were taken out.
     pub rows: usize,
@@ -65,8 +65,8 @@ pub struct Loss {
 }
 
 impl Store {
-    /// Copies the file, rebuilds its indexes, drops vectors of other memories, and takes orphaned rows out. What a memory
-    /// says is never changed.
+    /// Copies the file, rebuilds its indexes, drops vectors of other memories, and takes orphaned rows out. What a
+    /// memory says is never changed.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be copied or written; it is unchanged then.
@@ -81,13 +81,13 @@ impl Store {
         Ok(Repaired { backup, put_aside: aside.filter(|_| rows > 0), rows, lost: Vec::new(), left })
     }
 
-    /// Does what [`Store::repair`] does with the file at `path`. Where its pages are damaged, the readable rows go into a
-    /// new file in its place, and the damaged one stays beside it with its log. No other process should use the file
+    /// Does what [`Store::repair`] does with the file at `path`. Where its pages are damaged, the readable rows go into
+    /// a new file in its place, and the damaged one stays beside it with its log. No other process should use the file
     /// then.
     ///
     /// # Errors
-    /// [`StoreError`] if the file is no memory database, is of a newer version, is too damaged to be opened, or cannot be
-    /// written; it is unchanged then.
+    /// [`StoreError`] if the file is not a memory database, is of a newer version, is too damaged to be opened, or
+    /// cannot be written; it is unchanged then.
     pub(crate) fn repair_file(path: &Path, now: Timestamp) -> Result<Repaired, StoreError> {
         let opened = Self::open(path).and_then(|store| {
             // The pages of an encrypted file can be read completely or not at all.
@@ -178,8 +178,8 @@ fn open_damaged(path: &Path) -> Result<Connection, StoreError> {
     Ok(conn)
 }
 
-/// Makes a file of the damaged one's version, with every readable row, and migrates it. Returns the tables that were not
-/// read completely, and how many orphaned rows were taken out.
+/// Makes a file of the damaged one's version, with every readable row, and migrates it. Returns the tables that were
+/// not read completely, and how many orphaned rows were taken out.
 fn copy_into(
     damaged: &Connection,
     fresh: &Path,
@@ -330,7 +330,8 @@ impl<'c> TableCopy<'c> {
         Ok(())
     }
 
-    /// Copies rows up to the first that SQLite cannot read. Returns the number of the last one, and whether all were read.
+    /// Copies rows up to the first that SQLite cannot read. Returns the number of the last one, and whether all were
+    /// read.
     fn scan(&mut self, condition: &str, values: &[i64]) -> Result<(Option<i64>, bool), StoreError> {
         let number = if values.is_empty() { "0" } else { "rowid" };
         let sql = format!("SELECT {number}, {} FROM \"{}\" WHERE {condition}", self.columns, self.table);
@@ -383,7 +384,7 @@ fn is_of_page(error: &rusqlite::Error) -> bool {
 }
 
 /// Writes the pages of the new file over those of the damaged one, so that others see all of it or nothing; where that
-/// one is no database any more, the new file takes its place.
+/// one is not a database any more, the new file takes its place.
 fn put_in_place(fresh: &Path, path: &Path) -> Result<(), StoreError> {
     let written = || -> rusqlite::Result<()> {
         let from = Connection::open_with_flags(fresh, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
@@ -430,8 +431,8 @@ struct Restored {
     evidence: usize,
 }
 
-/// Restores the rows that the history has and no table does, if the history was read completely. Otherwise adds an entry
-/// to the history for each row that differs from it.
+/// Restores the rows that the history has and no table does, if the history was read completely. Otherwise adds an
+/// entry to the history for each row that differs from it.
 fn restore_from_history(store: &Store, is_history_whole: bool, now: Timestamp) -> Result<Restored, StoreError> {
     store.write(None, now, |writer| {
         let mut restored = Restored::default();

@@ -457,7 +457,7 @@ fn packed(postings: &[Posting]) -> Vec<u8> {
     bytes
 }
 
-/// Calls `take` with the postings of the documents in `wanted`, in order. What is no list is none.
+/// Calls `take` with the postings of the documents in `wanted`, in order. What is not a list is none.
 pub(in crate::store) fn unpacked(bytes: &[u8], wanted: &Range<u32>, mut take: impl FnMut(Posting)) {
     let Some((rest, count)) = bytes.split_last_chunk::<4>() else { return };
     let count = u32::from_le_bytes(*count) as usize;

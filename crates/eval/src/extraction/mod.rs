@@ -99,8 +99,8 @@ struct Scored {
     found: Vec<bool>,
 }
 
-/// Returns the row of a case: measures, counts, findings and the messages around them. Suite, repetition, money and time
-/// are left to the caller.
+/// Returns the row of a case: measures, counts, findings and the messages around them. Suite, repetition, money and
+/// time are left to the caller.
 pub fn score(case: &LoadedCase, extraction: &Extraction) -> Row {
     // The texts after redaction: a quote is compared with what the system was shown, not with the original log.
     let texts = MessageTexts::new(&extraction.conversations);
@@ -144,7 +144,7 @@ fn assess(patterns: &Patterns, case: &LoadedCase, predictions: &[Prediction], te
         predictions.iter().map(|prediction| first_assessment(patterns, case, prediction, texts)).collect();
     let mut found: Vec<bool> =
         (0..patterns.golds.len()).map(|gold| assessments.iter().any(|one| one.golds.contains(&gold))).collect();
-    // Duplicates are marked before parts are joined: a memory that states a part is no duplicate.
+    // Duplicates are marked before parts are joined: a memory that states a part is not a duplicate.
     mark_duplicates(patterns, &mut assessments);
     for (gold, is_found) in found.iter_mut().enumerate() {
         *is_found = *is_found || is_stated_together(patterns, gold, predictions, texts, &mut assessments);
@@ -220,8 +220,8 @@ fn mark_duplicates(patterns: &Patterns, assessments: &mut [Assessment]) {
 
 /// Returns, for each left item, the right item that it is paired with, such that as many as possible are paired.
 ///
-/// `choices` lists for each left item the right items that fit, the preferred first. The order of the left items decides
-/// only who is paired, never how many.
+/// `choices` lists for each left item the right items that fit, the preferred first. The order of the left items
+/// decides only who is paired, never how many.
 pub(crate) fn pair_up(choices: &[Vec<usize>], rights: usize) -> Vec<Option<usize>> {
     // Pairing each with the first that fits would depend on the order and could leave more items unpaired.
     let mut owners: Vec<Option<usize>> = vec![None; rights];
@@ -252,7 +252,8 @@ fn place(left: usize, choices: &[Vec<usize>], owners: &mut [Option<usize>], trie
     false
 }
 
-/// Returns whether the memories that cite the evidence of `gold` state it together, and credits those that state a part.
+/// Returns whether the memories that cite the evidence of `gold` state it together, and credits those that state a
+/// part.
 fn is_stated_together(
     patterns: &Patterns,
     gold: usize,
@@ -420,8 +421,8 @@ fn names_date(prediction: &Prediction, date: Moment) -> bool {
     spellings.iter().any(|date| prediction.searched.contains(&normalize(date)))
 }
 
-/// Returns twice the number of pairs of unequal importance that are in the right order, a tie counting half, and twice the
-/// number of such pairs.
+/// Returns twice the number of pairs of unequal importance that are in the right order, a tie counting half, and twice
+/// the number of such pairs.
 fn count_order(ranked: &[(Importance, f64)]) -> (u64, u64) {
     // Everything is doubled, so that a tie can count half without fractions.
     let (mut right, mut pairs) = (0, 0);
@@ -599,8 +600,8 @@ fn type_confusion(case: &LoadedCase, predictions: &[Prediction], scored: &Scored
     each.map(|((expected, got), count)| Confusion { of: "type".to_owned(), expected, got, count }).collect()
 }
 
-/// Returns what the author of the case should fix: gold texts that do not match themselves or are forbidden, and evidence
-/// that nobody said.
+/// Returns what the author of the case should fix: gold texts that do not match themselves or are forbidden, and
+/// evidence that nobody said.
 fn case_faults(case: &Case, patterns: &Patterns, texts: &MessageTexts) -> Vec<String> {
     let mut found = Vec::new();
     let messages = texts.all();
@@ -669,8 +670,9 @@ mod tests {
         "The upload limit is 20 MB — “hard”.",
     ];
 
-    /// Gold memories are written `all & all ! none @ message`, with `?` before an optional one; forbidden ones `all | unless`;
-    /// memories `content @ message`. Standings are given by their first letters, with `X` for distorted and `D` for a duplicate.
+    /// Gold memories are written `all & all ! none @ message`, with `?` before an optional one; forbidden ones `all |
+    /// unless`; memories `content @ message`. Standings are given by their first letters, with `X` for distorted and
+    /// `D` for a duplicate.
     struct TableRow {
         golds: &'static [&'static str],
         forbidden: &'static [&'static str],

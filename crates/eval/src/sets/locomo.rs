@@ -1,8 +1,8 @@
 //! `LoCoMo`: conversations of two people with questions, evidence and facts.
 //!
-//! Three things are measured without a judge. Retention: the share of answers whose content words are left in the memories
-//! that rest on the evidence. Retrieval: whether turns and memories that answer are found. Facts: how the memories compare
-//! with the facts that come with the file. The turns themselves are the ceiling of all three.
+//! Three things are measured without a judge. Retention: the share of answers whose content words are left in the
+//! memories that rest on the evidence. Retrieval: whether turns and memories that answer are found. Facts: how the
+//! memories compare with the facts that come with the file. The turns themselves are the ceiling of all three.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -180,7 +180,7 @@ fn question(value: &Value) -> Option<Question> {
 }
 
 /// Returns the turns named by a text or a list of texts. Several in one text are taken apart, `D30:05` is `D30:5`, and
-/// what is no id of a turn is left out.
+/// what is not an id of a turn is left out.
 fn ids(value: &Value) -> BTreeSet<String> {
     let texts: Vec<&str> = match value {
         Value::String(text) => vec![text],
@@ -243,9 +243,9 @@ impl Corrections {
         Ok(corrections)
     }
 
-    /// Corrects the evidence of the questions of `sample`. If an answer is wrong, its question is used for retrieval only,
-    /// since the corrected answer is an explanation and no text to look for. Returns the number of corrected citations and
-    /// of such questions.
+    /// Corrects the evidence of the questions of `sample`. If an answer is wrong, its question is used for retrieval
+    /// only, since the corrected answer is an explanation and no text to look for. Returns the number of corrected
+    /// citations and of such questions.
     pub fn apply(&self, sample: &mut Sample) -> (u64, u64) {
         let (mut citations, mut answers) = (0, 0);
         let known: Vec<String> = sample.turns.iter().map(|turn| turn.id.clone()).collect();

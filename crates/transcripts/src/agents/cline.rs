@@ -400,7 +400,7 @@ fn announced(text: &str) -> Option<(&str, &str)> {
     Some((name, answer))
 }
 
-/// Returns what a text that is no tool's answer says.
+/// Returns what a text that is not a tool's answer says.
 fn stated(text: &str) -> Vec<Message> {
     let mut messages = Vec::new();
     let mut rest = text;

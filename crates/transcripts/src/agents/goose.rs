@@ -172,7 +172,8 @@ fn session_of(row: &Row<'_>, id: String, origin: &str) -> Session {
 }
 
 fn read_messages(database: &Database, mut session: Session, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-    // A conversation that was edited is written anew in its order, so the row number orders better than the second does.
+    // A conversation that was edited is written anew in its order, so the row number orders better than the second
+    // does.
     let columns = database.or_null("messages", &["message_id", "metadata_json"]);
     let sql = format!(
         "SELECT id, role, content_json, created_timestamp, {columns} FROM messages WHERE session_id = ?1 ORDER BY id"
@@ -228,7 +229,7 @@ fn block_messages(role: &str, block: &Value) -> Vec<Message> {
             note("msg")
         }
         "actionRequired" => action(&block["data"]),
-        // Confirmations repeat the request, and redacted reasoning is no text.
+        // Confirmations repeat the request, and redacted reasoning is not text.
         _ => None,
     };
     one.into_iter().collect()

@@ -81,7 +81,7 @@ fn read_conversation(conversation: &Value, origin: String, number: usize, sink: 
     let meta = draft.meta();
     meta.title = conversation["title"].owned();
     meta.model = model(conversation, &said);
-    // The same field names a custom GPT, which is no project of the user.
+    // The same field names a custom GPT, which is not a project of the user.
     meta.project = conversation["gizmo_id"].owned().filter(|id| id.starts_with("g-p-"));
     meta.created_at = started.map(|time| time.at);
     // The branch that is shown is not always the one that was begun first.

@@ -108,7 +108,7 @@ fn words(value: &Value) -> String {
 
 // The content of one message of a claude.ai conversation, block by block.
 
-/// Stands in `text` for each block that is no text.
+/// Stands in `text` for each block that is not text.
 const UNSUPPORTED: &str = "```\nThis block is not supported on your current device yet.\n```";
 /// Blocks that contain nothing to read.
 const EMPTY_BLOCKS: &[&str] = &["token_budget", "flag"];

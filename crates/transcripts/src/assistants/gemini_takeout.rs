@@ -309,7 +309,7 @@ fn cell_activity(entry: &str, number: usize) -> Option<Activity> {
     let (mut rest, mut dated) = (cell, None);
     while let Some((line, behind)) = rest.split_once("<br>") {
         rest = behind;
-        // A long line is no date, and turning it from HTML into text costs time.
+        // A long line is not a date, and turning it from HTML into text costs time.
         let words = if line.len() <= LONGEST_DATE { to_text(line) } else { String::new() };
         // A prompt may begin with a date; the date of an entry never stands first.
         if !lines.is_empty() && is_date(&words) {

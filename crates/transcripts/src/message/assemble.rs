@@ -309,7 +309,7 @@ impl Replies {
     /// Returns the placeholder that stands before an answer of `speaker` to the message called `id`; none if that is
     /// the last one, since then nothing is unclear.
     ///
-    /// It is no context: as such it would forbid memories of what the answered message really says.
+    /// It is not context: as such it would forbid memories of what the answered message really says.
     pub(crate) fn mark(&self, id: &str, speaker: Option<&str>) -> Option<Message> {
         if id.is_empty() || self.order.back().is_some_and(|last| last == id) {
             return None;

@@ -48,7 +48,7 @@ pub(crate) fn written_time(text: &str, source: TimeSource) -> Option<MessageTime
     if let Some((at, offset)) = parse_rfc3339(&text.replacen(' ', "T", 1)) {
         return Some(MessageTime { at, offset_seconds: Some(offset), source });
     }
-    // A date without a time of day may end in `Z`, which is no RFC 3339.
+    // A date without a time of day may end in `Z`, which is not RFC 3339.
     let (bare, zulu) = text.strip_suffix('Z').map_or((text, false), |bare| (bare, true));
     let civil: DateTime = bare.parse().ok()?;
     let at = Offset::UTC.to_timestamp(civil).ok()?;
@@ -74,8 +74,8 @@ pub(crate) fn rfc3339(value: &serde_json::Value) -> Option<MessageTime> {
 /// Earliest number of seconds since 1970 that is a date, in 1973; a smaller one counts something else.
 const FIRST_SECONDS: f64 = 1e8;
 
-/// Returns the instant that a number since 1970 or a written time stands for; the number's size decides whether it counts
-/// seconds, milliseconds, microseconds or nanoseconds.
+/// Returns the instant that a number since 1970 or a written time stands for; the number's size decides whether it
+/// counts seconds, milliseconds, microseconds or nanoseconds.
 #[must_use]
 pub fn instant(value: &serde_json::Value) -> Option<Timestamp> {
     if let Some(text) = value.as_str() {
@@ -94,7 +94,8 @@ pub fn instant(value: &serde_json::Value) -> Option<Timestamp> {
     Timestamp::from_millisecond((seconds * 1_000.0).round() as i64).ok()
 }
 
-/// Returns the offset, in seconds, of a clock that read `local` at the instant `at`; quarters of an hour, as offsets are.
+/// Returns the offset, in seconds, of a clock that read `local` at the instant `at`; quarters of an hour, as offsets
+/// are.
 pub(crate) fn offset_of_clock(local: DateTime, at: Timestamp) -> Option<i32> {
     const QUARTER: i64 = 900;
     let difference = Offset::UTC.to_timestamp(local).ok()?.as_second().checked_sub(at.as_second())?;

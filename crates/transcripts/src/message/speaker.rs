@@ -41,7 +41,7 @@ const SIDES: &[(Role, &[&str])] = &[
     (Role::Tool, &["tool", "tool result", "工具"]),
 ];
 
-/// Returns the side that `label` stands for, if it is no person's name.
+/// Returns the side that `label` stands for, if it is not a person's name.
 pub(crate) fn side(label: &str) -> Option<Role> {
     let label = label.trim().to_lowercase();
     SIDES.iter().find(|(_, labels)| labels.contains(&label.as_str())).map(|(role, _)| *role)

@@ -239,7 +239,7 @@ fn title(text: &str) -> Option<String> {
     (!title.is_empty()).then(|| title.to_owned())
 }
 
-/// Splits captions into cues; notes, styles, regions, headers and cue identifiers are no cues.
+/// Splits captions into cues; notes, styles, regions, headers and cue identifiers are not cues.
 fn webvtt_cues<'a>(text: &'a str, sink: &mut Sink<'_>) -> Vec<Cue<'a>> {
     let mut cues: Vec<Cue<'a>> = Vec::new();
     let (mut in_cue, mut in_block) = (false, false);

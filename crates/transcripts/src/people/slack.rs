@@ -425,7 +425,7 @@ fn plain(text: &str, names: &Names) -> String {
     let mut rest = text;
     while let Some(open) = rest.find('<') {
         let inside = &rest[open + 1..];
-        // Typed angle brackets are escaped, so one without an end is no mark-up.
+        // Typed angle brackets are escaped, so one without an end is not mark-up.
         let Some(close) = inside.find(['>', '<']).filter(|close| inside[*close..].starts_with('>')) else {
             shown.push_str(&rest[..=open]);
             rest = inside;

@@ -14,7 +14,7 @@ patterns! {
     PRIVATE = r"(?i)\s*\((?:direct message|privately)\)$";
 }
 /// A clock that goes back by more than this has passed midnight.
-// Lines of a chat may be a few seconds out of order, which is no new day.
+// Lines of a chat may be a few seconds out of order, which is not a new day.
 const PAST_MIDNIGHT: SignedDuration = SignedDuration::from_hours(12);
 
 /// Reads the chats of Zoom meetings.

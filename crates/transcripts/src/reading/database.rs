@@ -90,13 +90,13 @@ fn log_head(log: &Path) -> io::Result<Option<Vec<u8>>> {
 /// Opens the database that `input` is.
 ///
 /// # Errors
-/// As [`of`], and [`IngestError::Database`] if it is no database.
+/// As [`of`], and [`IngestError::Database`] if it is not a database.
 pub(crate) fn required(input: &Input) -> Result<Database, IngestError> {
     let reason = || "it is no SQLite database".to_owned();
     of(input)?.ok_or_else(|| IngestError::Database { path: input.path.clone(), reason: reason() })
 }
 
-/// Opens the database that `input` is; `None` if it is no database.
+/// Opens the database that `input` is; `None` if it is not a database.
 ///
 /// # Errors
 /// [`IngestError::Database`], also for a database in an archive or on standard input, to which no path leads.

@@ -217,7 +217,7 @@ impl Input {
     /// Reads everything as text, at most `limit` bytes; `None` if there is more than that.
     ///
     /// For formats in which nothing can be said before the end is seen; lines end in `\n` alone afterwards.
-    /// Text that is no UTF-8 at all is taken for Windows-1252.
+    /// Text that is not UTF-8 at all is taken for Windows-1252.
     ///
     /// # Errors
     /// [`IngestError::Read`].

@@ -74,7 +74,7 @@ impl Records {
         Self { path: input.path.clone(), reader: input.into_reader(), shape: Shape::Lines, number: 0 }
     }
 
-    /// Reads the elements of a JSON array, or the one value of a document that is no array.
+    /// Reads the elements of a JSON array, or the one value of a document that is not an array.
     #[must_use]
     pub fn elements(input: Input) -> Self {
         let mut records =
@@ -259,7 +259,7 @@ impl Objects {
         Self { layout, path, records }
     }
 
-    /// Returns the next record; those that are no JSON are reported and passed over.
+    /// Returns the next record; those that are not JSON are reported and passed over.
     ///
     /// # Errors
     /// As [`Records::next`].
@@ -463,7 +463,8 @@ fn skip_space(reader: &mut dyn BufRead) -> io::Result<Option<u8>> {
     }
 }
 
-/// Reads one JSON value up to the comma, bracket or next document behind it, which stays; of one over `limit` only the length is kept.
+/// Reads one JSON value up to the comma, bracket or next document behind it, which stays; of one over `limit` only the
+/// length is kept.
 fn read_value(reader: &mut dyn BufRead, is_field: bool, limit: usize) -> io::Result<Option<Raw>> {
     let (mut raw, mut scan) = (Raw { limit, ..Raw::default() }, Scan::default());
     if is_field {

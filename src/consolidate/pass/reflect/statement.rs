@@ -11,7 +11,7 @@ use crate::consolidate::pass::reflect::model::day;
 use crate::text::normalise::comparable;
 
 /// Content words that a shared sentence has at least.
-// One shared word, such as a name, is no statement.
+// One shared word, such as a name, is not a statement.
 const MIN_WORDS: usize = 2;
 
 /// Days as they stand in an episode.

@@ -541,7 +541,7 @@ struct Node {
     id: u64,
     /// Hash of the id of the line that it follows.
     parent: Option<u64>,
-    /// When the user typed it; `None` for lines that are no typed prompt.
+    /// When the user typed it; `None` for lines that are not typed prompts.
     typed_at: Option<Timestamp>,
 }
 
