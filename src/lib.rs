@@ -7,7 +7,7 @@
 //! api ─▶ all of it, for programs ─▶ serve: MCP, HTTP, hooks ─▶ cli: the command line
 //! ```
 //!
-//! The modules below stand in the order of that flow; each imports only from those above it.
+//! The modules below appear in the order of that flow; each imports only from those above it.
 
 #![cfg_attr(
     not(feature = "cli"),

@@ -9,7 +9,7 @@ use super::random::Random;
 
 /// Content words of each language.
 const VOCABULARY: usize = 12_000;
-/// What stands between the content words.
+/// What is between the content words.
 const FILLERS: &[&str] = &["the", "of", "a", "in", "with", "for", "and", "to", "on", "by", "from"];
 const ENDINGS: &[&str] = &["", "", "s", "ed", "ing"];
 const HAN: &str = "人用户部署服务数据库语言测试系统项目团队会议版本缓存接口日志网络安全模型代码文件城市天气咖啡早晨运动音乐电影读书旅行工作时间问题方法\

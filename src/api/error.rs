@@ -18,7 +18,7 @@ pub enum ApiError {
     /// No adapter opens such an address.
     #[error("nothing opens {scheme}: addresses; use {known}, or a path")]
     UnknownScheme {
-        /// What stands before the colon.
+        /// What precedes the colon.
         scheme: String,
         /// The schemes that are known.
         known: String,
@@ -26,7 +26,7 @@ pub enum ApiError {
     /// An address that is not a file, where a file is needed.
     #[error("{scheme}: keeps nothing from one command to the next; name a file")]
     NoFile {
-        /// What stands before the colon.
+        /// What precedes the colon.
         scheme: &'static str,
     },
     /// A folder or archive without a file of memories.

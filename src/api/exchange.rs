@@ -27,7 +27,7 @@ pub struct ImportOptions {
     pub format: Option<String>,
     /// Where everything goes, whatever the files say.
     pub namespace: Option<Namespace>,
-    /// Whether sections of instruction files become memories, too.
+    /// Whether sections of instruction files become memories as well.
     pub instructions_as_memories: bool,
     /// Whether memories are returned to be consolidated, instead of stored as they are.
     pub gather: bool,
@@ -110,7 +110,8 @@ impl Memories {
     /// written: what another file needs to hold the same memories.
     ///
     /// # Errors
-    /// [`ApiError`] for storage without history, where only some namespaces are in reach, and if the file cannot be read.
+    /// [`ApiError`] for storage without history, where only some namespaces are in reach, and if the file cannot be
+    /// read.
     pub fn changesets(&self, since: i64) -> Result<Vec<Changeset>, ApiError> {
         self.unconfined()?;
         Ok(self.ledger("read changesets")?.changesets(since)?)
@@ -120,7 +121,8 @@ impl Memories {
     /// twice has the effect of one.
     ///
     /// # Errors
-    /// [`ApiError`] for storage without history, where only some namespaces are in reach, and if the file cannot be written.
+    /// [`ApiError`] for storage without history, where only some namespaces are in reach, and if the file cannot be
+    /// written.
     pub fn apply_changeset(&self, changeset: &Changeset) -> Result<Applied, ApiError> {
         self.unconfined()?;
         Ok(self.ledger("apply changesets")?.apply(changeset)?)

@@ -158,8 +158,8 @@ impl MemoryChange {
     }
 }
 
-/// Returns the value that `content` states where `former` stated `value`: the same one if it still stands there, else
-/// what stands between the same words; `None` where that cannot be known.
+/// Returns the value that `content` states where `former` stated `value`: the same one if it still is there, else
+/// what is between the same words; `None` where that cannot be known.
 fn value_in(content: &str, former: &str, value: &str) -> Option<String> {
     if content.contains(value) {
         return Some(value.to_owned());

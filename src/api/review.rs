@@ -179,7 +179,7 @@ impl Memories {
     pub fn undo(&self, runs: &[RunId], redo: bool) -> Result<(UndoReport, usize), ApiError> {
         let (store, audit) = (self.ledger("undo a run")?, self.audit()?);
         let undone = match store.undo_runs(runs, Timestamp::now()) {
-            // Another process may have undone it first; the windows are reopened all the same.
+            // Another process may have undone it first; the windows are reopened anyway.
             Err(StoreError::RunUndone { .. }) if redo => UndoReport::default(),
             undone => undone?,
         };

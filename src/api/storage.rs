@@ -306,7 +306,7 @@ fn scheme_of(address: &str) -> Option<(&str, &str)> {
 fn open_sqlite(path: &str, vectors: Option<Arc<QueryVectors>>) -> Result<Opened, ApiError> {
     let path = path_of(path);
     let store = match Store::open(&path) {
-        // Memories can be read all the same; a write reports why it fails.
+        // Memories can still be read; a write reports why it fails.
         Err(error @ StoreError::Unwritable { .. }) => Store::open_read_only(&path).map_err(|_| error),
         opened => opened,
     };

@@ -20,7 +20,7 @@ use crate::pipeline::{
 };
 use crate::store::{Job, LeaseOutcome, Spent};
 
-/// Agent of logs that stand in a folder that a person named.
+/// Agent of logs that appear in a folder that a person named.
 pub const NAMED_FILES: &str = "files";
 /// Memories whose vectors are made beside other work; the rest waits for a command of its own.
 pub const EMBEDDED_ASIDE: usize = 256;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 macro_rules! actions {
     ($($(#[doc = $doc:literal])+ $name:ident = $word:literal,)+) => {
-        /// What a change does, as it stands in the history.
+        /// What a change does, as it appears in the history.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Action {
@@ -49,7 +49,7 @@ actions! {
     Evidence = "evidence",
     /// A memory was edited.
     Update = "update",
-    /// A memory was brought up to date by an import.
+    /// A memory was updated by an import.
     Import = "import",
     /// An incoming memory was known, or rejected before.
     Skip = "skip",
@@ -113,7 +113,7 @@ actions! {
     Listed = "listed",
     /// A memory was derived from episodes that repeat.
     Derived = "derived",
-    /// A derived memory was brought up to date.
+    /// A derived memory was updated.
     Recounted = "recounted",
     /// Memories of one matter were linked.
     Linked = "linked",

@@ -105,7 +105,7 @@ impl Selection {
     /// Returns the filter, confined to the global `--namespace` and what is below it.
     pub(crate) fn filter(&self, context: &Context<'_>) -> anyhow::Result<Filter> {
         let namespace = context.settings()?.namespace();
-        // A project may have namespaces below it, and people who name it mean those, too.
+        // A project may have namespaces below it, and people who name it mean those as well.
         let within = if self.exact_namespace { NamespaceSubtree::Exactly } else { NamespaceSubtree::Under };
         let statuses = match (self.all, self.statuses.is_empty()) {
             (true, _) => Vec::new(),

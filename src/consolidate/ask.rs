@@ -49,7 +49,8 @@ pub(crate) struct Asked {
     pub failed: u64,
 }
 
-/// Asks `model` about all `questions`, at most [`MAX_CANDIDATES`] in a call and up to [`MAX_REST`] more in the last, and returns what it said.
+/// Asks `model` about all `questions`, at most [`MAX_CANDIDATES`] in a call and up to [`MAX_REST`] more in the last,
+/// and returns what it said.
 ///
 /// What is too long for the model is asked in halves, and of an answer that was cut off the rest is asked for again. A
 /// call that fails or cannot be read is counted and leaves its questions without answer; after an error that the next
@@ -127,7 +128,7 @@ impl Asked {
         }
         // A refusal may quote the memories and even look like JSON.
         let found = if reply.finish == Finish::Refusal { Answers::new() } else { sheet.read(&reply.text) };
-        // Paid for all the same, so the cost above is counted before this is known.
+        // Paid for either way, so the cost above is counted before this is known.
         self.failed += u64::from(found.is_empty());
         self.answers.extend(found);
     }

@@ -119,7 +119,7 @@ fn foreign(plain: Plain, namespace: &Namespace, now: Timestamp) -> Imported {
 pub struct Counts {
     /// Memories that are new.
     pub added: usize,
-    /// Memories that an earlier import of the same file brought, and whose words the file has changed since.
+    /// Memories from an earlier import of the same file, whose words the file has changed since.
     pub changed: usize,
     /// Memories whose id or words are there, or were there and were superseded or forgotten since.
     pub known: usize,

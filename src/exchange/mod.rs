@@ -154,7 +154,7 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// Returns the start of the keys of memories that stand in the file: `kind`, and the folder if it is known.
+    /// Returns the start of the keys of memories that appear in the file: `kind`, and the folder if it is known.
     pub(super) fn key(&self, kind: &str) -> String {
         if self.folder.is_empty() { format!("import.{kind}.") } else { format!("import.{kind}.{}.", self.folder) }
     }

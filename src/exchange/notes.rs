@@ -14,7 +14,7 @@ use crate::store::KnownLine;
 
 /// Days that what a daily note says is kept.
 const DAILY_DAYS: i64 = 30;
-/// Importance of what stands in a daily note.
+/// Importance of what is in a daily note.
 const DAILY_IMPORTANCE: f64 = 0.4;
 
 pub(super) const NOTES: MemoryFormat = MemoryFormat {
@@ -173,12 +173,12 @@ fn lines(body: &str) -> impl Iterator<Item = &str> {
         .filter(|line| line.chars().count() >= MIN_KNOWN_CHARS)
 }
 
-/// What stands under one heading, up to the next of any level.
+/// What is under one heading, up to the next of any level.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Section {
-    /// 1-based line of the heading; 1 for what stands before the first.
+    /// 1-based line of the heading; 1 for what precedes the first.
     pub line: usize,
-    /// The number of `#`; 0 for what stands before the first heading.
+    /// The number of `#`; 0 for what precedes the first heading.
     pub level: usize,
     /// The heading's text.
     pub heading: String,
@@ -194,7 +194,7 @@ pub(super) fn sections(text: &str) -> Vec<Section> {
         let mark = ["```", "~~~"].into_iter().find(|mark| line.trim_start().starts_with(mark));
         fence = match (fence, mark) {
             (None, mark) => mark,
-            // Only the mark that opened a fence closes it: `~~~` may stand inside of a block of backticks.
+            // Only the mark that opened a fence closes it: `~~~` may appear inside of a block of backticks.
             (Some(open), Some(mark)) if open == mark => None,
             (open, _) => open,
         };

@@ -25,7 +25,7 @@ pub enum FilePlace {
 
 /// Returns for which project the file at `path` is written.
 ///
-/// Instructions for agents are for the folder that they stand in, unless that holds an agent's settings: then for the
+/// Instructions for agents are for the folder that they appear in, unless that holds an agent's settings: then for the
 /// folder of these. Notes that Claude Code keeps beside its logs are for the folder of those conversations.
 #[must_use]
 pub fn place_of(path: &Path, are_instructions: bool) -> FilePlace {

@@ -163,7 +163,7 @@ fn clipped<'a>(message: &'a Message, place: &Place) -> Cow<'a, str> {
     }
 }
 
-/// The tags that structure a prompt; where they stand in a text, their bracket is swapped for a harmless one.
+/// The tags that structure a prompt; where they appear in a text, their bracket is swapped for a harmless one.
 static TAGS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)<(\s*/?\s*(?:conversation|already_read|known_memories|instructions)\b)")
         .expect("the pattern is constant and a test compiles it")
@@ -221,7 +221,7 @@ struct Mark {
 impl Clock {
     /// Whether a stamp is due before `message`, which is shown next.
     pub(super) fn moves(&mut self, message: &Message) -> bool {
-        // What has no time of its own was said with what stands before it.
+        // What has no time of its own was said with what precedes it.
         let Some(mark) = message.time.as_ref().map(mark) else { return false };
         // Any difference counts, also one backwards: logs are not always in the order of their times.
         self.last.replace(mark) != Some(mark)

@@ -132,7 +132,7 @@ impl Shown {
     }
 }
 
-/// One session as it stands in a prompt.
+/// One session as it appears in a prompt.
 #[derive(Debug)]
 pub(super) struct Session {
     /// Its header, on one line.

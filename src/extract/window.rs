@@ -263,7 +263,7 @@ impl View {
         Self { sights: vec![sight] }
     }
 
-    /// Names what is shown by window, messages and bytes, wherever the windows stand in their transcripts.
+    /// Names what is shown by window, messages and bytes, wherever the windows appear in their transcripts.
     pub(super) fn name(&self, tasks: &[Task<'_>]) -> String {
         let name = |sight: &Sight| {
             let (window, span, begin) = (sight.window, sight.span, tasks[sight.window].span.start);
@@ -461,7 +461,7 @@ const ANSWERING: &str = "\
     不用 不要 不行 没有 はい いいえ うん 네 아니요 ja nein oui non si sí да нет";
 
 fn weight(text: &str) -> Weight {
-    // An acknowledgement is short; this also keeps a pasted file from being taken apart.
+    // An acknowledgement is short; this also keeps a pasted file in one piece.
     if text.len() > 200 {
         return Weight::Words;
     }

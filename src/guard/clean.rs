@@ -54,7 +54,7 @@ impl Guard {
         for address in [&mut transcript.project, &mut transcript.repository].into_iter().flatten() {
             *address = without_credentials(address);
         }
-        // Private spans go first: what stands in them must not decide about anything else.
+        // Private spans go first: what is in them must not decide about anything else.
         transcript.edit_texts(&mut |text| cleaned.private_spans += take_out_private(text));
         let mut after_memory_call = false;
         let mut reader = Reader::new(&self.denied);
@@ -93,7 +93,7 @@ fn strip(message: &mut Message, cleaned: &mut Cleaning) {
         return;
     }
     let wrappers = if message.role == Role::User { Wrappers::Unwrap } else { Wrappers::Keep };
-    // Taking a block out can join what stood around it into another one.
+    // Taking a block out can join its surroundings into another one.
     for round in 0..MAX_ROUNDS {
         match strip_injected(&message.text, wrappers) {
             Stripped::All => return,
@@ -118,10 +118,10 @@ fn set_aside(message: &mut Message, cleaned: &mut Cleaning) {
 
 // Text that nobody said: blocks that agents and their hooks inject into messages, and memory coming back to itself.
 
-/// Tag around the memories that we put into a prompt; what stands in it is never learnt again.
+/// Tag around the memories that we put into a prompt; what is in it is never learnt again.
 pub const INJECTION_TAG: &str = "afterthought-memory";
 
-/// What stands in place of a message that was injected whole.
+/// What replaces a message that was injected whole.
 pub const INJECTED_MARKER: &str = "[injected context]";
 
 /// The rest of a message without injected text.
@@ -331,7 +331,7 @@ pub(super) fn is_memory_call(text: &str) -> bool {
 
 // Spans that a person asked not to keep: `<private>…</private>`.
 
-/// What stands where a private span stood.
+/// What replaces a private span.
 pub const PRIVATE_MARKER: &str = "[private]";
 
 const OPEN: &str = "<private>";

@@ -10,7 +10,7 @@ use crate::guard::values::{
 
 /// Returns the value assigned to the secret-named key whose name contains the word at `hint`.
 ///
-/// `suffix` is what follows the word in the name, `sign` what stands between name and value, and `at` where the value
+/// `suffix` is what follows the word in the name, `sign` what is between name and value, and `at` where the value
 /// begins.
 pub(super) fn assigned(
     text: &str,
@@ -204,7 +204,7 @@ fn counts_something(value: &str, after: &str) -> bool {
 
 // Statements about a password that do not contain it: the program that keeps it, its length, its state.
 //
-// Only words are judged so. What contains a digit or a sign goes, whatever stands before it.
+// Only words are judged so. What contains a digit or a sign goes, whatever precedes it.
 
 /// Words that, behind the name of a secret, make it the name of something else: "password manager".
 #[rustfmt::skip]
@@ -212,12 +212,12 @@ const MATTERS: &[&str] = &[
     "manager", "vault", "generator", "app", "tool", "policy", "rule", "rules", "requirement", "requirements", "length", "strength", "hint", "field", "column",
     "input", "prompt", "dialog", "form", "box", "format", "checker", "rotation", "expiry", "history", "screen", "page", "type", "manager's",
 ];
-/// The same in Chinese, where nothing stands between the two.
+/// The same in Chinese, where nothing is between the two.
 #[rustfmt::skip]
 const HAN_MATTERS: &[&str] = &[
     "管理", "生成", "长度", "策略", "规则", "要求", "提示", "框", "输入框", "字段", "强度", "有效期", "找回", "重置", "格式", "类型",
 ];
-/// Words that stand before the name: "la longitud de la contraseña".
+/// Words that precede the name: "la longitud de la contraseña".
 #[rustfmt::skip]
 const OF: &[&str] = &[
     "gestor", "administrador", "generador", "política", "longitud", "campo", "pista", "historial", "caducidad", "formato", "fortaleza", "manager", "length",

@@ -98,7 +98,7 @@ impl Guard {
     }
 
     /// Returns the guard that lets no content of files through whose names match `patterns`, such as `*.pem`, instead
-    /// of those in [`crate::config::DENIED_FILES`]. A pattern that cannot be read stands for itself.
+    /// of those in [`crate::config::DENIED_FILES`]. A pattern that cannot be parsed matches itself literally.
     #[must_use]
     pub(crate) fn denying(self, patterns: &[String]) -> Self {
         Self { denied: Denied::new(patterns), ..self }
@@ -233,7 +233,7 @@ fn edit_named(name: &str, value: &mut String, edit: &mut dyn FnMut(&mut String))
     if let Some(edited) = pair.strip_prefix(&head).and_then(|rest| rest.strip_suffix('"')) {
         edited.clone_into(value);
     } else {
-        // The name itself was edited, so the pair cannot be taken apart; nothing of the value may stay.
+        // The name itself was edited, so the pair cannot be split; nothing of the value may stay.
         *value = pair;
     }
 }
@@ -277,7 +277,7 @@ impl Redact for Memory {
 
 // Files whose content is shown to nobody: what a tool printed of them is left out, whatever it is.
 
-/// What stands in place of such content.
+/// What replaces such content.
 pub const DENIED_MARKER: &str = "[denied file]";
 
 const MATCHING: MatchOptions =
@@ -335,7 +335,7 @@ impl<'d> Reader<'d> {
         let is_answer = message.kind == Kind::ToolResult;
         match message.kind {
             Kind::ToolCall => {
-                // Parallel calls stand in a row before their answers, so one denied file covers the whole row.
+                // Parallel calls appear in a row before their answers, so one denied file covers the whole row.
                 let together = !self.was_answer && self.is_shown;
                 self.is_shown = together || self.denied.is_named_in(&message.text);
             }

@@ -6,7 +6,7 @@ fn redact(text: &str) -> String {
     Guard::default().redact(text.to_owned()).0.into_inner()
 }
 
-/// The text with the secret between `⟨` and `⟩`: what stands between goes, and all the rest stays.
+/// The text with the secret between `⟨` and `⟩`: what is between goes, and all the rest stays.
 #[rustfmt::skip]
 const SAID: &[&str] = &[
     // Wi-Fi.

@@ -92,7 +92,7 @@ impl Scanner {
         })
     }
 
-    /// Returns the secret of `row` whose hint stands at `hint`, if it is one.
+    /// Returns the secret of `row` whose hint is at `hint`, if it is one.
     fn find(&self, row: usize, text: &str, hint: usize, read_to: usize) -> Option<Range<usize>> {
         let secret = &SECRETS[row];
         let from = text.floor_char_boundary(hint.saturating_sub(secret.reach).max(read_to));
@@ -153,7 +153,7 @@ fn can_go_on(secret: &Secret) -> bool {
     secret.reach == 0 && secret.pattern.contains(",}") && !secret.pattern.starts_with("-----")
 }
 
-/// Whether what stands before `at` does not belong to the same word; the `n` of an escaped line break does not.
+/// Whether what precedes `at` does not belong to the same word; the `n` of an escaped line break does not.
 fn has_left_edge(text: &str, at: usize) -> bool {
     match text.as_bytes()[..at] {
         [] | [.., b'\\', b'n' | b'r' | b't'] => true,
@@ -169,7 +169,7 @@ pub(super) struct Replaced {
 
 /// Replaces what was found by `[redacted:<name>]` and counts it by name; nothing if no find is left.
 ///
-/// `found` is [`joined`]. A marker that stands in the text already is never touched, so that what is done once is not
+/// `found` is [`joined`]. A marker that appears in the text already is never touched, so that what is done once is not
 /// done again.
 pub(super) fn replace(text: &str, found: Vec<Found>, findings: &mut BTreeMap<&'static str, usize>) -> Option<Replaced> {
     if found.is_empty() {
@@ -279,7 +279,7 @@ struct Break {
     at: usize,
     /// Bytes of the text that it took: the break itself and the indentation behind it.
     taken: usize,
-    /// Whether what follows is written in the letters of what stands before, whatever row reads it.
+    /// Whether what follows is written in the letters of what precedes, whatever row reads it.
     sure: bool,
 }
 
@@ -343,7 +343,8 @@ impl Strip {
         strips
     }
 
-    /// Returns where a find in the strip stands in the text, if it goes over a break and is no more than a token there.
+    /// Returns where a find in the strip appears in the text, if it goes over a break and is no more than a token
+    /// there.
     fn place(&self, found: &Found, alone: &[Found], more: &[Found]) -> Option<Found> {
         let crossed = |one: &&Break| found.range.start < one.at && one.at < found.range.end;
         let mut breaks = self.breaks.iter().filter(crossed).peekable();
@@ -487,7 +488,7 @@ fn continues(token: &[u8], rest: &[u8], alone: bool) -> bool {
 const CONTEXT_BYTES: usize = 512;
 
 /// How near to a cut of the text that is read again a find is not trusted, in bytes: more than a match may need of
-/// what stands around it.
+/// what surrounds it.
 const EDGE_BYTES: usize = 160;
 
 /// The row that may match less when the text behind it is cut; it waits for a reading of the whole text.
@@ -549,7 +550,7 @@ impl Gap {
         Self { before: String::with_capacity(text.len()), after: text.chars().rev().collect() }
     }
 
-    /// Moves the gap to `span` and takes the text out that stands there.
+    /// Moves the gap to `span` and takes the text out that is there.
     fn take(&mut self, span: &FromEnd) -> String {
         while self.after.len() > span.start {
             let Some(c) = self.after.pop() else { break };

@@ -11,7 +11,7 @@ use crate::guard::values::{
 pub struct Secret {
     /// Name in kebab-case; what is removed becomes `[redacted:<name>]`.
     pub name: &'static str,
-    /// Literals of which one stands in every match, in any case; only where one is found is the pattern tried.
+    /// Literals of which one appears in every match, in any case; only where one is found is the pattern tried.
     pub hints: &'static [&'static str],
     /// The shape, tried from the start of the hint, or from up to `reach` bytes before it.
     pub pattern: &'static str,
@@ -89,7 +89,7 @@ macro_rules! behind {
     };
 }
 
-/// What stands between a secret's name and its value in code, configuration, JSON and on a command line.
+/// What is between a secret's name and its value in code, configuration, JSON and on a command line.
 macro_rules! assign {
     () => {
         concat!(
@@ -99,7 +99,7 @@ macro_rules! assign {
     };
 }
 
-/// What stands between a secret's name and its value in a sentence.
+/// What is between a secret's name and its value in a sentence.
 macro_rules! says {
     () => {
         concat!(
@@ -401,9 +401,10 @@ pub const SECRETS: &[Secret] = &[
     LOGIN_PAIR, SLASHED_LOGIN, MAKER_KEY,
 ];
 
-// Rows of the table for secrets that people say in chats: Wi-Fi keys, codes of doors and alarms, one-time codes, logins.
+// Rows of the table for secrets that people say in chats: Wi-Fi keys, codes of doors and alarms, one-time codes,
+// logins.
 
-/// What stands between the name of a secret and its value in a chat, where often nothing does. A number ends the words
+/// What is between the name of a secret and its value in a chat, where often nothing does. A number ends the words
 /// in between, since it is the value.
 macro_rules! joining_words {
     () => {

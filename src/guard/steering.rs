@@ -187,7 +187,7 @@ fn is_mentioned(text: &str, start: usize, end: usize) -> bool {
     opens && closes && DEFENCES.iter().any(|word| before.contains(word))
 }
 
-/// Whether `quote` stands in a part of `text` that its writer took from elsewhere: a fenced block, quoted lines, or
+/// Whether `quote` appears in a part of `text` that its writer took from elsewhere: a fenced block, quoted lines, or
 /// what follows an announcement such as `the page says:`.
 #[must_use]
 pub fn is_pasted(text: &str, quote: &str) -> bool {
@@ -212,7 +212,7 @@ pub fn is_pasted(text: &str, quote: &str) -> bool {
 //
 // Worked out from the patterns by the test below; what it prints where they differ is what belongs here.
 
-/// For each pattern, in its order: one text of each group stands in what it matches, in lower case.
+/// For each pattern, in its order: one text of each group appears in what it matches, in lower case.
 #[rustfmt::skip]
 pub(super) const NEEDED: &[&[&[&str]]] = &[
     &[&["bypass", "discard", "disobey", "disregard", "forget", "ignore", "override"], &["constraint", "directive", "guardrail", "guideline", "instruction", "policies", "prompt", "restriction", "rule"], &["above", "all", "earlier", "existing", "its", "other", "preceding", "previous", "prior", "safety", "system", "those", "your"]],
@@ -299,7 +299,7 @@ pub(super) const NEEDED: &[&[&[&str]]] = &[
 
 // The words that distinguish orders from facts, in English, Chinese, German and Spanish.
 
-/// What stands before an order: the start of a clause, whoever is addressed, or a word that presses.
+/// What precedes an order: the start of a clause, whoever is addressed, or a word that presses.
 macro_rules! order {
     ($rest:literal) => {
         concat!(

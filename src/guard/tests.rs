@@ -51,7 +51,7 @@ fn invent(piece: &str, state: &mut u32) -> String {
         .collect()
 }
 
-/// Whether eight characters in a row of `secret` (or all, if it is shorter) stand in `text`.
+/// Whether eight characters in a row of `secret` (or all, if it is shorter) appear in `text`.
 fn survives(secret: &str, text: &str) -> bool {
     let size = secret.len().min(8);
     (0..=secret.len() - size).any(|at| text.contains(&secret[at..at + size]))
@@ -119,7 +119,7 @@ fn broken(example: &str, parts: &[String], at: usize, width: usize, line_end: &s
 #[test]
 fn every_token_is_found_where_a_terminal_broke_it() {
     let (mut failures, mut count) = (Vec::new(), 0);
-    // Of an example with more in it than one word, what stands behind the token would be broken, too.
+    // Of an example with more in it than one word, what follows the token would be broken, too.
     let is_token = |row: &&crate::guard::Secret| {
         matches!(row.part, crate::guard::Part::Whole) && !row.pattern.starts_with("-----")
     };

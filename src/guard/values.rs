@@ -96,7 +96,7 @@ fn ascii_part(run: &str) -> usize {
     if run.starts_with(|c: char| c.is_ascii()) { run.find(|c| c >= '\u{2e80}').unwrap_or(run.len()) } else { run.len() }
 }
 
-/// Where `run` goes over into the next `name=value` of a list, or into an escape of the string it stands in.
+/// Where `run` goes over into the next `name=value` of a list, or into an escape of the string it appears in.
 fn before_next_pair(run: &str) -> usize {
     let bytes = run.as_bytes();
     (1..bytes.len())
@@ -219,7 +219,7 @@ pub(super) fn is_strong(value: &str) -> bool {
     cased && value.len() >= 8 && is_made_up(value) && !value.contains("://")
 }
 
-/// Signs that stand in passwords and seldom in words.
+/// Signs that appear in passwords and seldom in words.
 const SIGNS: &str = "!#$%^&*+?~";
 
 /// Whether a value can open a door or a safe: a few digits, or letters and digits that are not the number of an error.
@@ -284,7 +284,7 @@ pub(super) fn is_credential_value(value: &str) -> bool {
     length >= 3 && !is_placeholder(value) && !(is_word(value) && length < 5)
 }
 
-/// Whether what stands behind `user:` on a command line is a password, and not a group as in `1000:1000`.
+/// Whether what follows `user:` on a command line is a password, and not a group as in `1000:1000`.
 pub(super) fn is_user_password(value: &str) -> bool {
     is_credential_value(value) && !value.bytes().all(|b| b.is_ascii_digit())
 }

@@ -271,7 +271,7 @@ impl Client {
     /// Submits the batch that an uploaded file holds, under our own `id`.
     ///
     /// # Errors
-    /// [`LlmError::Transient`] if the server may have taken it all the same, see [`Self::find_batch`].
+    /// [`LlmError::Transient`] if the server may have accepted it nevertheless, see [`Self::find_batch`].
     pub(crate) async fn create_batch(&self, id: &str, input_file: &str) -> Result<RemoteBatch, LlmError> {
         let body = json!({
             "input_file_id": input_file,

@@ -162,7 +162,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// Returns the server, where nothing stands between it and whoever asks.
+    /// Returns the server, where nothing is between it and whoever asks.
     #[must_use]
     pub(crate) const fn server(&self) -> Option<&Client> {
         match self {

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 use serde_json::Value;
 
-/// Why one attempt brought no reply. Its texts are raw: they may hold what the server echoes.
+/// Why one attempt got no reply. Its texts are raw: they may contain what the server echoes.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub(super) enum Fault {
     #[error("no connection ({0})")]
@@ -185,7 +185,8 @@ fn status_verdict(status: u16, rejection: &Rejection) -> Verdict {
         402 => Verdict::Permanent("check the account's credit"),
         // OpenAI answers an empty account like a busy minute; no wait would help.
         429 if rejection.names(NO_QUOTA) => Verdict::Permanent("check the account's plan and billing details"),
-        // 409 and 425 come from gateways that lost a race, 520 to 524 from Cloudflare, 529 from overloaded Anthropic servers.
+        // 409 and 425 come from gateways that lost a race, 520 to 524 from Cloudflare, 529 from overloaded Anthropic
+        // servers.
         408 | 409 | 425 | 429 | 500 | 502..=504 | 520..=524 | 529 => Verdict::Retry,
         401 => Verdict::Permanent("check OPENAI_API_KEY"),
         // Some servers reject a wrong key with 400 instead of 401.

@@ -95,7 +95,7 @@ pub(super) fn reply_counted(body: &Value, model: &str, prompt_tokens: impl FnOnc
         _ => Finish::Stop,
     };
     let text = refusal.map_or_else(|| content(&message["content"]), str::to_owned);
-    // A count that no call can reach is as good as none.
+    // A count that no call can reach is as good as a missing one.
     let usage = |name: &str| body["usage"][name].as_u64().filter(|count| u32::try_from(*count).is_ok());
     Ok(Reply {
         finish,
@@ -249,7 +249,8 @@ impl Dialect {
 
     /// Returns the dialect with a lower limit, if `rejection` complains that an answer as long as `asked` does not fit.
     ///
-    /// Some servers count the limit of the answer against the context, so that a long one leaves no room for the prompt.
+    /// Some servers count the limit of the answer against the context, so that a long one leaves no room for the
+    /// prompt.
     pub(super) fn with_less(self, rejection: &Rejection, asked: u32) -> Option<Self> {
         let text = rejection.text();
         let names_limit = ["max_tokens", "max_completion_tokens", "in the completion", "output tokens"];

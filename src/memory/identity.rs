@@ -32,7 +32,7 @@ impl MemoryId {
         Self(uuid::Builder::from_custom_bytes(start).into_uuid().to_string())
     }
 
-    /// Takes an id as it stands in the database or an export.
+    /// Takes an id as it appears in the database or an export.
     #[must_use]
     pub fn from_stored(text: impl Into<String>) -> Self {
         Self(text.into())

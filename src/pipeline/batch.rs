@@ -1,12 +1,13 @@
 //! Batches of a provider: gathers requests, submits them, collects the replies, and recovers interrupted submissions.
 //!
 //! Extraction with batches goes in rounds. A round extracts each pack of windows as far as its replies are stored; a
-//! request without a reply is gathered here, and its pack is set aside. [`BatchQueue::advance`] submits what was gathered
-//! and waits for news; the next round continues the packs that got theirs, from the stored requests and replies. How far a
-//! batch is at the provider is written to the database before each step, see [`crate::store::Stage`].
+//! request without a reply is gathered here, and its pack is set aside. [`BatchQueue::advance`] submits what was
+//! gathered and waits for news; the next round continues the packs that got theirs, from the stored requests and
+//! replies. How far a batch is at the provider is written to the database before each step, see
+//! [`crate::store::Stage`].
 //!
-//! A few requests are sent directly, at the full price: the last [`FEW`], which are worth cents, and the first of a run,
-//! which shows what the server rejects before a day is spent on it.
+//! A few requests are sent directly, at the full price: the last [`FEW`], which are worth cents, and the first of a
+//! run, which shows what the server rejects before a day is spent on it.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -332,8 +333,8 @@ impl<'a> BatchQueue<'a> {
 
 /// Submission.
 impl BatchQueue<'_> {
-    /// Submits what is pending, as far as the budget allows: each request is reserved at its worst case in a batch. What
-    /// does not fit beside the requests that are out waits for them.
+    /// Submits what is pending, as far as the budget allows: each request is reserved at its worst case in a batch.
+    /// What does not fit beside the requests that are out waits for them.
     async fn submit_pending(&self, report: Report<'_>) -> Result<Option<Stop>, PipelineError> {
         if self.state.borrow().pending.len() <= FEW {
             return Ok(None);
@@ -598,7 +599,7 @@ impl BatchQueue<'_> {
         Ok(())
     }
 
-    /// Stores what a batch has brought. The inner error says why it could not be fetched; the batch stays open then.
+    /// Stores the results of a batch. The inner error says why it could not be fetched; the batch stays open then.
     async fn take_in(
         &self,
         batch: &Batch,
@@ -750,8 +751,8 @@ impl BatchQueue<'_> {
         };
         let begun = Instant::now();
         loop {
-            // Looked at before the list: what is not listed after this time was not taken. Waiting as long here is enough
-            // whatever the clock says.
+            // Looked at before the list: what is not listed after this time was not taken. Waiting as long here is
+            // enough whatever the clock says.
             let is_late = Timestamp::now().duration_since(batch.stage_at) > LATE
                 || SignedDuration::try_from(begun.elapsed()).is_ok_and(|waited| waited > LATE);
             match self.client().find_batch(&batch.id, &file).await? {

@@ -112,7 +112,8 @@ impl Complete for RequestCounter {
     }
 }
 
-/// Returns what [`super::run()`] with the same options and `arguments` would send. Nothing is written and nothing is sent.
+/// Returns what [`super::run()`] with the same options and `arguments` would send. Nothing is written and nothing is
+/// sent.
 ///
 /// # Errors
 /// As [`super::run()`].
@@ -330,7 +331,7 @@ impl Seen {
         Self { transcripts, by_origin, by_id, finished }
     }
 
-    /// Returns the conversations that were read from `path`, or else the one whose id stands in its name.
+    /// Returns the conversations that were read from `path`, or else the one whose id appears in its name.
     fn from(&self, path: &Path) -> Vec<&SeenTranscript> {
         let text = path.to_string_lossy().into_owned();
         // One file may hold many conversations, as `file#1` or, in an archive, `file/name`.

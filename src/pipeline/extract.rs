@@ -23,8 +23,8 @@ use crate::text::normalise::normalised;
 
 /// Extracts every new window that `reader` brings, and writes the results to the ledger.
 ///
-/// With batches, packs that wait for a reply are set aside and taken up again in rounds. Cancelling starts no new window;
-/// those in flight are finished, and the summary says that windows were left.
+/// With batches, packs that wait for a reply are set aside and taken up again in rounds. Cancelling starts no new
+/// window; those in flight are finished, and the summary says that windows were left.
 pub(super) async fn extract_all<C: Complete>(
     pipeline: &Pipeline<'_, C>,
     model: Option<&CachedModel<'_, C>>,
@@ -153,7 +153,7 @@ fn write<C: Complete>(
         // Only after the windows are written: forgotten before, a kill in between would pay for the replies again.
         extractions.iter().for_each(|extraction| model.forget(&extraction.useless));
     }
-    // What another process took while this one stood still is finished by the other.
+    // What another process took while this one was suspended is finished by the other.
     for ((job, (_, finished)), _) in claimed.jobs.iter().zip(&finished).zip(written).filter(|(_, is_ours)| *is_ours) {
         // A failed or incomplete window keeps its log unfinished, so that the next run opens it again.
         if finished.outcome != Outcome::Failed && !finished.lacks {
@@ -400,12 +400,12 @@ fn drop_personal(extraction: &mut Extraction, guard: &Guard) {
     });
 }
 
-/// A quote of fewer bytes stands in too many lines by chance.
+/// A quote of fewer bytes appears in too many lines by chance.
 const MIN_QUOTE_BYTES: usize = 8;
 /// A line is repeated by a quote of which it is at least this part, in hundredths.
 const MIN_SHARE: usize = 60;
 
-/// Drops the candidates whose quotes all stand in a line that is known anyway.
+/// Drops the candidates whose quotes all appear in a line that is known anyway.
 fn drop_restated(extraction: &mut Extraction, lines: &[KnownLine]) {
     if lines.is_empty() {
         return;

@@ -105,7 +105,7 @@ impl<'a, C: Complete> CachedModel<'a, C> {
                 Ok(RequestClaim::Answered(reply)) => return Ok((reply, Cost::Cached)),
                 Ok(RequestClaim::InBatch) => return Err(LlmError::InBatch),
                 Ok(RequestClaim::Other) => tokio::time::sleep(pause).await,
-                // The reply is of use all the same.
+                // The reply is useful anyway.
                 Err(error) => {
                     tracing::warn!("a request is sent without being stored: {error}");
                     break;

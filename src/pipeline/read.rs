@@ -285,7 +285,7 @@ const COARSE: SignedDuration = SignedDuration::from_secs(2);
 impl Stamp {
     /// Returns the stamp of the file or folder at `path`; `None` where there is none, such as for standard input.
     ///
-    /// A database counts together with what stands in its write-ahead log, a folder with all that is in it.
+    /// A database counts together with what is in its write-ahead log, a folder with all that is in it.
     #[must_use]
     pub(crate) fn of(path: &Path) -> Option<Self> {
         let data = path.metadata().ok()?;
@@ -408,7 +408,7 @@ pub struct Selection {
     pub zone: Option<TimeZone>,
     /// Only these projects: names, or folders with all below them. Empty for any.
     pub projects: Vec<String>,
-    /// The namespaces of those of them whose name stands in no log.
+    /// The namespaces of those of them whose name appears in no log.
     pub namespaces: Vec<Namespace>,
     /// Neither files nor projects that match.
     pub exclude: Vec<Pattern>,

@@ -40,7 +40,8 @@ pub struct RunPlan {
     pub ledger: PlanLedger,
 }
 
-/// Does what [`run`] does to a copy of the memories, which is dropped: the changes are reported as [`Event::Consolidated`].
+/// Does what [`run`] does to a copy of the memories, which is dropped: the changes are reported as
+/// [`Event::Consolidated`].
 ///
 /// Replies of a model are kept in the ledger, so that the run that follows does not pay for them again.
 ///
@@ -107,7 +108,7 @@ async fn go<C: Complete>(
     summary.cost = pipeline.budget.spent_cost();
     let fault = model.as_ref().and_then(|model| model.halted().or_else(|| model.queue.as_ref()?.fault()));
     summary.halted = fault.map(|error| error.to_string());
-    // Counts only: at this level, nothing that was said stands in the diagnostics.
+    // Counts only: at this level, nothing that was said appears in the diagnostics.
     tracing::info!(
         run = run.id.as_str(),
         is_finished = outcome.is_ok(),

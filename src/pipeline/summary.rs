@@ -214,7 +214,7 @@ impl Summary {
             || self.files.failed > 0
     }
 
-    /// Returns the number of memories that changed or came to be.
+    /// Returns the number of memories that changed or were added.
     #[must_use]
     pub fn changes(&self) -> u64 {
         let skipped = self.decisions.get(&Decision::Skip).copied().unwrap_or(0);

@@ -1,5 +1,5 @@
-//! Cuts conversations into windows ahead of the calls, finds the windows of earlier runs in them, and groups new windows
-//! into packs, each for one request.
+//! Cuts conversations into windows ahead of the calls, finds the windows of earlier runs in them, and groups new
+//! windows into packs, each for one request.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -576,7 +576,7 @@ mod known_tests {
         words.split(' ').map(Message::user).collect()
     }
 
-    /// Returns where windows of two messages that were read in `before` stand in `after`.
+    /// Returns where windows of two messages that were read in `before` appear in `after`.
     fn moved(before: &str, after: &str) -> Vec<Range<usize>> {
         let before = talk(before);
         let windows = before.chunks(2).enumerate().map(|(index, chunk)| DoneWindow {

@@ -41,7 +41,7 @@ pub(super) fn find(path: &Path, home: Option<&Path>) -> Option<Repository> {
     Some(identify(&common, MAX_CLONES))
 }
 
-/// Whether a repository stands in exactly this folder.
+/// Whether a repository appears in exactly this folder.
 pub(super) fn stands_in(folder: &Path) -> bool {
     common_folder(folder).is_some()
 }

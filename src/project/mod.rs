@@ -9,7 +9,7 @@
 //!
 //! Worktrees and clones of one repository, and all folders in it, have one identity. It holds on every machine where
 //! the repository has a remote or a name. A folder's text is the last resort: on another machine the same text may be
-//! another project, which is why an address that the log itself names counts for more than what stands there here.
+//! another project, which is why an address that the log itself names counts for more than what is there here.
 
 mod git;
 mod remote;
@@ -83,7 +83,7 @@ impl Identity {
         Self::new(Basis::Folder, root.clone(), root.rsplit(['/', '\\']).next()?)
     }
 
-    /// Reads an identity as it stands in the database.
+    /// Reads an identity as it appears in the database.
     #[must_use]
     pub(crate) fn from_stored(id: &str, name: String) -> Option<Self> {
         let (basis, key) = id.split_once(':')?;

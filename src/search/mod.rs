@@ -37,7 +37,7 @@ pub struct Found {
     pub score: Score,
     /// How well it fits the query, with what that is made from.
     pub fit: QueryFit,
-    /// Words of the query that stand in it; a hit on its evidence or its neighbours alone has none.
+    /// Words of the query that appear in it; a hit on its evidence or its neighbours alone has none.
     pub matched: Vec<String>,
     /// The part of its content that shows why.
     pub highlight: Highlight,

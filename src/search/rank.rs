@@ -95,7 +95,8 @@ impl QueryFit {
     }
 }
 
-/// Returns `scores` between 0 and 1: the best is 1, the worst 0, the others in proportion. Where all are equal, all are 1.
+/// Returns `scores` between 0 and 1: the best is 1, the worst 0, the others in proportion. Where all are equal, all are
+/// 1.
 #[must_use]
 pub(crate) fn spread(scores: &[f64]) -> Vec<f64> {
     let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -144,7 +145,7 @@ pub struct Score {
     pub relevance: f64,
     /// How much the memory matters.
     pub importance: f64,
-    /// How sure it is, as far as that has faded.
+    /// How sure it is, after fading.
     pub confidence: f64,
     /// How lately it changed.
     pub recency: f64,

@@ -248,7 +248,7 @@ fn times(memory: &Ranked) -> Vec<Timestamp> {
     let said = memory.said.iter().filter_map(|said| said.at);
     let held = [memory.valid_from, memory.valid_to].into_iter().flatten();
     let times: Vec<Timestamp> = said.chain(held).collect();
-    // The time of learning stands in only where nothing better is known: an old log may be imported today.
+    // The time of learning is used only where nothing better is known: an old log may be imported today.
     if times.is_empty() { vec![memory.created_at] } else { times }
 }
 

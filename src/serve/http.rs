@@ -1,7 +1,7 @@
 //! The HTTP server: `/mcp` and `/health`, for this machine alone unless a token is set.
 //!
 //! A web page that a person visits can send requests to their own machine, and by rebinding its own name to a loopback
-//! address even read the answers. Its name stands in `Host` and `Origin`, so both must be ours.
+//! address even read the answers. Its name appears in `Host` and `Origin`, so both must be ours.
 
 use std::future::{Future, IntoFuture as _};
 use std::net::{IpAddr, SocketAddr};

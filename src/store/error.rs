@@ -146,7 +146,7 @@ pub enum StoreError {
         /// Newest schema known.
         known: i64,
     },
-    /// The schema could not be brought up to date; nothing was changed.
+    /// The schema could not be migrated; nothing was changed.
     #[error("cannot bring {} up to date; restore a backup or report this", .path.display())]
     Migration {
         /// The file.

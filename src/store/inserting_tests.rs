@@ -34,7 +34,7 @@ fn new((memory, evidence): &(Memory, Vec<Evidence>)) -> CleanMemory {
     (clean(memory.clone()), clean(evidence.clone()))
 }
 
-/// Everything that stands in a file, with what grows.
+/// Everything that is in a file, with what grows.
 fn told(store: &Store, all: &[(Memory, Vec<Evidence>)]) -> Vec<String> {
     // Each file has an id of its own, and so has each changeset.
     let mut told: Vec<String> = snapshot(store).into_iter().filter(|line| !line.starts_with("identity ")).collect();

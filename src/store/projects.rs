@@ -194,7 +194,7 @@ impl Database {
         Ok(is_only.then(|| seen.namespace.clone()))
     }
 
-    /// The namespace of a repository without remote that stood in a folder where there is none now.
+    /// The namespace of a repository without a remote that was in a folder where there is none now.
     fn moved_from(&self, mark: &str) -> Result<Option<Namespace>, StoreError> {
         let found = self.all_seen("WHERE f.mark = ?1 ORDER BY f.seen_at DESC, p.id", mark)?;
         let lone = found.into_iter().filter(|seen| seen.identity.basis == Basis::Folder);
@@ -290,8 +290,8 @@ impl Writer<'_> {
     }
 }
 
-/// Whether something else is where a better identity was known before: a folder that no file names any more, or one that
-/// is no repository any more, or another repository.
+/// Whether something else is where a better identity was known before: a folder that no file names any more, or one
+/// that is no repository any more, or another repository.
 fn is_replaced(seen: &Seen, sighting: &ProjectSighting) -> bool {
     let is_unnamed = seen.identity.basis == Basis::Name || sighting.identity.basis == Basis::Text;
     let is_other = seen.mark.as_ref().zip(sighting.mark.as_ref()).is_some_and(|(one, other)| one != other);

@@ -71,7 +71,7 @@ impl<'a> Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Returns when this write takes place, as it stands in the history.
+    /// Returns when this write takes place, as it appears in the history.
     #[must_use]
     pub(crate) const fn now(&self) -> Timestamp {
         self.now
@@ -137,8 +137,8 @@ impl Database {
     }
 }
 
-/// Whether a change counts as undone in the history, as a reversal does: neither it nor what it reverses stands in the
-/// way of undoing what came before.
+/// Whether a change counts as undone in the history, as a reversal does: neither it nor what it reverses
+/// prevents undoing what came before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
     Done,

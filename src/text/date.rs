@@ -208,7 +208,7 @@ fn read_year(text: &str) -> Option<i16> {
     digits?.parse().ok()
 }
 
-/// What may stand between the days of one month.
+/// What may be between the days of one month.
 const JOINT: &str = r"\s*(?:,|–|-|—|/|~|&|\+|\bto\b|\bthrough\b|\buntil\b|\band\b|\bor\b|\bbis\b|\bund\b|\boder\b|\bal\b|\by\b|\bo\b|\ba\b|\bhasta\b|至|到|和|、)\s*(?:the\s|el\s|den\s|zum\s|dem\s)?";
 
 static BEFORE: LazyLock<Regex> = LazyLock::new(|| {

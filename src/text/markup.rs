@@ -1,5 +1,5 @@
 //! Marks that a model or an agent takes for structure: tags, control tokens of chat templates, labels of turns. Where
-//! they stand in a text that somebody wrote, the sign that opens them is replaced by a harmless one.
+//! they appear in a text that somebody wrote, the sign that opens them is replaced by a harmless one.
 
 use serde_json::Value;
 use unicode_normalization::UnicodeNormalization;
@@ -14,7 +14,8 @@ const SQUARE: char = '⟦';
 
 /// Returns `text` for an agent, on one line: without hidden characters, and without marks.
 pub(crate) fn harmless_line(text: &str) -> String {
-    // Labels are looked for while the lines are still apart; a memory that could start a line could pose as another one.
+    // Labels are looked for while the lines are still apart; a memory that could start a line could pose as another
+    // one.
     let text = harmless(text);
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     // A block of code that is opened would swallow the fence around the text.
@@ -40,8 +41,8 @@ pub(crate) fn harmless_json(value: &mut Value) {
     }
 }
 
-/// Returns `text` for a request on one line of at most `limit` characters, so that it can neither pose as another line nor
-/// close a tag of the prompt.
+/// Returns `text` for a request on one line of at most `limit` characters, so that it can neither pose as another line
+/// nor close a tag of the prompt.
 pub(crate) fn request_line(text: &str, limit: usize) -> String {
     let line = visible(text, false).split_whitespace().collect::<Vec<_>>().join(" ").replace("</", "< /");
     match line.char_indices().nth(limit) {
@@ -50,7 +51,8 @@ pub(crate) fn request_line(text: &str, limit: usize) -> String {
     }
 }
 
-/// Returns `text` for a request: with the control tokens of chat templates broken, so that no server reads them as such.
+/// Returns `text` for a request: with the control tokens of chat templates broken, so that no server reads them as
+/// such.
 pub(crate) fn without_control_tokens(text: &str) -> String {
     without(text, opens_control, opens_bracket)
 }
@@ -92,8 +94,8 @@ fn opening(text: &str) -> Option<(char, usize)> {
     }
 }
 
-/// Returns the first character of `text`, also where it is spelled as an escape of HTML, JSON or an address, and the bytes
-/// that it takes.
+/// Returns the first character of `text`, also where it is spelled as an escape of HTML, JSON or an address, and the
+/// bytes that it takes.
 fn first(text: &str) -> Option<(char, usize)> {
     let plain = text.chars().next()?;
     let spelled = match plain {
@@ -135,8 +137,8 @@ fn entity(text: &str) -> Option<(char, usize)> {
 /// Characters looked at behind an opening sign.
 const LOOKED_AT: usize = 96;
 
-/// Returns the beginning of `text` as it is read: without escapes, line breaks, accents and what is hidden, in lower case,
-/// with the letters that look like those of the tags.
+/// Returns the beginning of `text` as it is read: without escapes, line breaks, accents and what is hidden, in lower
+/// case, with the letters that look like those of the tags.
 fn plain(text: &str) -> String {
     let mut at = 0;
     let decoded = std::iter::from_fn(|| {
@@ -234,7 +236,7 @@ fn opens_bracket(rest: &str) -> bool {
 
 /// Names with which a line of a transcript begins.
 const SPEAKERS: &[&str] = &["human", "assistant", "user", "system", "developer", "ai", "model", "tool"];
-/// The same, where a `#` stands before them.
+/// The same, where a `#` precedes them.
 const HEADED: &[&str] = &["instruction", "instructions", "input", "response"];
 /// Longest label looked for, in characters.
 const LABEL_CHARS: usize = 24;

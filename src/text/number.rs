@@ -394,7 +394,7 @@ pub(crate) fn chinese_count(text: &str) -> Option<u32> {
 enum Part {
     /// Adds this much; 0–9, 10–19 and a whole German or Spanish word stand at the end of a group of hundreds.
     Value(u32),
-    /// Multiplies what stands before it.
+    /// Multiplies what precedes it.
     Scale(u32),
     /// Stands by itself for any of these.
     Loose(&'static [f64]),
@@ -648,7 +648,7 @@ fn chinese_readings(run: &str) -> Vec<f64> {
     }
     let tail = open.unwrap_or(0.0);
     let mut readings = vec![total + section + tail];
-    // A digit behind a power counts in the next lower one, unless a zero stands between: 一万二, but 一万零二.
+    // A digit behind a power counts in the next lower one, unless a zero is between: 一万二, but 一万零二.
     if last > 10.0 && tail > 0.0 && !is_after_zero {
         readings.push(total + section + tail * last / 10.0);
     }

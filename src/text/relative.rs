@@ -21,7 +21,8 @@ pub(crate) struct Dated {
     pub(crate) first: Option<Date>,
 }
 
-/// Returns `text` with an ISO date in brackets beside each of its relative dates; `now` is the reading of the speaker's clock.
+/// Returns `text` with an ISO date in brackets beside each of its relative dates; `now` is the reading of the speaker's
+/// clock.
 pub(crate) fn annotated(language: Language, text: &str, now: Option<DateTime>) -> Dated {
     match language {
         Language::English => annotated_english(text, now),
@@ -36,7 +37,7 @@ pub(crate) fn annotated(language: Language, text: &str, now: Option<DateTime>) -
 struct Resolved {
     date: Date,
     words: String,
-    /// What stands before the words where "yesterday" stood alone.
+    /// What precedes the words where "yesterday" was alone.
     preposition: &'static str,
 }
 
@@ -548,7 +549,7 @@ fn spanish(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
             name if ahead < 0 => Some(Resolved::day(latest(today, weekday(name)?)?, "")),
             name => {
                 let date = coming(today, weekday(name)?)?;
-                // On a Saturday, "el domingo que viene" is hardly tomorrow.
+                // On a Saturday, "el domingo que viene" is unlikely to mean tomorrow.
                 (date != today.tomorrow().ok()?).then(|| Resolved::day(date, ""))
             }
         };

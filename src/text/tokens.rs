@@ -1,9 +1,9 @@
 //! Words of a text, for comparing and for the word index.
 //!
 //! For the index, runs of letters and digits are words, which by itself would lose two kinds of text. Writing without
-//! spaces (Chinese, Japanese, Thai, also Korean) is cut into single characters and overlapping pairs. Names with signs in
-//! them (`C++`, `.env`, `bun-sqlite`) are indexed as their parts and once more as one made-up word of letters and digits,
-//! `zqcz2bzz2bz` for `c++`; an emoji becomes such a word by itself. Both indexing and queries go through here.
+//! spaces (Chinese, Japanese, Thai, also Korean) is cut into single characters and overlapping pairs. Names with signs
+//! in them (`C++`, `.env`, `bun-sqlite`) are indexed as their parts and once more as one made-up word of letters and
+//! digits, `zqcz2bzz2bz` for `c++`; an emoji becomes such a word by itself. Both indexing and queries go through here.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ const MAX_CHARS: usize = 2_000;
 /// A run of characters of one script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Word {
-    /// As it stands in the text.
+    /// As it appears in the text.
     pub(crate) text: String,
     /// How it is written.
     pub(crate) script: Script,
@@ -200,7 +200,7 @@ fn sought_by(chunk: &str) -> Vec<Sought> {
     let signed = signed_words(chunk);
     let mut sought = Vec::new();
     split_runs(chunk, |run| match run {
-        // The lone letter of `c++` stands in too many texts to be looked for, as does a function word.
+        // The lone letter of `c++` appears in too many texts to be looked for, as does a function word.
         Run::Word(word) if !signed.is_empty() && is_lean(word) => {}
         Run::Word(word) => sought.push(Sought::Word(word.to_owned())),
         Run::Unspaced(characters) => {

@@ -48,7 +48,7 @@ pub(crate) fn signature(command: &str) -> Option<String> {
     let mut name = vec![program];
     if is_one_of(WITH_SUBCOMMANDS, program) {
         while let Some(word) = words.next() {
-            // Options may stand before the word: `git -C folder log`.
+            // Options may precede the word: `git -C folder log`.
             if word.starts_with('-') {
                 if matches!(word, "-C" | "-f" | "-p" | "--manifest-path" | "--prefix" | "--cwd") {
                     words.next();
@@ -80,7 +80,7 @@ pub(crate) fn parts(command: &str) -> Vec<&str> {
             Some(open) if here == open => quote = None,
             None if here == b'\\' => at += 1,
             None if matches!(here, b'\'' | b'"') => quote = Some(here),
-            // What stands behind a pipe mostly shortens the output: `cargo test | tail`.
+            // What follows a pipe mostly shortens the output: `cargo test | tail`.
             None if here == b'|' && bytes.get(at + 1) != Some(&b'|') => {
                 piped = piped.or(Some(at));
             }

@@ -63,7 +63,7 @@ fn corrupt(desk: &Desk) {
 fn newer(desk: &Desk) {
     another_database(desk);
     let mut bytes = std::fs::read(desk.path("other.db")).unwrap();
-    // The user version stands at byte 60 of the header.
+    // The user version is at byte 60 of the header.
     bytes[60..64].copy_from_slice(&99_u32.to_be_bytes());
     std::fs::write(desk.path("other.db"), bytes).unwrap();
 }
@@ -509,8 +509,8 @@ fn an_odd_log_is_read_as_far_as_it_goes_and_the_rest_is_counted() {
     }
 }
 
-/// Runs a command to its end, and returns how much of a processor it took, whatever else the machine does meanwhile; the
-/// time that went by where a shell cannot tell.
+/// Runs a command to its end, and returns how much of a processor it took, whatever else the machine does meanwhile;
+/// the time that went by where a shell cannot tell.
 fn timed(desk: &Desk, command: &Command) -> (Told, Duration) {
     let mut shell = Command::new("sh");
     shell.args(["-c", "\"$0\" \"$@\"; code=$?; times; exit $code"]).arg(command.get_program()).args(command.get_args());

@@ -14,7 +14,7 @@ const PHRASES: [&str; 3] = ["zwickmuehle", "翠湖暗号", "quittenmond"];
 const OTHERS: [Fact; 3] = [("basil", 5202), ("cedar", 6303), ("dahlia", 7404)];
 const RUN: &[&str] = &["run", "logs", "--window-tokens", "600"];
 
-/// Returns the phrases that stand in `bytes`: as they are, in UTF-16, or within what is compressed in them.
+/// Returns the phrases that appear in `bytes`: as they are, in UTF-16, or within what is compressed in them.
 fn found_in(bytes: &[u8]) -> Vec<&'static str> {
     let mut texts = vec![bytes.to_vec()];
     for at in 0..bytes.len() {
@@ -75,8 +75,8 @@ fn after_a_session_is_erased_no_byte_of_it_is_left_and_all_else_is_as_if_it_had_
     world.session("second", 5, &OTHERS);
     world.session("first", 9, &PLANTED);
     world.good(RUN);
-    // What else may hold its words: forgotten and changed memories, samples of the planner, failures that hooks have seen,
-    // requests that wait in batches, a copy that was made before an update.
+    // What else may hold its words: forgotten and changed memories, samples of the planner, failures that hooks have
+    // seen, requests that wait in batches, a copy that was made before an update.
     let contents = world.active().join("\n");
     assert!(PHRASES.iter().all(|phrase| contents.contains(phrase)), "{contents}");
     let listed = world.good(&["search", "zwickmuehle", "--json"]);

@@ -68,7 +68,7 @@ fn people_read_a_table_and_what_went_wrong() {
 fn without_times(report: &str) -> String {
     let line = |line: &str| match line.split_once(" s in total; ") {
         Some((head, _)) => format!("{} TIME\n", head.rsplit_once(' ').unwrap().0),
-        // The version and the revision of the program stand in the heading of a run.
+        // The version and the revision of the program appear in the heading of a run.
         None if line.starts_with("## first-person, prompts") => "## RUN\n".to_owned(),
         None => format!("{line}\n"),
     };

@@ -88,7 +88,7 @@ impl Documented {
     }
 }
 
-/// Ends a command that serves or waits, so that every call comes to an end.
+/// Ends a command that serves or waits, so that every call ends.
 fn run_briefly(mut command: Command, input: &str) {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     // A command that reads nothing may be gone before this is written.

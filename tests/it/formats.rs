@@ -224,7 +224,7 @@ fn hostile_logs_are_survived_by_every_format() {
     }
 }
 
-/// Returns how many of `bytes` stand before `share` of them.
+/// Returns how many of `bytes` precede `share` of them.
 fn cut(bytes: &[u8], share: f64) -> usize {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
     let cut = (bytes.len() as f64 * share) as usize;

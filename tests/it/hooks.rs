@@ -553,7 +553,7 @@ fn settings_of_agents_are_shown_asked_about_and_given_back() {
         assert!(String::from_utf8_lossy(&output.stderr).contains("left as it is"), "{output:?}");
         assert_eq!(read(), bad);
     }
-    // The hook as it stands in the settings is what a shell can run.
+    // The hook as it appears in the settings is what a shell can run.
     desk.world.good(&["agent", "install", "codex", "--yes"]);
     let codex: Value =
         serde_json::from_str(&fs::read_to_string(desk.world.path(".codex/hooks.json")).unwrap()).unwrap();

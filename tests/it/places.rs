@@ -1,5 +1,5 @@
-//! The named places that a run does not come to: copies, taking one back, mending, erasing, vectors, exports. Whoever ends
-//! there loses nothing, and the same command afterwards comes to the same end. `batch` has those of batches.
+//! The named places that a run does not come to: copies, taking one back, mending, erasing, vectors, exports. Whoever
+//! ends there loses nothing, and the same command afterwards reaches the same result. `batch` has those of batches.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -14,7 +14,7 @@ use super::world::{World, completion};
 struct Heard {
     /// Method and path with its query.
     line: String,
-    /// Headers in lower case, one a line.
+    /// Headers in lower case, one per line.
     head: String,
     body: Value,
 }

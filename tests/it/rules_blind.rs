@@ -40,7 +40,7 @@ struct Wanted {
     memory_type: MemoryType,
     /// Stands in one of its quotes.
     quote: String,
-    /// Each stands in its content, in any capitals.
+    /// Each appears in its content, in any capitals.
     words: Vec<String>,
     key: Option<String>,
     value: Option<String>,

@@ -78,7 +78,7 @@ fn fixtures() -> Vec<Transcript> {
     let mut sink = Sink::new(&mut accept);
     for found in discover(&[root]).unwrap() {
         match Logs::open(&found.path).unwrap() {
-            // What only stands beside a log, such as the metadata of a task, is not a log of its own.
+            // What is only beside a log, such as the metadata of a task, is not a log of its own.
             Logs::File(input) => {
                 if let Ok(ingestor) = detect(&input) {
                     ingestor.read(*input, &mut sink).unwrap();

@@ -38,7 +38,7 @@ fn secret(place: &str) -> &'static str {
     SECRETS.iter().find(|(name, _)| *name == place).unwrap().1
 }
 
-/// Returns a session in which every secret stands at its place.
+/// Returns a session in which every secret is at its place.
 fn log() -> String {
     let cwd = format!("/home/ana/{}/shop", secret("cwd"));
     let mut lines =
@@ -96,7 +96,7 @@ impl Pieces {
         Self(pieces)
     }
 
-    /// Fails if a piece stands in `bytes`.
+    /// Fails if a piece appears in `bytes`.
     fn check(&self, what: &str, bytes: &[u8]) {
         let found = bytes.windows(PIECE).find_map(|window| self.0.get(window));
         assert!(found.is_none(), "{what} holds a part of the secret in the place {:?}", found.unwrap());
@@ -196,7 +196,7 @@ impl Server {
     }
 }
 
-/// Returns a completion whose memories repeat what stands in the conversation, and hold a key that nobody said.
+/// Returns a completion whose memories repeat what is in the conversation, and hold a key that nobody said.
 fn answer(body: &str) -> Value {
     let request: Value = serde_json::from_str(body).unwrap();
     let prompt = request["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();

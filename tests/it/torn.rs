@@ -1,4 +1,4 @@
-//! A log that was cut or changed by a failure of power: what is read is what stood there at some moment before.
+//! A log that was cut or changed by a failure of power: what is read is what was there at some earlier moment.
 
 use std::collections::BTreeSet;
 use std::fs;

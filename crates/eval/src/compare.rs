@@ -6,20 +6,20 @@
 //! Results B ─▶ Tally ┘                  └▶ cases that changed, with findings that appeared and disappeared
 //! ```
 //!
-//! Cases are drawn, not memories: the memories of one conversation are not independent. Both runs are drawn alike, so that
-//! a case that is hard for both does not widen the interval.
+//! Cases are drawn, not memories: the memories of one conversation are not independent. Both runs are drawn alike, so
+//! that a case that is hard for both does not widen the interval.
 //!
-//! The interval is the percentile interval of a paired bootstrap over cases (Efron and Tibshirani, *An Introduction to the
-//! Bootstrap*, 1993). The test is a paired randomisation test: if the runs do not differ, what a case adds to the
+//! The interval is the percentile interval of a paired bootstrap over cases (Efron and Tibshirani, *An Introduction to
+//! the Bootstrap*, 1993). The test is a paired randomisation test: if the runs do not differ, what a case adds to the
 //! difference could as well be subtracted. Where both runs have the same denominator in a case, as for recall, this
 //! exchanges their results, the recommended test for ratios of sums (Noreen, *Computer-Intensive Methods for Testing
-//! Hypotheses*, 1989; Yeh, “More accurate tests for the statistical significance of result differences”, COLING 2000; Dror
-//! and others, “The Hitchhiker's Guide to Testing Statistical Significance in Natural Language Processing”, ACL 2018).
-//! For precision one run may have a larger denominator, since it finds more; exchanging results would then also exchange
-//! how much was found. The test therefore flips the sign of each case's contribution to the linearised difference (Hemerik,
-//! Goeman and Finos, “Robust testing in generalized linear models by sign flipping score contributions”, Journal of the
-//! Royal Statistical Society B, 2020). Several measures are tested at once, so each has a second p after Holm (“A simple
-//! sequentially rejective multiple test procedure”, 1979).
+//! Hypotheses*, 1989; Yeh, “More accurate tests for the statistical significance of result differences”, COLING 2000;
+//! Dror and others, “The Hitchhiker's Guide to Testing Statistical Significance in Natural Language Processing”, ACL
+//! 2018). For precision one run may have a larger denominator, since it finds more; exchanging results would then also
+//! exchange how much was found. The test therefore flips the sign of each case's contribution to the linearised
+//! difference (Hemerik, Goeman and Finos, “Robust testing in generalized linear models by sign flipping score
+//! contributions”, Journal of the Royal Statistical Society B, 2020). Several measures are tested at once, so each has
+//! a second p after Holm (“A simple sequentially rejective multiple test procedure”, 1979).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -386,7 +386,7 @@ pub struct Arm {
 }
 
 /// Returns each suite of `rows` as one way of answering the same questions, compared with the first. Its name is what
-/// stands behind the colon in the name of its suite.
+/// follows the colon in the name of its suite.
 pub fn arms(rows: Vec<Row>) -> Vec<Arm> {
     let tallies = Tally::all(&Results::new(Manifest::default(), rows));
     let arm = |tally: &Tally| {
@@ -432,7 +432,7 @@ pub(crate) fn differences(a: &Tally, b: &Tally, pairs: &[(&CaseTally, &CaseTally
         .map(|(at, measure)| {
             let (first, second) = found[at];
             let difference = first.zip(second).map(|(one, other)| other - one);
-            // Draws of one pair are all the same, which would look like certainty.
+            // Draws of one pair are equal, which would look like certainty.
             let many = (pairs.len() > 1).then(|| drawn[at].clone());
             // Without any spread between the draws, nothing can be said about how small a difference would show.
             let least = many.as_deref().and_then(deviation).map(|error| error * POWER).filter(|least| *least > SAME);
@@ -576,11 +576,11 @@ impl<'a> Pairs<'a> {
         sums
     }
 
-    /// Returns for each measure the contribution of each case to the difference. They add up to the difference, exactly for
-    /// counts and for shares with equal denominators, else to first order. `None` if one run did not measure it.
+    /// Returns for each measure the contribution of each case to the difference. They add up to the difference, exactly
+    /// for counts and for shares with equal denominators, else to first order. `None` if one run did not measure it.
     ///
-    /// A case contributes what it has beyond its expectation, which follows from both runs together. A run that merely finds
-    /// more with the same quality therefore contributes nothing.
+    /// A case contributes what it has beyond its expectation, which follows from both runs together. A run that merely
+    /// finds more with the same quality therefore contributes nothing.
     fn contributions(&self) -> Vec<Option<Vec<f64>>> {
         let sums = self.sums(0..self.len());
         let together: Vec<Ratio> = sums[0].iter().zip(&sums[1]).map(|(one, other)| one.plus(*other)).collect();

@@ -1,14 +1,14 @@
 //! Measures systems that turn conversations into memories, without a judge that has to be trusted.
 //!
 //! ```text
-//! case files ─▶ cases ─▶ the program runs its system ─▶ plain results ─▶ scores ─▶ Row, one a case
+//! case files ─▶ cases ─▶ the program runs its system ─▶ plain results ─▶ scores ─▶ Row, one per case
 //! rows ─▶ Results (a file) ─▶ Tally ─┬▶ report    text and Markdown
 //!                                    ├▶ compare   two runs: intervals, tests, cases that changed
 //!                                    └▶ gate      a run against a stored baseline
 //! ```
 //!
-//! The crate reads cases and scores what the program hands back; it never calls a model and opens no database. A program
-//! plugs in by passing plain data to one function for each kind of case:
+//! The crate reads cases and scores what the program hands back; it never calls a model and opens no database. A
+//! program plugs in by passing plain data to one function for each kind of case:
 //!
 //! | module            | files                                | the program provides                   |
 //! |-------------------|--------------------------------------|----------------------------------------|

@@ -51,8 +51,8 @@ impl CaseTally {
 }
 
 impl Tally {
-    /// Returns a tally for each suite and kind of `results`, in the order of its rows. Repetitions of a case are added up,
-    /// so that an interval over cases counts them as one case.
+    /// Returns a tally for each suite and kind of `results`, in the order of its rows. Repetitions of a case are added
+    /// up, so that an interval over cases counts them as one case.
     pub(crate) fn all(results: &Results) -> Vec<Self> {
         let mut tallies: Vec<Self> = Vec::new();
         for row in &results.rows {
@@ -78,7 +78,8 @@ impl Tally {
         }
         let of = |measure: &Measure| row.measures.get(&measure.name).copied().unwrap_or_default();
         let ratios: Vec<Ratio> = self.measures.iter().map(of).collect();
-        // Repetitions show the noise of the model and not of the cases; as cases of their own they would narrow the interval.
+        // Repetitions show the noise of the model and not of the cases; as cases of their own they would narrow the
+        // interval.
         if let Some(case) = self.cases.iter_mut().find(|case| case.case == row.case) {
             case.ratios.iter_mut().zip(ratios).for_each(|(own, more)| *own = own.plus(more));
             return;
@@ -128,7 +129,7 @@ impl Tally {
     ///
     /// The same cases in the same order always have the same intervals.
     pub(crate) fn intervals(&self, cases: &[&CaseTally]) -> Vec<Option<Interval>> {
-        // Draws of a single case are all the same, which would look like certainty.
+        // Draws of a single case are equal, which would look like certainty.
         if cases.len() < 2 {
             return vec![None; self.measures.len()];
         }

@@ -287,7 +287,7 @@ fn read_question(object: &Object, sink: &mut Sink<'_>) {
             sink.skip(object.number, format!("session {} has no turns that can be read", place + 1));
             continue;
         };
-        // The same session stands in the haystacks of many questions, with another date in each.
+        // The same session appears in the haystacks of many questions, with another date in each.
         let id = match (question, session.id) {
             (Some(question), Some(id)) => format!("{question}/{id}"),
             _ => identity::of_file(question.unwrap_or_default(), first),

@@ -10,7 +10,7 @@ use crate::{Folder, IngestError, detect_folder};
 pub struct Found {
     /// A file, or a folder that is one log as a whole.
     pub path: PathBuf,
-    /// Whether the person named it; what only stood in a folder may be of no known format.
+    /// Whether the person named it; what was only found in a folder may be of no known format.
     pub named: bool,
 }
 
@@ -59,7 +59,7 @@ pub fn discover(arguments: &[PathBuf]) -> Result<Discovered, IngestError> {
 #[derive(Default)]
 struct Search {
     found: Discovered,
-    /// Where each log stands in `found`, by its true path: two spellings of one are one log.
+    /// Where each log appears in `found`, by its true path: two spellings of one are one log.
     seen: HashMap<PathBuf, usize>,
 }
 
@@ -73,7 +73,7 @@ impl Search {
         }
     }
 
-    /// Adds what stands under `folder`; returns whether there is anything.
+    /// Adds what is under `folder`; returns whether there is anything.
     fn add_folder(&mut self, folder: &Path) -> bool {
         let mut any = false;
         for found in walk(folder) {
@@ -104,10 +104,10 @@ pub fn true_path(path: &Path) -> PathBuf {
     path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Yields what stands under `folder` and may be a log, sorted by path; a folder that some format takes as a whole is
+/// Yields what is under `folder` and may be a log, sorted by path; a folder that some format takes as a whole is
 /// one of them.
 ///
-/// A folder that cannot be looked into is another, so that reading it reports why, and the rest is read all the same.
+/// A folder that cannot be looked into is another, so that reading it reports why, and the rest is read anyway.
 pub(crate) fn walk(folder: &Path) -> impl Iterator<Item = Found> + use<> {
     let skipped = |name: &str| matches!(name, ".git" | ".hg" | ".svn" | "node_modules" | "target" | "__pycache__");
     // Links are not followed, so that a circle of them ends.

@@ -3,7 +3,7 @@
 use crate::{Folder, Head, IngestError, Input, Transcript};
 
 /// Longest line or array element that is read, in bytes; a longer one is skipped and reported.
-// Tools print whole files, and pictures stand in records as base64, so real records reach tens of megabytes.
+// Tools print whole files, and pictures appear in records as base64, so real records reach tens of megabytes.
 pub const MAX_RECORD_BYTES: usize = 64 << 20;
 /// Text that one [`Transcript`] contains before the rest of the conversation goes into its next part, in bytes.
 // Bounds the memory of a run, however long a conversation is.
@@ -35,7 +35,7 @@ pub trait Ingestor: Sync {
     /// [`IngestError::Read`] if the bytes cannot be read to their end; what was given to `sink` before stays good.
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError>;
     /// Whether `folder`, a directory or an archive, is as a whole one log of this format, such as a Slack export whose
-    /// names stand in one file and whose messages in others. Its files are then not read one by one.
+    /// names appear in one file and whose messages in others. Its files are then not read one by one.
     fn sniff_folder(&self, _folder: &Folder) -> bool {
         false
     }

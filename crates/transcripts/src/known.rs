@@ -29,7 +29,7 @@ pub struct KnownFolder {
 }
 
 impl Known {
-    /// Whether its logs stand in the folders of projects, and are only found below folders that a person names.
+    /// Whether its logs are in the folders of projects, and are only found below folders that a person names.
     #[must_use]
     pub(crate) fn is_in_projects(&self) -> bool {
         self.places.iter().any(Place::is_in_projects)

@@ -3,7 +3,7 @@
 //! 1. `discover` finds the logs behind a path; [`known`] lists where programs keep theirs.
 //! 2. `reading` opens a file, an archive, a folder or a database, and yields its start ([`Head`]) and its [`Records`].
 //! 3. `formats` contains the table [`INGESTORS`] and picks the format that recognises the start.
-//! 4. The formats stand in families, one file each: `agents`, `assistants`, `api`, `people`, `datasets`, `text`. Each
+//! 4. The formats are in families, one file each: `agents`, `assistants`, `api`, `people`, `datasets`, `text`. Each
 //!    implements [`Ingestor`] and gives its transcripts to a [`Sink`].
 //! 5. `message` is what they share to make messages: roles, content blocks, calls in one line, times, identities.
 //!

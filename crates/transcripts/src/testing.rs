@@ -2,7 +2,7 @@
 
 use crate::{Head, Ingestor, Input, Sink, Transcript};
 
-/// Reads `text` as if it stood in a file called `name`: the transcripts, and the records passed over.
+/// Reads `text` as if it were in a file called `name`: the transcripts, and the records passed over.
 pub(crate) fn read(ingestor: &dyn Ingestor, name: &str, text: &str) -> (Vec<Transcript>, Vec<(usize, String)>) {
     read_input(ingestor, Input::from_text(name, text))
 }

@@ -125,7 +125,7 @@ impl<'a> Page<'a> {
         ids.find_map(|rest| rest.split_whitespace().next().filter(|id| id.len() >= 16)).map(str::to_owned)
     }
 
-    /// Returns what stands before the first turn, without title, comments and rules.
+    /// Returns what precedes the first turn, without title, comments and rules.
     fn preamble(&self, first: usize) -> String {
         let is_text = |line: &&&str| {
             let line = line.trim();
@@ -179,7 +179,7 @@ fn is_rule(line: &str) -> bool {
 /// Whether speaker lines make `page` a transcript and not a document that quotes or lists something.
 ///
 /// Speakers must change, and begin in the first half of the text. With both sides of an assistant's conversation
-/// three turns are enough, or one of each if nothing but a title stands before them. Names of people prove less, so
+/// three turns are enough, or one of each if nothing but a title precedes them. Names of people prove less, so
 /// each must come twice, half of the turns must read like sentences, and a third of the lines must be theirs.
 fn is_transcript(page: &Page<'_>, turns: &[&Label]) -> bool {
     let Some(first) = turns.first() else { return false };
@@ -198,7 +198,8 @@ fn is_transcript(page: &Page<'_>, turns: &[&Label]) -> bool {
     }
     let count = |role| turns.iter().filter(|label| label.role == Some(role)).count();
     if count(Role::User) > 0 && count(Role::Assistant) > 0 {
-        // A document with the sections "User" and "Agent" has a title; a transcript under such headings begins with one.
+        // A document with the sections "User" and "Agent" has a title; a transcript under such headings begins with
+        // one.
         let untitled = filled(&page.lines[..first.line]) == 0;
         let bare = page.preamble(first.line).trim().is_empty() && (first.form != Form::Heading || untitled);
         return turns.len() >= 3 && changes >= 2 || bare && first.role.is_some();
@@ -252,7 +253,7 @@ fn next_block(text: &str) -> Option<usize> {
     text.match_indices("<t").map(|(place, _)| place).find(|place| begins(*place) && is_block(*place))
 }
 
-/// Takes off the rules that stand between a block and words.
+/// Takes off the rules that are between a block and words.
 fn without_rules(text: &str) -> String {
     let trimmed = text.trim();
     let trimmed = trimmed.strip_prefix("---\n").or(trimmed.strip_suffix("\n---")).unwrap_or(trimmed);

@@ -33,7 +33,7 @@ pub struct Transcript {
 pub struct Message {
     /// The log's own id, or the 1-based position in the transcript where it has none.
     pub id: String,
-    /// On whose behalf it stands in the conversation.
+    /// On whose behalf it appears in the conversation.
     pub role: Role,
     /// What it is; only [`Kind::Prose`] can be evidence of what somebody said.
     pub kind: Kind,
@@ -248,7 +248,7 @@ pub fn hex(bytes: &[u8]) -> String {
 /// Parses an RFC 3339 time into an instant and its offset from UTC in seconds; `Z` is offset 0.
 #[must_use]
 pub fn parse_rfc3339(text: &str) -> Option<(Timestamp, i32)> {
-    // jiff drops the offset when it parses an instant, so the text is taken apart first.
+    // jiff drops the offset when it parses an instant, so the text is split first.
     let pieces = jiff::fmt::temporal::DateTimeParser::new().parse_pieces(text).ok()?;
     let offset = pieces.to_numeric_offset().map_or(0, jiff::tz::Offset::seconds);
     text.parse().ok().map(|at| (at, offset))

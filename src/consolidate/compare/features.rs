@@ -36,7 +36,7 @@ pub(crate) struct Features {
     pub planned: bool,
     /// Whether it names an exception.
     pub except: bool,
-    /// Whether it says of itself that it stands beside others: `also`.
+    /// Whether it says of itself that it exists beside others: `also`.
     pub also: bool,
     /// Whether its words say that something changed or was wrong.
     pub cue: Option<Turn>,
@@ -237,7 +237,7 @@ static EAR: LazyLock<Ear> = LazyLock::new(|| {
     Ear { automaton, cues }
 });
 
-/// Words of spaced scripts are matched whole; Han and kana stand inside their run; Korean begins a word.
+/// Words of spaced scripts are matched whole; Han and kana are matched inside their run; Korean begins a word.
 fn pattern(cue: &str) -> String {
     let run = words(cue);
     match run.first().map(|word| word.script) {
@@ -350,7 +350,7 @@ impl Heard {
     }
 }
 
-/// A number as it stands in a text.
+/// A number as it appears in a text.
 enum Figure {
     /// Without a unit; the next word may be one.
     Bare(String),

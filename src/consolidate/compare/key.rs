@@ -8,7 +8,7 @@ use crate::text::normalise::comparable;
 pub(crate) enum Arity {
     /// One: another value contradicts it.
     Single,
-    /// Several: another value stands beside it.
+    /// Several: another value may exist beside it.
     Many,
     /// Not known: another value is looked at more closely.
     Open,
@@ -200,7 +200,7 @@ pub(in crate::consolidate) fn are_numbers(a: &str, b: &str) -> bool {
     numbers && (a.tokens.is_subset(&b.tokens) || b.tokens.is_subset(&a.tokens)) && a.entities == b.entities
 }
 
-/// Whether `short` stands in `long`: as a word where words stand apart (`npm` does not stand in `pnpm`).
+/// Whether `short` appears in `long`: as a word where words stand apart (`npm` does not appear in `pnpm`).
 fn holds(long: &str, short: &str) -> bool {
     long.match_indices(short).any(|(at, found)| {
         // ASCII only: writing without spaces has letters on both sides of every word.

@@ -31,7 +31,7 @@ pub(in crate::consolidate) enum Cue {
     Person(&'static str),
     /// What follows is the reason.
     Reason,
-    /// It stands beside others of its kind.
+    /// It exists beside others of its kind.
     Also,
     /// One of several surroundings that can differ.
     Setting(&'static str),

@@ -122,7 +122,7 @@ fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Cla
         // Even a list loses a value where the text says that the new one replaces it.
         Arity::Many | Arity::Open if says_so => (ClaimRelation::Opposed, "says that it replaces the known value"),
         Arity::Open if hinted => (ClaimRelation::Opposed, "another value, named as the one it replaces"),
-        // A hint is not enough here: another value usually stands beside the known one.
+        // A hint is not enough here: another value usually exists beside the known one.
         Arity::Many if hinted => (ClaimRelation::Unsure, "named as the one it replaces"),
         Arity::Many => (ClaimRelation::Apart, "one of several values"),
         Arity::Open => (ClaimRelation::Unsure, "another value, which may stand beside the known one"),
@@ -249,7 +249,7 @@ fn are_one_value(a: &View<'_>, b: &View<'_>, words: &Words) -> bool {
     same_subject && (same_words || (equal && words.incoming_only == 0 && !new.any()))
 }
 
-/// Whether the same names stand in another order, as in `from A to B` and `from B to A`, or another one comes first.
+/// Whether the same names appear in another order, as in `from A to B` and `from B to A`, or another one comes first.
 fn is_swapped(a: &View<'_>, b: &View<'_>, words: &Words) -> bool {
     let order = |view: &View<'_>| {
         let shared = a.features.entities.intersection(&b.features.entities);

@@ -122,12 +122,12 @@ fn is_after_leaving(text: &str) -> bool {
     false
 }
 
-/// What stands before the name of what is left behind.
+/// What precedes the name of what is left behind.
 const LEFT_BEFORE: &str = " from | left | quit | instead of | replaced | away from | off | rather than | no longer | no longer on | no longer with | \
      not | never | not from | was never |从|由|离开|告别|辞去|不再用|不再是|不是| von | statt | anstatt | nicht mehr | nicht mehr mit | nicht mehr bei | nicht mehr auf | \
      nicht aus | nicht in | de | desde | en lugar de | en vez de | en lugar del | ya no con | ya no con el | ya no con la | ya no en | ya no usa ";
 
-/// What stands after it.
+/// What follows it.
 const LEFT_AFTER: &str =
     "から|の代わり|ではなく|をやめ|에서| 대신|换成|改成|改为|搬到|迁到|改用|跳槽|を辞め|を離れ|를 떠나|을 떠나";
 
@@ -159,7 +159,7 @@ fn about(features: &Features) -> About {
 // Comparing letter by letter costs the product of both lengths; claims are far shorter than this.
 const MAX_COMPARED: usize = 4_096;
 
-/// The content words of two claims, set against each other.
+/// The content words of two claims, compared with each other.
 pub(in crate::consolidate) struct Words {
     pub(in crate::consolidate) shared: usize,
     pub(in crate::consolidate) incoming_only: usize,
@@ -182,7 +182,7 @@ impl Words {
             wide && token.chars().all(|c| known.features.text.contains(c))
         };
         let incoming_only: Vec<&String> = incoming_only.collect();
-        // A noun of one character stands in a longer one: `猫` in `橘猫`.
+        // A noun of one character appears in a longer one: `猫` in `橘猫`.
         let incoming_text = &incoming.features.text;
         let stands = |token: &str| token.chars().count() == 1 && !token.is_ascii() && incoming_text.contains(token);
         unmatched.retain(|token| !stands(token));
@@ -288,7 +288,7 @@ fn subjects_differ(a: &View<'_>, b: &View<'_>) -> bool {
     }
 }
 
-/// Whether each claim's subject tag stands in its own words and not in the other's, in much the same sentence.
+/// Whether each claim's subject tag appears in its own words and not in the other's, in much the same sentence.
 fn tags_differ(a: &View<'_>, b: &View<'_>) -> bool {
     let (Some(x), Some(y)) = (&a.subject, &b.subject) else { return false };
     let (left, right) = (&a.features, &b.features);

@@ -255,12 +255,12 @@ fn against(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
     }
 }
 
-/// The claim that remains of `known`: only words that stood in it.
+/// The claim that remains of `known`: only words from it.
 fn remainder(known: &Claim, incoming: &View<'_>, rest: &str) -> Option<Claim> {
     let (whole, part) = (Features::of(&known.content), Features::of(rest));
     // What the candidate speaks of anyway is no rest.
     let own = part.tokens.difference(&incoming.features.tokens).count();
-    // A model may invent the rest; only words that stood in the memory are kept.
+    // A model may invent the rest; only words from the memory are kept.
     let stood = own >= 1
         && part.tokens.is_subset(&whole.tokens)
         && part.figures.is_subset(&whole.figures)

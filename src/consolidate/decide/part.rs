@@ -98,7 +98,7 @@ impl Coverage {
         self.own >= STATEMENT_WORDS || (self.own == 1 && (at == 0 || self.names_more))
     }
 
-    /// Whether it holds whatever the incoming claim denies. Beside the statement that is met most, it may share even
+    /// Whether it holds whatever the incoming claim denies. Beside the most frequent statement, it may share even
     /// half of its words, as writing without spaces does, if it says enough of its own.
     const fn is_untouched(&self, is_met_most: bool) -> bool {
         self.shared * 2 < self.own || (!is_met_most && self.own - self.shared >= ENOUGH_OF_ITS_OWN)
@@ -213,7 +213,7 @@ fn spaced_subject(content: &str) -> Option<&str> {
     content.get(..length)
 }
 
-/// Words, numbers and names that stood in a claim and are gone from it.
+/// Words, numbers and names that a claim no longer contains.
 pub(super) struct Gone(BTreeSet<String>);
 
 impl Gone {

@@ -203,7 +203,7 @@ pub(super) fn said_hash(known: &Known) -> String {
     normalised_hash(&[claim.memory_type.as_str(), attribute[0], attribute[1], &claim.content].join(" \u{1f} "))
 }
 
-/// Memories of one attribute that are all set against each other; of more, only the closest by words.
+/// Memories of one attribute that are all compared with each other; of more, only the closest by words.
 const MAX_OF_KEY: usize = 30;
 
 /// Memories that are looked up in one go.
@@ -250,7 +250,7 @@ impl Around {
         Ok(())
     }
 
-    /// Joins what bears the same attribute or says the same words, however much else stands between.
+    /// Joins what bears the same attribute or says the same words, however much else is between.
     fn join_alike(&mut self, field: &Field) {
         let mut alike: BTreeMap<String, Vec<&MemoryId>> = BTreeMap::new();
         for (id, known) in &field.active {

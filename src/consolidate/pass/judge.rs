@@ -116,7 +116,7 @@ fn is_reordered(a: &View<'_>, b: &View<'_>) -> bool {
 
 /// Whether it is safe to take one memory for a part of what another says.
 ///
-/// All its words stand in one clause of the other: "Ole plays the bass" is not part of "Ole sings, and Eva plays the
+/// All its words appear in one clause of the other: "Ole plays the bass" is not part of "Ole sings, and Eva plays the
 /// bass". And both begin with the same: "Apple takes two days" is a fact beside "Milo waits because Apple takes two
 /// days".
 pub(super) fn is_part_of(part: &Known, whole: &Known) -> bool {

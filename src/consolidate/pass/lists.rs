@@ -28,7 +28,7 @@ const MAX_VALUE: usize = 40;
 /// Source of memories that consolidation makes from others.
 pub(super) const SOURCE: &str = "consolidate";
 
-/// A sentence with a place for values: what stands before it and after.
+/// A sentence with a place for values: what precedes and what follows it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Pattern {
     key: String,
@@ -191,14 +191,14 @@ fn enumerated(text: &str, values: &[String]) -> String {
     }
 }
 
-/// Returns how a list's values stand in its content, if they do.
+/// Returns how a list's values appear in its content, if they do.
 fn spoken(content: &str, items: &[&str]) -> Option<String> {
     let (end, rest) = items.split_last()?;
     let spellings = JOINTS.iter().map(|(between, last)| format!("{}{last}{end}", rest.join(between)));
     spellings.into_iter().find(|text| content.contains(text.as_str()))
 }
 
-/// What stands between values, and before the last.
+/// What is between values, and before the last.
 const JOINTS: &[(&str, &str)] = &[("、", "、"), ("、", "和"), (", ", " and "), (", ", " und "), (", ", ", ")];
 
 /// Returns one of [`JOINTS`] by the language of `text`.

@@ -1,4 +1,4 @@
-//! A full pass: the memories of a namespace set against each other, long after they were learnt.
+//! A full pass: the memories of a namespace are compared with each other, long after they were learnt.
 //!
 //! ```text
 //! Field (all that is active) ─▶ tasks ─▶ same ─▶ lists ─▶ reflect ─▶ links ─▶ changes ─▶ one transaction

@@ -57,7 +57,7 @@ pub async fn pass_over<C: Complete>(
             report.memories = field.active.len();
         }
         if rounds == 0 && is_marked(terms, &field)? {
-            // Only time can have brought anything new.
+            // Only the passage of time can have changed anything.
             // A copy: this only asks whether anything is due, and the round below does it.
             if tasks::close(&mut field.clone(), &around, terms.now).is_empty() {
                 return Ok(Report { active: field.active.len(), is_settled: true, ..report });

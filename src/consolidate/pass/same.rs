@@ -66,8 +66,8 @@ pub(super) fn sweep(
     swept
 }
 
-/// Memories that were set against others to no effect. Kept from round to round: they are not again while nothing of it
-/// has changed.
+/// Memories that were compared with others without a result. Kept from round to round: they are not again while nothing
+/// of it has changed.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Quiet(HashMap<MemoryId, u64>);
 
@@ -165,8 +165,8 @@ fn note(field: &mut Field, outcome: Outcome, swept: &mut Swept) {
 
 /// Whether it is safe to do what the rules make of the words. What a model says needs no such proof.
 ///
-/// A part goes with the whole, and is gone when that is: so both speak of one thing. Values are joined and claims retired
-/// only where one attribute, one subject or all the words of one say that it is the same matter.
+/// A part goes with the whole, and is gone when that is: so both speak of one thing. Values are joined and claims
+/// retired only where one attribute, one subject or all the words of one say that it is the same matter.
 fn is_safe(field: &Field, memory: &Known, ruling: &Ruling) -> bool {
     let targets: Vec<&Known> = ruling.target.iter().chain(&ruling.also).filter_map(|id| field.active.get(id)).collect();
     let Some(target) = targets.first() else { return true };

@@ -121,7 +121,7 @@ struct Foreign {
 }
 
 impl Foreign {
-    /// Returns what stands in another language in the namespace of `incoming`, if that is small.
+    /// Returns what is in another language in the namespace of `incoming`, if that is small.
     fn to(&mut self, db: &Database, incoming: &IncomingClaim) -> Result<Vec<Memory>, StoreError> {
         let Some(own) = detect(&incoming.candidate.claim.content, COMPARED) else { return Ok(Vec::new()) };
         if !self.small.contains_key(&incoming.namespace) {

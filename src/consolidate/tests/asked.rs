@@ -63,7 +63,7 @@ fn a_contradiction_of_one_part_keeps_the_other() {
         let entry = format!(r#"{{"memory":2,"relation":"contradicts","to":1,"why":"changed","rest":"{rest}"}}"#);
         Scripted::saying(&[&format!(r#"{{"relations":[{entry}]}}"#)])
     };
-    // Words that never stood there are not put into anybody's mouth: both are kept.
+    // Words that were never there are not put into anybody's mouth: both are kept.
     let invented = plan_with(&store, Some(&saying("Henrik signs off the releases.")), new());
     assert_eq!((decisions(&invented), invented.changes[0].rest.is_some()), (vec![Decision::Add], false));
     write(&store, &plan_with(&store, Some(&saying("Sunniva signs off the releases.")), new()));

@@ -1,4 +1,4 @@
-//! What random histories brought up, in short.
+//! What random histories revealed, in short.
 
 use crate::consolidate::decide::named::{Named, resolve};
 use crate::consolidate::{Decision, Known};

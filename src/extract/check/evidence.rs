@@ -129,7 +129,7 @@ pub(in crate::extract) struct Citation<'a> {
     pub quoted: usize,
     /// The others that are cited.
     pub others: &'a [usize],
-    /// The quote as it stands in the message.
+    /// The quote as it appears in the message.
     pub quote: &'a str,
     /// The known memory that is replaced.
     pub replaced: Option<&'a Memory>,
@@ -400,7 +400,7 @@ fn starts_with_name(content: &str, name: &str) -> bool {
     rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphabetic()))
 }
 
-/// Whether a name stands in a folded text, not as a part of a longer word.
+/// Whether a name appears in a folded text, not as a part of a longer word.
 fn is_named(text: &str, name: &str) -> bool {
     let name = first(name);
     text.match_indices(&name).any(|(at, _)| {

@@ -3,10 +3,10 @@
 //! In order, an entry is refused when
 //! - it does not have the shape that was asked for ([`DropReason::Invalid`]),
 //! - it cites a message that was not shown, or only context (`WrongMessage`),
-//! - its quote does not stand in a cited message (`QuoteNotFound`, see `quote`),
+//! - its quote does not appear in a cited message (`QuoteNotFound`, see `quote`),
 //! - no person said or confirmed it, or it repeats injected text (`NotSaid`),
 //! - a date was not said and does not follow from when something was said (`DateNotSaid`, see `dates`),
-//! - a number stands in no message and cannot be computed from those that do (`NumberNotSaid`, see `numbers`),
+//! - a number appears in no message and cannot be computed from those that do (`NumberNotSaid`, see `numbers`),
 //! - a name was named by nobody (`NameNotSaid`, see `names`),
 //! - it says the opposite of its quote (`PolarityChanged`, see `polarity`),
 //! - it gives to one person what another said of themselves (`OtherSpeaker`),
@@ -151,7 +151,7 @@ struct EntryChecker<'a> {
 struct Cited {
     quoted: usize,
     others: Vec<usize>,
-    /// The quoted passage as it stands in the message.
+    /// The quoted passage as it appears in the message.
     quote: String,
 }
 

@@ -32,7 +32,7 @@ static HONORIFIC: LazyLock<Regex> = LazyLock::new(|| {
 /// The texts from which the names of a claim may be taken.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    /// All texts, folded, one a line.
+    /// All texts, folded, one per line.
     text: String,
     words: HashSet<String>,
 }

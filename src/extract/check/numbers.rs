@@ -82,7 +82,7 @@ impl Numbers {
             })
     }
 
-    /// Whether a long row of digits stands in a text, grouped in any way.
+    /// Whether a long row of digits appears in a text, grouped in any way.
     fn is_row(&self, number: &Number) -> bool {
         // Telephone and account numbers are grouped by taste; only their digits are comparable.
         let row: String = number.readings.first().map(|value| format!("{value:.0}")).unwrap_or_default();
@@ -131,7 +131,7 @@ fn is_clock(number: &Number) -> bool {
     number.chain.contains(':')
 }
 
-/// Whether the parts of a version or a time stand in the same order in a known one: 3.14 in 3.14.2.
+/// Whether the parts of a version or a time appear in the same order in a known one: 3.14 in 3.14.2.
 fn has_chain(number: &Number, known: &Number) -> bool {
     if known.chain.is_empty() {
         return false;

@@ -1,6 +1,6 @@
 //! Finds claims that say the opposite of their quotes: a negation that was lost, or one that nobody made.
 //!
-//! Only the plain case is judged: the words that the quote denies all stand in the claim, nothing in the claim denies
+//! Only the plain case is judged: the words that the quote denies all appear in the claim, nothing in the claim denies
 //! them in any other way, and no other sentence of the evidence says them undenied; or the reverse.
 
 use crate::text::negation::{first_denial, is_negative, plain};
@@ -31,7 +31,8 @@ pub(super) enum Change {
     Invented,
 }
 
-/// Returns how `content` turns its evidence around: `quote`, which stands in `sentence`, and the text of all that is cited.
+/// Returns how `content` turns its evidence around: `quote`, which appears in `sentence`, and the text of all that is
+/// cited.
 pub(super) fn change(content: &str, sentence: &str, cited: &str) -> Option<Change> {
     // Idioms such as "don't forget" contain a negation and deny nothing.
     let (claim, said, all) = (plain(content), plain(sentence), plain(cited));

@@ -11,10 +11,10 @@ use crate::text::tokens::units;
 /// Characters that may lie between the two parts of a quote with an ellipsis, after folding.
 const MAX_GAP: usize = 200;
 /// Letters and digits that each part of a quote with an ellipsis must have.
-// Shorter parts stand in almost any message.
+// Shorter parts appear in almost any message.
 const MIN_PART: usize = 8;
 
-/// Whether `quote` stands in `text`, apart from white space, case, width, accents' encoding, quotation marks, dashes,
+/// Whether `quote` appears in `text`, apart from white space, case, width, accents' encoding, quotation marks, dashes,
 /// invisible characters, code ticks and a full stop at its end.
 ///
 /// One ellipsis may join two passages of at least eight letters that stand close together, in order. A quote that

@@ -9,7 +9,7 @@ use crate::extract::schema::Proposal;
 use crate::extract::{DropReason, Span, Task};
 use transcripts::{Message, MessageTime, Role, Transcript};
 
-/// Day of saying, the messages (`Name: words`, divided by `|`), the claim. Quoted is the last one, or what stands in `«»`.
+/// Day of saying, the messages (`Name: words`, divided by `|`), the claim. Quoted is the last one, or what is in `«»`.
 type Row = (&'static str, &'static str, &'static str);
 
 /// Says what becomes of a row; the claim may set a field with a leading `from=2025-01; `.

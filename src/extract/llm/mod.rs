@@ -31,14 +31,14 @@ const MAX_CONTINUATIONS: u8 = 8;
 /// result for each, in order; the cost of a request is counted once, with the first window that it shows.
 ///
 /// A window in which nobody says anything costs no call; the others are read in one request. If the answer cannot be
-/// used, or not all of it, the model is asked once more, with the errors; what is still unusable is counted. If an answer
-/// about several windows is refused, cut or unusable, or the request too long for the model, each half of them is read
-/// apart, so that one costs its neighbours nothing; so is a single window in halves if its answer is cut or its request
-/// too long. Where a cut answer cannot be halved any more, its rest is asked for. A person's message of over 8,000
-/// tokens is read in several requests, so that nothing of it is lost.
+/// used, or not all of it, the model is asked once more, with the errors; what is still unusable is counted. If an
+/// answer about several windows is refused, cut or unusable, or the request too long for the model, each half of them
+/// is read apart, so that one costs its neighbours nothing; so is a single window in halves if its answer is cut or its
+/// request too long. Where a cut answer cannot be halved any more, its rest is asked for. A person's message of over
+/// 8,000 tokens is read in several requests, so that nothing of it is lost.
 ///
 /// The outcome is [`super::Outcome::Failed`] if any part of the window got no answer; candidates from the other parts
-/// are returned all the same. Every entry of an answer comes back as a candidate or as dropped; of an entry that was
+/// are still returned. Every entry of an answer comes back as a candidate or as dropped; of an entry that was
 /// sent again, only the last version.
 pub async fn extract<C: Complete>(model: &C, guard: &Guard, tasks: &[Task<'_>]) -> Vec<Extraction> {
     let asking = Asking { model, guard, tasks };
@@ -139,7 +139,8 @@ impl<C: Complete> Asking<'_, '_, C> {
         Next::Done
     }
 
-    /// Asks for what a cut answer lacks, as long as each round brings some of it. What is still missing then is reported.
+    /// Asks for what a cut answer lacks, as long as each round brings some of it. What is still missing then is
+    /// reported.
     async fn go_on(
         &self,
         view: &View,
@@ -405,8 +406,8 @@ fn ask(guard: &Guard, tasks: &[Task<'_>], view: &View) -> Rendered {
     Rendered { request, reading: serde_json::to_value(reading).expect("numbers are JSON") }
 }
 
-/// The numbers of one session as they are stored: its messages from the first one to extract from on, since a window may
-/// move within its transcript.
+/// The numbers of one session as they are stored: its messages from the first one to extract from on, since a window
+/// may move within its transcript.
 #[derive(Serialize, Deserialize)]
 struct Numbering {
     first: usize,

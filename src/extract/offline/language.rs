@@ -69,7 +69,7 @@ pub(super) const fn cue(act: Act, confidence: u8, pattern: &'static str) -> Cue 
 pub(super) struct Definition {
     /// Patterns; a sentence that any of them matches is never kept.
     pub(super) vetoes: &'static [&'static str],
-    /// Pattern of a request that is kept only where `lasting` stands in it too.
+    /// Pattern of a request that is kept only where `lasting` appears in it too.
     pub(super) tasks: &'static str,
     /// Pattern of words that make a request a lasting one.
     pub(super) lasting: &'static str,

@@ -267,7 +267,7 @@ fn ended(messages: &[Message], people: &[usize], scenes: &Scenes, gathered: &mut
     gathered.remove(&over);
 }
 
-/// Which names occur in few messages, as far as that was asked.
+/// Which names occur in few messages, of those that were asked about.
 struct Rarity<'t> {
     texts: &'t [&'t str],
     known: BTreeMap<String, bool>,

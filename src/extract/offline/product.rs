@@ -10,7 +10,7 @@ use regex::Regex;
 enum Spelling {
     /// In any capitals.
     Any,
-    /// Only as it stands in the table, since the lower-case word is an everyday one.
+    /// Only as it appears in the table, since the lower-case word is an everyday one.
     Exact,
 }
 
@@ -115,7 +115,7 @@ pub(super) struct Named {
     pub(super) attribute: &'static str,
     /// Its usual spelling, with the version that follows it in the text.
     pub(super) value: String,
-    /// Where it stands in the text.
+    /// Where it appears in the text.
     pub(super) at: usize,
 }
 

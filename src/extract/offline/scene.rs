@@ -94,7 +94,7 @@ impl Scenes {
     }
 }
 
-/// Whether so much time lies between two messages that a game is hardly still on.
+/// Whether two messages are so far apart in time that a game has probably ended.
 fn is_long_after(before: &Message, message: &Message) -> bool {
     let (Some(earlier), Some(later)) = (before.time, message.time) else { return false };
     later.at.as_millisecond() - earlier.at.as_millisecond() > MAX_PAUSE_MS

@@ -10,7 +10,7 @@ use regex::Regex;
 
 use crate::text::script::count_han;
 
-/// Longest sentence that is read, in characters; a longer one is hardly one statement.
+/// Longest sentence that is read, in characters; a longer one is rarely a single statement.
 pub(super) const MAX_SENTENCE_CHARS: usize = 400;
 /// Lines of prose beyond which a message looks pasted, and only its first and last paragraph are read.
 const MAX_PROSE_LINES: usize = 40;
@@ -294,7 +294,7 @@ fn ends_sentence(before: &str, terminal: char, rest: &str, is_low: bool) -> bool
         || (next.starts_with(char::is_lowercase) && !(is_low && is_word(word))))
 }
 
-/// Longest quotation that may stand within a person's own sentence, in characters: a name, a setting, a label.
+/// Longest quotation that may appear within a person's own sentence, in characters: a name, a setting, a label.
 const MAX_QUOTED_CHARS: usize = 40;
 
 /// Fewest words, or half as many Chinese characters, of a quotation that is a sentence.

@@ -111,7 +111,7 @@ pub(super) struct Line<'a> {
     forbidden: bool,
     leans: bool,
     points: bool,
-    /// Whether it goes on with, or takes back, what stands before it.
+    /// Whether it goes on with, or takes back, what precedes it.
     amends: bool,
     /// Whether it begins something else.
     shifts: bool,
@@ -211,7 +211,7 @@ fn names_something(text: &str) -> bool {
 struct Frame {
     user: &'static str,
     said: &'static str,
-    /// Quotation marks that must not stand within.
+    /// Quotation marks that must not appear within.
     marks: &'static [char],
 }
 

@@ -62,7 +62,7 @@ pub struct Shown {
 pub struct LeftOut {
     /// The memory.
     pub id: MemoryId,
-    /// Where it would have stood.
+    /// Where it would have been.
     pub section: Section,
     /// How good it is, with its parts.
     pub standing: Standing,
@@ -85,8 +85,9 @@ impl Brief {
 
 /// Returns the brief for a conversation.
 ///
-/// Memories of the namespaces asked for that are active, and whose time is not over at `now`. Sections come in the order
-/// standing, long-term, short-term; memories in each best first. What did not fit is counted in the text and named in
+/// Memories of the namespaces asked for that are active, and whose time is not over at `now`. Sections come in the
+/// order standing, long-term, short-term; memories in each best first. What did not fit is counted in the text and
+/// named in
 /// [`Brief::left_out`].
 ///
 /// # Errors
@@ -133,7 +134,7 @@ pub(crate) fn note_shown(store: &Store, brief: &Brief, now: Timestamp) -> bool {
     store.log_shown(&ids, now)
 }
 
-/// Returns the memories of which any may stand in the brief.
+/// Returns the memories of which any may be in the brief.
 fn texts(
     store: &Database,
     weighed: &select::BriefSelection,

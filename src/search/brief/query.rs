@@ -15,7 +15,7 @@ const HITS: usize = 100;
 /// Least share of a question's information that a memory must contain to bear on it.
 // Low enough for a long question, and high enough that one shared place name brings up nothing by itself.
 const MIN_SHARE: f64 = 0.35;
-/// What a pair of characters that stands in no memory counts beside a word that does not: most pairs are no words.
+/// What a pair of characters that appears in no memory counts beside a word that does not: most pairs are no words.
 const UNSEEN_PAIR: f64 = 0.3;
 /// Letters of a word that count, so that its endings do not.
 const STEM_CHARS: usize = 5;
@@ -28,9 +28,9 @@ const EMPTY_WORDS: &[&str] = &[
     "want", "was", "were", "what", "when", "where", "which", "who", "why", "will", "with", "would", "you", "your",
 ];
 
-/// Returns the memories that bear on `query` with how well they do, 0–1: half the share of its information that they contain,
-/// half their relevance among the hits. What holds too little of it is left out, unless its meaning stands out; so there
-/// may be none. With them comes the reason why vectors were not used, if they were not.
+/// Returns the memories that bear on `query` with how well they do, 0–1: half the share of its information that they
+/// contain, half their relevance among the hits. What holds too little of it is left out, unless its meaning stands
+/// out; so there may be none. With them comes the reason why vectors were not used, if they were not.
 pub(super) fn to_the_point(
     store: &Database,
     query: &str,
@@ -52,8 +52,8 @@ pub(super) fn to_the_point(
     Ok((fits.collect(), without_meaning))
 }
 
-/// Returns for each memory the share of what is asked that it holds. A word counts the more the fewer of them contain it; one
-/// that none contains counts as much as the rarest of the others.
+/// Returns for each memory the share of what is asked that it holds. A word counts the more the fewer of them contain
+/// it; one that none contains counts as much as the rarest of the others.
 fn shares(asked: &BTreeSet<String>, held: &[BTreeSet<String>]) -> Vec<f64> {
     let rarity = |word: &&String| {
         let holding = held.iter().filter(|words| words.contains(*word)).count();

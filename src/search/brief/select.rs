@@ -1,4 +1,4 @@
-//! Selection of a brief: which memories may stand in it, where and in which order, within quotas and budget. Pure.
+//! Selection of a brief: which memories may be in it, where and in which order, within quotas and budget. Pure.
 
 use std::collections::HashMap;
 
@@ -43,7 +43,7 @@ pub struct Standing {
     pub to_the_point: Option<f64>,
     /// How much it matters.
     pub importance: f64,
-    /// How sure it is, as far as that has faded.
+    /// How sure it is, after fading.
     pub confidence: f64,
     /// How lately it was changed, confirmed or used.
     pub recency: f64,
@@ -51,7 +51,7 @@ pub struct Standing {
     pub tier: f64,
 }
 
-/// Why a memory that is recalled does not stand in a brief.
+/// Why a memory that is recalled does not appear in a brief.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "because", rename_all = "snake_case")]
 pub enum ExclusionReason {
@@ -129,9 +129,9 @@ impl BriefSelection {
 
 /// Sorts memories into sections, best first; equally good ones by their last change and then by id.
 ///
-/// Fading and recency are measured from the latest event among `brief_rows` rather than from a clock, so that a brief does not
-/// change while nothing else does. `to_the_point` says how well a memory fits what was asked, and leaves out what it does
-/// not name, but for what stands whatever is asked.
+/// Fading and recency are measured from the latest event among `brief_rows` rather than from a clock, so that a brief
+/// does not change while nothing else does. `to_the_point` says how well a memory fits what was asked, and leaves out
+/// what it does not name, but for what stands whatever is asked.
 pub(super) fn weigh(
     brief_rows: &[BriefRow],
     to_the_point: Option<&HashMap<MemoryId, f64>>,
@@ -220,7 +220,8 @@ fn floor(row: &BriefRow, standing: &Standing, is_beside: bool, request: &BriefRe
     }
 }
 
-/// Shares of the room that each section has for certain, in the order of [`Section::ALL`]; what one leaves, others take.
+/// Shares of the room that each section has for certain, in the order of [`Section::ALL`]; what one leaves, others
+/// take.
 const SHARES: [f64; 3] = [0.35, 0.45, 0.20];
 /// More memories than any store has, to reserve room for the count of those left out.
 // The closing line is written last and its number is not known yet, so the widest one is reserved for it.
@@ -389,8 +390,8 @@ fn elect(
     spelled.collect()
 }
 
-/// Keeps at most as many as may be shown in all. Half of the places are for the standing ones and half for the others, and
-/// what one half leaves the other takes; in each the pinned ones stay, then the best.
+/// Keeps at most as many as may be shown in all. Half of the places are for the standing ones and half for the others,
+/// and what one half leaves the other takes; in each the pinned ones stay, then the best.
 fn best_of_all(
     mut chosen: Vec<(Section, Candidate)>,
     texts: &HashMap<MemoryId, Memory>,
@@ -452,7 +453,8 @@ enum Turn {
     Rest,
 }
 
-/// Marks what there is room for: what is pinned first, then each section within its share, then whatever still fits, in order.
+/// Marks what there is room for: what is pinned first, then each section within its share, then whatever still fits, in
+/// order.
 fn within_budget(mut elected: Vec<Elected>, request: &BriefRequest) -> Vec<Elected> {
     let whole = Cost { tokens: request.max_tokens, characters: request.max_characters.min(MAX_CHARACTERS) };
     let of = |text: &str| Cost::of(text, request.counting);

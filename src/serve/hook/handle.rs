@@ -24,7 +24,7 @@ pub struct FollowUp {
 /// short without harm.
 ///
 /// # Errors
-/// [`HookError`] if something could not be done; the output is valid all the same.
+/// [`HookError`] if something could not be done; the output is valid nevertheless.
 pub fn handle(call: &HookCall, now: Timestamp, say: &mut dyn FnMut(HookOutput)) -> Result<FollowUp, HookError> {
     // Of a sub-agent, only the end is of interest, and only by option.
     let is_subagents = call.input.subagent.is_some() && call.event != Event::SubagentStop;
@@ -101,8 +101,8 @@ fn answer(
     Ok(follow_up)
 }
 
-/// Opens the memories of the session: those of its project, and `global`. A folder that is seen for the first time is not
-/// recorded.
+/// Opens the memories of the session: those of its project, and `global`. A folder that is seen for the first time is
+/// not recorded.
 fn open(call: &HookCall, access: fn(Builder) -> Builder) -> Result<Memories, ApiError> {
     let builder = Memories::builder().config(call.config.clone()).vectors(call.vectors.clone());
     let memories = access(builder).through(AuditChannel::Command).open()?;

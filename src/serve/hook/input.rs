@@ -281,7 +281,7 @@ impl HookOutput {
     }
 }
 
-/// Returns lines fenced as data, as many as fit; `None` where there are none. What stands in the fence is not learnt
+/// Returns lines fenced as data, as many as fit; `None` where there are none. What is in the fence is not learnt
 /// from when the session's log is read.
 pub(super) fn fenced(heading: &str, lines: impl IntoIterator<Item = String>) -> Option<String> {
     let (open, close) = (format!("<{INJECTION_TAG}>\n{heading}\n"), format!("</{INJECTION_TAG}>"));

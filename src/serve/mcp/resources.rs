@@ -15,7 +15,7 @@ use crate::text::markup::harmless_json;
 
 const BRIEF: &str = "afterthought://brief";
 const MEMORIES: &str = "afterthought://memories";
-/// What stands before the id of a memory.
+/// What precedes the id of a memory.
 const MEMORY: &str = "afterthought://memory/";
 /// Memories that [`MEMORIES`] lists.
 const LATEST: usize = 50;
@@ -44,7 +44,7 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
     ]
 }
 
-/// Returns what stands at an address; `None` where there is nothing of the kind.
+/// Returns what is at an address; `None` where there is nothing of the kind.
 pub(super) fn read(memories: &Memories, uri: &str) -> Result<Option<ReadResourceResult>, ApiError> {
     let (text, kind) = match (uri, uri.strip_prefix(MEMORY)) {
         (BRIEF, _) => {

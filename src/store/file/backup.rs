@@ -67,7 +67,7 @@ impl Store {
 
     /// Puts the copy at `from` in the place of everything in the file at `path`; what was there is copied first.
     ///
-    /// Other processes see all of it or nothing. A copy of an earlier version is brought up to date.
+    /// Other processes see all of it or nothing. A copy of an earlier version is migrated.
     ///
     /// # Errors
     /// [`StoreError`] if the copy is none, is damaged or of a newer version, or while a run is going;
@@ -157,7 +157,7 @@ impl Database {
     }
 }
 
-/// Copies a file of an earlier schema before it is brought up to date, unless another process has done so meanwhile.
+/// Copies a file of an earlier schema before it is migrated, unless another process has done so meanwhile.
 pub(in crate::store) fn before_migration(
     conn: &Connection,
     path: &Path,
@@ -218,7 +218,8 @@ fn unused(path: &Path, now: Timestamp) -> PathBuf {
     names.find(|name| !name.exists()).expect("numbers do not end")
 }
 
-/// Writes a copy under another name first, so that there is a whole one or none. With `version`, only one of that schema.
+/// Writes a copy under another name first, so that there is a whole one or none. With `version`, only one of that
+/// schema.
 fn copy(conn: &Connection, to: &Path, keys: &Keys, version: Option<i64>) -> Result<(), StoreError> {
     // Leftovers contain everything that the file contained then, and nobody else removes them.
     for left in unfinished(to).into_iter().filter(|path| is_left(path)) {

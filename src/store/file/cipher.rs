@@ -1,10 +1,10 @@
 //! Encrypted files: recognised, opened with their key, and converted to and from plain files.
 //!
-//! With the feature `encryption` the file is read and written through `SQLCipher`, page by page, its write-ahead log and
-//! all copies with it. Without it, such a file is refused by name. A file that is not encrypted is opened by both.
+//! With the feature `encryption` the file is read and written through `SQLCipher`, page by page, its write-ahead log
+//! and all copies with it. Without it, such a file is refused by name. A file that is not encrypted is opened by both.
 //!
 //! To convert a file, a new one is written and checked, and takes the place of the old one. Whenever the process ends,
-//! one of the two stands under the name, complete. Nobody else has the file open meanwhile, and a process that waits for
+//! one of the two is under the name, complete. Nobody else has the file open meanwhile, and a process that waits for
 //! it finds the old one overwritten, so that it cannot be taken for the new one.
 
 use std::collections::HashSet;
@@ -39,7 +39,8 @@ const RANDOM: f64 = 7.5;
 /// locks that other connections of the process have on it.
 static OPENED: LazyLock<Mutex<HashSet<PathBuf>>> = LazyLock::new(Mutex::default);
 
-/// Opens the file at `path` by the name `name`, which may be a URI, with the key that it needs, and makes sure that it is ours.
+/// Opens the file at `path` by the name `name`, which may be a URI, with the key that it needs, and makes sure that it
+/// is ours.
 ///
 /// A new file is encrypted where a key is given. Nothing is written, whether a key fits or not.
 pub(in crate::store) fn open(
@@ -171,13 +172,14 @@ pub struct Conversion {
     pub memories: usize,
     /// Where the key came from.
     pub key: String,
-    /// Copies of the file that are known and still as they were: after encrypting, they can be read by whoever has them.
+    /// Copies of the file that are known and still as they were: after encrypting, they can be read by whoever has
+    /// them.
     pub copies: Vec<PathBuf>,
 }
 
 impl Store {
-    /// Encrypts the file at `path` with the key in `key_file`, or else with the one that is found, and overwrites what lay
-    /// open; `None` if it is encrypted already.
+    /// Encrypts the file at `path` with the key in `key_file`, or else with the one that is found, and overwrites what
+    /// lay open; `None` if it is encrypted already.
     ///
     /// # Errors
     /// [`StoreError::InUse`] while another process has the file open, [`StoreError::NoKey`] where there is no key; else
@@ -265,8 +267,8 @@ fn convert(path: &Path, keys: &Keys, encrypt: bool, now: Timestamp) -> Result<Op
 struct Source<'a> {
     path: &'a Path,
     conn: Connection,
-    /// The file and its write-ahead log, by which they can still be overwritten when they have no name any more. They are
-    /// closed after the connection, whose locks would go with them.
+    /// The file and its write-ahead log, by which they can still be overwritten when they have no name any more. They
+    /// are closed after the connection, whose locks would go with them.
     old: Vec<fs::File>,
 }
 

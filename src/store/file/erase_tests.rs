@@ -29,7 +29,7 @@ fn session(id: &str) -> Scope {
     Scope::Session(id.into())
 }
 
-/// Everything that stands in any text column.
+/// Everything that appears in any text column.
 fn texts(store: &Store) -> String {
     crate::store::snapshot::snapshot(store).join("\n") + &format!("{:?}", store.list_history())
 }

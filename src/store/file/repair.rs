@@ -42,7 +42,7 @@ const MAX_RANGES: usize = 20_000;
 pub(crate) struct Repaired {
     /// A copy of the file as it was before.
     pub backup: PathBuf,
-    /// Orphaned rows that were taken out, one a line of JSON; `None` if there were none, and where the file is
+    /// Orphaned rows that were taken out, one line of JSON each; `None` if there were none, and where the file is
     /// encrypted: they are only in the copy then.
     pub put_aside: Option<PathBuf>,
     /// Number of orphaned rows that were taken out.

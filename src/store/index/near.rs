@@ -46,7 +46,7 @@ pub(crate) struct Around<'a> {
     pub keys: &'a [String],
 }
 
-/// Words found to stand in many claims, with how many of all claims have them as far as the first of those show.
+/// Words found to appear in many claims, with how many of all claims have them as far as the first of those show.
 pub(in crate::store) type CommonWords = HashMap<Name, f64>;
 
 /// How much each claim shares with the one that is asked about, one entry a shared word.
@@ -356,9 +356,9 @@ pub(in crate::store) fn of_key(value: &str) -> String {
 const MOST_UNFILED: usize = 16_384;
 /// Of so many that are filed at once, it is seen to that FTS5 is set as below.
 const MANY: usize = 1_024;
-/// How FTS5 is to keep what it files, which the file remembers. It gathers less than its own 1 MB before it writes, so that
-/// what it gathers stays close to the processor, and puts eight parts together instead of four, so a word is written
-/// fewer times. With both, filing takes two thirds of the time.
+/// How FTS5 is to keep what it files, which the file remembers. It gathers less than its own 1 MB before it writes, so
+/// that what it gathers stays close to the processor, and puts eight parts together instead of four, so a word is
+/// written fewer times. With both, filing takes two thirds of the time.
 const KEPT: [(&str, i64); 2] = [("hashsize", 256 << 10), ("automerge", 8)];
 
 impl Database {
@@ -393,9 +393,9 @@ fn set_up(conn: &Connection) -> Result<(), StoreError> {
 }
 
 impl Writer<'_> {
-    /// Takes note of a new memory, which is in this row, to be filed under the words that [`filed`] returns; at the latest
-    /// when the transaction ends. FTS5 writes out what it has gathered whenever another table is written to, so many are
-    /// filed one after another.
+    /// Takes note of a new memory, which is in this row, to be filed under the words that [`filed`] returns; at the
+    /// latest when the transaction ends. FTS5 writes out what it has gathered whenever another table is written to, so
+    /// many are filed one after another.
     pub(in crate::store) fn file_new(&self, seq: i64, words: &str) {
         self.unfiled.borrow_mut().push((seq, words.to_owned()));
     }

@@ -110,7 +110,7 @@ fn whole(place: &Place, content: &[Cut<'_>]) -> Option<Name> {
     // Whatever the order of the words, the same ones give the same name.
     said.sort_unstable();
     said.dedup();
-    // A space stands in no word.
+    // A space appears in no word.
     let spelled = said.iter().flat_map(|word| [b" ", word.as_bytes()]);
     (said.len() >= WHOLE).then(|| place.named(std::iter::once(&b"all"[..]).chain(spelled)))
 }
@@ -124,7 +124,7 @@ pub(super) fn subject_word(namespace: &Namespace, subject: &str) -> Option<Name>
 pub(in crate::store) enum Cut<'t> {
     /// The root of a word.
     Word(Cow<'t, str>),
-    /// The root of one that stands in every sentence.
+    /// The root of one that appears in every sentence.
     Stop(&'t str),
     /// Characters of writing without spaces.
     Unspaced(&'t str),
@@ -183,8 +183,8 @@ impl<'p> Filed<'p> {
     }
 }
 
-/// A word of the index, whatever its letters: twelve hex digits. Two words that meet by chance only bring a claim up that
-/// shares less than it seems.
+/// A word of the index, whatever its letters: twelve hex digits. Two words that meet by chance only bring a claim up
+/// that shares less than it seems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::store) struct Name(u64);
 
@@ -214,7 +214,7 @@ impl Place {
 
     fn about(&self, subject: &str) -> Option<Name> {
         let subject = normalised(subject);
-        // A space stands in no word, so the two are never confused.
+        // A space appears in no word, so the two are never confused.
         (!subject.is_empty()).then(|| self.named([b"about ", subject.as_bytes()]))
     }
 
@@ -279,7 +279,7 @@ pub(in crate::store) fn heard<const N: usize>(texts: [&Vec<Cut<'_>>; N]) -> impl
     found.into_iter()
 }
 
-/// Long spellings are heard anywhere, short ones as whole words; writing without spaces stands in its run.
+/// Long spellings are heard anywhere, short ones as whole words; writing without spaces is matched inside its run.
 fn pattern(spelling: &str) -> String {
     let heard = heard_form(&cut(&folded(spelling)));
     let single = !heard.trim().contains(' ');

@@ -3,9 +3,9 @@
 //! All memories are in the index whatever their status, and the filter is a join: one path serves search, the inbox
 //! and the search for what was forgotten, and a change of status costs no re-indexing.
 //!
-//! Nothing is left out to be fast: of each word, all postings of the namespaces in question are read, and the scores are
-//! added up in a list with a place for each memory. How rare a word is depends on those namespaces alone, so that the
-//! ranking in one does not depend on another.
+//! Nothing is left out to be fast: of each word, all postings of the namespaces in question are read, and the scores
+//! are added up in a list with a place for each memory. How rare a word is depends on those namespaces alone, so that
+//! the ranking in one does not depend on another.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, HashSet};
@@ -32,7 +32,7 @@ pub struct Hit {
     pub memory: Memory,
     /// BM25 over all indexed texts, below 0: lower is better. 0 for one that was found by its letters alone.
     pub bm25: f64,
-    /// Words of the query that stand in the memory itself, in the query's order and in lower case.
+    /// Words of the query that appear in the memory itself, in the query's order and in lower case.
     pub matched: Vec<String>,
 }
 
@@ -81,7 +81,7 @@ impl Database {
         if hits.is_empty() { self.hits_by_letters(query, filter, limit) } else { Ok(hits) }
     }
 
-    /// Returns the words of `query` that stand in the memory's own texts, in the query's order and in lower case; a
+    /// Returns the words of `query` that appear in the memory's own texts, in the query's order and in lower case; a
     /// longer word with the same beginning counts. All of the query where it has no words.
     #[must_use]
     pub(crate) fn words_in(query: &str, memory: &Memory) -> Vec<String> {
@@ -317,8 +317,8 @@ impl Scores {
         Ok(best)
     }
 
-    /// Takes the next best out, with those that are as good as the last of them, so that their rows can decide which come
-    /// first; of very many that are equally good, those of the lowest places.
+    /// Takes the next best out, with those that are as good as the last of them, so that their rows can decide which
+    /// come first; of very many that are equally good, those of the lowest places.
     fn taken(&mut self, count: usize) -> Vec<(f32, u32)> {
         let order = |a: &(f32, u32), b: &(f32, u32)| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1));
         let Some(left) = self.found.len().checked_sub(count).filter(|left| *left > 0) else {

@@ -43,7 +43,7 @@ pub struct Filter {
     pub expired_at: Option<Timestamp>,
     /// Their time is not over at this time.
     pub unexpired_at: Option<Timestamp>,
-    /// Words that stand in title, content, summary, subject or tags, as they are spelled; only the letters A to Z are
+    /// Words that appear in title, content, summary, subject or tags, as they are spelled; only the letters A to Z are
     /// taken in either case.
     pub text: Option<String>,
 }

@@ -53,7 +53,8 @@ impl Writer<'_> {
     /// are many. `make` is called once for each, in any order and on any thread.
     ///
     /// # Errors
-    /// [`StoreError::Exists`] if an id is taken; those before it are written, so the transaction should come to nothing.
+    /// [`StoreError::Exists`] if an id is taken; those before it are written, so the transaction should come to
+    /// nothing.
     pub fn insert_all<T: Sync>(&self, items: &[T], make: impl Fn(&T) -> CleanMemory + Sync) -> Result<(), StoreError> {
         let parts: Vec<&[T]> = items.chunks(PART).collect();
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
@@ -302,7 +303,7 @@ impl Fresh {
         })
     }
 
-    /// Returns when what it rests on was last said, as far as that is known.
+    /// Returns when what it rests on was last said, if that is known.
     pub(in crate::store) fn confirmed_at(&self) -> Option<Timestamp> {
         self.evidence.iter().filter_map(|fresh| fresh.piece.said_at).map(|said| said.at).max()
     }

@@ -232,7 +232,7 @@ impl Fact {
     }
 }
 
-/// Returns the matter and the value of which `text` speaks, by the longest wording that stands in it.
+/// Returns the matter and the value of which `text` speaks, by the longest wording that appears in it.
 pub fn recognise(text: &str) -> Option<(usize, usize)> {
     let all = TOPICS.iter().enumerate().flat_map(|(topic, found)| {
         let values = found.wordings.iter().enumerate();

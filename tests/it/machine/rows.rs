@@ -1,4 +1,4 @@
-//! What stands in the file, read beside the code that wrote it; and the same once more from the history alone.
+//! What is in the file, read beside the code that wrote it; and the same once more from the history alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

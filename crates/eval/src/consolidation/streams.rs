@@ -134,7 +134,7 @@ fn sorted(groups: &Groups) -> Groups {
     sorted
 }
 
-/// Events of several parts may stand in several memories; these are identified by the other events.
+/// Events of several parts may be in several memories; these are identified by the other events.
 fn without(parts: &BTreeSet<&str>, groups: &Groups) -> Groups {
     let others = |group: &BTreeSet<String>| -> BTreeSet<String> {
         group.iter().filter(|id| !parts.contains(id.as_str())).cloned().collect()
@@ -202,8 +202,8 @@ impl StreamOutcome {
         self.memories.iter().filter(|memory| memory.status == status).map(|memory| memory.events.clone()).collect()
     }
 
-    /// Returns whether a memory that rests on `from` has the relation to one that rests on `to`. A chain of replacements
-    /// counts as one.
+    /// Returns whether a memory that rests on `from` has the relation to one that rests on `to`. A chain of
+    /// replacements counts as one.
     fn is_linked(&self, from: &str, relation: RelationType, to: &str) -> bool {
         let resting = |event: &str| -> BTreeSet<usize> {
             let holds = |(_, memory): &(usize, &FinalMemory)| memory.events.contains(event);

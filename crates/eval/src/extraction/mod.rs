@@ -85,7 +85,7 @@ struct Assessment {
     type_right: Option<bool>,
     /// Whether it cites a message with gold evidence, if its standing is right.
     evidence_right: Option<bool>,
-    /// Number of its quotes that stand in the cited message.
+    /// Number of its quotes that appear in the cited message.
     quotes_found: usize,
     in_language: bool,
     /// A reader's verdict, if it is unlisted.

@@ -30,7 +30,7 @@ pub struct Prediction {
 pub struct Citation {
     /// Key of the conversation.
     pub conversation: String,
-    /// Ids of the messages; the quote stands in the first.
+    /// Ids of the messages; the quote appears in the first.
     pub messages: Vec<String>,
     /// The quoted words.
     pub quote: String,

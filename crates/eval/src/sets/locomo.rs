@@ -27,7 +27,7 @@ const LEAST_HUNDREDTHS: usize = 67;
 const TOKENS: usize = 400;
 /// Number of places that the measures look at.
 const PLACES: usize = 10;
-/// Questions whose answers stand in the turns: several turns (1) and one (4).
+/// Questions whose answers appear in the turns: several turns (1) and one (4).
 const CATEGORIES: [u64; 2] = [1, 4];
 /// Questions that have evidence.
 const WITH_EVIDENCE: std::ops::RangeInclusive<u64> = 1..=4;
@@ -179,7 +179,7 @@ fn question(value: &Value) -> Option<Question> {
     Some(Question { question, answer, category, evidence: ids(&value["evidence"]) })
 }
 
-/// Returns the turns named by a text or a list of texts. Several in one text are taken apart, `D30:05` is `D30:5`, and
+/// Returns the turns named by a text or a list of texts. Several in one text are separated, `D30:05` is `D30:5`, and
 /// what is not an id of a turn is left out.
 fn ids(value: &Value) -> BTreeSet<String> {
     let texts: Vec<&str> = match value {
@@ -365,7 +365,7 @@ fn resting_on<'t, 'a>(
     texts.iter().filter(|text| !text.turns.is_disjoint(&question.evidence))
 }
 
-/// Returns whether enough of the answer's content words stand in the texts that rest on its evidence.
+/// Returns whether enough of the answer's content words appear in the texts that rest on its evidence.
 fn is_left(question: &Question, texts: &[SourcedText<'_>]) -> bool {
     let there: BTreeSet<String> = resting_on(question, texts).flat_map(|text| text.words.iter().cloned()).collect();
     has_answer(&question.answer, &there)

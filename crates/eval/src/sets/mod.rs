@@ -101,8 +101,8 @@ fn time(form: &str, text: &str) -> Option<Timestamp> {
     Some(civil.to_zoned(TimeZone::UTC).ok()?.timestamp())
 }
 
-/// Returns whether two thirds of the words of an answer stand in the first `texts` that fit into `budget` tokens; `None`
-/// for an answer without words.
+/// Returns whether two thirds of the words of an answer appear in the first `texts` that fit into `budget` tokens;
+/// `None` for an answer without words.
 fn is_complete(answer: &str, texts: &[&str], budget: usize, tokens: fn(&str) -> usize) -> Option<bool> {
     let wanted = fact_words(answer);
     let context = texts[..fitting(texts, budget, tokens)].join("\n");

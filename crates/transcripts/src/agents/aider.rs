@@ -1,8 +1,8 @@
 //! Aider's `.aider.chat.history.md`: every chat of one folder, in one Markdown file that only grows.
 //!
 //! Aider ends each line that the user typed, and each that the program said, with two spaces. Where a chat does so,
-//! those spaces distinguish a `#### ` line that was typed from a heading in an answer, and a `> ` line of the program from a
-//! quotation; where an editor has taken them away, every such line counts.
+//! those spaces distinguish a `#### ` line that was typed from a heading in an answer, and a `> ` line of the program
+//! from a quotation; where an editor has taken them away, every such line counts.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ use crate::{
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "aider";
-/// What stands before the local time at which a chat was started.
+/// What precedes the local time at which a chat was started.
 const HEADER: &str = "# aider chat started at ";
 /// Commands whose argument is what the user says to the model.
 const ASKING: &[&str] = &["ask", "code", "architect", "context", "help"];
@@ -76,7 +76,7 @@ struct Mark {
 }
 
 impl Mark {
-    /// Returns what stands behind `mark`, unless the line is a part of an answer that only looks so.
+    /// Returns what follows `mark`, unless the line is a part of an answer that only looks so.
     fn strip<'a>(&mut self, line: &'a str, mark: &str) -> Option<&'a str> {
         let rest = line.strip_prefix(mark)?;
         if !rest.is_empty() && !rest.starts_with(' ') {

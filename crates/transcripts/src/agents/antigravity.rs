@@ -159,7 +159,7 @@ fn read_saved(value: &Value, origin: &str, sink: &mut Sink<'_>) {
     draft.meta().created_at = time.map(|time| time.at);
     let (mut voice, mut said) = (None, String::new());
     let markdown = text("markdown").unwrap_or_default();
-    // The heading added at the end hands over what stands under the last one.
+    // The heading added at the end hands over what is under the last one.
     for line in markdown.lines().chain([HEADINGS[0].0]) {
         if let Some((_, role)) = HEADINGS.iter().find(|(heading, _)| line.trim_end() == *heading) {
             let before = std::mem::take(&mut said);

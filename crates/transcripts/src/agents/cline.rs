@@ -197,7 +197,7 @@ impl HistoryReader {
 
     fn user(&mut self, blocks: &[Value]) -> Vec<Message> {
         let mut messages = Vec::new();
-        // The tool whose answer was announced and stands in the next block.
+        // The tool whose answer was announced and appears in the next block.
         let mut announcing: Option<String> = None;
         for block in blocks {
             let said = text(block);
@@ -417,7 +417,7 @@ fn stated(text: &str) -> Vec<Message> {
     let is_note = NOTES.iter().any(|note| rest.trim_start().starts_with(note));
     let is_typed = is_bare && !is_note && !crate::message::speaker::is_only_injected(rest);
     messages.push(if is_typed { Message::user(rest.trim()) } else { Message::context(rest) });
-    // Of bare words, what stands before the surroundings is the user's.
+    // Of bare words, what precedes the surroundings is the user's.
     if let [first, ..] = messages.as_mut_slice()
         && is_bare
         && !NOTES.iter().any(|note| first.text.trim_start().starts_with(note))
@@ -444,7 +444,7 @@ fn answered(tool: &str, answer: &str) -> Vec<Message> {
     }
 }
 
-/// Splits `text` at its first tag: what stands before it, its name, what it contains, and what follows.
+/// Splits `text` at its first tag: what precedes it, its name, what it contains, and what follows.
 fn next_tag(text: &str) -> Option<(&str, &'static str, &str, &str)> {
     // The first of all tags is wanted, so each is looked for from the same place.
     let tags = TYPED.iter().chain(&[SURROUNDINGS]);

@@ -70,7 +70,7 @@ struct File {
     project: Option<String>,
 }
 
-/// Returns the workspace of which the session is, which stands in a file one folder further up.
+/// Returns the workspace of the session, which is named in a file one folder further up.
 fn workspace(input: &Input) -> Option<String> {
     let folder = input.path.parent().filter(|_| !input.is_in_archive())?;
     // Sessions of windows without a folder stand elsewhere and have no workspace.
@@ -217,7 +217,7 @@ fn set(parent: &mut Value, step: &Value, value: Value) -> Result<usize, &'static
     Ok(old.as_ref().map_or(0, weight))
 }
 
-/// Appends `value`, a list, after cutting what stands there to the first `kept` elements; returns the weight of what
+/// Appends `value`, a list, after cutting what is there to the first `kept` elements; returns the weight of what
 /// was cut off.
 fn append(parent: &mut Value, step: &Value, value: Value, kept: Option<u64>) -> Result<usize, &'static str> {
     let added = match value {

@@ -65,7 +65,7 @@ struct Source {
     has_table: bool,
 }
 
-/// Returns the folder that stands in the file beside the database of one workspace.
+/// Returns the folder that is named in the file beside the database of one workspace.
 fn workspace(input: &Input) -> Option<String> {
     let text = input.sibling("workspace.json")?.into_text(1 << 20).ok()??;
     let (value, _) = crate::json::parse::<serde_json::Value>(&text).ok()?;
@@ -75,7 +75,7 @@ fn workspace(input: &Input) -> Option<String> {
 
 // A conversation and its bubbles, in the table `cursorDiskKV`.
 
-/// What stands before the id in the key of a conversation.
+/// What precedes the id in the key of a conversation.
 const COMPOSER_KEY: &str = "composerData:";
 
 /// Reads each conversation of the table.

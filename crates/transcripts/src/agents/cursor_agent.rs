@@ -11,7 +11,7 @@ use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Record
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "cursor-agent";
-/// The tag around what the user typed; what stands outside of it the program wrote.
+/// The tag around what the user typed; what is outside of it the program wrote.
 const QUERY: &str = "user_query";
 /// The line of the program's note on the user that names the project.
 const WORKSPACE: &str = "Workspace Path:";

@@ -1,7 +1,8 @@
 //! Gemini CLI: session recordings, saved checkpoints, and the history of prompts.
 //!
-//! A recording is one JSON object (until 2025) or JSONL (2026), in which a later line can change an earlier one, replace
-//! all of them, or take back the last; a checkpoint is the bare history of a chat; `logs.json` contains what was typed.
+//! A recording is one JSON object (until 2025) or JSONL (2026), in which a later line can change an earlier one,
+//! replace all of them, or take back the last; a checkpoint is the bare history of a chat; `logs.json` contains what
+//! was typed.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,7 +23,7 @@ use crate::{
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "gemini-cli";
-/// Digits of a session's id that stand at the end of the name of its recording.
+/// Digits of a session's id that are at the end of the name of its recording.
 const ID_DIGITS: usize = 8;
 
 /// Reads what Gemini CLI writes.

@@ -1,8 +1,8 @@
 //! Hermes Agent's `state.db`: the sessions of one profile, from the terminal and from messengers alike.
 //!
-//! A session that was compacted goes on in another, which contains only what was said since. A session that was branched
-//! off begins with a copy of the one that it left, which is not read twice. Whether an agent or a schedule writes the
-//! user's turn is decided by the session's source and its settings.
+//! A session that was compacted goes on in another, which contains only what was said since. A session that was
+//! branched off begins with a copy of the one that it left, which is not read twice. Whether an agent or a schedule
+//! writes the user's turn is decided by the session's source and its settings.
 
 use rusqlite::Row;
 use serde_json::Value;
@@ -15,7 +15,7 @@ use crate::{Assembler, Head, IngestError, Ingestor, Input, Message, MessageTime,
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "hermes";
-/// What stands before content that is JSON and no plain text.
+/// What precedes content that is JSON and not plain text.
 const JSON_CONTENT: &str = "\0json:";
 /// Sources of sessions in which no person types.
 const PROGRAMS: &[&str] = &["tool", "cron", "subagent"];
@@ -132,7 +132,7 @@ fn shared(database: &Database, id: &str, parent: &str) -> Result<i64, IngestErro
     database.query_row(&sql, [id, parent], |row| row.get(0)).map_err(|error| database.error(error))
 }
 
-/// Whether the user went back to before the message; one that was only compacted has been said all the same.
+/// Whether the user went back to before the message; one that was only compacted was still said.
 fn is_taken_back(row: &Row<'_>) -> bool {
     let is = |column, number: &str| database::text(row, column).as_deref() == Some(number);
     // Rows are never deleted: going back and compacting both only mark them inactive.

@@ -7,7 +7,7 @@ use crate::message::parts;
 use crate::message::speaker::without_leading_block;
 use crate::{Message, Role};
 
-/// Returns what stands in the user's turn: the blocks that a program put first, and the words that were typed.
+/// Returns what is in the user's turn: the blocks that a program put first, and the words that were typed.
 pub(super) fn user_words(text: &str) -> Vec<Message> {
     let (mut messages, mut rest) = (Vec::new(), text.trim());
     // Only blocks at the start are the program's; one further down may be pasted by the user.

@@ -140,7 +140,7 @@ fn user(content: &Value) -> Vec<Message> {
     for block in content.items() {
         match variant(block) {
             ("Text", value) => words.push_str(value.as_str().unwrap_or_default()),
-            // Its name stands in the sentence; its text came along without being typed.
+            // Its name appears in the sentence; its text came along without being typed.
             ("Mention", value) => {
                 words.extend(mentioned(&value["uri"]).map(|name| format!("@{name}")));
                 rest.extend(value["content"].text().map(Message::context));

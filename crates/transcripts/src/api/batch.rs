@@ -25,7 +25,7 @@ pub(crate) enum Line<'a> {
 /// How a vendor writes a line of a batch: its `custom_id`, and what it contains.
 pub(crate) type ReadLine = fn(&Value) -> Option<(&str, Line<'_>)>;
 
-/// The other half of a batch, as far as it stands in the files beside it.
+/// The other half of a batch, as far as it appears in the files beside it.
 #[derive(Default)]
 struct Other {
     /// What is asked or answered under an id; nothing where several files say different things.
@@ -40,7 +40,7 @@ struct Half {
     facts: Value,
 }
 
-/// Reads a file of a batch, joined with the other half where that stands in the same folder.
+/// Reads a file of a batch, joined with the other half where that is in the same folder.
 ///
 /// Read from either side, a request with its reply is the same conversation under the same identity.
 ///
@@ -109,7 +109,7 @@ fn join(
 }
 
 impl Other {
-    /// Reads the halves that stand in other files of the folder, up to [`MAX_RECORD_BYTES`] of text.
+    /// Reads the halves that are in other files of the folder, up to [`MAX_RECORD_BYTES`] of text.
     fn beside(input: &Input, line: ReadLine) -> Self {
         let mut other = Self::default();
         let wants_requests = {

@@ -32,7 +32,7 @@ impl Turn {
     }
 }
 
-/// Collects the turns of a file, which may stand in any order, and puts their conversations together.
+/// Collects the turns of a file, which may be in any order, and puts their conversations together.
 ///
 /// Of two turns that follow the same one, the later continues its conversation; the other begins one of its own, with
 /// what was said from there on, so that nothing is read twice.
@@ -49,7 +49,7 @@ impl Chains {
         Self { source, turns: Vec::new(), known: HashSet::new(), bytes: 0 }
     }
 
-    /// Adds a turn; the record that it stands in is `number`.
+    /// Adds a turn; the record that it appears in is `number`.
     ///
     /// Where the file is larger than [`MAX_RECORD_BYTES`], a chain that reaches over that length becomes two.
     pub(crate) fn add(&mut self, turn: Turn, number: usize, sink: &mut Sink<'_>) {

@@ -88,7 +88,7 @@ fn is_request(value: &Value) -> bool {
         let known = items.iter().filter(|item| is_item(item)).count();
         known > 0 && known * 2 >= items.len()
     };
-    // A text as `input` stands in many kinds of records; beside a model and instructions it is a request of this API.
+    // A text as `input` appears in many kinds of records; beside a model and instructions it is a request of this API.
     let has_text = value["input"].is_string() && value["model"].is_string() && value["instructions"].is_string();
     value.get("messages").is_none() && (most(&value["input"]) || most(&value["output"]) || has_text)
 }
@@ -127,7 +127,7 @@ fn is_newest_first(items: &[&Value]) -> bool {
         return first > last;
     }
     let speakers: Vec<&str> = items.iter().filter_map(|item| item["role"].as_str()).collect();
-    // A call stands before its output; and nobody is answered before having asked.
+    // A call precedes its output; and nobody is answered before having asked.
     let place = |kind: &str| items.iter().position(|item| item["type"] == kind);
     match place("function_call").zip(place("function_call_output")) {
         Some((call, output)) => output < call,
@@ -137,7 +137,7 @@ fn is_newest_first(items: &[&Value]) -> bool {
 
 /// Returns the id of the earliest item, which stays when the conversation grows.
 fn first_item_id(items: &[&Value]) -> Option<String> {
-    // A short id, such as `msg_1`, was made up by hand and may stand in any number of files.
+    // A short id, such as `msg_1`, was made up by hand and may be in any number of files.
     items.iter().find_map(|item| item["id"].as_str()).filter(|id| id.len() > 16).map(str::to_owned)
 }
 

@@ -127,7 +127,7 @@ impl Reader<'_> {
                 calls.entry((text("traceId"), text("spanId"))).or_default().push(record);
             }
             for records in calls.values_mut() {
-                // Exporters write in batches, in which an answer can stand before what it answers.
+                // Exporters write in batches, in which an answer can precede what it answers.
                 records.sort_by_key(|record| stamp(record).map(|time| time.at));
                 self.read_records(records, service.as_deref(), sink);
             }
@@ -293,7 +293,7 @@ impl Attributes {
         self.0.keys().any(|key| prefixes.iter().any(|prefix| key.starts_with(prefix)))
     }
 
-    /// Returns the messages that stand under `<prefix>.<place>.…`, in the order of their places, as objects.
+    /// Returns the messages that are under `<prefix>.<place>.…`, in the order of their places, as objects.
     fn messages(&self, prefix: &str) -> Vec<Value> {
         let mut messages: BTreeMap<u32, Map<String, Value>> = BTreeMap::new();
         for (key, value) in &self.0 {
@@ -332,7 +332,7 @@ fn message(fields: &Map<String, Value>) -> Value {
     json!({"role": fields.get("role"), "content": content.unwrap_or(Value::Array(parts)), "tool_calls": calls})
 }
 
-/// Returns what stands under `<list>.<place>.…`, by place.
+/// Returns what is under `<list>.<place>.…`, by place.
 fn numbered(fields: &Map<String, Value>, list: &str) -> BTreeMap<u32, Map<String, Value>> {
     let mut found: BTreeMap<u32, Map<String, Value>> = BTreeMap::new();
     for (key, value) in fields {

@@ -1,8 +1,8 @@
 //! Calls to a model that repeat their history, put together into conversations.
 //!
-//! A trace contains one record for each call, and most programs send the whole conversation with each call. A call whose
-//! first message is known adds what is new in it; one that starts anew continues the conversation if it belongs to a
-//! later trace, and is an agent's own if it happens inside a trace that is already talking.
+//! A trace contains one record for each call, and most programs send the whole conversation with each call. A call
+//! whose first message is known adds what is new in it; one that starts anew continues the conversation if it belongs
+//! to a later trace, and is an agent's own if it happens inside a trace that is already talking.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -47,7 +47,7 @@ struct Shared {
     message: Rc<Message>,
 }
 
-/// Collects the calls of a file, which may stand in any order.
+/// Collects the calls of a file, which may be in any order.
 ///
 /// Repeated messages are held once, so what is held grows with what was said, not with how often it was sent.
 pub(crate) struct Threads {

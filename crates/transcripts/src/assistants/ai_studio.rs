@@ -1,4 +1,4 @@
-//! Prompts of Google AI Studio, as it keeps them in Google Drive: one file a chat, made of chunks.
+//! Prompts of Google AI Studio, as it keeps them in Google Drive: one file per chat, made of chunks.
 
 use std::collections::HashMap;
 

@@ -137,7 +137,7 @@ const KNOWN: &[&str] = &[
     "sonic_webpage", "system_error", "tether_browsing_display", "tether_quote", "user_editable_context",
 ];
 
-/// What a node's message comes to.
+/// What becomes of a node's message.
 enum Placed {
     /// The messages it makes, in order; none if it is empty.
     Said(Vec<Message>),

@@ -279,7 +279,7 @@ fn read_session(session: &Value, origin: String, number: usize, sink: &mut Sink<
     draft.finish(sink);
 }
 
-/// Returns what stands inside a message: its words, or else its blocks.
+/// Returns what is inside a message: its words, or else its blocks.
 fn said(inner: &Value, role: Role, number: usize, sink: &mut Sink<'_>) -> Vec<(Kind, String)> {
     let blocks = if inner["contentBlocks"].is_array() { &inner["contentBlocks"] } else { &inner["content"] };
     let mut said = of_blocks(blocks, role, number, sink);

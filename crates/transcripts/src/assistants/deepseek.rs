@@ -110,7 +110,7 @@ fn messages_of(
     said
 }
 
-/// Returns what a search brought: its words, or the titles of its hits.
+/// Returns the result of a search: its words, or the titles of its hits.
 fn found(fragment: &Value, words: &str) -> String {
     let titles = fragment["results"].list().iter().filter_map(|hit| hit["title"].as_str());
     std::iter::once(words).chain(titles).filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("\n")

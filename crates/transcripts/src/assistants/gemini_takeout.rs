@@ -42,7 +42,7 @@ impl Ingestor for GeminiTakeout {
             read(&text, origin, sink);
             return Ok(());
         }
-        // The verb is in the language of the account and stands in no other field.
+        // The verb is in the language of the account and appears in no other field.
         let verb = {
             let head = Head::of(&input);
             Verb::of(head.objects().filter(|entry| is_ours(entry)).filter_map(|entry| entry["title"].as_str()))
@@ -120,7 +120,7 @@ struct Activity {
     files: Vec<String>,
 }
 
-/// The word or words that stand before each prompt, in the language of the account.
+/// The word or words that precede each prompt, in the language of the account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Verb(Option<String>);
 

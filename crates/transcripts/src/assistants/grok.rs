@@ -81,7 +81,7 @@ fn shown<'a>(responses: &[&'a Value], number: usize, sink: &mut Sink<'_>) -> Vec
         .map(|(place, response)| Node {
             id: id_of(response),
             parent: response["parent_response_id"].as_str(),
-            // The first has no parent; one whose parent is gone follows what stands before it.
+            // The first has no parent; one whose parent is gone follows what precedes it.
             before: place.checked_sub(1).filter(|_| response["parent_response_id"].is_string()),
             time: time(&response["create_time"]).map(|time| time.at),
         })

@@ -116,7 +116,7 @@ fn shown<'a>(messages: &[&'a Value], number: usize, sink: &mut Sink<'_>) -> Vec<
             Node {
                 id: message["messageId"].string(),
                 parent,
-                // One whose parent is gone follows what stands before it.
+                // One whose parent is gone follows what precedes it.
                 before: place.checked_sub(1).filter(|_| parent.is_some()),
                 time: identity::stamp(&message["createdAt"]).map(|time| time.at),
             }
@@ -268,7 +268,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Reads what stands between objects: in a list of messages, or before and behind the outermost one.
+    /// Reads what is between objects: in a list of messages, or before and behind the outermost one.
     fn between(&mut self, byte: u8) {
         match byte {
             b'{' => {

@@ -242,7 +242,7 @@ impl Prompts {
         Self { source, origin, logged, index: HashMap::new(), open: Vec::new(), passed: None }
     }
 
-    /// Adds a prompt, unless it stands in the session's own log too.
+    /// Adds a prompt, unless it appears in the session's own log too.
     pub(crate) fn take(&mut self, number: usize, prompt: Prompt<'_>, sink: &mut Sink<'_>) {
         let Prompt { session, key, project, message } = prompt;
         if self.logged.contains(key) {
@@ -306,7 +306,7 @@ impl Replies {
         }
     }
 
-    /// Returns the placeholder that stands before an answer of `speaker` to the message called `id`; none if that is
+    /// Returns the placeholder that precedes an answer of `speaker` to the message called `id`; none if that is
     /// the last one, since then nothing is unclear.
     ///
     /// It is not context: as such it would forbid memories of what the answered message really says.

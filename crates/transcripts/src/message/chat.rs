@@ -22,7 +22,7 @@ pub(crate) fn is_message(value: &Value) -> bool {
     known && (said || value.get("tool_calls").is_some() || value.get("function_call").is_some())
 }
 
-/// Whether `value` is a chat message, or an item such as a call that stands beside messages in a response.
+/// Whether `value` is a chat message, or an item such as a call that comes beside messages in a response.
 pub(crate) fn is_item(value: &Value) -> bool {
     is_message(value)
         || value.get("role").is_none()
@@ -168,7 +168,7 @@ type Piece = (Role, Kind, String);
 /// Deepest nesting of content that is looked into for words; what lies deeper is shown as it is.
 const MAX_DEPTH: usize = 6;
 
-/// Returns text that stands in a message of `role`.
+/// Returns text that appears in a message of `role`.
 fn text_part(role: Role, text: &str) -> Piece {
     let text = without_data(text);
     match role {

@@ -75,10 +75,11 @@ pub(crate) fn without_data(text: &str) -> String {
 
 // The parts that messages to and from Gemini models are made of.
 
-/// What stands between a prompt and the files that it names with `@`.
+/// What is between a prompt and the files that it names with `@`.
 const FILES_FOLLOW: &str = "--- Content from referenced files ---";
 
-/// Returns what each part says, in order, texts of one kind joined; `content` is one part, a string, or an array of either.
+/// Returns what each part says, in order, texts of one kind joined; `content` is one part, a string, or an array of
+/// either.
 pub(crate) fn gemini_parts(content: &Value) -> Vec<(Kind, String)> {
     let mut pieces = Vec::new();
     match content {

@@ -1,4 +1,4 @@
-//! Recognising who speaks from what stands at the start of a line.
+//! Recognising who speaks from what is at the start of a line.
 
 use crate::message::identity;
 use crate::{MessageTime, Role, TimeSource};
@@ -143,7 +143,7 @@ pub(crate) struct Label {
     pub(crate) role: Option<Role>,
     /// The time written beside the name.
     pub(crate) time: Option<MessageTime>,
-    /// What stands behind the name on the same line.
+    /// What follows the name on the same line.
     pub(crate) rest: String,
 }
 
@@ -199,7 +199,7 @@ fn label(line: usize, text: &str) -> Option<Label> {
     Some(Label { line, form, name: name.to_owned(), role, time, rest: rest.trim().to_owned() })
 }
 
-/// Splits `User (2026-01-02)` into the name and what stands in the brackets.
+/// Splits `User (2026-01-02)` into the name and what is in the brackets.
 fn split_note(head: &str) -> (&str, Option<&str>) {
     match head.trim().strip_suffix(')').and_then(|head| head.split_once('(')) {
         Some((name, note)) if stamp(note).is_some() || side(name).is_some() => (name.trim(), Some(note)),
@@ -296,7 +296,7 @@ pub(crate) fn without_leading_block(text: &str) -> Option<&str> {
     Some(text.find(&close).map_or("", |place| &text[place + close.len()..]))
 }
 
-/// Returns what stands between `<tag>` and `</tag>`, trimmed.
+/// Returns what is between `<tag>` and `</tag>`, trimmed.
 pub(crate) fn between<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
     let (_, after) = text.split_once(&format!("<{tag}>"))?;
     let inner = after.split_once(&format!("</{tag}>")).map_or(after, |(inner, _)| inner);

@@ -12,13 +12,13 @@ use crate::{Head, IngestError, Ingestor, Input, Sink};
 const LONGEST_TAG: usize = 300;
 /// One in how many cues must name a speaker before a name that comes only once is taken for one.
 const NAMED_CUES: usize = 20;
-/// What stands in brackets for a noise rather than a name, in lower case.
+/// What is in brackets for a noise rather than a name, in lower case.
 const NOISES: &[&str] = &[
     "applause", "background noise", "blank_audio", "cheering", "crosstalk", "foreign", "foreign language", "inaudible",
     "laughing", "laughs", "laughter", "music", "no audio", "noise", "pause", "silence",
 ];
 
-/// What stands between two times.
+/// What is between two times.
 pub(crate) struct Cue<'a> {
     /// From the start of the recording.
     pub(crate) start: Duration,
@@ -82,7 +82,7 @@ enum Turn {
     Same,
 }
 
-/// Returns the names that stand before a colon, or in brackets before words, at the start of cues.
+/// Returns the names that precede a colon, or in brackets before words, at the start of cues.
 fn names(cues: &[Cue<'_>]) -> HashSet<String> {
     let mut seen: HashMap<&str, (usize, bool)> = HashMap::new();
     for cue in cues {
@@ -116,7 +116,7 @@ fn is_noise(name: &str) -> bool {
     NOISES.contains(&name.to_lowercase().as_str())
 }
 
-/// Returns what stands behind a mark of another speaker: `- `, `– ` or `>>`.
+/// Returns what follows a mark of another speaker: `- `, `– ` or `>>`.
 fn turn_mark(line: &str) -> Option<&str> {
     let marks = ["- ", "– ", "— ", ">>", "&gt;&gt;"];
     marks.iter().find_map(|mark| line.strip_prefix(mark)).map(|rest| rest.trim_start_matches('>').trim_start())
@@ -192,7 +192,7 @@ fn voices(payload: &str) -> Vec<(Option<String>, String)> {
     spans.into_iter().map(|(name, text)| (name, decode(&text))).collect()
 }
 
-/// Returns the tag that `text` starts with and what stands behind it: `<b>`, `<00:01.000>`, `</v>`, or `{\an8}`.
+/// Returns the tag that `text` starts with and what follows it: `<b>`, `<00:01.000>`, `</v>`, or `{\an8}`.
 fn tag<'a>(text: &'a str, near: &'a str) -> Option<(&'a str, &'a str)> {
     let is_style = text.starts_with("{\\");
     let is_tag = text.starts_with('<') && near.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '/');
@@ -246,7 +246,7 @@ fn webvtt_cues<'a>(text: &'a str, sink: &mut Sink<'_>) -> Vec<Cue<'a>> {
     for (index, line) in text.split('\n').enumerate() {
         if line.trim().is_empty() {
             (in_cue, in_block) = (false, false);
-        // Notes and styles end at a blank line, whatever stands in them.
+        // Notes and styles end at a blank line, whatever appears in them.
         } else if in_block {
         } else if let Some((start, end)) = line.split_once("-->") {
             // Behind the end there may be settings, such as `align:start position:0%`.
@@ -299,7 +299,7 @@ fn is_number(line: &str) -> bool {
     (1..=6).contains(&line.len()) && line.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Reads the line of a cue's times; the place on the screen may stand behind them.
+/// Reads the line of a cue's times; the place on the screen may follow them.
 fn times(line: &str) -> Option<(Duration, Duration)> {
     let (start, end) = line.split_once("-->")?;
     clock(start).zip(clock(end.split_whitespace().next()?))

@@ -82,7 +82,7 @@ impl Channel {
         };
         let mut draft = Assembler::new("discord", id, path);
         draft.meta().title = text("channel", "name");
-        // Direct messages stand in a guild without number.
+        // Direct messages belong to a guild without a number.
         draft.meta().project = text("guild", "name").filter(|_| text("guild", "id").is_none_or(|id| id != "0"));
         Self { draft, replies: Replies::default() }
     }

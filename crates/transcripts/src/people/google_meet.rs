@@ -34,7 +34,8 @@ impl Ingestor for GoogleMeet {
         let listed = lines[..begin].iter().filter(|line| line.contains(',')).flat_map(|line| line.split(','));
         let is_listed = listed.map(str::trim).any(|name| seen.contains(name));
         // Headings are translated with the program; a clock that starts at nought, a name right under it, is not. In a
-        // conversation somebody speaks again or stands in a list of those who were there, unlike the points of an agenda.
+        // conversation somebody speaks again or appears in a list of those who were there, unlike the points of an
+        // agenda.
         let under = lines[begin + 1..].iter().find(|line| !line.is_empty());
         let is_bare = marker(lines[begin]) == Some(Duration::ZERO)
             && under.is_some_and(|line| split_name(line, &HashSet::new()).is_some());

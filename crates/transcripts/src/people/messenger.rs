@@ -176,7 +176,7 @@ fn is_note(message: &Value, words: &str, speaker: &str) -> bool {
     is_kind || is_reaction || is_deed || message.get("call_duration").is_some()
 }
 
-/// Undoes what the download does to text beyond ASCII: each byte of its UTF-8 stands there as a character of its own.
+/// Undoes what the download does to text beyond ASCII: each byte of its UTF-8 is there as a character of its own.
 ///
 /// Text to which that was not done cannot be read so, and is left alone.
 fn repaired(text: &str) -> String {

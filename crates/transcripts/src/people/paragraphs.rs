@@ -46,7 +46,7 @@ fn caption(line: usize, text: &str) -> Option<Caption<'_>> {
     Some(Caption { line, name, at })
 }
 
-/// Whether `captions` stand in time's order, each above words of its own, as in a transcript and not in a list.
+/// Whether `captions` are in chronological order, each above words of its own, as in a transcript and not in a list.
 pub(crate) fn are_turns(captions: &[Caption<'_>], lines: &[&str]) -> bool {
     let has_words = |caption: &Caption<'_>| {
         let next = lines[caption.line + 1..].iter().find(|line| !line.trim().is_empty());
@@ -111,7 +111,7 @@ impl Ingestor for Otter {
     }
 }
 
-/// Whether Otter's own lines stand in `lines`.
+/// Whether Otter's own lines appear in `lines`.
 pub(crate) fn is_otter(lines: &[&str]) -> bool {
     lines.iter().any(|line| is_heading(line.trim()) || is_trailer(line))
 }

@@ -1,7 +1,7 @@
 //! The export of a Slack workspace: a folder or zip with lists of people and channels, and a file for each day of each
 //! channel; or one such day alone.
 //!
-//! Each message stands in one transcript. A thread is a transcript, however many days lie between its answers; what a
+//! Each message appears in one transcript. A thread is a transcript, however many days lie between its answers; what a
 //! channel contains beside its threads is another, over all of its days. Ids are the log's own: the channel's, the
 //! thread's opening `ts` behind it, and the `ts` of each message. Days are read one after the other and threads are
 //! handed over once they are known to be complete, or when much text waits, so memory does not grow with the channel.
@@ -149,7 +149,7 @@ impl Room {
                 return record.map(|_| ());
             };
             match read(&value, &self.names) {
-                // An answer that was also sent to the channel stands there a second time.
+                // An answer that was also sent to the channel appears there a second time.
                 Ok(Some(post)) if seen.insert(post.stamp) => {
                     bytes += weight(&post);
                     day.push(post);

@@ -40,7 +40,7 @@ impl Ingestor for Telegram {
         while records.next_object()? {
             let mut chat: Option<Chat> = None;
             while let Some((number, entry)) = records.next_json::<Value>(sink)? {
-                // Name and kind of the chat stand before its messages, so they are known only now.
+                // Name and kind of the chat precede its messages, so they are known only now.
                 let chat = chat.get_or_insert_with(|| Chat::new(records.fields(), &entry, &path, is_account));
                 chat.add(number, &entry, sink);
             }

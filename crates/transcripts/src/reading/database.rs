@@ -134,7 +134,7 @@ fn names(path: &Path, sql: &str) -> Vec<String> {
     if !found.is_empty() {
         return found;
     }
-    // Of a young database even the tables may stand in the log alone.
+    // Of a young database even the tables may be in the log alone.
     open(path).ok().and_then(|database| listed(&database).ok()).unwrap_or_default()
 }
 

@@ -25,7 +25,7 @@ pub struct Head<'a> {
     pub columns: Vec<String>,
     /// The file's name in lower case, which only decides where content leaves it open.
     pub name: String,
-    /// The name of the folder that it stands in, in lower case.
+    /// The name of the folder that it appears in, in lower case.
     pub folder: String,
 }
 

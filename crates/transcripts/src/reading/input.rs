@@ -29,7 +29,7 @@ pub struct Input {
     pub modified: Option<Timestamp>,
     reader: Box<dyn BufRead + Send>,
     head: Vec<u8>,
-    /// The archive it stands in, and its name there.
+    /// The archive it appears in, and its name there.
     inside: Option<(Folder, String)>,
 }
 
@@ -66,7 +66,7 @@ fn start(
 ) -> Result<Input, IngestError> {
     let failed = |source| IngestError::Read { path: path.clone(), source };
     let (mut reader, head) = decode(raw).map_err(failed)?;
-    // What stands behind the head is damaged more often than the head, and opening must say so.
+    // What follows the head is damaged more often than the head, and opening must say so.
     reader.fill_buf().map_err(failed)?;
     // Of a longer file only the start has been looked at, and there may be text behind the white space.
     if head.len() < HEAD_BYTES && head.iter().all(u8::is_ascii_whitespace) {
@@ -123,14 +123,14 @@ fn utf16(bytes: &[u8]) -> String {
 }
 
 impl Input {
-    /// Returns an input over `text`, as if it stood in a file called `name`.
+    /// Returns an input over `text`, as if it were in a file called `name`.
     #[must_use]
     pub fn from_text(name: &str, text: &str) -> Self {
         let (reader, head) = decode(Box::new(Cursor::new(text.as_bytes().to_vec()))).expect("memory can be read");
         Self { path: name.into(), modified: None, reader, head, inside: None }
     }
 
-    /// Returns an input over `bytes`, which may be compressed, as if they stood in a file called `name`.
+    /// Returns an input over `bytes`, which may be compressed, as if they were in a file called `name`.
     ///
     /// # Errors
     /// As [`open`].
@@ -151,7 +151,7 @@ impl Input {
         }
     }
 
-    /// Returns the directory or archive in which it stands, and what stands before its own name there: nothing, or
+    /// Returns the directory or archive in which it stands, and what precedes its own name there: nothing, or
     /// folders and a `/`. `None` for standard input.
     pub(crate) fn place(&self) -> Option<(Folder, String)> {
         match &self.inside {
@@ -185,7 +185,7 @@ impl Input {
         names.filter_map(|name| name.rsplit('/').next().map(str::to_owned)).filter(|name| *name != own).collect()
     }
 
-    /// Whether it stands in an archive, so that no path leads to it.
+    /// Whether it is in an archive, so that no path leads to it.
     #[must_use]
     pub fn is_in_archive(&self) -> bool {
         self.inside.is_some()
@@ -530,7 +530,7 @@ fn decoded(bytes: Vec<u8>) -> String {
     })
 }
 
-/// What stands at a path.
+/// What is at a path.
 pub enum Logs {
     /// A file.
     File(Box<Input>),
@@ -539,7 +539,7 @@ pub enum Logs {
 }
 
 impl Logs {
-    /// Opens what stands at `path`, or standard input for `-`.
+    /// Opens what is at `path`, or standard input for `-`.
     ///
     /// # Errors
     /// [`IngestError::Read`] if it cannot be opened, [`IngestError::Empty`] for a file without content.

@@ -95,7 +95,7 @@ impl Records {
         Self { path: input.path.clone(), reader: input.into_reader(), shape, number: 0 }
     }
 
-    /// Returns the other fields of the object whose elements are read, as far as they stand before the place that is
+    /// Returns the other fields of the object whose elements are read, as far as they precede the place that is
     /// reached: all of them once [`Records::next`] has ended. A field over 1 MiB is left out.
     pub(crate) fn fields(&self) -> &Map<String, Value> {
         static NONE: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
@@ -277,7 +277,7 @@ impl Objects {
     }
 }
 
-// Finding the elements of arrays that stand inside the objects of one large JSON document, without holding it.
+// Finding the elements of arrays that appear inside the objects of one large JSON document, without holding it.
 
 /// Longest field beside the elements that is kept, in bytes.
 const MAX_FIELD_BYTES: usize = 1 << 20;

@@ -1,7 +1,7 @@
 //! Reflection: episodes that repeat become one memory that is derived from them.
 //!
-//! Without a model it is a sentence that all of them say; with one, what the model names, as far as every name and number
-//! in it stands in the episodes. How often and when is counted here, and counted anew when there are more.
+//! Without a model it is a sentence that all of them say; with one, what the model names, as far as every name and
+//! number in it appears in the episodes. How often and when is counted here, and counted anew when there are more.
 
 mod model;
 mod statement;

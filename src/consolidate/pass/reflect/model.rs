@@ -138,7 +138,7 @@ fn is_one_matter((a, one): (&Known, &View<'_>), b: &Known) -> bool {
         && ends_alike(a, b)
 }
 
-/// Whether the two ended alike, as far as that is known.
+/// Whether the two ended alike, if that is known.
 fn ends_alike(a: &Known, b: &Known) -> bool {
     let outcome = |known: &Known| match &known.memory.claim.structured {
         Some(Structured::Episode(episode)) => Some(episode.outcome),
@@ -159,7 +159,7 @@ const MAX_TEXT: usize = 400;
 /// Longest statement taken, in characters.
 const MAX_STATEMENT: usize = 240;
 
-/// Part of a statement's words that stand in the episodes.
+/// Part of a statement's words that appear in the episodes.
 // Not all words: a summary may use grammar and general words of its own, but no names or numbers.
 const MIN_GROUNDED: f64 = 0.6;
 
@@ -300,8 +300,8 @@ fn pattern(entry: &Entry) -> Option<Pattern> {
     fits.then_some(Pattern { memory_type, title, statement })
 }
 
-/// Whether all that a statement names stands in the episodes: each number, each name, each person, and most words. What it
-/// denies, one of them denies.
+/// Whether all that a statement names appears in the episodes: each number, each name, each person, and most words.
+/// What it denies, one of them denies.
 #[expect(clippy::cast_precision_loss, reason = "counts of words")]
 pub(super) fn is_grounded(pattern: &Pattern, episodes: &[&str]) -> bool {
     let said: Vec<Features> = episodes.iter().map(|text| Features::of(text)).collect();

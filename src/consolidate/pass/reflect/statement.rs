@@ -14,7 +14,7 @@ use crate::text::normalise::comparable;
 // One shared word, such as a name, is not a statement.
 const MIN_WORDS: usize = 2;
 
-/// Days as they stand in an episode.
+/// Days as they appear in an episode.
 static DAYS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?ix) (?P<lead> \b(?:on|am|el|el\ día|vom) \s+ )?

@@ -12,7 +12,7 @@ use crate::extract::{Span, Task};
 use crate::memory::{Candidate, MemoryType};
 use transcripts::{Message, MessageTime, Transcript};
 
-/// What a sentence comes to.
+/// What becomes of a sentence.
 struct Expected {
     content: &'static str,
     memory_type: MemoryType,

@@ -53,7 +53,7 @@ enum Carrier {
 }
 
 impl Line {
-    /// Whether it stands in a log that belongs to a sub-agent.
+    /// Whether it appears in a log that belongs to a sub-agent.
     pub(super) fn is_agents_own(&self) -> bool {
         self.is_sidechain == true && self.agent_id.text().is_some()
     }
@@ -63,7 +63,7 @@ impl Line {
         self.forked_from["sessionId"].text().or_else(|| self.session_id.text())
     }
 
-    /// Whether it stands in the journal of a workflow, which says when agents began and ended.
+    /// Whether it appears in the journal of a workflow, which says when agents began and ended.
     pub(super) fn is_journal(&self) -> bool {
         matches!(self.kind.string(), "started" | "result") && self.agent_id.text().is_some()
     }

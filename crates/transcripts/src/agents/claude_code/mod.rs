@@ -184,11 +184,11 @@ struct Copies {
     /// The session that the log is named by.
     own_id: String,
     folder: Option<(Folder, String)>,
-    /// Where the log is, unless it stands in an archive.
+    /// Where the log is, unless it is in an archive.
     path: Option<PathBuf>,
     /// Whether a session that the lines name has a log of its own.
     logged: HashMap<String, bool>,
-    /// The lines of older logs that begin like this one, and the session that each stands in.
+    /// The lines of older logs that begin like this one, and the session that each appears in.
     older: Option<HashMap<u64, String>>,
     /// For each session that was repeated: the first line, and how many.
     passed: HashMap<String, (usize, usize)>,
@@ -467,7 +467,7 @@ impl Session {
         key.is_some_and(|key| !self.said.insert(key))
     }
 
-    /// Takes in what happened to the input queue: a text that nobody delivers was said all the same.
+    /// Takes in what happened to the input queue: a text that is never delivered was still said.
     fn take_queued(&mut self, line: &Line) -> Vec<Message> {
         let queued = line.queued();
         let key = hash(folded(&queued.text));

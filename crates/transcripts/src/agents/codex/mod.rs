@@ -303,7 +303,7 @@ impl Thread {
         Some(self.zone.as_ref().map_or(time, |zone| in_zone(time, zone)))
     }
 
-    /// Whether a line repeats the parent's: it stands in the copy, or was written before this thread began.
+    /// Whether a line repeats the parent's: it appears in the copy, or was written before this thread began.
     fn is_replay(&mut self, number: usize, time: Option<MessageTime>) -> bool {
         let is_older = self.started_at.zip(time).is_some_and(|(start, time)| time.at < start);
         let is_replay = self.in_copy || self.origin != Origin::Person && is_older;
@@ -564,7 +564,7 @@ fn is_history_entry(line: &Value) -> bool {
 
 /// Reads the history; prompts of a thread whose rollout is kept beside it are left to that.
 fn read_history(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-    // Archiving a thread moves its rollout, and the history keeps its prompts all the same.
+    // Archiving a thread moves its rollout, but the history still contains its prompts.
     let rollouts = ["sessions", "archived_sessions"].into_iter().flat_map(|folder| input.names_beside(folder));
     let logged: HashSet<String> = rollouts.filter_map(|name| named_thread(&name)).collect();
     let mut prompts = Prompts::new(NAME, &input, logged);

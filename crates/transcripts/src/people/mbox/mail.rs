@@ -339,7 +339,7 @@ fn unquoted(line: &str) -> &str {
     line.strip_prefix('>').map_or(line, |rest| rest.strip_prefix(' ').unwrap_or(rest))
 }
 
-/// Whether a mail of others begins at `line`, whatever stands behind it.
+/// Whether a mail of others begins at `line`, whatever follows it.
 fn is_cut(line: &str) -> bool {
     FORWARD.is_match(line) || ORIGINAL.is_match(line) || attribution(&[line]).is_some()
 }

@@ -1,8 +1,8 @@
 //! Mail: mailbox files (`mbox`, as Gmail and Thunderbird export them) and single messages (`.eml`).
 //!
 //! A thread is a transcript: what Gmail says belongs together, else what `References` and `In-Reply-To` connect. Its
-//! mails stand in a mailbox in any order and far apart, so the text of each, without attachments, waits in memory, or in
-//! a nameless temporary file once it is much, until the mailbox has been read once; only then are threads put in the
+//! mails appear in a mailbox in any order and far apart, so the text of each, without attachments, waits in memory, or
+//! in a nameless temporary file once it is much, until the mailbox has been read once; only then are threads put in the
 //! order of time. A mail that stands alone in a file is a transcript by itself.
 //!
 //! What a mail quotes is context where it gives the answer its sense: between the lines, passed on, or above the first
@@ -127,7 +127,7 @@ fn spoken(mail: Mail, turn: Turn) -> Vec<Message> {
 
 // The messages of a mailbox file, one at a time.
 
-/// One message as it stands in the file.
+/// One message as it is in the file.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Raw {
     /// Headers and body; lines that were quoted against being taken for a separator are as they were written.
@@ -242,7 +242,7 @@ struct Threads {
     hasher: RandomState,
 }
 
-/// Where a mail stands in the spool.
+/// Where a mail appears in the spool.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     group: usize,

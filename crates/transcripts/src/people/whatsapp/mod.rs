@@ -1,7 +1,8 @@
-//! WhatsApp chats exported as text: `_chat.txt` of iOS and `WhatsApp Chat with X.txt` of Android, alone or in their zip.
+//! WhatsApp chats exported as text: `_chat.txt` of iOS and `WhatsApp Chat with X.txt` of Android, alone or in their
+//! zip.
 //!
-//! A chat is one transcript, however many years it spans: an export always contains it from its start on, so message ids
-//! by position stay true as it grows, and long chats are cut into parts and windows further on. Its identity is the
+//! A chat is one transcript, however many years it spans: an export always contains it from its start on, so message
+//! ids by position stay true as it grows, and long chats are cut into parts and windows further on. Its identity is the
 //! chat's name and first message.
 
 mod phrases;
@@ -69,7 +70,7 @@ struct Entry<'a> {
 impl Entry<'_> {
     fn messages(&self, place: usize, time: Option<crate::MessageTime>) -> Vec<Message> {
         let (mut author, mut text) = split_author(self.rest);
-        // The notice stands in the name of the other person or of the group, neither of whom wrote it.
+        // The notice appears in the name of the other person or of the group, neither of whom wrote it.
         if place < 3 && author.is_some() && phrases::is_encryption_notice(text) && text.starts_with(is_mark) {
             (author, text) = (None, text);
         }
@@ -164,8 +165,8 @@ fn chat_name(entries: &[Entry<'_>], file_name: Option<String>) -> Option<String>
     file_name.or_else(noticed).filter(|name| !name.is_empty())
 }
 
-/// Derives the identity from the chat's name and the first thing that a person said; times would change with the zone of
-/// the phone at the next export.
+/// Derives the identity from the chat's name and the first thing that a person said; times would change with the zone
+/// of the phone at the next export.
 fn identity_of(name: Option<&str>, entries: &[Entry<'_>]) -> String {
     let is_said =
         |message: &Message| message.role == Role::User && message.kind != Kind::Context && !message.text.is_empty();
@@ -194,11 +195,11 @@ struct Stamp {
 /// The form of a header, the same throughout one export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Shape {
-    /// Whether date and time stand in square brackets.
+    /// Whether date and time appear in square brackets.
     is_bracketed: bool,
     /// Whether a dash or colon parts them from what follows.
     has_tail: bool,
-    /// What stands between day and month.
+    /// What is between day and month.
     separator: char,
     /// Whether seconds are written.
     has_seconds: bool,
@@ -219,7 +220,8 @@ fn without_marks(text: &str) -> String {
     text.chars().filter(|c| !is_mark(*c)).collect()
 }
 
-/// Splits `line` into its header and the rest, in which the marks are kept: they distinguish the program's words from typed ones.
+/// Splits `line` into its header and the rest, in which the marks are kept: they distinguish the program's words from
+/// typed ones.
 fn split(line: &str) -> Option<(Stamp, &str)> {
     patterns! {
         HEADER = concat!(
@@ -316,7 +318,7 @@ struct Order {
 }
 
 impl Order {
-    /// Decides from the dates of one file, which stand in the order of time.
+    /// Decides from the dates of one file, which are in chronological order.
     ///
     /// The year has four digits, or stands first if the last number ever falls, else last. Of the other two, the day is
     /// the one that exceeds twelve; else the one that falls more often within a year; else the one that changes more

@@ -134,7 +134,7 @@ pub(crate) fn is_poll(text: &str) -> bool {
     begins(text, POLLS)
 }
 
-/// Whether `name`, which stands before a colon, belongs to a line of the program instead: to the subject that it quotes,
+/// Whether `name`, which precedes a colon, belongs to a line of the program instead: to the subject that it quotes,
 /// or to a sentence.
 pub(crate) fn is_no_author(name: &str) -> bool {
     let name = name.to_lowercase();
