@@ -30,7 +30,7 @@ pub fn measure(report: &mut Report) {
     }
 }
 
-/// Writes the logs and returns the number of their lines, each of which holds one message.
+/// Writes the logs and returns the number of their lines, each of which contains one message.
 fn write_logs(folder: &Path) -> usize {
     std::fs::create_dir(folder).unwrap();
     let mut random = Random::new(1);
@@ -75,7 +75,7 @@ fn add_rows(report: &mut Report, server: &Server, used: &Used, jobs: usize, writ
     report.add(Row::new(format!("peak memory, --jobs {jobs}"), used.peak_mb, "MB").goal(Goal::AtMost(80.0)));
 }
 
-/// Returns the value under `name`, in the object or in one that it holds.
+/// Returns the value under `name`, in the object or in one that it contains.
 fn find<'v>(value: &'v Value, name: &str) -> Option<&'v Value> {
     value.get(name).or_else(|| value.as_object()?.values().find_map(|inner| find(inner, name)))
 }

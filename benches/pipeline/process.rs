@@ -63,7 +63,7 @@ fn watch(child: &mut Child) -> Used {
 pub fn used_by(process: &str) -> Option<Used> {
     let folder = format!("/proc/{process}");
     let stat = std::fs::read_to_string(format!("{folder}/stat")).ok()?;
-    // The name in parentheses may hold anything; after it come the state and numbers.
+    // The name in parentheses may contain anything; after it come the state and numbers.
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
     let ticks: f64 = fields[11..13].iter().map(|ticks| ticks.parse::<f64>().unwrap()).sum();
     let status = std::fs::read_to_string(format!("{folder}/status")).unwrap_or_default();

@@ -121,7 +121,8 @@ impl Memories {
         Ok(Store::make_key(home)?)
     }
 
-    /// Returns the file that holds the key where none is named; `None` where the platform has no folder for settings.
+    /// Returns the file that contains the key where none is named; `None` where the platform has no folder for
+    /// settings.
     #[must_use]
     pub(crate) fn default_key_file() -> Option<PathBuf> {
         Store::default_key_file()

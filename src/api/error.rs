@@ -56,7 +56,7 @@ pub enum ApiError {
     /// A project cannot be named or merged.
     #[error(transparent)]
     Naming(#[from] NamingError),
-    /// The database cannot be used, or does not hold what was asked for.
+    /// The database cannot be used, or does not contain what was asked for.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// An adapter other than `SQLite` failed.
@@ -70,7 +70,7 @@ pub enum ApiError {
         /// What was asked for.
         what: &'static str,
     },
-    /// The text holds a secret.
+    /// The text contains a secret.
     #[error("the text holds a secret ({name}), which is never kept; leave it out")]
     Secret {
         /// Name of its row in the table of secrets.

@@ -107,7 +107,7 @@ pub struct ConsolidatedImport {
 
 impl Memories {
     /// Returns the changesets after the line of history with the number `since`, in the order in which they were
-    /// written: what another file needs to hold the same memories.
+    /// written: what another file needs to contain the same memories.
     ///
     /// # Errors
     /// [`ApiError`] for storage without history, where only some namespaces are in reach, and if the file cannot be

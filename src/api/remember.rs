@@ -448,7 +448,7 @@ impl Memories {
         Ok(Erasure { erased, sealed: store.seal()?, removed })
     }
 
-    /// Returns the backups beside the database, which may still hold what was erased.
+    /// Returns the backups beside the database, which may still contain what was erased.
     ///
     /// # Errors
     /// [`ApiError`] if their folder cannot be read.

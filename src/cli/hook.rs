@@ -18,8 +18,8 @@ use super::printer::spelled;
 
 /// Handle a hook event of an agent; `agent install` sets it up
 ///
-/// Reads one JSON object from standard input, writes one or nothing to standard output, and always exits 0 in time. Errors go
-/// to the log beside the database, which `status --check` names.
+/// Reads one JSON object from standard input, writes one or nothing to standard output, and always exits 0 in time.
+/// Errors go to the log beside the database, which `status --check` names.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct HookArgs {
     /// session-start, user-prompt-submit, pre-tool-use, post-tool-use, post-tool-use-failure, stop, subagent-stop,
@@ -196,7 +196,7 @@ impl Work {
 /// Whether the session takes place in a folder that the settings exclude.
 fn is_denied(settings: &Config, input: &Input) -> anyhow::Result<bool> {
     let denied = Selection { exclude: denied_paths(settings)?, ..Selection::default() };
-    // The transcript is checked as well, because a session may lie elsewhere than the folder it works in.
+    // The transcript is checked as well, because a session may be elsewhere than the folder it works in.
     let places = [&input.cwd, &input.transcript].into_iter().flatten();
     Ok(places.into_iter().any(|place| denied.leaves_file(place, None).is_some()))
 }

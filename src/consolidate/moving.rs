@@ -19,7 +19,7 @@ const BATCH: usize = 200;
 /// Counts of the memories that were moved.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct MoveReport {
-    /// Memories that lie in the other namespace now, of every status.
+    /// Memories that are in the other namespace now, of every status.
     pub moved: usize,
     /// Decisions on the active ones, compared with what was known there.
     pub decisions: BTreeMap<Decision, usize>,

@@ -370,7 +370,7 @@ pub(super) mod samples {
         }
     }
 
-    /// Reads `text` as a file called `name`; returns the format's name and what it holds.
+    /// Reads `text` as a file called `name`; returns the format's name and what it contains.
     pub(crate) fn read(name: &str, text: &str) -> (&'static str, Gathered) {
         let (format, gathered) = gather(Input::from_text(name, text), None, &terms()).unwrap();
         (format.name, gathered)

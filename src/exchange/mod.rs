@@ -160,7 +160,7 @@ impl Terms {
     }
 }
 
-/// What a file holds.
+/// What a file contains.
 #[derive(Debug, Default)]
 pub struct Gathered {
     /// Memories.

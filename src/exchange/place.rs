@@ -17,7 +17,7 @@ const MAX_LINES: usize = 50;
 pub enum FilePlace {
     /// It is for no project more than for another.
     Anywhere,
-    /// It is for the project that lies in this folder.
+    /// It is for the project that is in this folder.
     Folder(String),
     /// It is for a project of which no more than a name is known.
     Project(Namespace),
@@ -25,8 +25,8 @@ pub enum FilePlace {
 
 /// Returns for which project the file at `path` is written.
 ///
-/// Instructions for agents are for the folder that they appear in, unless that holds an agent's settings: then for the
-/// folder of these. Notes that Claude Code keeps beside its logs are for the folder of those conversations.
+/// Instructions for agents are for the folder that they appear in, unless that contains an agent's settings: then for
+/// the folder of these. Notes that Claude Code keeps beside its logs are for the folder of those conversations.
 #[must_use]
 pub fn place_of(path: &Path, are_instructions: bool) -> FilePlace {
     // Made absolute without touching the disk: `canonicalize` would fail on a missing file and resolve symlinks.

@@ -71,7 +71,7 @@ pub(super) fn secrets(text: &str) -> Vec<Found> {
     // Overlapping: the hint of one row may be part of that of another.
     for hit in scanner.hints.find_overlapping_iter(text) {
         let row = scanner.row_of_hint[hit.pattern().as_usize()];
-        // Several hints may lie within one match; without this, each would find the same secret again.
+        // Several hints may be within one match; without this, each would find the same secret again.
         if hit.start() < read_to[row] {
             continue;
         }

@@ -6,7 +6,7 @@ fn redact(text: &str) -> String {
     Guard::default().redact(text.to_owned()).0.into_inner()
 }
 
-/// They tell about a secret, and hold none.
+/// They speak of a secret, and contain none.
 #[rustfmt::skip]
 const ABOUT: &[&str] = &[
     // Programs that keep them.
@@ -27,7 +27,7 @@ const ABOUT: &[&str] = &[
     "the API key is in the vault", "API keys are rotated every ninety days", "the key rotation is automatic", "der Schlüssel ist im Tresor", "la clave es importante", "密钥是自动轮换的", "the token type is bearer", "the secret store is HashiCorp Vault",
 ];
 
-/// They tell one: what is between `⟨` and `⟩` goes.
+/// They contain one: what is between `⟨` and `⟩` goes.
 #[rustfmt::skip]
 const TOLD: &[&str] = &[
     "the master password of my password manager is ⟨swordfish⟩", "password manager password: ⟨swordfish⟩", "The password for the password manager is ⟨Maple9Syrup⟩", "my Bitwarden password is ⟨swordfish⟩", "the vault password is ⟨swordfish⟩",

@@ -453,7 +453,7 @@ mod steering_hints_tests {
         patterns.iter().map(row).collect()
     }
 
-    /// Returns what a text must hold for `pattern` to match it: one literal of each group, in lower case.
+    /// Returns what a text must contain for `pattern` to match it: one literal of each group, in lower case.
     fn needed(pattern: &str) -> Vec<Vec<String>> {
         let hir = regex_syntax::parse(pattern).unwrap();
         let groups = groups(&hir).into_iter().filter(|group| group.iter().all(|literal| literal.len() >= 3));

@@ -166,7 +166,7 @@ fn is_same(a: &Memory, b: &Memory) -> bool {
     a.memory_type == b.memory_type && a.key == b.key && a.value == b.value && a.valid_to == b.valid_to && once
 }
 
-/// Adds what is worth least in namespaces that hold too many, the worst first and of equally good ones the older.
+/// Adds what is worth least in namespaces that contain too many, the worst first and of equally good ones the older.
 fn crowded_out(
     store: &Database,
     outlines: &[Outline],

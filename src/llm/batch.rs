@@ -136,7 +136,7 @@ impl Client {
             Body::Json(body) => builder.json(body),
             Body::File { name, content } => {
                 let part = Part::bytes(content.to_vec()).file_name((*name).to_owned());
-                // OpenAI rejects a file whose name or type does not say that it holds lines of JSON.
+                // OpenAI rejects a file whose name or type does not say that it contains lines of JSON.
                 let part = part.mime_str("application/jsonl").map_err(|error| Fault::Unsendable(error.to_string()))?;
                 builder.multipart(Form::new().text("purpose", "batch").part("file", part))
             }
@@ -268,7 +268,7 @@ impl Client {
         id.ok_or_else(|| self.permanent("the answer to an upload holds no id".to_owned(), NO_BATCHES))
     }
 
-    /// Submits the batch that an uploaded file holds, under our own `id`.
+    /// Submits the batch that an uploaded file contains, under our own `id`.
     ///
     /// # Errors
     /// [`LlmError::Transient`] if the server may have accepted it nevertheless, see [`Self::find_batch`].
@@ -367,7 +367,7 @@ pub(crate) enum RowAnswer {
     Failed(LlmError),
 }
 
-/// Returns the rows that `content` holds, and how many of its lines are none.
+/// Returns the rows that `content` contains, and how many of its lines are none.
 #[must_use]
 pub(crate) fn read_rows(content: &[u8]) -> (Vec<Row>, usize) {
     let lines = content.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty());

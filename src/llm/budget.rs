@@ -313,7 +313,7 @@ impl Default for Prices {
 }
 
 impl Prices {
-    /// Returns the table that `text`, in TOML, holds.
+    /// Returns the table that `text`, in TOML, contains.
     ///
     /// # Errors
     /// [`PriceError`] if it has another form or a price is not an amount of money.

@@ -225,7 +225,7 @@ mod tests {
         model.complete(&request(text)).now_or_never().unwrap()
     }
 
-    /// Returns a cassette that holds the reply to `text`, and the path of its one file.
+    /// Returns a cassette that contains the reply to `text`, and the path of its one file.
     fn recorded(text: &str) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let guard = Guard::default();

@@ -181,7 +181,7 @@ impl Client {
     }
 }
 
-/// Whether `reason` holds a longer piece of what was asked; such a piece must not get into a log.
+/// Whether `reason` contains a longer piece of what was asked; such a piece must not get into a log.
 fn quotes(reason: &str, asked: &str) -> bool {
     /// Shorter pieces are taken for chance.
     const LONGEST_CHANCE: usize = 40;

@@ -136,7 +136,7 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-/// Returns `base_url` without user, password, query and fragment; what is not a URL is not shown if it may hold a
+/// Returns `base_url` without user, password, query and fragment; what is not a URL is not shown if it may contain a
 /// password.
 pub(super) fn shown_url(base_url: &str) -> String {
     let Some(mut url) = http_url(base_url) else {

@@ -40,7 +40,7 @@ pub(super) struct Rejection {
 }
 
 impl Rejection {
-    /// Returns the error that `body` holds, in any of the forms that servers use.
+    /// Returns the error that `body` contains, in any of the forms that servers use.
     pub(super) fn read(body: &Value) -> Option<Self> {
         let error = &body["error"];
         if let Some(message) = error.as_str().filter(|message| !message.is_empty()) {
@@ -49,7 +49,7 @@ impl Rejection {
         if error.is_object() {
             return Some(Self::from_object(error));
         }
-        // A reply may hold `message` or `detail` as well; only one without choices is an error.
+        // A reply may contain `message` or `detail` as well; only one without choices is an error.
         if body.get("choices").is_some() {
             return None;
         }
@@ -58,7 +58,7 @@ impl Rejection {
         }
         let message = match &body["detail"] {
             Value::String(text) => text.clone(),
-            // The entries also hold the input that is complained of; it stays out.
+            // The entries also contain the input that is complained of; it stays out.
             Value::Array(entries) => entries.iter().map(complaint).collect::<Vec<_>>().join(", "),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => return None,
         };

@@ -6,7 +6,8 @@
 //!                     └▶ Replay, from files, with no network
 //! ```
 //!
-//! Where money counts more than time, the module `batch` has many requests answered together. `Client::embed` asks for vectors.
+//! Where money counts more than time, the module `batch` has many requests answered together. `Client::embed` asks for
+//! vectors.
 
 mod endpoint;
 pub(crate) mod batch;
@@ -240,7 +241,7 @@ pub enum LlmError {
     /// The request waits in a batch of the provider; a later run takes the answer.
     #[error("the answer comes with a batch of the provider; a later run with --batch-api takes it")]
     InBatch,
-    /// A replayed cassette does not hold this request.
+    /// A replayed cassette does not contain this request.
     #[error("no recorded reply for request {key} in {folder}; record it with --record")]
     NotRecorded {
         /// Key of the request.

@@ -72,7 +72,7 @@ impl Namespace {
     /// The namespace of one project.
     ///
     /// # Errors
-    /// [`ParseError`] if `id` is empty or holds a control character.
+    /// [`ParseError`] if `id` is empty or contains a control character.
     pub fn project(id: &str) -> Result<Self, ParseError> {
         // A slash would make another part of the path.
         Self::try_from(vec!["project".to_owned(), id.replace('/', "-")])

@@ -17,7 +17,8 @@ use super::{Event, Extractor, PipelineError, read};
 use crate::llm::{Complete, Cost, Finish, LlmError, Price, Reply, Request};
 use crate::store::{Database, SeenTranscript, StoreError};
 
-/// Tokens of an answer, where the ledger holds too few for an average. Models that think before they answer take more.
+/// Tokens of an answer, where the ledger contains too few for an average. Models that think before they answer take
+/// more.
 const ASSUMED_COMPLETION_TOKENS: u64 = 1_000;
 /// Calls from which on the ledger's own average is taken.
 const MIN_CALLS: u64 = 5;
@@ -196,7 +197,7 @@ pub struct Survey {
     /// Everything in its folders.
     #[serde(flatten)]
     pub total: SourceTotals,
-    /// Its folders that hold any log.
+    /// Its folders that contain any log.
     pub folders: Vec<SurveyedFolder>,
 }
 
@@ -286,7 +287,7 @@ fn survey_folder(folder: KnownFolder, seen: &Seen) -> SurveyedFolder {
 
 /// Returns what is known of one file without opening it.
 fn look_at(path: &Path, seen: &Seen) -> SourceTotals {
-    // A folder without a time holds nothing, or nothing that can be looked into.
+    // A folder without a time contains nothing, or nothing that can be looked into.
     let Some((stamp, changed_at)) = Stamp::of(path).and_then(|stamp| Some((stamp.clone(), stamp.changed_at()?))) else {
         return SourceTotals::default();
     };
@@ -334,7 +335,7 @@ impl Seen {
     /// Returns the conversations that were read from `path`, or else the one whose id appears in its name.
     fn from(&self, path: &Path) -> Vec<&SeenTranscript> {
         let text = path.to_string_lossy().into_owned();
-        // One file may hold many conversations, as `file#1` or, in an archive, `file/name`.
+        // One file may contain many conversations, as `file#1` or, in an archive, `file/name`.
         let inside = |origin: &str| matches!(origin.as_bytes().get(text.len()), None | Some(b'#' | b'/' | b'\\'));
         // In sorted order, all origins that begin with `path` follow each other.
         let near = self.by_origin.range(text.clone()..).take_while(|(origin, _)| origin.starts_with(&text));

@@ -72,8 +72,8 @@ impl ProjectResolver {
         Self { machine: Machine::this(), known: RefCell::default() }
     }
 
-    /// Returns the namespaces of `transcript`: `forced` for everything, else its project and `global`. Without a project,
-    /// both are `global`.
+    /// Returns the namespaces of `transcript`: `forced` for everything, else its project and `global`. Without a
+    /// project, both are `global`.
     pub(super) fn namespaces_of(
         &self,
         transcript: &Transcript,
@@ -121,7 +121,7 @@ impl ProjectResolver {
     }
 }
 
-/// Returns the namespace of the project that lies at `folder` on this machine, as a run over its logs would; `global`
+/// Returns the namespace of the project that is at `folder` on this machine, as a run over its logs would; `global`
 /// where there is none.
 ///
 /// # Errors

@@ -67,7 +67,7 @@ pub struct Sources {
     pub found: Vec<Found>,
     /// Read everything as this format instead of recognising it.
     pub format: Option<String>,
-    /// Conversations that a program holds already; they come before all others.
+    /// Conversations that the calling program already has in memory; they come before all others.
     pub transcripts: Vec<Transcript>,
 }
 

@@ -226,7 +226,7 @@ impl Summary {
 pub(super) struct Tally<'a> {
     pub(super) summary: Summary,
     pub(super) files: FilesUnderWay,
-    /// Windows that this run is at: two logs may hold the same conversation.
+    /// Windows that this run is at: two logs may contain the same conversation.
     pub(super) under_way: HashSet<WindowId>,
     pub(super) watch: &'a mut dyn FnMut(&Event<'_>),
 }
@@ -306,7 +306,7 @@ impl<'a> Tally<'a> {
     }
 }
 
-/// Returns why a file could not be read. One that holds memories was given to the wrong command.
+/// Returns why a file could not be read. One that contains memories was given to the wrong command.
 fn reason(path: &Path, error: &IngestError) -> String {
     // Looked into again only where no reader took it, since most logs are not memories.
     let is_of_memories = matches!(error, IngestError::UnknownFormat { .. })

@@ -19,8 +19,8 @@ const MAX_CLONES: usize = 4;
 /// A repository of this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Repository {
-    /// Its folder: the one that holds `.git`, or the repository itself where it is bare or a submodule's. Worktrees of
-    /// one repository share it.
+    /// Its folder: the one that contains `.git`, or the repository itself where it is bare or a submodule's. Worktrees
+    /// of one repository share it.
     pub(super) root: PathBuf,
     /// Where it comes from.
     pub(super) remote: Option<Remote>,

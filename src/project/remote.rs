@@ -128,13 +128,13 @@ fn is_drive(text: &str) -> bool {
     chars.next().is_some_and(|letter| letter.is_ascii_alphabetic()) && chars.next() == Some(':')
 }
 
-/// Returns `text` without the name and password that an address of the form `scheme://name:password@host` holds.
+/// Returns `text` without the name and password that an address of the form `scheme://name:password@host` contains.
 #[must_use]
 pub(crate) fn without_credentials(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let is_host = |authority: &str| authority.split_once(':').is_none_or(|(_, port)| port.parse::<u16>().is_ok());
-    // A password may hold a slash that was not escaped.
+    // A password may contain a slash that was not escaped.
     let until = if rest[..end].contains('@') || is_host(&rest[..end]) { end } else { rest.len() };
     let start = rest[..until].rfind('@').map_or(0, |at| at + 1);
     format!("{scheme}://{}", &rest[start..])

@@ -70,7 +70,7 @@ fn unexpired(filter: &Filter, now: Timestamp) -> Filter {
     Filter { unexpired_at: Some(filter.unexpired_at.unwrap_or(now)), ..filter.clone() }
 }
 
-/// Whether `query`, in lower case, holds a part of `name` of two letters or more as a word.
+/// Whether `query`, in lower case, contains a part of `name` of two letters or more as a word.
 fn named(query: &str, name: &str) -> bool {
     let name = name.to_lowercase();
     let mut words = query.split(|c: char| !c.is_alphanumeric());

@@ -60,7 +60,7 @@ pub fn standing(
     })
 }
 
-/// Returns how well those fit that hold words of the query, between 0 and 1.
+/// Returns how well those fit that contain words of the query, between 0 and 1.
 fn words(store: &Database, query: &str, filter: &Filter) -> Result<HashMap<MemoryId, f64>, StoreError> {
     let hits = if query.trim().is_empty() { Vec::new() } else { store.word_hits(query, filter, CANDIDATES)? };
     let best = hits.iter().map(|(_, score)| *score).fold(0.0, f64::max);

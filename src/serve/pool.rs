@@ -20,12 +20,12 @@ const MAX_EMBEDDED: usize = 256;
 pub enum Served {
     /// This namespace alone.
     Namespace(Namespace),
-    /// The project that lies in this folder, with what holds for the user everywhere.
+    /// The project that is in this folder, with what holds for the user everywhere.
     ProjectAt(PathBuf),
 }
 
-/// Opens the database when a request needs it, so that a file that is locked or damaged for a while fails that request and
-/// not the server.
+/// Opens the database when a request needs it, so that a file that is locked or damaged for a while fails that request
+/// and not the server.
 #[derive(Debug)]
 pub struct MemoryPool {
     config: Config,

@@ -1,7 +1,8 @@
 //! The audit log: who changed, exported or erased what, and when, as ids and counts.
 //!
-//! One line of JSON a deed in a file beside the database, which is only added to. It holds no words of a memory, so that
-//! it can stay when they are erased, and it is not in the database, so that a backup that is taken back does not undo it.
+//! One line of JSON per action, in a file beside the database, which is only added to. It contains no words of a memory, so
+//! that it can stay when they are erased, and it is not in the database, so that a backup that is taken back does not
+//! undo it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read as _, Write as _};
@@ -45,7 +46,7 @@ pub enum AuditAction {
     RestoreBackup,
     /// The file was encrypted.
     Encrypt,
-    /// The file lies open again.
+    /// The file is unencrypted again.
     Decrypt,
 }
 
@@ -98,8 +99,8 @@ impl AuditLog {
         database.with_extension("audit.jsonl")
     }
 
-    /// Opens the log of the database at `database`, and makes it where it is missing, 0600. To be done before the deed, so
-    /// that nothing is done of which no trace can be kept.
+    /// Opens the log of the database at `database`, and makes it where it is missing, 0600. To be done before the deed,
+    /// so that nothing is done of which no trace can be kept.
     ///
     /// # Errors
     /// [`StoreError::Unwritable`].
@@ -157,8 +158,8 @@ impl AuditLog {
         written.map_err(|source| StoreError::Unwritable { path: self.path.clone(), source: Box::new(source) })
     }
 
-    /// Returns the lines of the log of the database at `database`, oldest first; without those that cannot be read, of which
-    /// the second value is their number.
+    /// Returns the lines of the log of the database at `database`, oldest first; without those that cannot be read, of
+    /// which the second value is their number.
     ///
     /// # Errors
     /// [`StoreError::Unwritable`] if a file of it cannot be read.

@@ -358,7 +358,7 @@ static LATER: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the pattern is constant and a test compiles it")
 });
 
-/// Whether a span of time between these words may lie in the past, and ahead.
+/// Whether a span of time between these words may be in the past, and ahead.
 fn directions(before: &str, after: &str) -> (bool, bool) {
     let (past, ahead) =
         (PAST.is_match(before) || SINCE.is_match(after), AHEAD.is_match(before) || LATER.is_match(after));

@@ -133,7 +133,7 @@ impl Unit {
 
 /// Returns the time `count` units from `now`, with the precision of the unit.
 fn shifted(now: DateTime, count: i32, unit: Unit) -> Option<Resolved> {
-    // From the time of day, since "ten hours ago" may lie on the day before.
+    // From the time of day, since "ten hours ago" may be on the day before.
     let date = now.checked_add(unit.times(count)).ok()?.date();
     Some(match unit {
         Unit::Minute | Unit::Hour | Unit::Day => Resolved::day(date, "on"),

@@ -28,7 +28,7 @@ fn is_one_of(list: &str, word: &str) -> bool {
 /// Returns the command on one line; `None` for one that is too long to be shown again, or that contains a document.
 pub(crate) fn tidied(command: &str) -> Option<String> {
     let text = command.split_whitespace().collect::<Vec<_>>().join(" ");
-    // A here-document is a script, which one line cannot hold.
+    // A here-document is a script, which one line cannot contain.
     (!text.is_empty() && text.len() <= MAX_BYTES && !command.contains("<<")).then_some(text)
 }
 

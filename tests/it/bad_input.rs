@@ -510,7 +510,7 @@ fn an_odd_log_is_read_as_far_as_it_goes_and_the_rest_is_counted() {
 }
 
 /// Runs a command to its end, and returns how much of a processor it took, whatever else the machine does meanwhile;
-/// the time that went by where a shell cannot tell.
+/// the time that passed where a shell cannot report it.
 fn timed(desk: &Desk, command: &Command) -> (Told, Duration) {
     let mut shell = Command::new("sh");
     shell.args(["-c", "\"$0\" \"$@\"; code=$?; times; exit $code"]).arg(command.get_program()).args(command.get_args());

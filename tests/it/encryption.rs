@@ -1,4 +1,5 @@
-//! Files that are encrypted at rest, through the command line. What needs a build that can is left out of one that cannot.
+//! Files that are encrypted at rest, through the command line. What needs a build that can is left out of one that
+//! cannot.
 
 use std::fs;
 use std::process::Output;
@@ -72,7 +73,7 @@ mod sealed {
 
     const PHRASE: &str = "zanzibar";
 
-    /// Returns the files of a folder and below it that hold the phrase, as it is or in UTF-16.
+    /// Returns the files of a folder and below it that contain the phrase, as it is or in UTF-16.
     fn telling(folder: &Path) -> Vec<String> {
         let wide: Vec<u8> = PHRASE.encode_utf16().flat_map(u16::to_le_bytes).collect();
         let mut found = Vec::new();

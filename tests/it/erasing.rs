@@ -39,7 +39,7 @@ fn found_in(bytes: &[u8]) -> Vec<&'static str> {
     PHRASES.into_iter().filter(|phrase| holds(phrase)).collect()
 }
 
-/// Returns the files beside the database that hold a phrase, itself included.
+/// Returns the files beside the database that contain a phrase, itself included.
 fn files_with_phrases(folder: &Path) -> Vec<String> {
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
     let mut found: Vec<String> = files
@@ -75,7 +75,7 @@ fn after_a_session_is_erased_no_byte_of_it_is_left_and_all_else_is_as_if_it_had_
     world.session("second", 5, &OTHERS);
     world.session("first", 9, &PLANTED);
     world.good(RUN);
-    // What else may hold its words: forgotten and changed memories, samples of the planner, failures that hooks have
+    // What else may contain its words: forgotten and changed memories, samples of the planner, failures that hooks have
     // seen, requests that wait in batches, a copy that was made before an update.
     let contents = world.active().join("\n");
     assert!(PHRASES.iter().all(|phrase| contents.contains(phrase)), "{contents}");

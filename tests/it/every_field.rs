@@ -103,7 +103,7 @@ fn run_briefly(mut command: Command, input: &str) {
     }
 }
 
-/// Returns the files and tables below the desk's folder that hold the secret, compressed columns included.
+/// Returns the files and tables below the desk's folder that contain the secret, compressed columns included.
 fn leaks(desk: &Desk) -> Vec<String> {
     let mut found = Vec::new();
     for file in files_below(&desk.path("")) {

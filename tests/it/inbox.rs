@@ -1,4 +1,4 @@
-//! Orders that a conversation holds wait for a person; what is rejected does not come back.
+//! Orders that a conversation contains wait for a person; what is rejected does not come back.
 
 use super::desk::Desk;
 

@@ -1,4 +1,4 @@
-//! The named places that a run does not come to: copies, taking one back, mending, erasing, vectors, exports. Whoever
+//! The named places that a run does not come to: copies, taking one back, repairs, erasing, vectors, exports. Whoever
 //! ends there loses nothing, and the same command afterwards reaches the same result. `batch` has those of batches.
 
 use std::collections::BTreeSet;
@@ -50,7 +50,7 @@ fn lived() -> (Server, World) {
     (server, world)
 }
 
-/// Returns the files beside the database whose names hold `part`.
+/// Returns the files beside the database whose names contain `part`.
 fn named(world: &World, part: &str) -> Vec<String> {
     let names = fs::read_dir(world.path(".")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = names.filter(|name| name.contains(part)).collect();

@@ -35,7 +35,7 @@ fn has(desk: &Desk, status: &str, words: &str) -> bool {
     desk.memories().iter().any(|(is, content)| is == status && content.contains(words))
 }
 
-/// Rewrites the saved plan without the lines that hold `words`.
+/// Rewrites the saved plan without the lines that contain `words`.
 fn take_out(desk: &Desk, words: &str) {
     let text = std::fs::read_to_string(desk.path("plan.json")).unwrap();
     let kept: Vec<&str> =

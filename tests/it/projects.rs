@@ -67,7 +67,7 @@ impl Desk {
         places
     }
 
-    /// Returns where the memory that holds `words` is.
+    /// Returns where the memory that contains `words` is.
     fn place_of(&self, words: &str) -> String {
         let places = self.places();
         let found = places.iter().find(|(content, _)| content.contains(words));
@@ -86,7 +86,7 @@ impl Desk {
         format!("project/{}-{digits}", path.rsplit(['/', '\\']).next().unwrap())
     }
 
-    /// Puts what the database holds into one as the second version of the schema left it.
+    /// Puts what the database contains into one as the second version of the schema left it.
     fn age_database(&self) {
         let (now, before) = (self.path("m.db"), self.path("before.db"));
         let conn = rusqlite::Connection::open(&before).unwrap();

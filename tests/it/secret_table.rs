@@ -11,7 +11,7 @@ use super::secrets::Server;
 
 /// So many characters of a secret in a row are a leak; shorter parts of one count as a whole.
 const PIECE: usize = 12;
-/// Shortest part that tells anything, in bytes; a PIN of four digits appears in any file of numbers.
+/// Shortest part that reveals anything, in bytes; a PIN of four digits appears in any file of numbers.
 const SHORTEST: usize = 8;
 
 /// Fills the template of a row; returns it with its invented parts.

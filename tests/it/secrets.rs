@@ -196,7 +196,7 @@ impl Server {
     }
 }
 
-/// Returns a completion whose memories repeat what is in the conversation, and hold a key that nobody said.
+/// Returns a completion whose memories repeat what is in the conversation, and contain a key that nobody said.
 fn answer(body: &str) -> Value {
     let request: Value = serde_json::from_str(body).unwrap();
     let prompt = request["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();

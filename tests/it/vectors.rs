@@ -22,7 +22,7 @@ pub struct Manner {
     most_texts: usize,
     /// Characters of one text at most.
     longest: usize,
-    /// Texts that hold this are not taken.
+    /// Texts that contain this are not taken.
     poison: &'static str,
 }
 

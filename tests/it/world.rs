@@ -66,14 +66,14 @@ pub struct Asked {
     pub reply: String,
 }
 
-/// What the server does with requests that hold a text: status 200 answers them.
+/// What the server does with requests that contain a text: status 200 answers them.
 #[derive(Debug, Clone, Default)]
 pub struct Manner {
     /// Time before each answer.
     pub delay: Duration,
-    /// Requests that hold this text are refused with this status.
+    /// Requests that contain this text are refused with this status.
     pub refuses: Option<(String, u16)>,
-    /// Requests that hold all of these texts are declined by the model itself.
+    /// Requests that contain all of these texts are declined by the model itself.
     pub declines: Vec<String>,
 }
 

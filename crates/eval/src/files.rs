@@ -156,7 +156,7 @@ pub(crate) fn suite_name(path: &Path) -> String {
         })
         .collect();
     match parts.iter().rposition(|part| part == "evals") {
-        // The last `evals` counts, since a checkout may lie in a folder of that name.
+        // The last `evals` counts, since a checkout may be in a folder of that name.
         Some(at) if at + 1 < parts.len() => parts[at + 1..].join("/"),
         Some(_) | None => parts.last().cloned().unwrap_or_default(),
     }

@@ -51,7 +51,7 @@ pub trait Ingestor: Sync {
         std::any::type_name::<Self>().split("::").nth(1).unwrap_or_default()
     }
     /// Whether this format is a dataset of other people's conversations, for training or measuring models. Such a
-    /// file is read only if it is named, never because it lies in a folder that is read.
+    /// file is read only if it is named, never because it is in a folder that is read.
     fn is_dataset(&self) -> bool {
         self.family() == "datasets"
     }

@@ -50,8 +50,8 @@ impl Job<'_> {
         row.timed(started)
     }
 
-    /// Collects rows with the files or folders of their cases, and prints a report about them and what could not be read;
-    /// returns whether anything failed.
+    /// Collects rows with the files or folders of their cases, and prints a report about them and what could not be
+    /// read; returns whether anything failed.
     pub(super) fn take(
         &self,
         label: &str,
@@ -174,7 +174,7 @@ impl Gather {
         Ok(rows)
     }
 
-    /// Collects the row of a case that lies at `place`.
+    /// Collects the row of a case that is at `place`.
     pub(super) fn row(&self, mut row: Row, place: &Path, repeat: u32) {
         // A row of one way of searching already names its suite.
         if row.suite.is_empty() {
@@ -192,7 +192,7 @@ impl Gather {
 
     /// Returns the name of the suite that contains `place`.
     pub(super) fn suite_of(&self, place: &Path) -> String {
-        // Links and relative paths would otherwise hide that a file lies within a suite.
+        // Links and relative paths would otherwise hide that a file is within a suite.
         let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let place = whole(place);
         let containing = self.manifest.suites.iter().filter(|suite| place.starts_with(whole(&suite.path)));

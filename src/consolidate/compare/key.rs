@@ -140,7 +140,7 @@ pub(in crate::consolidate) enum Values {
     Less,
     /// Not the same.
     Different,
-    /// One holds the other's words and may mean something else, such as `React` and `React Native`.
+    /// One contains the other's words and may mean something else, such as `React` and `React Native`.
     Unclear,
 }
 

@@ -153,7 +153,7 @@ fn numbers_aside_differ(a: &View<'_>, b: &View<'_>) -> bool {
     aside(a, b) && aside(b, a)
 }
 
-/// Whether `a` mentions the value that `b` holds.
+/// Whether `a` mentions the value that `b` contains.
 fn names_value(a: &View<'_>, b: &View<'_>) -> bool {
     let value = b.claim.value.as_deref().map(comparable).unwrap_or_default();
     value.chars().count() > 1 && a.features.text.contains(&value)
@@ -312,7 +312,8 @@ const CORE_WORDS: usize = 3;
 /// Part of the shorter claim's words that they must share for that.
 const CORE_OVERLAP: f64 = 0.33;
 
-/// Part of the known claim's words that the incoming one must hold to say of it, without a common tag, that it is over.
+/// Part of the known claim's words that the incoming one must contain to say of it, without a common tag, that it is
+/// over.
 const SAME_MATTER: f64 = 0.6;
 
 /// Shared units from which one text counts as saying all of the other.
@@ -395,7 +396,7 @@ fn topic(text: &str) -> Option<&str> {
     text.get(..end)
 }
 
-/// Which of two claims holds all units of the other in their order: the incoming one, and the known one.
+/// Which of two claims contains all units of the other in their order: the incoming one, and the known one.
 fn containment(a: &View<'_>, b: &View<'_>) -> (bool, bool) {
     let Some(slots) = slots(&a.features.text, &b.features.text) else { return (false, false) };
     let long = |text: &str| units(text).len() >= UNITS_CONTAINED;

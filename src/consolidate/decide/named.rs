@@ -56,7 +56,8 @@ pub(crate) struct Ask {
 
 /// Returns the memories to ask about; each known one comes with whether the extractor named it as the replaced one.
 ///
-/// A term counts the more the fewer of the known memories hold it, so that what they all share brings none of them up.
+/// A term counts the more the fewer of the known memories contain it, so that what they all share brings none of them
+/// up.
 pub(super) fn choose<'a>(
     incoming: &View<'_>,
     known: impl Iterator<Item = (&'a Known, &'a View<'a>, bool)>,

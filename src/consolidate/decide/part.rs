@@ -98,7 +98,7 @@ impl Coverage {
         self.own >= STATEMENT_WORDS || (self.own == 1 && (at == 0 || self.names_more))
     }
 
-    /// Whether it holds whatever the incoming claim denies. Beside the most frequent statement, it may share even
+    /// Whether it still holds, whatever the incoming claim denies. Beside the most frequent statement, it may share even
     /// half of its words, as writing without spaces does, if it says enough of its own.
     const fn is_untouched(&self, is_met_most: bool) -> bool {
         self.shared * 2 < self.own || (!is_met_most && self.own - self.shared >= ENOUGH_OF_ITS_OWN)

@@ -193,7 +193,7 @@ fn fingerprint(change: &Change) -> Option<Fingerprint> {
     Fingerprint::of(&candidate.claim.content, &candidate.evidence)
 }
 
-/// Whether a plan of skips alone holds one that was not decided before: it may have cost a question.
+/// Whether a plan of skips alone contains one that was not decided before: it may have cost a question.
 fn brings_notes(db: &Database, plan: &Plan) -> Result<bool, StoreError> {
     for change in plan.changes.iter().filter(|change| change.target.is_some()) {
         let Some(print) = fingerprint(change) else { continue };

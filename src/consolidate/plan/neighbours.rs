@@ -86,7 +86,7 @@ fn settled(db: &Database, incoming: &IncomingClaim) -> Result<Option<Memory>, St
     db.find(&id)
 }
 
-/// The memory that the extractor names, if it lies in the candidate's own namespace.
+/// The memory that the extractor names, if it is in the candidate's own namespace.
 fn replaced(db: &Database, incoming: &IncomingClaim) -> Result<Option<Memory>, StoreError> {
     let Some(id) = &incoming.candidate.replaces else { return Ok(None) };
     // An extractor may name any id that it was shown; a memory of another namespace is never changed from here.
@@ -102,7 +102,7 @@ fn rejected(db: &Database, incoming: &IncomingClaim, key: Option<&str>) -> Resul
     }
     let Some(attribute) = key.zip(claim.value.as_deref()) else { return Ok(rejected) };
     if let Some(tombstone) = db.rejected(&incoming.namespace, "", Some(attribute))? {
-        // The note itself holds no words; the memory does, until it is purged, and shows which way it pointed.
+        // The note itself contains no words; the memory does, until it is purged, and shows which way it pointed.
         let content = db.find(&tombstone.memory)?.map(|memory| memory.claim.content).unwrap_or_default();
         rejected.push(Rejected { content, key: tombstone.key, value: claim.value.clone() });
     }

@@ -59,7 +59,7 @@ fn learn(store: &Store, model: Option<&Contradicting>, lines: &[String]) {
     apply(store, &plan, None, now()).unwrap();
 }
 
-/// Returns the values of the active memories whose key holds `part`, sorted.
+/// Returns the values of the active memories whose key contains `part`, sorted.
 fn active(store: &Store, part: &str) -> Vec<String> {
     let memories = store.list(&Filter::default(), crate::store::Order::Id, 10_000, 0).unwrap().into_iter();
     let keyed = memories.filter(|memory| memory.status == Status::Active);

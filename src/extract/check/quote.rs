@@ -8,7 +8,7 @@ use crate::text::normalise::Folded;
 use crate::text::script::is_wide;
 use crate::text::tokens::units;
 
-/// Characters that may lie between the two parts of a quote with an ellipsis, after folding.
+/// Characters that may be between the two parts of a quote with an ellipsis, after folding.
 const MAX_GAP: usize = 200;
 /// Letters and digits that each part of a quote with an ellipsis must have.
 // Shorter parts appear in almost any message.

@@ -380,7 +380,7 @@ pub(super) fn standing(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
 
 /// Returns `clause` without the "please" that begins it, with a capital.
 fn without_courtesy(clause: &str) -> String {
-    // `get`, since the seventh byte may lie within a character.
+    // `get`, since the seventh byte may be within a character.
     let polite = clause.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("please "));
     capitalised(clause[if polite { 7 } else { 0 }..].trim_start_matches('请'))
 }

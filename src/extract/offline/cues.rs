@@ -2,12 +2,15 @@
 //!
 //! A table has sections of patterns, one on each line.
 //!
-//! `[veto]` holds what keeps a sentence from being kept, `[leans]` how one begins that needs the one before it, `[points]`
-//! words that stand for something said before, `[work]` words of people's work, `[amends]` what takes back something said before, `[withdraws]` how a message begins that takes back the one before it, `[shifts]` how something else is begun, `[lead]` words that say nothing at the
-//! start of a sentence, `[moves]`, `[corrects]` and `[changes]` how a day or a number is replaced, `[ends]` how something is said to hold no more, `[plays]` and `[lends]` how one begins to speak
-//! as somebody else, `[goes]` how one goes on with it and `[earnest]` how one ends it; every other section is named after a kind, and a line of it that begins with `not` is what keeps a
-//! sentence from being of that kind. `#` begins a comment, and a line is a pattern in any
-//! capitals, in which `@name` stands for the words that `name = …` gives in the same table.
+//! `[veto]` contains what keeps a sentence from being kept, `[leans]` how one begins that needs the one before it,
+//! `[points]` words that stand for something said before, `[work]` words of people's work, `[amends]` what takes back
+//! something said before, `[withdraws]` how a message begins that takes back the one before it, `[shifts]` how
+//! something else is begun, `[lead]` words that say nothing at the start of a sentence, `[moves]`, `[corrects]` and
+//! `[changes]` how a day or a number is replaced, `[ends]` how something is said to hold no more, `[plays]` and
+//! `[lends]` how one begins to speak as somebody else, `[goes]` how one goes on with it and `[earnest]` how one ends
+//! it; every other section is named after a kind, and a line of it that begins with `not` is what keeps a sentence from
+//! being of that kind. `#` begins a comment, and a line is a pattern in any capitals, in which `@name` stands for the
+//! words that `name = …` gives in the same table.
 
 use std::sync::LazyLock;
 

@@ -274,7 +274,7 @@ struct Rarity<'t> {
 }
 
 impl Rarity<'_> {
-    /// Whether few messages hold `name`, so that it identifies a topic.
+    /// Whether few messages contain `name`, so that it identifies a topic.
     fn is_rare(&mut self, name: &str) -> bool {
         if let Some(&known) = self.known.get(name) {
             return known;

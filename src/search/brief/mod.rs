@@ -37,9 +37,9 @@ pub struct Brief {
     pub tokens: usize,
     /// Its length in UTF-16 units, which is what agents count as characters.
     pub characters: usize,
-    /// What it holds, in order.
+    /// What it contains, in order.
     pub shown: Vec<Shown>,
-    /// What it does not hold though it is recalled, best first.
+    /// What it does not contain though it is recalled, best first.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -57,7 +57,7 @@ pub struct Shown {
     pub tokens: usize,
 }
 
-/// A memory that a brief does not hold.
+/// A memory that a brief does not contain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LeftOut {
     /// The memory.

@@ -29,7 +29,7 @@ const EMPTY_WORDS: &[&str] = &[
 ];
 
 /// Returns the memories that bear on `query` with how well they do, 0–1: half the share of its information that they
-/// contain, half their relevance among the hits. What holds too little of it is left out, unless its meaning stands
+/// contain, half their relevance among the hits. What contains too little of it is left out, unless its meaning stands
 /// out; so there may be none. With them comes the reason why vectors were not used, if they were not.
 pub(super) fn to_the_point(
     store: &Database,
@@ -52,8 +52,8 @@ pub(super) fn to_the_point(
     Ok((fits.collect(), without_meaning))
 }
 
-/// Returns for each memory the share of what is asked that it holds. A word counts the more the fewer of them contain
-/// it; one that none contains counts as much as the rarest of the others.
+/// Returns for each memory the share of what is asked that it contains. A word counts the more the fewer of them
+/// contain it; one that none contains counts as much as the rarest of the others.
 fn shares(asked: &BTreeSet<String>, held: &[BTreeSet<String>]) -> Vec<f64> {
     let rarity = |word: &&String| {
         let holding = held.iter().filter(|words| words.contains(*word)).count();

@@ -9,7 +9,7 @@ use crate::memory::{MemoryType, Namespace, string_enum};
 /// Most characters of a brief: agents cut what hooks inject at this length.
 pub(crate) const MAX_CHARACTERS: usize = 10_000;
 
-/// What a brief is to hold and to cost.
+/// What a brief is to contain and to cost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BriefRequest {
     /// Where the memories lie, e.g. a project and the global namespace; those below are not meant. Empty for none.
@@ -26,7 +26,7 @@ pub struct BriefRequest {
     pub format: Format,
     /// Most memories of each section.
     pub quotas: Quotas,
-    /// Most memories in all; `None` for as many as the sections may hold.
+    /// Most memories in all; `None` for as many as the sections may contain.
     pub max_memories: Option<usize>,
     /// Least importance of an unpinned memory that is shown, 0–1.
     pub min_importance: f64,

@@ -29,7 +29,7 @@ pub(crate) const WEIGHT_TO_THE_POINT: f64 = 0.70;
 /// Least confidence, as far as it has faded, of an unpinned memory that is shown.
 // Above the 0.05 at which maintenance lets a memory fade: a brief is read unasked and should be surer.
 const MIN_CONFIDENCE: f64 = 0.15;
-/// Memories whose texts are looked at, for each that a section may hold: some say the same, some are too long.
+/// Memories whose texts are looked at, for each that a section may contain: some say the same, some are too long.
 const TEXTS_PER_PLACE: usize = 3;
 /// Further texts that are looked at in each section.
 const MORE_TEXTS: usize = 20;

@@ -14,7 +14,7 @@ const PROGRAM: &str = "afterthought";
 /// Why settings are left alone.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
-    /// A part that holds hooks is of another kind.
+    /// A part that contains hooks is of another kind.
     #[error("{part} is no {kind}; put that right, or move the file away")]
     Shape {
         /// Which part.
@@ -41,7 +41,7 @@ pub struct Installed {
 /// how the program is called, with its options, ready for a shell.
 ///
 /// # Errors
-/// [`SettingsError`] if the part that holds hooks cannot be understood.
+/// [`SettingsError`] if the part that contains hooks cannot be understood.
 pub fn install(settings: &Value, agent: Agent, program: &str, subagents: bool) -> Result<Value, SettingsError> {
     let wanted: Vec<(Event, Value)> = agent
         .events()
@@ -67,7 +67,7 @@ pub fn install(settings: &Value, agent: Agent, program: &str, subagents: bool) -
 /// Returns `settings` without any hook of ours, and without the lists that held nothing else.
 ///
 /// # Errors
-/// [`SettingsError`] if the part that holds hooks cannot be understood.
+/// [`SettingsError`] if the part that contains hooks cannot be understood.
 pub fn uninstall(settings: &Value) -> Result<Value, SettingsError> {
     let mut settings = settings.clone();
     let root = settings.as_object_mut().ok_or_else(|| shape("the whole", "object"))?;

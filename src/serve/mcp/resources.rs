@@ -34,7 +34,7 @@ pub(super) fn fixed() -> Vec<Resource> {
     ]
 }
 
-/// Returns the addresses that hold an id.
+/// Returns the addresses that contain an id.
 pub(super) fn templates() -> Vec<ResourceTemplate> {
     vec![
         ResourceTemplate::new(format!("{MEMORY}{{id}}"), "memory")

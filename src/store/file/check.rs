@@ -105,7 +105,7 @@ impl Database {
         let is_of_index = |line: &String| line == "ok" || INDEX_FLAWS.iter().any(|flaw| line.contains(flaw));
         match said {
             Ok(said) => Ok(!said.iter().all(is_of_index)),
-            // The damage may lie on the very pages that the check itself reads.
+            // The damage may be on the very pages that the check itself reads.
             Err(StoreError::Corrupt { .. }) => Ok(true),
             Err(error) => Err(error),
         }

@@ -209,7 +209,7 @@ impl Store {
 }
 
 impl Database {
-    /// Whether the file lies encrypted on the disk.
+    /// Whether the file is encrypted on the disk.
     ///
     /// # Errors
     /// [`StoreError`] if SQLite does not return it.

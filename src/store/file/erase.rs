@@ -546,7 +546,7 @@ fn forget_context(conn: &Connection, text: &str) -> Result<(), StoreError> {
 pub enum RewriteOutcome {
     /// It was; nothing is left.
     Wholly,
-    /// Another process is at the file, so freed parts or the write-ahead log may hold what was erased until this is
+    /// Another process is at the file, so freed parts or the write-ahead log may contain what was erased until this is
     /// done again: `maintain` does.
     Waiting,
 }

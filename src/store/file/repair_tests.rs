@@ -30,7 +30,7 @@ struct Use {
     cells: usize,
 }
 
-/// A whole store, and all that it holds.
+/// A whole store, and all that it contains.
 struct Whole {
     folder: TempDir,
     bytes: Vec<u8>,
@@ -91,7 +91,8 @@ impl Whole {
         self.uses.iter().filter(is_such).map(|(page, _)| *page).collect()
     }
 
-    /// Compares what a repair reports with what there was, and with what is there now. Returns how many memories there are.
+    /// Compares what a repair reports with what there was, and with what is there now. Returns how many memories there
+    /// are.
     fn assert_saved(&self, path: &Path, repaired: &Repaired, damage: &BTreeMap<usize, Vec<u8>>, of: &str) -> usize {
         assert_eq!(repaired.left.flaws, [], "{of}");
         assert_eq!(std::fs::metadata(&repaired.backup).unwrap().len(), self.bytes.len() as u64, "{of}");

@@ -52,7 +52,7 @@ pub(crate) struct Likeness<'a> {
 impl Database {
     /// Returns at most `limit` memories that contain any word of `query` and pass `filter`, best first.
     ///
-    /// Any text is a query. Where it has no words, or none is found, memories that hold it letter by letter come
+    /// Any text is a query. Where it has no words, or none is found, memories that contain it letter by letter come
     /// instead; a blank one finds nothing.
     ///
     /// # Errors
@@ -271,7 +271,7 @@ struct Scores {
     found: Vec<(f32, u32)>,
 }
 
-/// Returns what holds any word of `query` in the namespaces of `filter`; the rest of it is for [`Scores::best`].
+/// Returns what contains any word of `query` in the namespaces of `filter`; the rest of it is for [`Scores::best`].
 fn look_up(conn: &Connection, stems: &mut Stems, query: &Query, filter: &Filter) -> Result<Scores, StoreError> {
     let corpus = Corpus::of(conn, filter)?;
     // A place for each document is faster than a map, and single precision halves what has to be cleared.
@@ -429,7 +429,7 @@ impl Corpus {
         Ok(words)
     }
 
-    /// Adds the places of what holds `term`, each with the term's weight and its own length.
+    /// Adds the places of what contains `term`, each with the term's weight and its own length.
     fn holders(&self, conn: &Connection, term: i64, holders: &mut Vec<(u32, u8, u8)>) -> Result<(), StoreError> {
         let mut statement = conn.prepare_cached("SELECT docs FROM search_postings WHERE segment = ?1 AND term = ?2")?;
         // Stretches of one segment share its list, which is read and unpacked from one row.

@@ -171,7 +171,7 @@ fn term_at(bytes: &[u8]) -> (i64, u8) {
     }
 }
 
-/// Returns the weight of a term in a memory that waits, 0 where it does not hold it.
+/// Returns the weight of a term in a memory that waits, 0 where it does not contain it.
 pub(in crate::store) fn weight_in(bytes: &[u8], term: i64) -> u8 {
     let (mut low, mut high) = (0, bytes.len() / TERM_BYTES);
     while low < high {
@@ -279,7 +279,7 @@ impl NewSegment {
     }
 }
 
-/// Writes which documents hold a term; terms come in their order.
+/// Writes which documents contain a term; terms come in their order.
 fn write_postings(conn: &Connection, segment: i64, term: i64, postings: &[Posting]) -> Result<(), StoreError> {
     conn.prepare_cached("INSERT INTO search_postings (segment, term, docs) VALUES (?1, ?2, ?3)")?.execute(params![
         segment,
@@ -425,7 +425,7 @@ const EXACT: u32 = 64;
 /// Codes for each doubling of longer ones.
 const STEPS: f64 = 16.0;
 
-/// That a document holds a term.
+/// That a document contains a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) struct Posting {
     /// The document, counted from the first of the segment.

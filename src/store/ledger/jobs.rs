@@ -86,7 +86,7 @@ pub struct Job {
     pub not_before: Timestamp,
     /// Until when the worker that has it is believed to live.
     pub lease_until: Option<Timestamp>,
-    /// Why the last attempt failed; holds no text of the conversation.
+    /// Why the last attempt failed; contains no text of the conversation.
     pub error: Option<String>,
     /// When it last changed.
     pub updated_at: Timestamp,
@@ -124,8 +124,8 @@ const ENQUEUE: &str = "
     WHERE status IN ('waiting', 'running') OR ?7 > coalesce(done_watermark, watermark)
     RETURNING id";
 
-/// The longest that a job may wait, or be held without a sign of life. What lies further ahead was set by a clock that was
-/// wrong.
+/// The longest that a job may wait, or be held without a sign of life. What lies further ahead was set by a clock that
+/// was wrong.
 const LONGEST_WAIT: SignedDuration = SignedDuration::from_hours(8 * 24);
 
 /// One statement, so one winner. The oldest due job comes first.
@@ -252,7 +252,8 @@ impl Store {
         )
     }
 
-    /// Gives up a job that waits or failed, until its log grows beyond what was asked for; returns whether there was one.
+    /// Gives up a job that waits or failed, until its log grows beyond what was asked for; returns whether there was
+    /// one.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -264,8 +265,8 @@ impl Store {
         )? > 0)
     }
 
-    /// Frees the jobs of processes that the system shows to have ended, so that they are due without waiting for the end
-    /// of their lease.
+    /// Frees the jobs of processes that the system shows to have ended, so that they are due without waiting for the
+    /// end of their lease.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -441,8 +442,8 @@ impl Database {
     }
 }
 
-/// Returns the last moment, in milliseconds, until which a lease can hold. One that holds longer was given by a clock that
-/// was wrong.
+/// Returns the last moment, in milliseconds, until which a lease can hold. One that holds longer was given by a clock
+/// that was wrong.
 fn longest(now: Timestamp) -> i64 {
     (now + TASK_LEASE + TASK_LEASE).as_millisecond()
 }

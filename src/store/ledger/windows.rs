@@ -56,7 +56,7 @@ pub(crate) struct Finished<'a> {
     pub dropped: &'a [Dropped],
     /// What it cost.
     pub spent: Spent,
-    /// Why it failed or is partial; holds no text of the transcript.
+    /// Why it failed or is partial; contains no text of the transcript.
     pub error: Option<&'a str>,
     /// Whether its answer lacks something for good: a later run asks again, twice at most.
     pub lacks: bool,
@@ -118,8 +118,8 @@ const CLAIM: &str = "
 impl Store {
     /// Claims windows for `owner` until `lease_until`, in one transaction, and returns the outcome for each in order.
     ///
-    /// An owner may claim again what it has claimed. With the id of the run as owner, a run that was killed and is taken
-    /// up again need not wait for its own leases; within one run, each window must be claimed by one task only.
+    /// An owner may claim again what it has claimed. With the id of the run as owner, a run that was killed and is
+    /// taken up again need not wait for its own leases; within one run, each window must be claimed by one task only.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -144,8 +144,8 @@ impl Store {
     /// Writes down what came of windows that `owner` holds, all or none. Without candidates a window counts as applied
     /// at once; failed, it can be claimed again.
     ///
-    /// Returns for each whether it was written: one that another process has taken meanwhile is not, since the result of
-    /// the other is the one that counts.
+    /// Returns for each whether it was written: one that another process has taken meanwhile is not, since the result
+    /// of the other is the one that counts.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -203,7 +203,8 @@ impl Store {
         Ok(reopened)
     }
 
-    /// Returns the undone runs whose candidates no later run applies again, newest first, each with its number of windows.
+    /// Returns the undone runs whose candidates no later run applies again, newest first, each with its number of
+    /// windows.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.

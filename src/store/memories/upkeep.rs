@@ -23,7 +23,7 @@ pub struct Purged {
 
 impl Writer<'_> {
     /// Removes one memory from every table, its texts from the history, and the candidates from which it may have
-    /// come; what is left is that it was there, and its tombstone, which holds hashes only.
+    /// come; what is left is that it was there, and its tombstone, which contains hashes only.
     pub(in crate::store) fn purge(&self, id: &MemoryId) -> Result<usize, StoreError> {
         // A memory that still waits to be filed would be filed after its removal.
         self.file_waiting()?;

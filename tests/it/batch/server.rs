@@ -42,7 +42,7 @@ pub struct Manner {
     pub looks: usize,
     /// How it ends.
     pub ending: &'static str,
-    /// What becomes of requests that hold a text; each counts down.
+    /// What becomes of requests that contain a text; each counts down.
     pub faults: Vec<(String, Fault, usize)>,
     pub hang: Option<Point>,
 }

@@ -56,7 +56,7 @@ impl Chains {
         if turn.messages.iter().all(|message| message.text.trim().is_empty()) {
             return sink.skip(number, "a response without any text");
         }
-        // Logs of a program that retries hold the same response more than once.
+        // Logs of a program that retries contain the same response more than once.
         if !self.known.insert(turn.id.clone()) {
             return sink.skip(number, "the same response once more");
         }

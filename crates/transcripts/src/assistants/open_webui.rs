@@ -124,7 +124,7 @@ fn words(content: &Value) -> String {
 /// Returns what an answer consists of: from the list of its steps, or else out of its text.
 fn of_answer(message: &Value) -> Vec<(Kind, String)> {
     let steps: Vec<(Kind, String)> = message["output"].list().iter().filter_map(of_step).collect();
-    // Not every version writes the steps, and not all steps hold the words.
+    // Not every version writes the steps, and not all steps contain the words.
     let answers = steps.iter().any(|(kind, text)| *kind == Kind::Prose && !text.trim().is_empty());
     if answers { steps } else { of_text(&words(&message["content"])) }
 }
