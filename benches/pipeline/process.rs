@@ -17,7 +17,7 @@ pub struct Used {
     pub wall: Duration,
     /// In user and system mode together.
     pub cpu: Duration,
-    /// Most memory at a time, in MB of 2^20 bytes.
+    /// Peak memory, in MB of 2^20 bytes.
     pub peak_mb: f64,
     /// What it printed.
     pub printed: String,

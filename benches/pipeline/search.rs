@@ -43,7 +43,7 @@ pub struct Filled {
     exhaustive: Exhaustive,
     /// How long it took to write the memories, by the clock.
     pub seconds: f64,
-    /// Most memory that writing took beyond what was taken before, in MB.
+    /// Peak memory that writing took beyond what was in use before, in MB.
     pub written_with: f64,
     /// Of our memories and of bare rows: how many a second by the clock, and microseconds of all processors for each.
     speeds: [[f64; 2]; 2],
@@ -108,8 +108,8 @@ impl Filled {
         search.run(&self.store).unwrap().len()
     }
 
-    /// Tells how many of the first ten by words are those of exhaustive BM25 by our formula, and of an FTS5 query, which
-    /// has other stems and another rarity.
+    /// Tells how many of the first ten by words are those of exhaustive BM25 by our formula, and of an FTS5 query,
+    /// which has other stems and another rarity.
     pub fn add_agreement(&self, report: &mut Report) {
         let exhaustive = self.agreement(|query| self.exhaustive.first_ten(query));
         let row = Row::new("of the first ten of exhaustive BM25, found", exhaustive, "");
@@ -267,8 +267,8 @@ pub fn timed<R>(work: impl FnOnce() -> R) -> (R, Duration) {
     (result, taken)
 }
 
-/// Returns what `work` returns, its time by the clock, and that of all threads of this process on the processor; the last
-/// is known on Linux only, to a hundredth of a second.
+/// Returns what `work` returns, its time by the clock, and that of all threads of this process on the processor; the
+/// last is known on Linux only, to a hundredth of a second.
 fn on_all_processors<R>(work: impl FnOnce() -> R) -> (R, Duration, Duration) {
     let used = || process::used_by("self").map_or(Duration::ZERO, |used| used.cpu);
     let (before, started) = (used(), Instant::now());

@@ -50,10 +50,10 @@ impl NamespaceSet {
         self.namespaces.contains(namespace)
     }
 
-    /// Returns where a memory goes that holds for `audience`.
+    /// Returns where a memory that applies to `audience` goes.
     ///
     /// # Errors
-    /// [`ApiError::OutOfReach`] if it holds for the user everywhere and that cannot be reached.
+    /// [`ApiError::OutOfReach`] if it applies to the user everywhere and that cannot be reached.
     pub(crate) fn for_audience(&self, audience: Audience) -> Result<&Namespace, ApiError> {
         let global = Namespace::global();
         match audience {
@@ -158,8 +158,8 @@ impl Memories {
         Ok(pipeline::give_folder(self.ledger(PROJECTS)?, &Machine::this(), path, name, Timestamp::now())?)
     }
 
-    /// Moves the memories of the project `from` into the project `into`, as a run that can be undone. Later conversations
-    /// of `from` go to `into`, too.
+    /// Moves the memories of the project `from` into the project `into`, as a run that can be undone. Later
+    /// conversations of `from` go to `into`, too.
     ///
     /// # Errors
     /// [`ApiError`] if either is unknown, or they are one project already.

@@ -45,7 +45,7 @@ pub struct SearchRequest {
     pub offset: usize,
     /// The order of what is found, instead of best first.
     pub order: Option<Order>,
-    /// At most so many memories that hold whatever is asked: instructions, preferences, pinned ones.
+    /// Maximum number of memories that apply whatever is asked: instructions, preferences, pinned ones.
     pub standing: usize,
     /// Whether the memories that those found are linked to come with them.
     pub related: bool,
@@ -56,15 +56,15 @@ pub struct SearchRequest {
 pub struct SearchResults {
     /// What was found, best first.
     pub found: Vec<Found>,
-    /// What was not found but holds whatever is asked.
+    /// What was not found but applies whatever is asked.
     pub standing: Vec<Found>,
     /// The reason why it was searched by words alone, though vectors are configured.
     pub fallback: Option<EmbedError>,
 }
 
 impl Memories {
-    /// Returns the memories that bear on a text, best first, and counts their use. Any text is safe; a blank one asks for
-    /// those that matter most: by importance, confidence, how lately they changed and how often they were used.
+    /// Returns the memories that bear on a text, best first, and counts their use. Any text is safe; a blank one asks
+    /// for those that matter most: by importance, confidence, how lately they changed and how often they were used.
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be read, or nothing that is asked for is within reach.
@@ -101,8 +101,8 @@ impl Memories {
         Ok(found)
     }
 
-    /// Returns the memories that a conversation in `namespace` should know, best first; they are those of a brief, which
-    /// leaves out what says the same. Nothing is counted or logged.
+    /// Returns the memories that a conversation in `namespace` should know, best first; they are those of a brief,
+    /// which leaves out what says the same. Nothing is counted or logged.
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be read, or the namespace is out of reach.
@@ -128,8 +128,8 @@ impl Memories {
         brief::spell(memories, format)
     }
 
-    /// Returns the request for a brief as the settings have it: of all within reach, else of home and what holds everywhere.
-    /// Where memory is switched off, no namespace is meant.
+    /// Returns the request for a brief as the settings have it: of all within reach, else of home and what holds
+    /// everywhere. Where memory is switched off, no namespace is meant.
     #[must_use]
     pub(crate) fn brief_request(&self, query: Option<String>) -> BriefRequest {
         let within = self.namespaces.clone().unwrap_or_else(|| NamespaceSet::of_project(self.home()));
@@ -148,7 +148,8 @@ impl Memories {
         Ok(brief)
     }
 
-    /// Returns a brief as [`Memories::brief`] does, with the reason why its query was searched by words alone, if it was.
+    /// Returns a brief as [`Memories::brief`] does, with the reason why its query was searched by words alone, if it
+    /// was.
     ///
     /// # Errors
     /// As for [`Memories::brief`].

@@ -14,13 +14,13 @@ use crate::store::{AccessKind, EnqueueOutcome, FailedCommand, Filter, JobRequest
 use crate::work::command::{error_line, signature, tidied};
 use crate::work::{self, fixes};
 
-/// Most memories that are shown with a prompt.
+/// Maximum number of memories that are shown with a prompt.
 // Every line takes room in the agent's context, at each prompt.
 const MAX_SHOWN: usize = 5;
-/// Least words of a prompt that a memory must share to be shown with it.
+/// Minimum number of words of a prompt that a memory must share to be shown with it.
 // One word in common is chance, where a prompt has dozens of words.
 const MIN_SHARED: usize = 2;
-/// Least relevance, of which the best hit has 1.
+/// Minimum relevance, of which the best hit has 1.
 const MIN_RELEVANCE: f64 = 0.35;
 /// Longest prompt that is searched for, in bytes; of a longer one the beginning.
 // Of a pasted log, thousands of words would be looked up while the person waits.

@@ -27,7 +27,7 @@ pub const EMBEDDED_ASIDE: usize = 256;
 /// Dollars that work in the background may spend a day where nothing else is set.
 // Nobody watches this work, so it is limited even where no limit was set.
 const COST_PER_DAY: f64 = 1.0;
-/// Least dollars with which a log is begun.
+/// Minimum dollars that must be left for a log to be started.
 // With less, not even a small request fits, and a log would be begun for nothing.
 const LEAST_SLICE: f64 = 0.001;
 

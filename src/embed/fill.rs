@@ -33,7 +33,7 @@ pub(crate) struct Filling<'a> {
     pub guard: &'a Guard,
     /// Limits of spending.
     pub budget: &'a Budget,
-    /// Most memories that are embedded.
+    /// Maximum number of memories that are embedded.
     pub most: usize,
     /// Stops before the next call.
     pub cancel: CancellationToken,

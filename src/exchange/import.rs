@@ -217,7 +217,7 @@ fn is_rejected_by_another_spelling(writer: &Writer<'_>, memory: &Memory) -> Resu
     Ok(writer.rejected(&memory.namespace, &memory.claim.content, Some((&canonical(key), value)))?.is_some())
 }
 
-/// Most memories that are collected before they are written.
+/// Maximum number of memories that are collected before they are written.
 const MOST: usize = 4_096;
 
 /// New memories that are not written yet. What one that comes later could be compared with is known of each.

@@ -8,7 +8,7 @@ use super::{DropReason, Dropped};
 use crate::memory::{Claim, MemoryType, Procedure, Scope, Structured};
 use transcripts::Message;
 
-/// Most tags kept.
+/// Maximum number of tags kept.
 const MAX_TAGS: usize = 8;
 
 /// Returns the claim of `proposal`, with its dates on the clock of the message that it quotes.

@@ -26,7 +26,7 @@ pub(super) const CARRIED_TOKENS: usize = 40;
 const FRAME_TOKENS: usize = 24;
 /// Longest name shown, in characters.
 const NAME_CHARS: usize = 60;
-/// Bytes from which a text is not counted exactly, because it exceeds every window anyway.
+/// Size in bytes from which the tokens of a text are not counted exactly, because it exceeds every window anyway.
 const HUGE_BYTES: usize = 200_000;
 
 /// Where in the prompt a message stands, which decides how much of it is shown.

@@ -13,7 +13,7 @@ use super::window::{Sight, View, carried};
 use crate::memory::Memory;
 use crate::prompts;
 
-/// Most known memories shown.
+/// Maximum number of known memories shown.
 const MAX_KNOWN: usize = 24;
 /// Longest known memory shown, in characters.
 const KNOWN_CHARS: usize = 300;
@@ -108,7 +108,7 @@ fn known_line(memory: &Memory) -> minijinja::Value {
     }
 }
 
-/// Most participants named.
+/// Maximum number of participants named.
 const MAX_PARTICIPANTS: usize = 12;
 /// Longest project or title shown, in characters.
 const FIELD_CHARS: usize = 200;

@@ -70,7 +70,7 @@ pub fn windows(messages: &[Message], done: &[Range<usize>], budget: WindowBudget
     windows
 }
 
-/// Most messages that are looked at for the context of a window.
+/// Maximum number of messages that are looked at for the context of a window.
 const MAX_CONTEXT_MESSAGES: usize = 40;
 
 fn uncovered(len: usize, done: &[Range<usize>]) -> Vec<Range<usize>> {
@@ -348,7 +348,7 @@ fn halves(task: &Task<'_>, sight: &Sight) -> Vec<Sight> {
     spans.filter(speaks).map(|span| Sight { span, ..sight.clone() }).collect()
 }
 
-/// Most messages shown again.
+/// Maximum number of messages shown again.
 const MAX_CARRIED: usize = 4;
 /// Upper bound of their tokens: number, label and clip marker, stamp and text of each.
 pub(super) const MAX_CARRIED_TOKENS: usize = MAX_CARRIED * (CARRIED_TOKENS + STAMP_TOKENS + 12);

@@ -226,7 +226,7 @@ const OF: &[&str] = &[
 /// Words that join the two.
 const JOINTS: &[&str] =
     &["de", "la", "las", "una", "of", "the", "a", "your", "my", "der", "des", "für", "das", "von", "tu", "mi", "su"];
-/// Most words between them.
+/// Maximum number of words between them.
 const MAX_JOINTS: usize = 2;
 /// Bytes before the name that are looked at.
 const BEFORE: usize = 48;

@@ -237,7 +237,7 @@ fn could_be_secret(piece: &str) -> bool {
 
 // Tokens that were broken over several lines, as a terminal does where a line is full.
 
-/// Most lines that one token is read over.
+/// Maximum number of lines that one token is read over.
 const MAX_LINES: usize = 32;
 
 /// Shortest rest of a token that is distinguished from a word, in bytes.
@@ -249,16 +249,16 @@ const SHORT_REST_BYTES: usize = 8;
 /// Longest rest of a token in one line, in bytes.
 const LINE_BYTES: usize = 1024;
 
-/// Most bytes before a broken token that are read with it, for the name of its value.
+/// Maximum number of bytes before a broken token that are read with it, for the name of its value.
 const NAME_BYTES: usize = 96;
 
-/// Most bytes behind it, for what its shape wants there.
+/// Maximum number of bytes behind it, for what its shape wants there.
 const BEHIND_BYTES: usize = 48;
 
 /// Shortest text of both sides of a break that can be a token, in bytes.
 const JOINED_BYTES: usize = 16;
 
-/// Most strips that are read for one line end.
+/// Maximum number of strips that are read for one line end.
 const MAX_STRIPS: usize = 4;
 
 /// Lines put together again, with the places where they were broken.

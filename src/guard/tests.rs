@@ -299,7 +299,7 @@ fn what_follows_a_token_on_the_next_line_stays_if_it_is_no_part_of_it() {
     }
 }
 
-/// Pieces from which texts are put together that come close to secrets.
+/// Pieces of generated texts that resemble secrets.
 fn pieces() -> impl Strategy<Value = String> {
     let examples = SECRETS.iter().map(|row| assemble(row.example).0);
     let fixed = [

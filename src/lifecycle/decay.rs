@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::memory::{Memory, MemoryType, Tier, Usage};
 use crate::store::Outline;
 
-/// Uses from which on a memory fades half as fast; the same number makes it hot.
+/// Number of uses from which a memory fades half as fast; the same number makes it hot.
 pub(crate) const FULL_USE: u32 = 10;
 
 /// Days after which a memory that is neither used nor confirmed is half as sure, by type; 0 for never.
@@ -119,12 +119,13 @@ pub(crate) fn days_between(from: Timestamp, to: Timestamp) -> f64 {
 
 /// Days without a use after which a memory is half as warm.
 pub(crate) const COOLING_HALF_LIFE_DAYS: f64 = 30.0;
-/// Warmth from which a memory is warm.
+/// Warmth at which a memory is warm.
 // This number and the next are those of the Base Coat specification.
 pub(crate) const WARM: f64 = 3.0;
-/// Warmth from which it is hot.
+/// Warmth at which it is hot.
 pub(crate) const HOT: f64 = 10.0;
-/// Warmth from which a memory rises to each tier, the highest first. Nothing rises to `l0`, which is for what is pinned.
+/// Warmth at which a memory rises to each tier, the highest first. Nothing rises to `l0`, which is for what is
+/// pinned.
 pub(crate) const RISES: [(Tier, f64); 3] = [(Tier::L1, HOT), (Tier::L2, 6.0), (Tier::L3, WARM)];
 /// Share of that warmth below which it sinks again.
 // Well below the threshold for rising: a memory near it would otherwise move up and down in every run.
@@ -172,8 +173,8 @@ pub fn heat(usage: &Usage, now: Timestamp) -> Heat {
     }
 }
 
-/// Returns the tier of a memory that is not pinned: it rises as soon as it is warm enough, and sinks, one tier after the
-/// other, only once it has cooled to half of that. What comes of it is where it stays at the same warmth.
+/// Returns the tier of a memory that is not pinned: it rises as soon as it is warm enough, and sinks, one tier after
+/// the other, only once it has cooled to half of that. What comes of it is where it stays at the same warmth.
 #[must_use]
 pub(crate) fn tier_at(current: Tier, warmth: f64) -> Tier {
     // What was always loaded because it was pinned begins to sink from the tier below.

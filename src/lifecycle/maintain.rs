@@ -109,7 +109,7 @@ fn gone_for_good(store: &Database, rules: &Rules, now: Timestamp) -> Result<(Vec
     Ok((store.forgotten_before(cutoff)?, store.replies_before(cutoff)?))
 }
 
-/// Returns the moment up to which what was forgotten goes for good at `now`.
+/// Returns the moment before which something must have been forgotten to be purged at `now`.
 pub(super) fn purge_before(rules: &Rules, now: Timestamp) -> Timestamp {
     now.checked_sub(SignedDuration::from_hours(24 * i64::from(rules.purge_days))).unwrap_or(Timestamp::MIN)
 }
@@ -212,7 +212,7 @@ const LOG_DAYS: u32 = 90;
 /// What maintenance did.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Report {
-    /// The run, by which it is undone; `None` where nothing was changed that could be.
+    /// The run, which can be undone; `None` if nothing was changed that could be.
     pub run: Option<RunId>,
     /// What was done.
     #[serde(flatten)]

@@ -18,7 +18,7 @@ pub struct Rules {
     pub half_lives: HalfLives,
     /// Confidence, as far as it has faded, below which a memory is no longer recalled.
     pub min_confidence: f64,
-    /// Most active memories of one namespace; 0 for any number.
+    /// Maximum number of active memories of one namespace; 0 for any number.
     pub max_memories: usize,
     /// Days without use or confirmation after which what matters too little is given up.
     pub auto_delete_days: u32,
@@ -26,7 +26,7 @@ pub struct Rules {
     pub auto_delete_below: f64,
     /// Days after which what was superseded is given up.
     pub superseded_days: u32,
-    /// Days after which of two memories with the same words the one worth less gives way.
+    /// Days after which the less valuable of two memories with the same words is retired.
     pub duplicate_days: u32,
     /// Days after which short-term memories that are over are given up.
     pub expired_days: u32,
@@ -194,8 +194,8 @@ pub fn moves(memory: &Outline, now: Timestamp) -> Option<Act> {
     }
 }
 
-/// Returns what a memory is worth at `now` when there are too many of them, 0–1: `0.6 importance + 0.4 confidence`, as far
-/// as that has faded.
+/// Returns what a memory is worth at `now` when there are too many of them, 0–1: `0.6 importance + 0.4 confidence`, as
+/// far as that has faded.
 #[must_use]
 pub fn worth(memory: &Outline, rules: &Rules, now: Timestamp) -> f64 {
     WORTH_IMPORTANCE * memory.importance + (1.0 - WORTH_IMPORTANCE) * confidence_at(memory, &rules.half_lives, now)

@@ -13,7 +13,7 @@ use super::fault::{Fault, Rejection, Verdict};
 use super::wire::Dialect;
 use super::{Client, LlmError, Reply, Request, endpoint, fault, wire};
 
-/// Most requests of one batch.
+/// Maximum number of requests of one batch.
 // Both limits are those of OpenAI's batch API.
 pub(crate) const MAX_REQUESTS: usize = 50_000;
 /// Longest file of one batch, in bytes.

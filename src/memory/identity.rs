@@ -63,7 +63,7 @@ impl fmt::Display for MemoryId {
 pub struct Namespace(Vec<String>);
 
 impl Namespace {
-    /// The namespace of what holds for the user everywhere.
+    /// The namespace of what applies to the user everywhere.
     #[must_use]
     pub fn global() -> Self {
         Self(vec!["global".into()])

@@ -20,7 +20,7 @@ use crate::store::{Database, SeenTranscript, StoreError};
 /// Tokens of an answer, where the ledger contains too few for an average. Models that think before they answer take
 /// more.
 const ASSUMED_COMPLETION_TOKENS: u64 = 1_000;
-/// Calls from which on the ledger's own average is taken.
+/// Number of calls from which the ledger's own average is used.
 const MIN_CALLS: u64 = 5;
 
 /// What a run would send, and what that would cost.
@@ -318,7 +318,7 @@ struct Seen {
     finished: HashMap<String, HashMap<String, u64>>,
 }
 
-/// Length of a UUID, with which the names of many logs end.
+/// Length of a UUID; the names of many logs end with one.
 const UUID_CHARS: usize = 36;
 
 impl Seen {

@@ -2,8 +2,8 @@
 //!
 //! A run has two halves. First every new window is extracted, with a bounded number of calls in flight; each result is
 //! stored as soon as it is there. Then the results are consolidated in the order in which the conversations took place,
-//! whatever the order in which their windows came back, one transaction a conversation. A process that ends at any point
-//! loses nothing that is stored: the next run over the same logs continues there and ends in the same state.
+//! whatever the order in which their windows came back, one transaction a conversation. A process that ends at any
+//! point loses nothing that is stored: the next run over the same logs continues there and ends in the same state.
 
 mod batch;
 mod consolidate;
@@ -58,7 +58,7 @@ pub use run::run;
 pub use run::{RunPlan, plan};
 pub use summary::{Failure, Files, SelectionCounts, Summary};
 
-/// Most known memories that are shown to the model with a window.
+/// Maximum number of known memories that are shown to the model with a window.
 pub(crate) const MAX_KNOWN: usize = 8;
 
 /// What a run does, apart from where it reads and writes.
@@ -253,8 +253,8 @@ impl<'a, C: Complete> Pipeline<'a, C> {
         }
     }
 
-    /// Finds the projects asked for by a name that only the store knows: one that a person gave, that of a project which
-    /// was merged into another, or the address of a repository.
+    /// Finds the projects asked for by a name that only the store knows: one that a person gave, that of a project
+    /// which was merged into another, or the address of a repository.
     fn look_up_projects(&mut self) -> Result<(), StoreError> {
         let mut found = Vec::new();
         for name in self.options.selection.names() {

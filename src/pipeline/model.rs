@@ -15,7 +15,7 @@ use crate::llm::{Answered, Budget, Budgeted, Complete, Cost, LlmError, Rendered,
 use crate::memory::Memory;
 use crate::store::{RequestClaim, RequestId, RequestPart, Store, StoredRequest, WindowId};
 
-/// Transient failures in a row after which the server is taken to be down.
+/// Number of consecutive transient failures after which the server is taken to be down.
 const DOWN_AFTER: u32 = 3;
 /// Time between two looks whether another process has its reply, at first and at most.
 const LOOK: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));

@@ -17,9 +17,9 @@ use crate::store::{Alias, Placement, Project, RunId, RunStatus, Store, StoreErro
 /// Namespaces for what is learnt from one transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Namespaces {
-    /// For what holds in the transcript's project.
+    /// For what applies in the transcript's project.
     pub(super) project: Namespace,
-    /// For what holds for the user everywhere.
+    /// For what applies to the user everywhere.
     pub(super) user: Namespace,
 }
 
@@ -29,7 +29,7 @@ impl Namespaces {
         Self { project, user: Namespace::global() }
     }
 
-    /// Returns the namespace for a claim that holds for `audience`.
+    /// Returns the namespace for a claim that applies to `audience`.
     pub(super) fn for_audience(&self, audience: Audience) -> &Namespace {
         match audience {
             Audience::User => &self.user,

@@ -271,7 +271,7 @@ pub(crate) struct FileMark {
     pub stamp: String,
 }
 
-/// Size and time of a log, by which a change of it shows.
+/// Size and time of a log, which show whether it has changed.
 #[derive(Debug, Clone)]
 pub struct Stamp {
     hasher: Sha256,

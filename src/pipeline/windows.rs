@@ -280,11 +280,11 @@ fn cut(
     windows
 }
 
-/// Most windows in a pack.
+/// Maximum number of windows in a pack.
 const MAX_WINDOWS: usize = 32;
-/// Most packs that are being filled; the oldest is closed for another.
+/// Maximum number of packs that are being filled; the oldest is closed for another.
 const MAX_OPEN: usize = 8;
-/// Most packs of an earlier run that are waited for.
+/// Maximum number of packs of an earlier run that are waited for.
 const MAX_AWAITED: usize = 64;
 
 /// What decides where a window goes.
@@ -397,7 +397,7 @@ impl<T> Packer<T> {
         oldest.into_iter().map(|pack| pack.windows).collect()
     }
 
-    /// Returns the tokens from which a pack is not kept open for the little that may still fit.
+    /// Returns the number of tokens at which a pack is closed, although a little might still fit.
     const fn enough(&self) -> usize {
         self.budget - self.budget / 8
     }
@@ -426,7 +426,7 @@ impl<T> Awaited<T> {
     }
 }
 
-/// Messages by which a window may have moved because others were put in or taken out before it.
+/// How many messages a window may have moved because others were inserted or removed before it.
 const MAX_SHIFT: isize = 40;
 
 /// Returns where the messages of `finished` windows stand now: sorted and disjoint.

@@ -13,7 +13,7 @@ const SAME_HOST: &[(&str, &str)] = &[
     ("altssh.bitbucket.org:443", "bitbucket.org"),
 ];
 
-/// Schemes by which a repository is reached, with the port that goes without saying.
+/// Schemes by which a repository is reached, each with its default port.
 const SCHEMES: &[(&str, &str)] =
     &[("https", ":443"), ("http", ":80"), ("ssh", ":22"), ("git+ssh", ":22"), ("ssh+git", ":22"), ("git", ":9418")];
 

@@ -118,7 +118,7 @@ pub(crate) const WEIGHT_RECENCY: f64 = 0.15;
 pub(crate) const WEIGHT_USE: f64 = 0.05;
 /// Days after which a memory counts half as recent.
 pub(crate) const RECENCY_HALF_LIFE_DAYS: f64 = 30.0;
-/// Uses from which on a memory counts as used to the full.
+/// Number of uses at which a memory gets the full score for use.
 pub const FULL_USE: f64 = 50.0;
 
 /// What a score is made from.

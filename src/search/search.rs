@@ -33,7 +33,7 @@ pub struct Search<'a> {
     pub query: &'a str,
     /// Which memories are meant.
     pub filter: &'a Filter,
-    /// Most memories that come back.
+    /// Maximum number of memories that come back.
     pub limit: usize,
     /// How many of the first are left out.
     pub offset: usize,

@@ -15,7 +15,7 @@ use crate::store::{Database, Filter, Order, Seq, StoreError};
 
 /// Categories of memories that apply whatever is asked; pinned memories apply as well.
 pub const STANDING: &[&str] = &["preference", "convention", "profile", "workflow"];
-/// Most that are ranked.
+/// Maximum number of memories that are ranked.
 const CANDIDATES: usize = 200;
 
 /// Returns at most `limit` memories that pass `filter` and are pinned or of a category of [`STANDING`], best first by

@@ -33,10 +33,10 @@ pub fn by_vectors(
 /// Fewest memories among which one can stand out.
 // The median of fewer is no measure of what is usual.
 const MIN_TO_COMPARE: usize = 5;
-/// Most memories that can stand out.
+/// Maximum number of memories that can stand out.
 const MAX_STANDING_OUT: usize = 5;
-/// Least part of the way from the usual cosine to 1 that a memory must have gone to stand out. Models differ in what is
-/// usual: two texts that have nothing in common have .1 by one and .7 by another.
+/// Minimum part of the way from the usual cosine to 1 that a memory must have gone to stand out. Models differ in what
+/// is usual: two texts that have nothing in common have .1 by one and .7 by another.
 const STANDS_OUT: f64 = 0.3;
 
 /// Returns the channel of a query by its meaning; `None` where there are no vectors to compare with.

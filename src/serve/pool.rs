@@ -20,7 +20,7 @@ const MAX_EMBEDDED: usize = 256;
 pub enum Served {
     /// This namespace alone.
     Namespace(Namespace),
-    /// The project that is in this folder, with what holds for the user everywhere.
+    /// The project that is in this folder, with what applies to the user everywhere.
     ProjectAt(PathBuf),
 }
 

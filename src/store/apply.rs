@@ -1,6 +1,7 @@
 //! Applies row changes: the only code that changes memories, evidence, relations and tombstones.
 //!
-//! Each change leaves a line in the history, moves the revision of its namespaces on, and brings the indexes up to date.
+//! Each change leaves a line in the history, moves the revision of its namespaces on, and brings the indexes up to
+//! date.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -338,7 +339,7 @@ fn searched(claim: &Claim) -> (&str, &str, &[String], [Option<&str>; 4]) {
     (&claim.title, &claim.content, &claim.tags, others)
 }
 
-/// The texts by which other claims find this one.
+/// The texts used to find this claim from others.
 fn compared(claim: &Claim) -> (&str, &str, [Option<&str>; 3]) {
     (&claim.title, &claim.content, [claim.subject.as_deref(), claim.key.as_deref(), claim.value.as_deref()])
 }

@@ -1,8 +1,8 @@
 //! The audit log: who changed, exported or erased what, and when, as ids and counts.
 //!
-//! One line of JSON per action, in a file beside the database, which is only added to. It contains no words of a memory, so
-//! that it can stay when they are erased, and it is not in the database, so that a backup that is taken back does not
-//! undo it.
+//! One line of JSON per action, in a file beside the database, which is only added to. It contains no words of a
+//! memory, so that it can stay when they are erased, and it is not in the database, so that a backup that is taken back
+//! does not undo it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read as _, Write as _};
@@ -17,7 +17,7 @@ use crate::memory::MemoryId;
 /// Size at which a log makes place for another, in bytes; two are kept.
 // Room for many thousands of lines, and small enough to read both files whole.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
-/// Most ids in a line; the count includes the rest.
+/// Maximum number of ids in a line; the count includes the rest.
 const MAX_IDS: usize = 1_000;
 /// Longest name of who did it, in characters.
 const MAX_NAME: usize = 64;

@@ -408,7 +408,7 @@ impl Writer<'_> {
     }
 }
 
-/// A project, with all by which it is known.
+/// A project, with all that identifies it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Project {
     /// Its name for people: one that a person gave it, else that of its repository or folder.

@@ -69,7 +69,7 @@ impl Default for Stems {
     }
 }
 
-/// Most words whose terms are remembered.
+/// Maximum number of words whose terms are remembered.
 const REMEMBERED: usize = 20_000;
 
 impl Stems {

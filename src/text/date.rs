@@ -220,7 +220,7 @@ static AFTER: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the pattern is constant and a test compiles it")
 });
 
-/// Most days before or behind a date.
+/// Maximum number of days before or behind a date.
 const MAX_DAYS: usize = 8;
 
 /// Adds the days that share a month with one of `found`, the dates of `text`: the 20th of "20.–22. März".

@@ -1,8 +1,9 @@
 //! Language detection by script and frequent words.
 //!
 //! Texts here are single sentences or a few words, fewer than a trigram model needs. On the unseen consolidation suite,
-//! `whatlang` limited to the same six languages is right on 237 of 260 claims and 62 of 125 bare values, and wrong on all
-//! others; frequent words are right on 239 and 37, and wrong on 19 and 13 only, since they may leave a text undecided.
+//! `whatlang` limited to the same six languages is right on 237 of 260 claims and 62 of 125 bare values, and wrong on
+//! all others; frequent words are right on 239 and 37, and wrong on 19 and 13 only, since they may leave a text
+//! undecided.
 
 use super::script::{is_cyrillic, is_han, is_hangul, is_kana, is_latin};
 
@@ -67,7 +68,7 @@ pub(crate) const READ: &[Language] = &[Language::English, Language::Spanish, Lan
 pub(crate) const COMPARED: &[Language] =
     &[Language::English, Language::German, Language::Spanish, Language::Chinese, Language::Japanese, Language::Korean];
 
-/// Most characters of a text that are looked at.
+/// Maximum number of characters of a text that are looked at.
 // A language shows within a few sentences, and every memory is looked at.
 const MAX_CHARS: usize = 400;
 
@@ -81,8 +82,8 @@ pub(crate) fn detect(text: &str, among: &[Language]) -> Option<Language> {
     found.filter(|language| among.contains(language))
 }
 
-/// Returns the language of `text` out of [`READ`], `usual` or else English where too little decides; `None` where it is in
-/// another script.
+/// Returns the language of `text` out of [`READ`], `usual` or else English where too little decides; `None` where it is
+/// in another script.
 pub(crate) fn detect_read(text: &str, usual: Option<Language>) -> Option<Language> {
     let is_latin = || !text.chars().any(|c| c.is_alphabetic() && !is_latin(c) && !is_han(c));
     detect(text, READ).or_else(|| is_latin().then_some(usual.unwrap_or(Language::English)))

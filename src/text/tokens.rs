@@ -103,7 +103,7 @@ pub(crate) fn units(text: &str) -> Vec<String> {
 
 /// Longest name with signs that is indexed whole, in characters; longer ones are found by their parts.
 const MAX_SIGNED_CHARS: usize = 64;
-/// Most terms of a query that are looked up; the first ones are.
+/// Maximum number of terms of a query that are looked up; the first ones are.
 // A pasted page would otherwise look up thousands of terms.
 const MAX_TERMS: usize = 48;
 /// Longest part of a query that is looked at, in characters.

@@ -18,17 +18,17 @@ use crate::store::{Database, FailedCommand, Filter, Order, Step, Store, StoreErr
 
 /// Category of remedies.
 const CATEGORY: &str = "solution";
-/// Tag of remedies, by which they are found again.
+/// Tag of remedies, used to find them again.
 const TAG: &str = "error-fix";
 /// A success after this time resolves nothing.
 const SAME_MATTER: SignedDuration = SignedDuration::from_hours(2);
-/// Most commands between a failure and the success for which it is still plain what resolved it.
+/// Maximum number of commands between a failure and the success for which it is still plain what resolved it.
 const MAX_COMMANDS: usize = 3;
-/// Least likeness of two errors of one command for which one remedy is shown.
+/// Minimum likeness of two errors of one command for which one remedy is shown.
 const MIN_LIKENESS: f64 = 0.34;
-/// Most remedies that are stored for one failure.
+/// Maximum number of remedies that are stored for one failure.
 const MAX_STORED: usize = 5;
-/// Most remedies that are shown at a time.
+/// Maximum number of remedies that are shown at a time.
 const MAX_SHOWN: usize = 3;
 /// A remedy is shown in one session at most once in this time.
 pub(crate) const COOLDOWN: SignedDuration = SignedDuration::from_mins(30);
@@ -44,9 +44,9 @@ enum Remedy {
 
 /// Returns what resolved `failed`, of which `succeeded` is the success; `None` where it is not plain.
 ///
-/// Another spelling counts where the error was about the call itself and nothing was done in between. Commands in between
-/// count where the same command then succeeded, if they are few and no file was changed: what an edit resolved is in the
-/// code.
+/// Another spelling counts where the error was about the call itself and nothing was done in between. Commands in
+/// between count where the same command then succeeded, if they are few and no file was changed: what an edit resolved
+/// is in the code.
 fn remedy(failed: &FailedCommand, succeeded: &str, now: Timestamp) -> Option<Remedy> {
     // A fix by editing is in the code already, and no command repeats it.
     if now.duration_since(failed.at) > SAME_MATTER || failed.steps.iter().any(|step| matches!(step, Step::Edited(_))) {
@@ -70,8 +70,8 @@ fn remedy(failed: &FailedCommand, succeeded: &str, now: Timestamp) -> Option<Rem
 
 /// Stores what resolved a failure, if that is plain.
 ///
-/// It is compared with what is known as everything else is, but not with other remedies of the same failure: those do not
-/// contradict each other, however alike they are worded, so up to [`MAX_STORED`] of them are stored.
+/// It is compared with what is known as everything else is, but not with other remedies of the same failure: those do
+/// not contradict each other, however alike they are worded, so up to [`MAX_STORED`] of them are stored.
 pub(crate) fn store_remedy(
     session: &Session<'_>,
     categories: &[String],

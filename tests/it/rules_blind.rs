@@ -14,9 +14,9 @@ use jiff::{Timestamp, ToSpan};
 use serde::Deserialize;
 use transcripts::{Message, MessageTime, Role, Transcript};
 
-/// Least share of what was found that a person would have kept, in hundredths.
+/// Minimum share of what was found that a person would have kept, in hundredths.
 const LEAST_PRECISION: usize = 90;
-/// Least share of what a person would have kept that was found, in hundredths.
+/// Minimum share of what a person would have kept that was found, in hundredths.
 const LEAST_RECALL: usize = 90;
 
 #[derive(Deserialize)]

@@ -41,7 +41,7 @@ const EXACT: usize = 12;
 const SEED: u64 = 0x5eed_cafe_f00d_0002;
 /// Standard errors of a difference that shows in 80 of 100 runs at 5 %: 1.960 and 0.842.
 const POWER: f64 = 2.802;
-/// Distance up to which two values are the same.
+/// Difference up to which two values are equal.
 const SAME: f64 = 1e-12;
 /// Changed cases that are listed, unless all are wanted.
 const CHANGES: usize = 8;

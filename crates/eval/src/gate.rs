@@ -1,7 +1,7 @@
 //! Compares a run with a stored baseline, and fails if anything got worse.
 //!
-//! A baseline contains the figures of each case. A deterministic suite must match it exactly: no measure of any case may be
-//! worse. Other suites are compared by the interval over cases.
+//! A baseline contains the figures of each case. A deterministic suite must match it exactly: no measure of any case
+//! may be worse. Other suites are compared by the interval over cases.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -168,7 +168,7 @@ impl Baseline {
 
 /// Improvements of a suite that are listed, unless all are wanted.
 const IMPROVEMENTS: usize = 6;
-/// Distance up to which two values are the same.
+/// Difference up to which two values are equal.
 const SAME: f64 = 1e-9;
 
 /// Ruling on one suite of the baseline, or on one that it does not contain.

@@ -14,7 +14,7 @@ use crate::text::on_one_line;
 const CASES: usize = 12;
 /// Findings of one case that are listed, unless all are wanted.
 const FINDINGS: usize = 14;
-/// Measures by which groups of cases are compared, unless all are wanted.
+/// Measures used to compare groups of cases, unless all are wanted.
 const COLUMNS: usize = 8;
 
 /// A part of a report.

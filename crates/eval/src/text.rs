@@ -172,9 +172,9 @@ fn stem(word: &str) -> String {
     if doubled && stem.len() > 3 { stem[..stem.len() - 1].to_owned() } else { stem.to_owned() }
 }
 
-/// Share of a fact's words from which on a text counts as stating it, measured on paraphrases and near misses.
+/// Share of a fact's words at which a text counts as stating it, measured on paraphrases and near misses.
 pub(crate) const LEAST_SHARE: f64 = 0.67;
-/// [`token_f1`] from which on a text counts as stating a fact.
+/// [`token_f1`] at which a text counts as stating a fact.
 pub(crate) const LEAST_F1: f64 = 0.5;
 
 /// Returns the content words of `text`; in scripts without spaces, such as Chinese, its pairs of characters.

@@ -38,15 +38,15 @@ pub(crate) struct PairFinding {
     pub overlap: f64,
 }
 
-/// Overlap from which two claims with different words on both sides are looked at more closely.
+/// Overlap at which two claims with different words on both sides are looked at more closely.
 const GREY_OVERLAP: f64 = 0.6;
 
 /// The same, for claims of one subject.
 const GREY_OVERLAP_SAME_SUBJECT: f64 = 0.5;
 
-/// Overlap from which a claim and its negation count as being about one thing.
+/// Overlap at which a claim and its negation count as being about one thing.
 const OPPOSED_OVERLAP: f64 = 0.75;
-/// Most words that only one of two opposite claims has.
+/// Maximum number of words that only one of two opposite claims has.
 const OPPOSED_EXTRA_WORDS: usize = 3;
 
 /// New content words that make a wording of an equal value worth keeping beside the known one.
@@ -306,7 +306,7 @@ struct Frame {
     close: bool,
 }
 
-/// Content words that claims share from which two details may hang on one fact.
+/// Number of shared content words at which two details may belong to one fact.
 const CORE_WORDS: usize = 3;
 
 /// Part of the shorter claim's words that they must share for that.
@@ -316,10 +316,10 @@ const CORE_OVERLAP: f64 = 0.33;
 /// over.
 const SAME_MATTER: f64 = 0.6;
 
-/// Shared units from which one text counts as saying all of the other.
+/// Number of shared units at which one text counts as saying all of the other.
 const UNITS_CONTAINED: usize = 3;
 
-/// Shared units before a number from which it is a quantity and not a label.
+/// Number of shared units before a number at which it is a quantity and not a label.
 const UNITS_BEFORE: usize = 3;
 
 /// Compares two claims by the places where their sentences differ; `None` if those do not decide.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::text::script::Script;
 
-/// Most units of a text that are aligned.
+/// Maximum number of units of a text that are aligned.
 // The table of common units grows with the square of it.
 const MAX_UNITS: usize = 120;
 

@@ -33,7 +33,7 @@ const LEAST: usize = 3;
 /// Part that a forgotten memory must share: it is not put before a model without need.
 const FLOOR_FORGOTTEN: f64 = 0.3;
 
-/// What a memory in another language is given, with which few words can be shared, and how many of them come at most.
+/// Score of a memory in another language, which can share few words, and the maximum number of such memories.
 const FOREIGN: f64 = 0.2;
 const MAX_FOREIGN: usize = 6;
 
@@ -42,7 +42,8 @@ const SAME_KEY: f64 = 1.0;
 const SAME_ATTRIBUTE: f64 = 0.25;
 const SAME_SUBJECT: f64 = 0.15;
 
-/// Letters by which long words of one family are taken to be alike, such as `migrated` and `migration`.
+/// Number of leading letters by which long words of one family are taken to be alike, such as `migrated` and
+/// `migration`.
 const STEM: usize = 6;
 
 /// A known memory that a model should be asked about.

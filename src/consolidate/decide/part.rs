@@ -41,7 +41,7 @@ const JOINTS: &[&str] = &[
 /// Content words that a statement after the first has at least; fewer are a detail of the one before.
 const STATEMENT_WORDS: usize = 2;
 
-/// Words or pairs of characters that are not in the incoming claim, from which on a statement says another thing.
+/// Number of words or pairs of characters missing from the incoming claim at which a statement says another thing.
 const ENOUGH_OF_ITS_OWN: usize = 4;
 
 /// Returns the part of `known` that `incoming` does not contradict.
@@ -98,8 +98,8 @@ impl Coverage {
         self.own >= STATEMENT_WORDS || (self.own == 1 && (at == 0 || self.names_more))
     }
 
-    /// Whether it still holds, whatever the incoming claim denies. Beside the most frequent statement, it may share even
-    /// half of its words, as writing without spaces does, if it says enough of its own.
+    /// Whether it still holds, whatever the incoming claim denies. Beside the most frequent statement, it may share
+    /// even half of its words, as writing without spaces does, if it says enough of its own.
     const fn is_untouched(&self, is_met_most: bool) -> bool {
         self.shared * 2 < self.own || (!is_met_most && self.own - self.shared >= ENOUGH_OF_ITS_OWN)
     }

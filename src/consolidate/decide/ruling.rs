@@ -131,8 +131,8 @@ pub(in crate::consolidate) fn is_covered(evidence: &[Evidence], known: &[Evidenc
         })
 }
 
-/// A message is known by its transcript and id, or by its content where a fork gave it another id. A fork keeps the time:
-/// who says the same words at another time says them again.
+/// A message is known by its transcript and id, or by its content where a fork gave it another id. A fork keeps the
+/// time: who says the same words at another time says them again.
 fn is_same_message(a: &Evidence, b: &Evidence) -> bool {
     (a.transcript == b.transcript && a.messages.first() == b.messages.first())
         || (!a.content_hash.is_empty() && a.content_hash == b.content_hash && !are_apart(a, b))
@@ -152,7 +152,7 @@ pub(in crate::consolidate) fn brings_nothing(case: &Case<'_>, known: &Known) -> 
 /// Longest wording that a merge by rules makes, in characters; beyond it both claims stay as they are.
 const MAX_MERGED_CHARS: usize = 400;
 
-/// Confidence by which the known claim must exceed the incoming one to stand against it at the same time.
+/// How much more confident the known claim must be for an incoming one of the same time not to replace it.
 const WEAK_BY: f64 = 0.25;
 
 impl Ruling {

@@ -17,7 +17,8 @@ use crate::memory::{MemoryId, RelationType};
 /// Links of this kind that a memory has at most; more would say nothing about any of them.
 const MAX_LINKS: usize = 3;
 
-/// Shared content words over those of either from which two memories of no common subject are of one matter.
+/// Ratio of shared content words to all content words at which two memories without a common subject are about one
+/// matter.
 const MIN_COMMON: f64 = 0.5;
 
 /// The kinds that are made here.

@@ -14,7 +14,7 @@ use crate::consolidate::pass::field::PassChange;
 use crate::memory::{Claim, ExtractionMethod, Memory, MemoryId, MemoryType, RelationType, Status};
 use crate::text::normalise::comparable;
 
-/// Values from which a list is made.
+/// Number of values from which a list is made.
 // Two memories are as easy to read as a list of two.
 const MIN_VALUES: usize = 3;
 

@@ -25,7 +25,7 @@ const DONE_OVERLAP: f64 = 0.75;
 /// The same where words do not stand apart, so that pairs of characters across their edges count as words.
 const DONE_OVERLAP_UNSPACED: f64 = 0.5;
 
-/// Letters from which the beginning of a word stands for it.
+/// Number of letters at which the beginning of a word stands for it.
 const MIN_STEM: usize = 5;
 
 /// Time after the end of a due day until it is over everywhere.
@@ -141,7 +141,8 @@ fn overlap_of_task(by: &View<'_>, task: &View<'_>) -> f64 {
     if all < 2 { 0.0 } else { (shared as f64 / all as f64).min(1.0) }
 }
 
-/// Whether two words are one without accents and endings: of a few words the language, and so the stem, is hard to detect.
+/// Whether two words are one without accents and endings: of a few words the language, and so the stem, is hard to
+/// detect.
 fn is_one_word(a: &str, b: &str) -> bool {
     let plain = |word: &str| word.nfd().filter(|c| !is_combining_mark(*c)).collect::<String>();
     let (a, b) = (plain(a), plain(b));

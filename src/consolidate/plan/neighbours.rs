@@ -109,7 +109,7 @@ fn rejected(db: &Database, incoming: &IncomingClaim, key: Option<&str>) -> Resul
     Ok(rejected)
 }
 
-/// Active memories of a namespace up to which it is small.
+/// Number of active memories up to which a namespace is small.
 pub(in crate::consolidate) const SMALL: usize = 30;
 
 /// Memories in another language than a candidate's. Hardly a word brings them together, so in a small namespace all of

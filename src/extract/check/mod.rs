@@ -40,7 +40,7 @@ use evidence::{Citation, EvidenceCheck};
 use quote::Injected;
 pub use quote::quote_found;
 
-/// The detail with which the entry is dropped in which an answer was cut.
+/// The detail given when the entry in which an answer was cut is dropped.
 pub(super) const CUT_SHORT: &str = "is cut short";
 
 /// How much of an answer could be read.
@@ -134,10 +134,10 @@ fn dropped(reason: DropReason, detail: impl Into<String>) -> Dropped {
 
 /// Longest quote kept, in bytes.
 const MAX_QUOTE_BYTES: usize = 600;
-/// Most errors named of one entry.
+/// Maximum number of errors named of one entry.
 const MAX_ERRORS: usize = 3;
 
-/// The session, the schema and the injected text with which the entries of one answer are compared.
+/// The session, the schema and the injected text that the entries of one answer are compared with.
 struct EntryChecker<'a> {
     task: &'a Task<'a>,
     shown: &'a Shown,

@@ -9,7 +9,7 @@ use crate::text::number::{Number, digit, in_digits, in_words};
 
 /// Counts up to this may be counted from a list; they are only compared with another count of the same things.
 const SMALL: f64 = 12.0;
-/// Digits from which a number is compared as a row of digits, like that of a telephone.
+/// Number of digits from which a number is compared digit by digit, like that of a telephone.
 const LONG: usize = 7;
 
 /// Words of languages whose numerals are not read here, behind which a number can hide.
@@ -153,7 +153,7 @@ fn converts(number: &Number, known: &Number) -> bool {
     number.readings.iter().any(|value| known.readings.iter().any(|other| one.converts(*value, two, *other)))
 }
 
-/// Numbers from which on a text is taken to be a list, in which every number would follow from two others.
+/// How many numbers make a text a list, in which every number would follow from two others.
 const MAX_NUMBERS: usize = 60;
 
 /// Words that double.

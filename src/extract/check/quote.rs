@@ -66,7 +66,7 @@ const SHINGLE: usize = 3;
 /// Runs that a text must have before it is compared.
 // A shorter text shares its few phrases with anything.
 const MIN_SHINGLES: usize = 4;
-/// Share of runs found in injected text from which a text restates it.
+/// Share of runs found in injected text at which a text restates it.
 const RESTATES: f64 = 0.8;
 /// Injected text that is compared, in bytes; boot files stand at the beginning.
 const MAX_INJECTED_BYTES: usize = 400_000;

@@ -19,7 +19,7 @@ use crate::tokens;
 
 /// How often a window is halved because its answer was cut or its request too long.
 const MAX_HALVINGS: u8 = 4;
-/// Requests in a row without an answer that can be used, after which the rest is left to a later run: as many as one
+/// Number of consecutive requests without a usable answer after which the rest is left to a later run: as many as one
 /// window costs at most.
 // 1 + 2 + 4 + 8 + 16: a window that is halved four times, and every part of it fails.
 const MAX_FRUITLESS: u32 = 31;
@@ -377,7 +377,7 @@ impl WindowReading {
 const MAX_COMPLETION_TOKENS: u32 = 16_384;
 /// Longest answer to a short request.
 const SHORT_COMPLETION_TOKENS: u32 = 8_192;
-/// Tokens up to which a request is short.
+/// Number of tokens up to which a request is short.
 const SHORT_TOKENS: usize = 4_000;
 /// Tokens of an unusable answer that a repair round carries.
 const ANSWER_TOKENS: usize = 4_000;

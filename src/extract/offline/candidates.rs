@@ -12,7 +12,7 @@ use crate::extract::Task;
 use crate::memory::{Candidate, Claim, Evidence, MemoryType, Structured};
 use transcripts::{Message, MessageTime};
 
-/// Most known names that a memory is tagged with.
+/// Maximum number of known names that a memory is tagged with.
 const MAX_NAMES: usize = 3;
 
 /// Candidates so far, in the order in which they were found.

@@ -55,7 +55,7 @@ fn corrected(task: &Task<'_>, ahead: &[usize], gathered: &mut Gathered<'_>) {
 
 /// Messages of people in which a word may occur and still identify a topic.
 const MAX_WORD_MESSAGES: usize = 5;
-/// Messages of people back to which "they pushed us back a week" reaches.
+/// How many messages of people "they pushed us back a week" reaches back.
 const MAX_MOVE_DISTANCE: usize = 8;
 /// The same of "no, the 14th".
 const MAX_CORRECTION_DISTANCE: usize = 1;
@@ -223,7 +223,7 @@ fn stems(text: &str) -> BTreeSet<String> {
 
 /// Messages of people in which a name may occur and still identify a topic.
 const MAX_NAME_MESSAGES: usize = 8;
-/// Messages of people back to which words reach that are not names.
+/// How many messages of people words that are not names reach back.
 const MAX_BETWEEN: usize = 10;
 /// Fewest letters of the one word that identifies the topic of a short statement.
 const MIN_TOPIC_LETTERS: usize = 6;

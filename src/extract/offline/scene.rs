@@ -143,7 +143,7 @@ const LABELS: &[&str] = &[
     "rules", "status", "summary", "task", "tldr", "todo", "update", "urgent", "url", "warning", "wip",
     "achtung", "aviso", "entscheidung", "fecha", "frage", "hinweis", "importante", "merke", "nota", "pregunta", "regel", "wichtig",
 ];
-/// Separators in a line from which on it is a row of data.
+/// Number of separators at which a line is a row of data.
 const MIN_SEPARATORS: usize = 3;
 /// Fewest words on both sides of a bar that breaks a verse.
 const MIN_VERSE_WORDS: usize = 3;

@@ -20,9 +20,9 @@ use transcripts::Message;
 const CONFIDENCE: f64 = 0.7;
 /// Statements of one message that "I mixed that up" takes back at most: of more, it is not known which.
 const MAX_WITHDRAWN: usize = 2;
-/// Messages of people back to which "I mixed that up" reaches, where others have spoken in between.
+/// How many messages of people "I mixed that up" reaches back, where others have spoken in between.
 const MAX_BETWEEN: usize = 3;
-/// Most words of a sentence that only says that the one before it was a joke.
+/// Maximum number of words of a sentence that only says that the one before it was a joke.
 const MAX_JEST_WORDS: usize = 4;
 /// Longest title, in characters.
 const MAX_TITLE_CHARS: usize = 60;
@@ -224,7 +224,7 @@ const fn frame(tongue: Language) -> Frame {
     }
 }
 
-/// Words with which no title ends.
+/// Words that never end a title.
 const JOINING: &[&str] =
     &["and", "or", "but", "the", "a", "und", "oder", "aber", "der", "die", "das", "y", "o", "pero", "el", "la"];
 

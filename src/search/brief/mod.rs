@@ -134,7 +134,7 @@ pub(crate) fn note_shown(store: &Store, brief: &Brief, now: Timestamp) -> bool {
     store.log_shown(&ids, now)
 }
 
-/// Returns the memories of which any may be in the brief.
+/// Returns the memories that may be in the brief.
 fn texts(
     store: &Database,
     weighed: &select::BriefSelection,

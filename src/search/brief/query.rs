@@ -12,7 +12,7 @@ use crate::store::{Database, Filter, StoreError};
 /// Hits that are looked at.
 // Rarity is counted among the hits, so there must be enough of them to tell common words from rare ones.
 const HITS: usize = 100;
-/// Least share of a question's information that a memory must contain to bear on it.
+/// Minimum share of a question's information that a memory must contain to bear on it.
 // Low enough for a long question, and high enough that one shared place name brings up nothing by itself.
 const MIN_SHARE: f64 = 0.35;
 /// What a pair of characters that appears in no memory counts beside a word that does not: most pairs are no words.

@@ -6,7 +6,7 @@ use crate::config::MemorySettings;
 use crate::lifecycle::decay::HalfLives;
 use crate::memory::{MemoryType, Namespace, string_enum};
 
-/// Most characters of a brief: agents cut what hooks inject at this length.
+/// Maximum number of characters of a brief: agents cut what hooks inject at this length.
 pub(crate) const MAX_CHARACTERS: usize = 10_000;
 
 /// What a brief is to contain and to cost.
@@ -16,19 +16,19 @@ pub struct BriefRequest {
     pub namespaces: Vec<Namespace>,
     /// What the conversation is about; `None` for what it should know whatever it is about.
     pub query: Option<String>,
-    /// Most `o200k_base` tokens.
+    /// Maximum number of `o200k_base` tokens.
     pub max_tokens: usize,
     /// How they are counted.
     pub counting: Counting,
-    /// Most UTF-16 units; never over `MAX_CHARACTERS`.
+    /// Maximum number of UTF-16 units; never over `MAX_CHARACTERS`.
     pub max_characters: usize,
     /// How it is spelled.
     pub format: Format,
-    /// Most memories of each section.
+    /// Maximum number of memories of each section.
     pub quotas: Quotas,
-    /// Most memories in all; `None` for as many as the sections may contain.
+    /// Maximum number of memories in all; `None` for as many as the sections may contain.
     pub max_memories: Option<usize>,
-    /// Least importance of an unpinned memory that is shown, 0–1.
+    /// Minimum importance of an unpinned memory that is shown, 0–1.
     pub min_importance: f64,
     /// Types of memories that are shown; empty for every type.
     pub types: Vec<MemoryType>,
@@ -36,7 +36,7 @@ pub struct BriefRequest {
     pub half_lives: HalfLives,
 }
 
-/// Most memories that are shown for a question, unless the settings say otherwise.
+/// Maximum number of memories that are shown for a question, unless the settings say otherwise.
 const MAX_ASKED_FOR: usize = 10;
 
 impl BriefRequest {
@@ -95,7 +95,7 @@ pub enum Counting {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Section {
-    /// What is pinned, preferences, and instructions that hold whatever is asked.
+    /// What is pinned, preferences, and instructions that apply whatever is asked.
     Standing,
     /// What is kept until it is superseded.
     LongTerm,
@@ -118,7 +118,7 @@ impl Section {
     }
 }
 
-/// Most memories of each section.
+/// Maximum number of memories of each section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quotas {
     /// Of [`Section::Standing`]; what goes over it may stand with the long-term ones.

@@ -26,7 +26,7 @@ pub(crate) const WEIGHT_RECENCY: f64 = 0.20;
 pub(crate) const WEIGHT_TIER: f64 = 0.10;
 /// Share of how well it fits what was asked; the standing has the rest.
 pub(crate) const WEIGHT_TO_THE_POINT: f64 = 0.70;
-/// Least confidence, as far as it has faded, of an unpinned memory that is shown.
+/// Minimum confidence, as far as it has faded, of an unpinned memory that is shown.
 // Above the 0.05 at which maintenance lets a memory fade: a brief is read unasked and should be surer.
 const MIN_CONFIDENCE: f64 = 0.15;
 /// Memories whose texts are looked at, for each that a section may contain: some say the same, some are too long.

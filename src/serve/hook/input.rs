@@ -255,7 +255,7 @@ fn path(text: &str) -> PathBuf {
     }
 }
 
-/// Most UTF-16 units that agents take in; of a longer text they show a part.
+/// Maximum number of UTF-16 units that agents accept; of a longer text they show a part.
 pub const MAX_CONTEXT: usize = 10_000;
 
 /// The output of a hook. Without one it prints nothing.

@@ -46,11 +46,11 @@ pub(super) const fn reads(call: &HookCall) -> bool {
 
 /// Sessions that are older than this are left to `run`.
 const MAX_AGE: SignedDuration = SignedDuration::from_hours(24 * 14);
-/// Most sessions that one sweep queues.
+/// Maximum number of sessions that one sweep queues.
 const MAX_SESSIONS: usize = 10;
-/// Most files that one sweep looks at.
+/// Maximum number of files that one sweep looks at.
 const MAX_FILES: usize = 2_000;
-/// Most time that one sweep takes.
+/// Maximum duration of one sweep.
 // The agent waits for the hook in which this happens.
 const MAX_TIME: Duration = Duration::from_millis(150);
 /// How much of a log is read to find where it was held, in bytes.

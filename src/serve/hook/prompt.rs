@@ -7,7 +7,7 @@ use crate::embed::EmbedError;
 use crate::memory::{Memory, MemoryId, Status};
 use crate::text::markup::harmless;
 
-/// Most memories that `/recall` and `/forget` list.
+/// Maximum number of memories that `/recall` and `/forget` list.
 const MAX_LISTED: usize = 8;
 
 /// The output for a prompt, and the reason why it was searched by words alone, if it was.

@@ -32,7 +32,7 @@ pub(crate) const CAN_ENCRYPT: bool = cfg!(feature = "encryption");
 const PAGE: usize = 4_096;
 /// The first bytes of a file that is not encrypted.
 const MAGIC: &[u8] = b"SQLite format 3\0";
-/// Least entropy of what looks random, in bits of a byte: a page of ours has more than 7.9, texts have less than 6.
+/// Minimum entropy of what looks random, in bits per byte: a page of ours has more than 7.9, texts have less than 6.
 const RANDOM: f64 = 7.5;
 
 /// Files that this process has opened with a key. They are not read again by other means: closing a file releases all

@@ -21,7 +21,7 @@ const FILE_NAME: &str = "db.key";
 const MIN_CHARACTERS: usize = 12;
 /// Largest file with a key, in bytes.
 const MAX_BYTES: u64 = 4_096;
-/// Digits of a raw key; any other text is a passphrase, from which a key is derived at each opening.
+/// Number of digits of a raw key; any other text is a passphrase, from which a key is derived at each opening.
 const HEX_DIGITS: usize = 64;
 
 /// A key, and where it came from; shown without its text.
@@ -160,7 +160,8 @@ impl Store {
     /// Makes a random key and keeps it at `home`, for [`Store::encrypt`].
     ///
     /// # Errors
-    /// [`StoreError::KeyGiven`] where there is a key already, [`StoreError::Taken`] if there is a file of that name; else
+    /// [`StoreError::KeyGiven`] where there is a key already, [`StoreError::Taken`] if there is a file of that name;
+    /// else
     /// [`StoreError`] if the key cannot be kept.
     pub(crate) fn make_key(home: &KeyHome) -> Result<KeyPlace, StoreError> {
         if let Some(key) = Keys::Outside.given()? {
@@ -189,7 +190,8 @@ impl Store {
         default_file()
     }
 
-    /// Where the key of the file came from or would come from; `None` where none is given, and the keyring is to be asked.
+    /// Where the key of the file came from or would come from; `None` where none is given, and the keyring is to be
+    /// asked.
     ///
     /// # Errors
     /// [`StoreError::BadKey`] if what is given cannot be used.

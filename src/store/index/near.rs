@@ -16,23 +16,24 @@ use crate::text::normalise::normalised_hash;
 
 /// Claims that a word is looked up in before it counts as common.
 const PROBED: usize = 200;
-/// Most claims that a word may be in to be looked up at all.
+/// Maximum number of claims that a word may be in to be looked up at all.
 const MAX_SHARED: usize = 10_000;
-/// Claims from which pairs of words and all words at once are looked up, too; in a smaller store, words are enough.
+/// Number of claims from which pairs of words and all words at once are looked up as well; in a smaller store, single
+/// words are enough.
 const LARGE: f64 = 20_000.0;
-/// Most words that are looked up.
+/// Maximum number of words that are looked up.
 const MAX_LOOKED_UP: usize = 64;
 /// Words that another claim with the same meaning may well replace by others.
 const PUT_OTHERWISE: usize = 2;
-/// Most claims that share as much by chance when enough words have been looked up.
+/// Maximum number of claims that share as much by chance when enough words have been looked up.
 const BY_CHANCE: f64 = 10.0;
 /// Claims whose status is looked at for each that is wanted, at most.
 const LOOKED_AT: usize = 8;
 /// Fewest claims that are returned where there are so many, however little they share.
 const LEAST: usize = 10;
-/// Least share of the best claim's score that another claim needs, once there are enough of them.
+/// Minimum share of the best claim's score that another claim needs, once there are enough of them.
 const SHARED_ENOUGH: f64 = 0.3;
-/// Most words that are remembered as common.
+/// Maximum number of words that are remembered as common.
 const MAX_REMEMBERED: usize = 50_000;
 
 /// What claims are looked for by.
@@ -352,7 +353,7 @@ pub(in crate::store) fn of_key(value: &str) -> String {
     format!("m.key IS NOT NULL AND {} = {}", plain("m.key"), plain(value))
 }
 
-/// Most new memories that wait to be filed.
+/// Maximum number of new memories that wait to be filed.
 const MOST_UNFILED: usize = 16_384;
 /// Of so many that are filed at once, it is seen to that FTS5 is set as below.
 const MANY: usize = 1_024;

@@ -16,12 +16,12 @@ use crate::text::normalise::{folded, normalised, trimmed};
 use crate::text::stem::{plain, root};
 use crate::text::tokens::{Run, is_stop, pairs_or_single, signed_words, split_runs};
 
-/// Most words of one claim; the first ones are, subject, key and value before the rest.
+/// Maximum number of words of one claim; the first ones are, subject, key and value before the rest.
 // A pasted page would otherwise be found by every claim, and cost as much to file as many claims.
 const MAX_WORDS: usize = 160;
 /// Words of a claim that make pairs.
 const PAIRED: usize = 7;
-/// Words of a claim from which on they are filed as a whole, too.
+/// Number of words from which a claim is also filed as a whole.
 const WHOLE: usize = 2;
 /// The names of a claim in the index of claims that may say the same.
 pub(super) struct NearForms {
@@ -235,7 +235,7 @@ fn after(hash: u64, bytes: impl IntoIterator<Item = u8>) -> u64 {
 /// One concept a line: its spellings, divided by `|`. The first one names it in the index, so it must not change.
 const THESAURUS: &str = include_str!("concepts.txt");
 
-/// Letters from which a spelling is also heard inside of a longer word, as in German compounds.
+/// Number of letters from which a spelling is also found inside a longer word, as in German compounds.
 const INSIDE: usize = 6;
 
 /// The compiled thesaurus: one automaton, and the concept of each of its patterns.

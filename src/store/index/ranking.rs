@@ -12,9 +12,9 @@ use crate::store::memories::row::{MEMORY_COLUMNS, MEMORY_TABLES, MEMORY_WIDTH, m
 use crate::store::row::{spelled as text, time, time_or_none, to_json};
 use crate::store::{Database, StoreError};
 
-/// Most pieces of evidence that are read to find one of another memory.
+/// Maximum number of pieces of evidence that are read to find one of another memory.
 const PASSED_OVER: i64 = 4;
-/// Most places in conversations that are used for one memory.
+/// Maximum number of places in conversations that are used for one memory.
 const PLACES: usize = 4;
 
 /// The row of a memory; only of use with the store that it came from.

@@ -232,7 +232,7 @@ const K1: f64 = 1.2;
 /// How much the length of a memory counts.
 const B: f64 = 0.75;
 
-/// Most equally good memories that are read in addition, for each that is wanted.
+/// Maximum number of equally good memories that are read in addition, for each that is wanted.
 const EQUALLY_GOOD: usize = 8;
 
 /// A row of documents that are meant.

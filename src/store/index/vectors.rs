@@ -4,7 +4,8 @@
 //! moves it with its memory; what has none waits, see [`Database::without_vector`]. So no crash and no undo leaves one
 //! that is wrong, and another model only makes all of them wait again.
 //!
-//! The search for the nearest vectors estimates every cosine from a short form, then computes those of the most promising memories.
+//! The search for the nearest vectors estimates every cosine from a short form, then computes those of the most
+//! promising memories.
 //!
 //! The short form keeps of each number whether it is positive, and one factor of the whole:
 //!
@@ -82,7 +83,8 @@ impl Database {
         })
     }
 
-    /// Whether the file can hold vectors: one of an earlier version that is open for reading only has no tables for them.
+    /// Whether the file can hold vectors: one of an earlier version that is open for reading only has no tables for
+    /// them.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -321,11 +323,11 @@ pub struct Near {
 type Promise = (f32, i64);
 
 impl Database {
-    /// Returns at most `limit` memories that pass `filter`, the nearest to `query` first; equally near ones in the order
-    /// in which they were learnt. Those without a vector of `model` are not found.
+    /// Returns at most `limit` memories that pass `filter`, the nearest to `query` first; equally near ones in the
+    /// order in which they were learnt. Those without a vector of `model` are not found.
     ///
-    /// The filter is kept exactly. Of what passes it, only the most promising are scored, three quarters of `LEAST_READ`
-    /// at least.
+    /// The filter is kept exactly. Of what passes it, only the most promising are scored, three quarters of
+    /// `LEAST_READ` at least.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -439,7 +441,8 @@ fn by_promise(a: &Promise, b: &Promise) -> Ordering {
     b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1))
 }
 
-/// Most codes in memory; at 384 numbers, that is 250 MB. Beyond that, all codes that were read are dropped.
+/// Maximum number of codes in memory; at 384 numbers, that is 250 MB. Beyond that, all codes that were read are
+/// dropped.
 const MAX_KEPT: usize = 4_000_000;
 
 /// Codes by namespace, of one model at one revision of the file.

@@ -23,10 +23,10 @@ use crate::store::StoreError;
 use crate::store::file::enlarge_cache;
 use crate::store::terms::{Stems, Terms};
 
-/// Most memories that wait when a transaction ends.
+/// Maximum number of memories that wait when a transaction ends.
 // Every search reads all rows that wait, and every segment costs a lookup for each term.
 const WAITING: i64 = 512;
-/// Most memories that wait within one transaction: many at once make few and large segments.
+/// Maximum number of memories that wait within one transaction: many at once make few and large segments.
 const WAITING_WITHIN: i64 = 16_384;
 /// Memories between two checks of how many wait within one transaction.
 const LOOKED_EVERY: i64 = 1_024;
@@ -216,7 +216,8 @@ pub(in crate::store) fn fill(file: &Transaction<'_>) -> Result<(), StoreError> {
 /// Segments of one size that become one.
 // Each document is rewritten once for each class of sizes, while a search sees few segments.
 const SAME_SIZE: usize = 8;
-/// Documents from which on a segment stays as it is; also, what a write may have to rewrite at once is bounded by it.
+/// Number of documents from which a segment is never rewritten; it also bounds how much a write may have to rewrite at
+/// once.
 const FULL: i64 = WAITING * 64;
 
 /// A segment that is being made.

@@ -29,7 +29,7 @@ pub struct Filter {
     pub source: Option<String>,
     /// Whether they are pinned.
     pub pinned: Option<bool>,
-    /// Least importance.
+    /// Minimum importance.
     pub min_importance: Option<f64>,
     /// Learnt at this time or later.
     pub created_from: Option<Timestamp>,

@@ -96,8 +96,8 @@ fn outline_from_row(row: &Row<'_>) -> rusqlite::Result<Outline> {
     })
 }
 
-/// Memories of the file for each that is asked for, up to which it is quicker to read the use of all of them in their order
-/// than to look each one up.
+/// While the file has at most this many memories for each that is asked for, it is quicker to read the use of all of
+/// them in their order than to look each one up.
 const READ_THROUGH: usize = 8;
 
 /// What a brief weighs.

@@ -6,7 +6,7 @@ use crate::files::CaseMemory;
 use crate::tally::SplitMix;
 use crate::vocabulary::{Decision, MemoryType};
 
-/// Similarity from which on two memories count as one.
+/// Similarity at which two memories count as one.
 const ALIKE: f64 = 0.75;
 
 /// Words that reverse a sentence.

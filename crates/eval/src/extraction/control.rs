@@ -27,7 +27,7 @@ const INVENTED: &[&str] = &[
     "The user is allergic to skarn and never eats it.",
 ];
 
-/// Words by which people refer to themselves.
+/// Words that people use for themselves.
 const FIRST_PERSON: &str = "i i'm i've i'll i'd me my mine we we're we've we'll us our ours yo mi mis nosotros nosotras \
     nuestro nuestra nuestros nuestras nos ich mich mir mein meine meinen meinem meiner wir uns unser unsere unseren \
     unserem unserer";

@@ -381,7 +381,7 @@ const FEEDBACK: &[&str] = &[
     "The user provided the following feedback:",
     "The user has provided feedback on the results.",
 ];
-/// Most pieces that a text is split into, so that one full of tags cannot take forever.
+/// Maximum number of pieces that a text is split into, so that one full of tags cannot take forever.
 const MOST_PIECES: usize = 400;
 const SURROUNDINGS: &str = "environment_details";
 

@@ -96,7 +96,7 @@ fn activity(entry: &Value, number: usize) -> Activity {
 
 /// Pause after which a new conversation begins.
 const PAUSE: SignedDuration = SignedDuration::from_mins(30);
-/// Most entries of one conversation, so that what is held stays small whatever the times are.
+/// Maximum number of entries of one conversation, so that what is held stays small whatever the times are.
 const MOST_ENTRIES: usize = 2_000;
 /// Verbs before a prompt that are known.
 const KNOWN_VERBS: &[&str] = &["Prompted ", "Asked ", "Said "];

@@ -274,7 +274,7 @@ impl Prompts {
 
 // The message that a reply answers, where that is not the one right before it.
 
-/// Messages back to which a reply is followed.
+/// How many messages back a reply is followed.
 // Replies are to recent messages, and a chat of years must not be held in memory for the others.
 const REMEMBERED: usize = 2_000;
 /// Longest part of the answered message that is shown, in characters.

@@ -17,7 +17,7 @@ use crate::{
 
 /// Milliseconds from 1970 to the first of January 2015, at which Discord's ids begin to count.
 const DISCORD_EPOCH_MS: i64 = 1_420_070_400_000;
-/// Seconds between the time in an id and the written one up to which they are held for the same.
+/// Maximum difference, in seconds, at which the time in an id and the written one count as the same.
 const SAME_SECONDS: i64 = 60;
 /// What people do in their own words; every other kind of message is a note of Discord's.
 const SAID: &[&str] = &["Default", "Reply", "ThreadStarterMessage", "0", "19", "21"];

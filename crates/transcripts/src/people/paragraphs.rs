@@ -9,7 +9,7 @@ use crate::{Head, IngestError, Ingestor, Input, Sink};
 
 /// Longest name, in characters.
 const LONGEST_NAME: usize = 60;
-/// Most words of a name.
+/// Maximum number of words of a name.
 const MOST_WORDS: usize = 6;
 
 /// The line above a paragraph.
@@ -128,7 +128,7 @@ fn is_trailer(line: &str) -> bool {
 
 /// Lines with text that may stand above the first name.
 const LINES_BEFORE: usize = 12;
-/// Most lines a name, on average, in what is taken for a transcript.
+/// Maximum number of lines per name, on average, in what is taken for a transcript.
 const LINES_A_NAME: usize = 30;
 
 /// Reads Teams transcripts as text.

@@ -95,7 +95,7 @@ fn days(folder: &Folder, channel: &str) -> Vec<String> {
 
 const SOURCE: &str = "slack";
 
-/// Most text that open threads hold together before all of them hand over what they have, in bytes.
+/// Maximum size of the text that all open threads keep together, in bytes; beyond it, each hands over what it has.
 const MAX_OPEN_BYTES: usize = 4 * MAX_PART_BYTES;
 
 /// Puts the messages of one channel together.
@@ -558,7 +558,7 @@ fn of_attachment(attachment: &Value, names: &Names) -> String {
 const PEOPLE: &[&str] = &["users.json", "org_users.json"];
 /// Files that list conversations.
 const CHANNELS: &[&str] = &["channels.json", "groups.json", "mpims.json", "dms.json"];
-/// Furthest that a clock is from UTC, in seconds.
+/// Maximum distance of a clock from UTC, in seconds.
 const MAX_OFFSET: i32 = 18 * 3_600;
 
 /// A person or bot.

@@ -357,7 +357,7 @@ fn slashed(path: &Path) -> String {
 
 // The entries of a zip file, each of which is read as if it were a file. Nothing is ever unpacked to disk.
 
-/// Most entries that are looked at.
+/// Maximum number of entries that are looked at.
 const MAX_ENTRIES: usize = 200_000;
 /// An entry of more than this many bytes must not have been compressed by more than [`MAX_RATIO`].
 const RATIO_FREE_BYTES: u64 = 64 << 20;

@@ -25,7 +25,7 @@ pub(super) use crate::consolidate::pass::reflect::model::{Group, MIN_EPISODES, g
 pub(super) use model::{MAX_GROUPS, Pattern, Patterns, ask_about};
 pub(super) use statement::Span;
 
-/// Most confidence in what was derived.
+/// Maximum confidence in what was derived.
 // A generalisation is never as certain as what was said.
 const MAX_CONFIDENCE: f64 = 0.9;
 
@@ -41,7 +41,7 @@ pub(super) fn is_for_reflection(a: &Known, b: &Known) -> bool {
     (is_derived(a) && is_episode(b)) || (is_derived(b) && is_episode(a))
 }
 
-/// Returns the groups of episodes from which something may be derived, and nothing was.
+/// Returns the groups of episodes from which something may be derived, but nothing has been yet.
 pub(super) fn undecided(field: &Field, groups: &[Group]) -> Vec<Group> {
     let open = groups.iter().filter(|group| group.derived.is_none() && group.repeats(field));
     open.filter(|group| !field.judged.contains_key(&group.hash(field))).cloned().collect()

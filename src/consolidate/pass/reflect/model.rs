@@ -24,11 +24,11 @@ use crate::store::HashPair;
 use crate::text::markup::request_line;
 use crate::text::normalise::normalised_hash;
 
-/// Episodes, on as many days, from which something is derived.
+/// Number of episodes, on as many days, from which something is derived.
 // Two may be a coincidence.
 pub(in super::super) const MIN_EPISODES: usize = 3;
 
-/// Shared content words over those of the shorter episode from which two are of one matter.
+/// Ratio of shared content words to those of the shorter episode at which two are about one matter.
 const MIN_OVERLAP: f64 = 0.6;
 
 /// The same, for episodes of one subject.

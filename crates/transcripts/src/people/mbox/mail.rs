@@ -8,7 +8,7 @@ use crate::message::parts::file_label;
 use crate::people::mbox::html;
 use crate::{MessageTime, Role, TimeSource};
 
-/// Furthest that a clock is from UTC, in seconds.
+/// Maximum distance of a clock from UTC, in seconds.
 // No place is further from UTC than 14 hours; the rest is room for clocks that are set wrongly.
 const MAX_OFFSET: i32 = 18 * 3_600;
 /// Labels of what its owner did not receive, keep or send, as Gmail's export spells them.
@@ -227,7 +227,7 @@ fn label(part: &MessagePart<'_>) -> String {
 
 // The text of a mail, cut into what its author wrote and what was quoted, passed on or appended.
 
-/// Most lines over which a mail program spreads `On … X wrote:`.
+/// Maximum number of lines over which a mail program spreads `On … X wrote:`.
 const ATTRIBUTION_LINES: usize = 3;
 /// Longest such text, in bytes.
 const LONGEST_ATTRIBUTION: usize = 400;

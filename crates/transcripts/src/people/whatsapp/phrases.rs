@@ -73,7 +73,7 @@ const EDITED: &str = "\
     dit bericht is bewerkt|tätä viestiä muokattiin|данное сообщение изменено|bu mesaj düzenlendi|此消息已编辑|\
     这条消息已经过编辑|這則訊息已編輯|このメッセージは編集されました";
 
-/// Stands in the notice with which each chat begins.
+/// Part of the notice that each chat begins with.
 const ENCRYPTED: &[&str] = &[
     "end-to-end", "ende-zu-ende", "extremo a extremo", "bout en bout", "ponta a ponta", "de ponto a ponto",
     "päästä päähän", "totalsträcks", "сквозн", "uçtan uca", "端到端加密", "端對端加密", "エンドツーエンド", "종단간",
