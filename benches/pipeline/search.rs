@@ -108,7 +108,7 @@ impl Filled {
         search.run(&self.store).unwrap().len()
     }
 
-    /// Tells how many of the first ten by words are those of exhaustive BM25 by our formula, and of an FTS5 query,
+    /// Reports how many of the first ten by words are those of exhaustive BM25 by our formula, and of an FTS5 query,
     /// which has other stems and another rarity.
     pub fn add_agreement(&self, report: &mut Report) {
         let exhaustive = self.agreement(|query| self.exhaustive.first_ten(query));
