@@ -109,6 +109,8 @@ pub struct Remembered {
     pub change: Change,
     /// The memory that now says it; `None` where it was rejected before.
     pub memory: Option<Memory>,
+    /// Whether it had been forgotten and is active again.
+    pub restored: bool,
 }
 
 /// New values for the fields of a memory; `None` leaves a field as it is.
@@ -195,7 +197,7 @@ pub fn unit_importance(value: f64) -> Result<f64, ApiError> {
 
 impl Memories {
     /// Remembers something after comparing it with what is known: a known memory is confirmed, a contradicted one
-    /// superseded. No model is asked.
+    /// superseded. What a person had forgotten and writes again comes back. No model is asked.
     ///
     /// # Errors
     /// [`ApiError`] for a text that is empty, too long or contains a secret, for an unknown category, and if it cannot
@@ -203,10 +205,32 @@ impl Memories {
     pub fn remember(&self, draft: &MemoryDraft) -> Result<Remembered, ApiError> {
         let incoming = self.incoming(draft)?;
         let store = self.ledger("compare a memory with what is known")?;
-        let mut plan = settle_by_rules(store, &[incoming], None, Timestamp::now())?;
+        let mut plan = settle_by_rules(store, std::slice::from_ref(&incoming), None, Timestamp::now())?;
         let change = plan.changes.swap_remove(0);
         let memory = holder(store, &change)?;
-        Ok(Remembered { change, memory })
+        // A person's word is final: whoever writes again what they had forgotten wants it back.
+        if memory.is_none()
+            && draft.author == Author::Person
+            && let Some(memory) = Self::bring_back(store, &incoming)?
+        {
+            let change = Change { reason: "forgotten before, and restored".to_owned(), ..change };
+            return Ok(Remembered { change, memory: Some(memory), restored: true });
+        }
+        Ok(Remembered { change, memory, restored: false })
+    }
+
+    /// Restores the forgotten memory that says what `incoming` says, if it is still there.
+    fn bring_back(store: &Store, incoming: &IncomingClaim) -> Result<Option<Memory>, ApiError> {
+        let claim = &incoming.candidate.claim;
+        let value = claim.key.as_deref().zip(claim.value.as_deref());
+        let Some(rejected) = store.rejected(&incoming.namespace, &claim.content, value)? else { return Ok(None) };
+        let Some(known) = store.find(&rejected.memory)?.filter(|memory| memory.status == Status::Forgotten) else {
+            return Ok(None);
+        };
+        store.write::<_, StoreError>(None, Timestamp::now(), |writer| {
+            consolidate::restore(writer, &known.id, RivalPolicy::Retire)
+        })?;
+        Ok(Some(store.memory(&known.id)?))
     }
 
     /// Remembers something under its key: the active memory of the namespace with this key is reworded and keeps its
@@ -265,7 +289,7 @@ impl Memories {
             holds_from: memory.claim.valid_from,
             rows: Vec::new(),
         };
-        Ok(Remembered { change, memory: Some(memory) })
+        Ok(Remembered { change, memory: Some(memory), restored: false })
     }
 
     fn incoming(&self, draft: &MemoryDraft) -> Result<IncomingClaim, ApiError> {

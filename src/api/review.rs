@@ -155,6 +155,14 @@ impl Memories {
         Ok(self.ledger("find a run")?.run(part)?)
     }
 
+    /// Returns the newest run that changed something and is not undone.
+    ///
+    /// # Errors
+    /// [`ApiError`] if there is none.
+    pub fn last_effective_run(&self) -> Result<Run, ApiError> {
+        Ok(self.ledger("find a run")?.last_effective_run()?)
+    }
+
     /// Returns which later runs changed memories that `run` had changed.
     ///
     /// # Errors

@@ -273,6 +273,21 @@ fn an_update_confirms_and_a_forgotten_memory_comes_back() {
 }
 
 #[test]
+fn a_person_who_writes_again_what_they_had_forgotten_gets_it_back() {
+    let memories = opened();
+    let draft = MemoryDraft::new("The user drinks green tea.");
+    let first = memories.remember(&draft).unwrap().memory.unwrap();
+    memories.forget(&[first.id.as_str()], None, Author::Person).unwrap();
+    let by_an_agent = memories.remember(&agent("The user drinks green tea.")).unwrap();
+    assert_eq!((by_an_agent.memory, by_an_agent.restored), (None, false));
+    let again = memories.remember(&draft).unwrap();
+    assert!(again.restored, "{}", again.change.reason);
+    assert_eq!(again.memory.map(|memory| (memory.id, memory.status)), Some((first.id, Status::Active)));
+    let known = memories.remember(&draft).unwrap();
+    assert_eq!((known.change.decision, known.restored), (Decision::Skip, false));
+}
+
+#[test]
 fn filters_forget_many_after_a_preview() {
     let memories = opened();
     for text in ["Ana drinks green tea.", "Bo keeps bees behind the barn.", "Caro rides a red bicycle."] {

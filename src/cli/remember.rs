@@ -49,9 +49,13 @@ pub(crate) struct RememberArgs {
 
 pub(crate) fn run(args: &RememberArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let memories = context.memories_with(Partial::default())?;
-    let Remembered { change, memory } = memories.remember(&args.draft())?;
+    let Remembered { change, memory, restored } = memories.remember(&args.draft())?;
     let out = context.out;
     match memory {
+        Some(memory) if restored && !out.is_json() => {
+            let content = one_line(&memory.claim.content, 160);
+            out.line(format_args!("restored {} {content}", memories.short_id(&memory.id)?))?;
+        }
         Some(memory) if change.decision == Decision::Skip && !out.is_json() => {
             let content = one_line(&memory.claim.content, 160);
             out.line(format_args!("already stored: {} {content}", memories.short_id(&memory.id)?))?;

@@ -24,7 +24,7 @@ const NAMED: usize = 5;
     after_help = "Examples:\n  afterthought undo last\n  afterthought undo 3fa2c1d9 --with-later\n  afterthought undo 3fa2c1d9 --keep --dry-run"
 )]
 pub(crate) struct UndoArgs {
-    /// Id of a run, a unique start of it, or `last`
+    /// Id of a run, a unique start of it, or `last` for the last one that changed something
     run: String,
     #[command(flatten)]
     later: Later,
@@ -56,7 +56,12 @@ impl UndoArgs {
 
 pub(crate) fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let (memories, out) = (context.memories()?, context.out);
-    let run = memories.run(&args.run)?;
+    // A run that changed nothing has nothing to take back, and the person means the one before.
+    let run = if args.run.trim().eq_ignore_ascii_case("last") {
+        memories.last_effective_run()?
+    } else {
+        memories.run(&args.run)?
+    };
     // Read before anything is written, since the person may have to choose what happens to later changes.
     let later = memories.built_upon(&run.id)?;
     let Some(runs) = choose(args, &run, &later, &memories, out)? else {

@@ -226,6 +226,9 @@ pub enum StoreError {
         /// What was asked for.
         id: String,
     },
+    /// Every run that changed something is undone.
+    #[error("nothing to undo: no run has changed anything that is not undone yet")]
+    NothingToUndo,
     /// The run is still being worked on.
     #[error("run {id} is still going; undo it when it has ended")]
     RunInProgress {

@@ -200,3 +200,18 @@ fn what_was_changed_by_hand_is_named_last_and_stays() {
     assert_eq!(undone.kept, [Kept { memory: tea.id.clone(), because: KeepReason::ChangedSince }]);
     assert!(store.memory(&tea.id).unwrap().pinned);
 }
+
+#[test]
+fn the_last_effective_run_is_the_last_that_changed_something_and_is_not_undone() {
+    let store = Store::in_memory().unwrap();
+    let first = begin(&store, "run");
+    let tea = memory("Tea", "The user drinks tea.");
+    store.write(Some(&first), day(1), |w| w.insert(&clean(tea.clone()), &clean(vec![]))).unwrap();
+    end(&store, &first);
+    let idle = begin(&store, "run");
+    end(&store, &idle);
+    assert_eq!(store.run("last").unwrap().id, idle);
+    assert_eq!(store.last_effective_run().unwrap().id, first);
+    store.undo_run(&first, day(3)).unwrap();
+    assert!(matches!(store.last_effective_run(), Err(StoreError::NothingToUndo)));
+}

@@ -68,7 +68,7 @@ fn remember(memories: &Memories, call: &HookCall, text: &str) -> Result<String, 
         source: format!("hook:{}", call.agent.as_str()),
         ..MemoryDraft::new(text)
     };
-    let Remembered { change, memory } = match memories.remember(&draft) {
+    let Remembered { change, memory, restored } = match memories.remember(&draft) {
         Ok(remembered) => remembered,
         Err(ApiError::Secret { name }) => {
             return Ok(format!("Not remembered: the text holds a secret ({name}), which is never kept."));
@@ -80,7 +80,11 @@ fn remember(memories: &Memories, call: &HookCall, text: &str) -> Result<String, 
     let Some(memory) = memory else { return Ok(format!("Not remembered in {namespace}: {}.", change.reason)) };
     let waits = if memory.status == Status::Pending { "; it waits in the inbox" } else { "" };
     let is_known = change.new_id.is_none() && change.merged.is_none();
-    let word = if is_known { "Known already" } else { "Remembered" };
+    let word = match (restored, is_known) {
+        (true, _) => "Restored",
+        (false, true) => "Known already",
+        (false, false) => "Remembered",
+    };
     Ok(format!("{word} in {namespace}: {text}{waits}"))
 }
 

@@ -155,7 +155,7 @@ pub(super) struct Stored {
 }
 
 impl From<Remembered> for Stored {
-    fn from(Remembered { change, memory }: Remembered) -> Self {
+    fn from(Remembered { change, memory, .. }: Remembered) -> Self {
         let own = memory.as_ref().map(|memory| &memory.id);
         Self {
             about: change.targets().filter(|id| Some(*id) != own).map(ToString::to_string).collect(),

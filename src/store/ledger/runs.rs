@@ -189,6 +189,15 @@ impl Database {
         if found.len() == 1 { found.pop().ok_or_else(unknown) } else { Err(unknown()) }
     }
 
+    /// Returns the newest run that changed something and is not undone, whole or in part.
+    ///
+    /// # Errors
+    /// [`StoreError::NothingToUndo`] if there is none.
+    pub(crate) fn last_effective_run(&self) -> Result<Run, StoreError> {
+        let changed = "status <> 'undone' AND EXISTS (SELECT 1 FROM history WHERE run_id = runs.id AND undone = 0)";
+        self.runs_where(changed, &[], 1)?.pop().ok_or(StoreError::NothingToUndo)
+    }
+
     /// Returns the runs of a command with these very arguments, the newest first.
     ///
     /// # Errors
