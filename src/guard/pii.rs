@@ -28,6 +28,7 @@ static KINDS: [Kind; 14] = [
         dropped_name: "dropped-card",
         treatment: |settings| settings.cards,
         sign: |text| text.windows(4).any(|four| four.iter().all(u8::is_ascii_digit)),
+        // American Express and Diners group digits as 4-6-5 and 4-6-4, all others by fours.
         pattern: LazyLock::new(|| pattern(r"[2-6]\d{3}(?:[ -]?\d{4}){2}[ -]?\d{3,7}|3\d{3}[ -]?\d{6}[ -]?\d{4,5}")),
         holds: |text, before, after| stands_alone(before, after) && is_card(text),
     },
@@ -69,6 +70,7 @@ static KINDS: [Kind; 14] = [
         sign: |text| text.iter().any(u8::is_ascii_digit),
         pattern: LazyLock::new(|| pattern(r"\d{3}-\d{2}-\d{4}|\d{3} \d{2} \d{4}")),
         holds: |text, before, after| {
+            // With spaces, these digits may as well be a row of a table, so a label must be near.
             stands_alone(before, after) && is_ssn(text) && (text.contains('-') || is_named(before, &["ssn", "social"]))
         },
     },
@@ -87,6 +89,7 @@ static KINDS: [Kind; 14] = [
         sign: |text| text.iter().any(u8::is_ascii_digit),
         pattern: LazyLock::new(|| pattern(r"\d{2} ?\d{3} ?\d{3} ?\d{3}")),
         holds: |text, before, after| {
+            // The check digit accepts one number in ten, and eleven digits are common, so a label must be near.
             stands_alone(before, after) && is_steuer_id(text) && is_named(before, &["steuer", "idnr", "tin", "tax"])
         },
     },
@@ -105,6 +108,7 @@ static KINDS: [Kind; 14] = [
         sign: |text| text.iter().any(u8::is_ascii_digit),
         pattern: LazyLock::new(|| pattern(r"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D]")),
         holds: |text, before, after| {
+            // The number has no check digit; prefixes that are never issued are all there is to test.
             let banned = ["BG", "GB", "NK", "KN", "TN", "NT", "ZZ"].iter().any(|start| text.starts_with(start));
             stands_alone(before, after) && !banned
         },
@@ -122,6 +126,7 @@ static KINDS: [Kind; 14] = [
         dropped_name: "dropped-it-codice-fiscale",
         treatment: |settings| settings.ids,
         sign: |text| text.iter().any(u8::is_ascii_digit),
+        // The month is one of these twelve letters.
         pattern: LazyLock::new(|| pattern(r"[A-Za-z]{6}\d{2}[A-EHLMPR-Ta-ehlmpr-t]\d{2}[A-Za-z]\d{3}[A-Za-z]")),
         holds: |text, before, after| stands_alone(before, after) && is_codice_fiscale(text),
     },
@@ -130,6 +135,7 @@ static KINDS: [Kind; 14] = [
         dropped_name: "dropped-br-cpf",
         treatment: |settings| settings.ids,
         sign: |text| text.iter().any(u8::is_ascii_digit),
+        // Only with its punctuation: eleven bare digits may be a phone number.
         pattern: LazyLock::new(|| pattern(r"\d{3}\.\d{3}\.\d{3}-\d{2}")),
         holds: |text, before, after| stands_alone(before, after) && is_cpf(text),
     },
@@ -138,6 +144,7 @@ static KINDS: [Kind; 14] = [
         dropped_name: "dropped-ch-ahv",
         treatment: |settings| settings.ids,
         sign: |text| text.iter().any(u8::is_ascii_digit),
+        // 756 is Switzerland's code, and the last digit is the check digit of EAN-13.
         pattern: LazyLock::new(|| pattern(r"756\.\d{4}\.\d{4}\.\d{2}")),
         holds: |text, before, after| stands_alone(before, after) && is_ahv(text),
     },
@@ -262,6 +269,7 @@ pub(super) fn is_ssn(text: &str) -> bool {
     let mut parts = text.split(['-', ' ']);
     let number = |part: Option<&str>| part.and_then(|part| part.parse::<u32>().ok()).unwrap_or(0);
     let (area, group, serial) = (number(parts.next()), number(parts.next()), number(parts.next()));
+    // Areas 666 and from 900 on are never issued, nor is any part that is all zeros.
     area > 0 && area != 666 && area < 900 && group > 0 && serial > 0
 }
 
@@ -286,6 +294,7 @@ pub(super) fn is_steuer_id(text: &str) -> bool {
     if digits.len() != 11 || digits[0] == 0 {
         return false;
     }
+    // Exactly one of the first ten digits occurs twice or three times, whoever the number is issued to.
     let counts = (0..10).map(|digit| digits[..10].iter().filter(|one| **one == digit).count());
     let repeated: Vec<usize> = counts.filter(|count| *count > 1).collect();
     let mut product = 10;
@@ -302,6 +311,7 @@ pub(super) fn is_dni(text: &str) -> bool {
     let plain: String = text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_uppercase();
     let (body, letter) = plain.split_at(plain.len() - 1);
     let body = match body.as_bytes().first() {
+        // A foreign resident's number begins with a letter that counts as a digit.
         Some(b'X') => format!("0{}", &body[1..]),
         Some(b'Y') => format!("1{}", &body[1..]),
         Some(b'Z') => format!("2{}", &body[1..]),
@@ -330,6 +340,7 @@ pub(super) fn is_codice_fiscale(text: &str) -> bool {
         .iter()
         .take(15)
         .enumerate()
+        // The rule counts places from one, so its odd places are the even ones here.
         .map(|(at, byte)| if at % 2 == 0 { ODD[value(*byte) as usize] } else { value(*byte) })
         .sum();
     bytes.len() == 16 && u32::from(bytes[15] - b'A') == sum % 26
@@ -343,6 +354,7 @@ pub(super) fn is_cpf(text: &str) -> bool {
         sum * 10 % 11 % 10
     };
     digits.len() == 11
+        // A number of one repeated digit passes both checks and is never issued.
         && digits.iter().any(|digit| *digit != digits[0])
         && digits[9] == check(9)
         && digits[10] == check(10)

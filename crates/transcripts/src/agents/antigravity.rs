@@ -111,6 +111,7 @@ impl Steps {
 fn chosen_model(text: &str) -> Option<String> {
     let (_, change) = between(text, "USER_SETTINGS_CHANGE")?.split_once("Model Selection")?;
     let (_, model) = change.split_once(" to ")?;
+    // Names of models contain dots, so only one before a space ends the sentence.
     let end = model.find(". ").or(model.find('\n')).unwrap_or(model.len());
     Some(model[..end].trim().trim_end_matches('.').to_owned()).filter(|model| !model.is_empty())
 }

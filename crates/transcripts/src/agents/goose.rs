@@ -138,6 +138,7 @@ fn read_database(database: &Database, origin: &str, sink: &mut Sink<'_>) -> Resu
     // The order of the columns is what `session_of` reads.
     let columns = ["name", "description", "session_type", "created_at", "model_config_json"];
     let columns = database.or_null("sessions", &columns);
+    // By number: the sixth column is `created_at`, or a null without a name in databases that lack it.
     let sql = format!("SELECT id, working_dir, {columns} FROM sessions ORDER BY 6, id");
     let mut number = 0;
     database.each(&sql, &[], |row| {

@@ -57,6 +57,7 @@ impl Ingestor for OpenCode {
     }
 
     fn sniff_folder(&self, folder: &Folder) -> bool {
+        // Another program could have folders of these three names, but not such files in them.
         let is_session = |name: &String| name.rsplit('/').next().is_some_and(|file| file.starts_with("ses_"));
         ["session", "message", "part"].iter().all(|name| folder.has(name))
             && folder.folders("session").iter().any(|project| folder.files(project).iter().any(is_session))
@@ -93,6 +94,7 @@ impl Session {
     fn new(info: &Value, origin: String) -> Option<Self> {
         let id = info["id"].text()?;
         let parent = info["parentID"].text();
+        // Under the parent's id, so that erasing a session also reaches those of its agents.
         let identity = parent.map_or_else(|| id.to_owned(), |parent| format!("{parent}/{id}"));
         let mut draft = Assembler::new(NAME, identity, origin);
         // Until a title was generated, the date of the start stands in its place.
@@ -115,6 +117,7 @@ impl Session {
         }
         let head = MessageHead::of(id, info);
         let mut messages: Vec<_> = parts.iter().flat_map(|part| messages_of(part, &head)).collect();
+        // The server's words, which nobody in the conversation said.
         if let Some(error) = info["error"]["data"]["message"].text() {
             let failed = Message::context(error);
             messages.push(Message { id: id.to_owned(), time: head.time, ..failed });
@@ -136,6 +139,7 @@ impl Session {
         {
             self.is_undone = true;
             let part = part.as_deref()?;
+            // A part that is missing takes nothing back of this message, only what comes after it.
             let first = parts.iter().position(|one| one["id"] == part).unwrap_or(parts.len());
             parts.truncate(first);
         }
@@ -163,6 +167,7 @@ fn read_database(database: &Database, origin: &str, sink: &mut Sink<'_>) -> Resu
         }
         Ok(())
     })?;
+    // Without its session a row belongs to no project, so such rows are counted and not read.
     for [table, key, parent] in [["message", "session_id", "session"], ["part", "message_id", "message"]] {
         database.report_orphans([table, key, parent], &format!("rows of {table} whose {parent} is not there"), sink)?;
     }
@@ -207,6 +212,7 @@ fn parts_of(database: &Database, message_id: &str, sink: &mut Sink<'_>) -> Resul
     let sql = "SELECT rowid, id, data FROM part WHERE message_id = ?1 ORDER BY id";
     database.each(sql, &[&message_id], |row| {
         if let Some(mut part) = database::parsed(row, 2, "row of part", sink) {
+            // The stored document lacks its id, by which an undo names the part.
             if let (Some(fields), Some(id)) = (part.as_object_mut(), database::text(row, 1)) {
                 fields.insert("id".to_owned(), id.into());
             }
@@ -261,6 +267,7 @@ fn read_files(folder: &Folder, sink: &mut Sink<'_>) {
 impl Listing<'_> {
     /// Returns the places of the JSON files whose names begin with `prefix`, in the order of their names.
     fn below(&self, prefix: &str) -> Vec<usize> {
+        // The names are sorted, so those with one prefix are next to each other.
         let start = self.names.partition_point(|name| name.as_str() < prefix);
         let count = self.names[start..].iter().take_while(|name| name.starts_with(prefix)).count();
         (start..start + count).filter(|place| self.names[*place].strip_suffix(".json").is_some()).collect()

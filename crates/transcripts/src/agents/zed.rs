@@ -61,6 +61,7 @@ fn document_of(row: &Row<'_>) -> Result<(Value, bool), String> {
     let stored = database::bytes(row, 5).ok_or("a thread without data")?;
     let mut text = Vec::new();
     match kind.as_str() {
+        // One byte over the limit shows below that the thread is too long.
         "json" => text.extend_from_slice(&stored[..stored.len().min(limit + 1)]),
         // A small row may unpack to any size, so reading stops behind the limit.
         "zstd" => {
@@ -80,6 +81,7 @@ fn document_of(row: &Row<'_>) -> Result<(Value, bool), String> {
 fn read_thread(row: &Row<'_>, id: &str, document: &Value, origin: &str, sink: &mut Sink<'_>) {
     let parent = database::text(row, 6);
     let parent = parent.or_else(|| document["subagent_context"]["parent_thread_id"].owned());
+    // Under the parent's id, so that erasing a thread also reaches those of its agents.
     let identity = parent.as_ref().map_or_else(|| id.to_owned(), |parent| format!("{parent}/{id}"));
     let mut draft = Assembler::new(NAME, identity, format!("{origin}#{id}"));
     let snapshot = &document["initial_project_snapshot"];

@@ -246,6 +246,7 @@ fn bold(text: &str) -> Option<Split<'_>> {
     if let Some(rest) = rest.strip_prefix([':', '：']) {
         return Some((Form::Bold, head, rest));
     }
+    // A line in bold and nothing else is a heading, unless it names a side.
     (rest.trim().is_empty() && side(split_note(head).0).is_some()).then_some((Form::Bold, head, ""))
 }
 
@@ -255,9 +256,11 @@ fn heading(text: &str) -> Option<Split<'_>> {
 }
 
 fn prefix(text: &str) -> Option<Split<'_>> {
+    // Names are short; a colon further on belongs to a sentence.
     let place = text.char_indices().take(60).find(|(_, c)| matches!(c, ':' | '：'))?.0;
     let (name, rest) = (&text[..place], &text[place..]);
     let (is_wide, rest) = (rest.starts_with('：'), rest.trim_start_matches([':', '：']));
+    // Chinese puts no space behind its wide colon.
     let spaced = is_wide || rest.is_empty() || rest.starts_with(char::is_whitespace);
     // Written without a space behind the colon, only a known side is a speaker.
     let known = side(name).is_some() && !rest.starts_with(['/', ':']);
