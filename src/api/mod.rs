@@ -214,6 +214,7 @@ impl Builder {
 /// Returns the user's settings, with `path` for the database.
 fn user_config(path: Option<&Path>) -> Result<Config, ApiError> {
     let flags = Partial { db: path.map(Path::to_owned), ..Partial::default() };
+    // The folder may have been deleted meanwhile; the user's own settings still apply.
     let directory = std::env::current_dir().unwrap_or_default();
     Ok(Config::load(&Folders::of_platform()?, &directory, None, &|name| std::env::var(name).ok(), flags)?)
 }

@@ -130,6 +130,7 @@ impl Memories {
     ) -> Result<Judgement, ApiError> {
         let ids = self.resolve_all(ids)?;
         let store = self.ledger("review pending memories")?;
+        // The reason is kept in the history, where no secret may be either.
         let (reason, _) = self.guard.redact(reason.map(str::to_owned));
         let arguments = json!({ "ids": ids, "verdict": verdict.as_str() });
         let run = store.begin_run("inbox", &arguments, Timestamp::now())?.id;
@@ -176,6 +177,7 @@ impl Memories {
     /// # Errors
     /// As for [`Memories::undo`].
     pub fn would_undo(&self, runs: &[RunId]) -> Result<UndoReport, ApiError> {
+        // Really undone, but in a copy, so that what is announced cannot differ from what is done.
         Ok(self.ledger("undo a run")?.copy_in_memory()?.undo_runs(runs, Timestamp::now())?)
     }
 
@@ -185,6 +187,7 @@ impl Memories {
     /// # Errors
     /// [`ApiError`] if a run is unknown, in progress or undone already, or the database cannot be written.
     pub fn undo(&self, runs: &[RunId], redo: bool) -> Result<(UndoReport, usize), ApiError> {
+        // The audit log is opened first: what cannot be recorded there is not done.
         let (store, audit) = (self.ledger("undo a run")?, self.audit()?);
         let undone = match store.undo_runs(runs, Timestamp::now()) {
             // Another process may have undone it first; the windows are reopened anyway.

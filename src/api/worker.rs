@@ -78,6 +78,7 @@ impl Worker<'_> {
         let extraction = &config.memory.extraction;
         if !config.memory.enabled.value || !extraction.auto_extract.value {
             let why = "memory.enabled or memory.extraction.auto_extract is off there".to_owned();
+            // Kept and looked at again in a day: the setting may be turned on by then.
             return Ok(Err(Fault::Later(Timestamp::now() + SignedDuration::from_hours(24), why)));
         }
         if is_too_short(job, extraction.min_messages_for_extraction.value, &config).await? {
@@ -96,6 +97,7 @@ impl Worker<'_> {
         let (arguments, options) = memories.run_options(RunRequest {
             sources: sources(job),
             selection: Selection { zone: Some(Zoned::now().time_zone().clone()), exclude, ..Selection::default() },
+            // A log that was queued twice and has not changed in between costs nothing.
             reread: RereadPolicy::Nothing,
             arguments: json!({"paths": [job.path], "by": "jobs"}),
         });
@@ -116,11 +118,13 @@ impl Worker<'_> {
     /// Returns what this log may spend: its share of what is left of the day, or when there is money again.
     fn budget(&self, job: &Job, model: &Model, memories: &Memories) -> Result<Result<Budget, Fault>, ApiError> {
         let (config, label) = (&memories.config, model.extractor().label());
+        // The rules cost nothing, so they take no share of the day.
         if model.name().is_none() {
             return Ok(Ok(Budget::new(Limits::default(), None, &label)?));
         }
         let prices = prices(config)?;
         let price = price_of(&prices, &label, model.price);
+        // Without a price nothing could be counted against a limit, so none is assumed.
         let limit = config.max_cost_per_day.value.or_else(|| price.map(|_| COST_PER_DAY));
         let mut limits = Limits { max_cost: config.max_cost.value, max_tokens: config.max_tokens.value, day: None };
         if let Some(limit) = limit {
@@ -235,6 +239,7 @@ fn soon() -> Timestamp {
 
 /// Returns the first moment of the next day by this machine's clock.
 fn tomorrow(today: &Zoned) -> Timestamp {
+    // Not 24 hours: where the clocks change, a day is longer or shorter.
     let next = today.start_of_day().and_then(|start| start.checked_add(1.day()));
     next.map_or_else(|_| Timestamp::now() + SignedDuration::from_hours(24), |next| next.timestamp())
 }

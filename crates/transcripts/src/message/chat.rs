@@ -64,6 +64,7 @@ pub(crate) fn is_langchain(value: &Value) -> bool {
 /// Returns whose message a class or type of `LangChain` such as `HumanMessage`, `ai` or `AIMessageChunk` is.
 fn class_role(name: Option<&Value>) -> Option<Role> {
     let name = name?.as_str()?;
+    // A message that was streamed is an `AIMessageChunk`.
     let name = name.strip_suffix("Chunk").unwrap_or(name);
     match name.strip_suffix("Message").unwrap_or(name).to_ascii_lowercase().as_str() {
         "human" => Some(Role::User),
@@ -214,6 +215,7 @@ fn item(value: &Value) -> Option<Piece> {
     } else if kind == "function_call" || kind == "mcp_call" || kind == "custom_tool_call" {
         call(Role::Assistant, value)
     } else if kind.contains("_call") {
+        // The provider's own tools, such as web search, put what they do into `action`.
         (Role::Assistant, Kind::ToolCall, call_line(kind, &value["action"].to_string()))
     } else {
         return None;

@@ -50,6 +50,7 @@ fn spoken(value: &Value, half: Half, depth: usize) -> Vec<Message> {
         Value::Array(items) => items.iter().flat_map(|item| spoken(item, half, depth)).collect(),
         Value::Object(_) => {
             let direct = messages_of(value);
+            // A message without words is still a message, and its fields are not envelopes.
             if direct.is_empty() && value.get("role").is_none() { enveloped(value, half, depth) } else { direct }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
@@ -84,6 +85,7 @@ fn enveloped(value: &Value, half: Half, depth: usize) -> Vec<Message> {
         }
         if !found.is_empty() {
             pieces.extend(found);
+            // The first key with words is enough: programs repeat the same messages under several.
             break;
         }
     }
