@@ -111,7 +111,7 @@ pub(crate) enum Verbosity {
 pub(crate) enum Output {
     /// Text and tables.
     Human,
-    /// JSON, one value a line.
+    /// JSON, one value per line.
     Json,
 }
 

@@ -253,6 +253,7 @@ fn extract(args: &LogArgs, mode: Mode<'_>, context: &Context<'_>) -> anyhow::Res
     let bar = out.progress();
     let mut reporter = RunReporter::new(out, &memories, matches!(mode, Mode::Plan(_)));
     let mut watch = |event: &Event<'_>| {
+        // Where the logs cannot even be read, advice about a model would only distract.
         let is_under_way = !matches!(event, Event::Failure(_));
         if let Some(hint) = hint.take_if(|_| is_under_way) {
             bar.suspend(|| out.note(hint));
@@ -294,6 +295,7 @@ fn without_model(model: &Model, config: &Config) -> Option<&'static str> {
 
 /// Opens the database. A plan by rules that is not saved has nothing to keep, so it does not create one.
 fn open(config: Config, mode: Mode<'_>, model: &Model) -> anyhow::Result<Memories> {
+    // The rules leave no paid replies to be kept, so a plan of theirs needs no file.
     let creates_none = matches!(mode, Mode::Plan(None)) && model.name().is_none() && !config.db.value.exists();
     let builder = Memories::builder().config(config).through(AuditChannel::Command);
     Ok(if creates_none { builder.path("memory:").open()? } else { builder.writable().open()? })

@@ -131,6 +131,7 @@ fn spell<K: Ord + std::fmt::Display>(counts: &BTreeMap<K, usize>) -> String {
 fn check(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let checks = match context.settings() {
         Ok(config) => all(&config),
+        // All other checks depend on the settings.
         Err(error) => vec![Check::new("settings", State::Bad, spelled(&error))],
     };
     checks.iter().try_for_each(|check| print_check(check, context.out))?;
@@ -377,6 +378,7 @@ fn agent_checks(agent: Agent, fired: &[HookFiring], now: Timestamp) -> Vec<Check
     let state = if missing.is_empty() {
         Check::new(name, State::Good, there)
     } else {
+        // What is installed still works, so this is only a note.
         let finding = format!(
             "{there}, {} missing; run `afterthought agent install {}` again",
             missing.join(", "),

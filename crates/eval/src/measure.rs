@@ -61,6 +61,7 @@ pub(crate) struct Measure {
 impl Measure {
     /// Returns whether both are computed alike; a better description changes nothing.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
+        // Not the description, which may be reworded without a change of what is measured.
         let key = |one: &Self| (one.kind.clone(), one.name.clone(), one.better, one.unit, one.harmonic_of.clone());
         key(self) == key(other)
     }

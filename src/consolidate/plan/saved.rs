@@ -4,7 +4,7 @@
 //! {
 //!   "afterthought_plan": 1, "id": …, "database": …, "made_at": …, "seen": 812,
 //!   "changes": [
-//!     {"decision": "add", …},          one line a change, in the order in which they build on each other
+//!     {"decision": "add", …},          one change per line, in the order in which they build on each other
 //!     {"decision": "contradict", …}
 //!   ],
 //!   "ledger": {…}                      what was read for it

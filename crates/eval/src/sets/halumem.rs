@@ -214,6 +214,7 @@ impl User {
     /// Returns the questions that have evidence, with their numbers.
     pub fn questions(&self) -> impl Iterator<Item = (usize, &Question)> {
         let questions = self.sessions.iter().flat_map(|session| &session.questions);
+        // Counted before the filter, so that a question has one number in all measures.
         questions.enumerate().filter(|(_, question)| !question.evidence().is_empty())
     }
 
@@ -299,6 +300,7 @@ fn score_updates(points: &[&Point], memories: &[Prediction], row: &mut Row) {
     for point in points.iter().filter(|point| point.is_update() && !point.is_interference()) {
         let new = |memory: &&Prediction| closeness(&point.content, &memory.content);
         let is_said = memories.iter().any(|memory| new(&memory) > 0.0);
+        // A memory of the change states both; it is stale only where it is closer to the old fact.
         let is_stale = memories
             .iter()
             .any(|memory| point.originals.iter().any(|old| closeness(old, &memory.content) > new(&memory)));
@@ -330,6 +332,7 @@ pub fn score_question(
 /// Scores the points that the search has found for a question in a store of all points; `None` if no point answers it.
 pub fn score_retrieval(user: &User, number: usize, question: &Question, found: &[FoundMemory]) -> Option<Row> {
     let points = user.points_by_text();
+    // Evidence that is not among the points is not in the store, so no search could find it.
     let gold: BTreeSet<String> =
         question.evidence().into_iter().filter(|one| points.contains_key(one.as_str())).collect();
     if gold.is_empty() {

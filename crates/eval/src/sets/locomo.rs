@@ -168,6 +168,7 @@ fn turns(conversation: &Value) -> Vec<Turn> {
 
 fn question(value: &Value) -> Option<Question> {
     let category = value["category"].as_u64().filter(|category| (1..=ADVERSARIAL).contains(category))?;
+    // Of a question about what nobody said, the file gives only the answer that would be wrong.
     let given = if category == ADVERSARIAL { &value["adversarial_answer"] } else { &value["answer"] };
     let answer = match given {
         Value::String(answer) => answer.clone(),
@@ -261,6 +262,7 @@ impl Corrections {
             // An entry may correct the citation alone and confirm the answer.
             let same = corrected.answer.as_deref() == Some(question.answer.as_str());
             if !same && corrected.kind != "WRONG_CITATION" {
+                // Without an answer, the question counts for retrieval only.
                 question.answer.clear();
                 answers += 1;
             }
@@ -421,6 +423,7 @@ pub fn score_retention(sample: &Sample, extraction: &Extraction, tokens: fn(&str
             evidence: Vec::new(),
         });
     }
+    // Stable, so each half keeps the order of the questions.
     row.findings.sort_by_key(|finding| !finding.counts);
     row
 }

@@ -70,6 +70,7 @@ pub fn read(path: &Path) -> Result<Vec<Item>, EvalError> {
 
 /// Reads `2023/05/20 (Sat) 02:21`; the day of the week is redundant.
 fn time(text: &str) -> Option<Timestamp> {
+    // The weekday is in brackets between day and time: `2023/05/20 (Sat) 02:21`.
     let mut words = text.split_whitespace().filter(|word| !word.starts_with('('));
     super::time("%Y/%m/%d %H:%M", &format!("{} {}", words.next()?, words.next().unwrap_or("00:00")))
 }
@@ -146,6 +147,7 @@ pub fn score(item: &Item, found: &[FoundMemory], tokens: fn(&str) -> usize) -> R
         return row;
     }
     let mut sessions: Vec<&str> = Vec::new();
+    // Each session counts once, at the place of its best turn.
     for session in found.iter().filter_map(|one| one.id.rsplit_once('#')).map(|(session, _)| session) {
         if !sessions.contains(&session) {
             sessions.push(session);

@@ -87,6 +87,7 @@ fn opened(value: &Value) -> Option<(Role, &Value)> {
     } else if value["data"].is_object() {
         (value.get("type"), &value["data"])
     } else {
+        // Alone, `type` names many things that are not messages.
         (value.get("type").filter(|_| value.get("content").is_some()), value)
     };
     let role = class_role(class)?;

@@ -203,6 +203,7 @@ fn label(line: usize, text: &str) -> Option<Label> {
 fn split_note(head: &str) -> (&str, Option<&str>) {
     match head.trim().strip_suffix(')').and_then(|head| head.split_once('(')) {
         Some((name, note)) if stamp(note).is_some() || side(name).is_some() => (name.trim(), Some(note)),
+        // Other brackets, such as those of pronouns, belong to the name.
         Some(_) | None => (head.trim(), None),
     }
 }
