@@ -29,7 +29,7 @@ pub const POINTS: &[&str] = &[
     // Vectors.
     "vectors.asked",
     "vectors.kept",
-    // Erasing, and writing the file anew after it.
+    // Erasing, and rewriting the file after it.
     "seal.begin",
     "seal.written",
     "seal.done",

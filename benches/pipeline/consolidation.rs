@@ -21,7 +21,7 @@ use super::report::{Goal, Report, Row, figure, ms};
 /// Memories that are there, the first being what the others are compared with.
 const STORED: [usize; 3] = [1_000, 10_000, 100_000];
 const INCOMING: usize = 10_000;
-/// Every so many of the incoming say what a stored one says.
+/// One in this many of the incoming says what a stored one says.
 const TWIN_EVERY: usize = 5;
 /// Searches that the neighbours are set beside.
 const SEARCHES: usize = 100;

@@ -50,7 +50,7 @@ fn sizes() -> Vec<usize> {
     if named.is_empty() { SIZES.to_vec() } else { named }
 }
 
-/// Measures a store of so many memories, and returns the figures whose growth is told.
+/// Measures a store of this many memories, and returns the figures whose growth is reported.
 fn measured(report: &mut Report, size: usize, is_largest: bool) -> Vec<Grown> {
     let folder = tempfile::tempdir().unwrap();
     eprintln!("  {size} memories: writing …");

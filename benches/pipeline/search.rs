@@ -53,7 +53,7 @@ pub struct Filled {
 pub const FILE: &str = "memories.db";
 
 impl Filled {
-    /// Writes so many lines.
+    /// Writes this many lines.
     pub fn new(folder: &Path, memories: usize) -> Self {
         let (file, bare) = (folder.join(FILE), folder.join("bare.db"));
         let lines = lines(memories);

@@ -28,7 +28,7 @@ pub fn measure(report: &mut Report) {
     );
 }
 
-/// Makes a database of so many memories.
+/// Makes a database of this many memories.
 pub fn fill(database: &Path, memories: usize) {
     insert(database, &texts(memories));
 }

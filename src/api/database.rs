@@ -36,7 +36,7 @@ pub enum Encryption {
 }
 
 impl Memories {
-    /// Copies the database to the file `path`, which must not exist. Other processes can go on using the database.
+    /// Copies the database to the file `path`, which must not exist. Other processes can continue using the database.
     ///
     /// # Errors
     /// [`ApiError`] if the copy cannot be written.

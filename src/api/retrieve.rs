@@ -17,7 +17,7 @@ const MAX_RANKED: usize = 1_000;
 /// Which memories are wanted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RetrievalOptions {
-    /// At most so many.
+    /// The maximum number.
     pub limit: usize,
     /// Among which: types, namespaces, least importance and whatever else a filter can say.
     pub filter: Filter,
@@ -39,9 +39,9 @@ pub struct SearchRequest {
     pub text: String,
     /// Among which memories.
     pub filter: Filter,
-    /// At most so many.
+    /// The maximum number.
     pub limit: usize,
-    /// After the first so many.
+    /// The number of first ones to skip.
     pub offset: usize,
     /// The order of what is found, instead of best first.
     pub order: Option<Order>,

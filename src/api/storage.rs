@@ -149,9 +149,9 @@ pub struct Query {
     pub filter: Filter,
     /// In which order.
     pub order: Order,
-    /// At most so many.
+    /// The maximum number.
     pub limit: usize,
-    /// After the first so many.
+    /// The number of first ones to skip.
     pub offset: usize,
 }
 
@@ -168,7 +168,7 @@ impl Default for Query {
 pub struct SearchOptions {
     /// Among which.
     pub filter: Filter,
-    /// At most so many.
+    /// The maximum number.
     pub limit: usize,
     /// Only those that score as much, 0–1.
     pub min_score: f64,

@@ -28,7 +28,7 @@ pub use query::QueryVectors;
 pub const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The model asked at `OpenAI`'s address when none is named.
 const DEFAULT_MODEL: &str = "text-embedding-3-small";
-/// A text that the server refuses for its length is sent once more, cut to so many tokens.
+/// A text that the server refuses for its length is sent once more, cut to this many tokens.
 // Small embedding models read 512 tokens, and cut words into more of them than the encoding that counts here.
 const CUT_TOKENS: usize = 400;
 /// Prefixes of memories and of queries that models were trained with, by a part of the model's name.
@@ -194,8 +194,8 @@ impl Embedder {
     /// A server has [`QUERY_TIMEOUT`] and one attempt.
     ///
     /// # Errors
-    /// [`EmbedError::Model`] if the server does not answer, [`EmbedError::Dimension`] if its vectors have another length
-    /// by now; search uses words alone then.
+    /// [`EmbedError::Model`] if the server does not answer, [`EmbedError::Dimension`] if its vectors have another
+    /// length by now; search uses words alone then.
     pub(crate) async fn query(
         &self,
         guard: &Guard,
@@ -229,7 +229,7 @@ impl Embedder {
         guard.redact(format!("{}{text}", self.document_prefix)).0
     }
 
-    /// Returns a vector for each text: in one call, or in halves where the server does not take so many.
+    /// Returns a vector for each text: in one call, or in halves where the server does not accept that many.
     async fn documents(&self, texts: &[Redacted], budget: &Budget) -> Result<Documents, EmbedError> {
         let mut done = Documents::default();
         let mut rest: Vec<&[Redacted]> = vec![texts];

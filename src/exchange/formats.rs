@@ -349,7 +349,7 @@ fn read_mem0_markdown(input: Input, terms: &Terms, gathered: &mut Gathered) -> R
     Ok(())
 }
 
-/// Whether a block begins at `start`: a line `---` with the keys of one behind it.
+/// Whether a block begins at `start`: a line `---` with the keys of one after it.
 fn is_block(text: &str, start: usize) -> bool {
     let at_line_start = start == 0 || text[..start].ends_with('\n');
     let head = text[start + 4..].split("\n---").next().unwrap_or_default();

@@ -20,7 +20,8 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Reads `text`, the answer to the request that showed `shown` of `tasks`, one session each, and asked for `schema`.
+    /// Reads `text`, the answer to the request that showed `shown` of `tasks`, one session each, and asked for
+    /// `schema`.
     ///
     /// An entry belongs to the session in which its quote stands; what it cites of other sessions is left out.
     pub(super) fn read(text: &str, tasks: &[Task<'_>], shown: &[Shown], schema: &ReplySchema) -> Self {
@@ -89,7 +90,7 @@ impl Answer {
         last.map(|candidate| candidate.claim.title.as_str())
     }
 
-    /// Puts `rest`, the entries behind the place where this answer was cut, after its own. Returns whether it brought
+    /// Puts `rest`, the entries after the place where this answer was cut, after its own. Returns whether it brought
     /// any, or came to the end.
     pub(super) fn extend(&mut self, rest: Self) -> bool {
         if rest.legible == Legible::Not {

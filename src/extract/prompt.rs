@@ -49,7 +49,7 @@ pub(crate) fn system(categories: &[String]) -> String {
     render("system", context! { categories => categories.to_vec() })
 }
 
-/// Returns what asks for the rest of an answer that was cut behind the entry titled `last`.
+/// Returns what asks for the rest of an answer that was cut after the entry titled `last`.
 pub(super) fn go_on(last: Option<&str>) -> String {
     render("continue", context! { last => last.map(|title| format!("“{}”", one_line(title, TITLE_CHARS))) })
 }

@@ -135,7 +135,7 @@ fn last_document(text: &str) -> Option<Entries> {
                 let items = list(value, MAX_LAYERS).filter(|_| !is_empty_array);
                 found = items.map(|items| Entries { items, whole: true }).or(found);
             }
-            // A document that runs to the end of the text is the last one, so nothing behind it can be better.
+            // A document that runs to the end of the text is the last one, so nothing after it can be better.
             Some(Err(error)) if error.is_eof() => {
                 let Some(mut cut) = cut_document(&text[start..]) else { continue };
                 cut.items.splice(0..0, alone);
@@ -155,7 +155,8 @@ fn cut_document(text: &str) -> Option<Entries> {
 }
 
 /// Returns `item` with what models commonly spell otherwise spelled as `schema`, one memory's schema, asks: numbers
-/// given as texts, a lone number for a list, capitals in enums, and `null` for what is absent. Unknown fields are left out.
+/// given as texts, a lone number for a list, capitals in enums, and `null` for what is absent. Unknown fields are left
+/// out.
 ///
 /// In an entry that `may_be_cut` nothing absent is filled in.
 pub(super) fn normalised(item: Value, schema: &Value, may_be_cut: bool) -> Value {

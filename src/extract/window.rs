@@ -162,7 +162,7 @@ fn context_start(start: usize, floor: usize, budget: usize, cost: &dyn Fn(usize)
     first
 }
 
-/// Fewest tokens that a window must have on either side to be halved.
+/// Minimum number of tokens that a window must have on either side to be halved.
 pub(super) const MIN_HALF_TOKENS: usize = 300;
 
 /// Splits a window in two where the tokens are closest to even, before a person's words if there are any near.
@@ -215,7 +215,7 @@ pub(super) fn parts_of(text: &str, limit: usize) -> Vec<Range<usize>> {
 pub(super) fn halves_of(text: &str) -> [Range<usize>; 2] {
     let (quarter, middle) = (text.floor_char_boundary(text.len() / 4), text.ceil_char_boundary(text.len() / 2));
     let near = &text[quarter..middle];
-    // Both marks are one byte long, so the byte behind them is a character boundary.
+    // Both marks are one byte long, so the byte after them is a character boundary.
     let end = near.rfind('\n').or_else(|| near.rfind(' ')).map_or(middle, |at| quarter + at + 1);
     [0..end, end..text.len()]
 }

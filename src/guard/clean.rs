@@ -64,7 +64,7 @@ impl Guard {
                 cleaned.denied += 1;
             }
             let answers = after_memory_call && message.kind == Kind::ToolResult;
-            // Ids of calls are not kept, so an answer is known by standing right behind its call.
+            // Ids of calls are not kept, so an answer is recognised by directly following its call.
             after_memory_call = message.kind == Kind::ToolCall && is_memory_call(&message.text);
             if answers || after_memory_call {
                 set_aside(message, &mut cleaned);
@@ -170,7 +170,7 @@ const INJECTED_STARTS: &[&str] = &[
     "As you answer the user's questions, you can use the following context",
 ];
 
-/// First words of the summary with which a compacted session goes on.
+/// First words of the summary with which a compacted session continues.
 const SUMMARY_STARTS: &[&str] = &["This session is being continued from a previous conversation"];
 
 /// Line after which an editor's preamble ends and the request begins.

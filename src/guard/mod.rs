@@ -2,7 +2,7 @@
 //!
 //! [`Guard::redact`] and [`Guard::clean_transcript`] are the only ways to make a [`Redacted`], and only a [`Redacted`]
 //! reaches a model or the store. `secrets` is the table of known shapes, `scan` finds them, `values` and `named` judge
-//! the value behind a name such as `PASSWORD=`; `pii` finds personal data, `steering` finds orders to the program.
+//! the value after a name such as `PASSWORD=`; `pii` finds personal data, `steering` finds orders to the program.
 
 mod clean;
 mod named;

@@ -105,7 +105,7 @@ fn is_reference(value: &Value<'_>) -> bool {
         || text.starts_with('$') && text.len() < 12
 }
 
-/// Whether a word behind a password's name was chosen as one: not a type, a variable or the start of a sentence.
+/// Whether a word after a password's name was chosen as one: not a type, a variable or the start of a sentence.
 fn is_chosen_word(value: &Value<'_>, name: &Name<'_>, sign: &str, text: &str) -> bool {
     let lower = value.text.to_lowercase();
     let says_secret =
@@ -130,7 +130,7 @@ fn is_chosen_word(value: &Value<'_>, name: &Name<'_>, sign: &str, text: &str) ->
 
 // Values said in a sentence: `the password is …`.
 
-/// Returns the value said in the sentence that goes on behind `whole`, which names the secret.
+/// Returns the value said in the sentence that continues after `whole`, which names the secret.
 pub(super) fn spoken(text: &str, whole: &Range<usize>, naming: NameStrength) -> Option<Range<usize>> {
     let at = whole.end;
     let at = at + text[at..].len() - text[at..].trim_start_matches(['*', ' ']).len();
@@ -167,7 +167,7 @@ pub(super) fn spoken(text: &str, whole: &Range<usize>, naming: NameStrength) -> 
     holds.then(|| value.range.start..value.range.start + said.len())
 }
 
-/// Returns the words up to the end of the sentence that goes on at `at`, if they can be a passphrase.
+/// Returns the words up to the end of the sentence that continues at `at`, if they can be a passphrase.
 pub(super) fn phrase(text: &str, at: usize) -> Option<Range<usize>> {
     let near = &text[at..text.floor_char_boundary((at + 400).min(text.len()))];
     let start = near.len() - near.trim_start_matches(['"', '\'', '`', '“', '「', ' ', '*']).len();
@@ -206,7 +206,7 @@ fn counts_something(value: &str, after: &str) -> bool {
 //
 // Only words are judged so. What contains a digit or a sign goes, whatever precedes it.
 
-/// Words that, behind the name of a secret, make it the name of something else: "password manager".
+/// Words that, after the name of a secret, make it the name of something else: "password manager".
 #[rustfmt::skip]
 const MATTERS: &[&str] = &[
     "manager", "vault", "generator", "app", "tool", "policy", "rule", "rules", "requirement", "requirements", "length", "strength", "hint", "field", "column",

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::guard::Guard;
 
-/// One find in so many bytes of ordinary text is borne with.
+/// One find in this many bytes of ordinary text is tolerated.
 const BYTES_PER_FALSE_FIND: usize = 100_000;
 
 /// Files of ours that contain made-up secrets on purpose.

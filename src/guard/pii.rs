@@ -217,7 +217,7 @@ fn is_named(before: &str, names: &[&str]) -> bool {
     names.iter().any(|name| near.contains(name))
 }
 
-/// Whether the part behind the `@` ends like a file name.
+/// Whether the part after the `@` ends like a file name.
 fn is_file_name(text: &str) -> bool {
     let ending = text.rsplit('.').next().unwrap_or("").to_ascii_lowercase();
     matches!(

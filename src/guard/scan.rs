@@ -43,7 +43,7 @@ static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
     }
 });
 
-/// How far behind its hint a pattern that begins before it is tried.
+/// How far after its hint a pattern that begins before it is tried.
 const AHEAD_BYTES: usize = 160;
 
 #[cfg(test)]
@@ -60,7 +60,7 @@ fn count_read(bytes: usize) {
 #[cfg(not(test))]
 const fn count_read(_: usize) {}
 
-/// How much behind a hint is read to judge a value, in bytes; what is removed may be longer.
+/// How much after a hint is read to judge a value, in bytes; what is removed may be longer.
 const JUDGED_BYTES: usize = 512;
 
 /// Returns every match of every row in `text`, in no particular order; they may overlap.
@@ -112,13 +112,13 @@ impl Scanner {
         let to = if secret.reach == 0 { text.len() } else { text.floor_char_boundary(hint + AHEAD_BYTES) };
         let matched = pattern.find(&text[from..to])?;
         count_read(matched.len());
-        // A match behind its hint belongs to a later hint, which finds it by itself.
+        // A match after its hint belongs to a later hint, which finds it by itself.
         if from + matched.start() > hint {
             return None;
         }
         let whole = from + matched.start()..from + matched.end();
         match secret.part {
-            // A token of fixed length that goes on is a longer identifier.
+            // A token of fixed length that continues is a longer identifier.
             Part::Whole if text[whole.end..].starts_with(|c: char| c.is_ascii_alphanumeric()) => None,
             Part::Whole if can_go_on(secret) => Some(whole.start..end_of_token(text, whole.start, whole.end)),
             Part::Whole => Some(whole),
@@ -252,7 +252,7 @@ const LINE_BYTES: usize = 1024;
 /// Maximum number of bytes before a broken token that are read with it, for the name of its value.
 const NAME_BYTES: usize = 96;
 
-/// Maximum number of bytes behind it, for what its shape wants there.
+/// Maximum number of bytes after it, for what its shape wants there.
 const BEHIND_BYTES: usize = 48;
 
 /// Shortest text of both sides of a break that can be a token, in bytes.
@@ -277,7 +277,7 @@ struct Strip {
 struct Break {
     /// Place in the strip.
     at: usize,
-    /// Bytes of the text that it took: the break itself and the indentation behind it.
+    /// Bytes of the text that it took: the break itself and the indentation after it.
     taken: usize,
     /// Whether what follows is written in the letters of what precedes, whatever row reads it.
     sure: bool,
@@ -316,7 +316,7 @@ fn line_ends(text: &str) -> Vec<usize> {
 }
 
 impl Strip {
-    /// Puts together what was broken at `at` and behind it, the shortest strip first: one that ends at each break which
+    /// Puts together what was broken at `at` and after it, the shortest strip first: one that ends at each break which
     /// may be the end of the token, and one over all. None if no token can have been broken here.
     fn all_around(text: &str, at: usize) -> Vec<Self> {
         let from = run_start(text, at);
@@ -370,7 +370,7 @@ struct Next {
 }
 
 impl Next {
-    /// Returns what goes on behind the line end at `end`, if it and the run that begins at `from` can be one token.
+    /// Returns what continues after the line end at `end`, if it and the run that begins at `from` can be one token.
     fn behind(text: &str, from: usize, end: usize) -> Option<Self> {
         let near = &text[end..text.floor_char_boundary(end + LINE_BYTES)];
         let line = after_line_end(near)?;
@@ -491,7 +491,7 @@ const CONTEXT_BYTES: usize = 512;
 /// what surrounds it.
 const EDGE_BYTES: usize = 160;
 
-/// The row that may match less when the text behind it is cut; it waits for a reading of the whole text.
+/// The row that may match less when the text after it is cut; it waits for a reading of the whole text.
 const READS_FAR: &str = "private-key";
 
 /// Reads the surroundings of every marker again, and of the markers that this makes, until nothing is found.

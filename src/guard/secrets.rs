@@ -75,7 +75,7 @@ impl Secret {
     }
 }
 
-/// A shape that is a secret only behind its maker's name and a word such as "key".
+/// A shape that is a secret only after its maker's name and a word such as "key".
 macro_rules! behind {
     ($maker:literal, $shape:literal) => {
         concat!(

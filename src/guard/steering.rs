@@ -162,7 +162,7 @@ fn is_safeguard(text: &str) -> bool {
     let Some(found) = SAFEGUARD.captures(clause) else { return false };
     let between =
         found.name("what").or_else(|| found.name("was")).map_or("", |between| between.as_str()).to_lowercase();
-    // "Never run it twice but push without asking": behind such a word, the "never" no longer applies.
+    // "Never run it twice but push without asking": after such a word, the "never" no longer applies.
     let goes_on = [" but ", " and ", " then ", " aber ", " und ", " sondern ", " pero ", " y ", " sino "];
     // "Zögere nie, ohne Rückfrage zu pushen" is an order in spite of its "nie".
     let forgets = ["vergiss", "vergess", "zöger", "scheu"];

@@ -1,4 +1,4 @@
-//! Values behind `=`, `:` or `is`: where they begin and end, and whether they look like secrets.
+//! Values after `=`, `:` or `is`: where they begin and end, and whether they look like secrets.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -59,7 +59,7 @@ pub(super) fn read_value(text: &str, at: usize) -> Option<Value<'_>> {
     Some(Value { range: at..at + run.len(), text: run, quoted: false })
 }
 
-/// Where `inside` is closed, past quotes that are escaped in it; at the first of them if it is not closed behind them.
+/// Where `inside` is closed, past quotes that are escaped in it; at the first of them if it is not closed after them.
 fn closing_quote(inside: &str, closing: &str, slashes: usize) -> Option<usize> {
     let first = inside.find(closing)?;
     let is_open = |at: &usize| {
@@ -208,7 +208,7 @@ pub(super) fn has_digit(value: &str) -> bool {
     value.bytes().any(|b| b.is_ascii_digit())
 }
 
-/// Whether a value behind a weak sign can be a password: letters and digits, and no expression.
+/// Whether a value after a weak sign can be a password: letters and digits, and no expression.
 pub(super) fn is_made_up(value: &str) -> bool {
     value.len() >= 6 && has_letters_and_digits(value) && !is_code(value) && !is_placeholder(value)
 }
@@ -237,7 +237,7 @@ pub(super) fn is_access_code(value: &str) -> bool {
         }
 }
 
-/// Whether a value behind the name of a user or a network can be a password: no word, path, file or version.
+/// Whether a value after the name of a user or a network can be a password: no word, path, file or version.
 pub(super) fn is_login_password(value: &str) -> bool {
     let marked = value.contains(|c: char| c.is_ascii_digit() || SIGNS.contains(c));
     let ending = value.rsplit_once('.').map_or("", |(_, ending)| ending);
@@ -253,7 +253,7 @@ pub(super) fn is_login_password(value: &str) -> bool {
         && !is_hexadecimal_number(value)
 }
 
-/// Whether a value behind `admin /` can be a password, and no role, page or folder.
+/// Whether a value after `admin /` can be a password, and no role, page or folder.
 pub(super) fn is_slashed_password(value: &str) -> bool {
     let cased = value.chars().any(char::is_lowercase) && value.chars().any(char::is_uppercase);
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
@@ -273,7 +273,7 @@ fn is_mixed(value: &str) -> bool {
     capitals * 3 > value.chars().count() && value.chars().any(char::is_lowercase)
 }
 
-/// How often digits begin in `value`, behind something else.
+/// How often digits begin in `value`, after something else.
 fn digit_runs(value: &str) -> usize {
     value.split(|c: char| !c.is_ascii_digit()).filter(|run| !run.is_empty()).count()
 }
@@ -344,7 +344,7 @@ fn is_moment(value: &str) -> bool {
     }) && !date.is_empty()
 }
 
-/// Whether a value is a word with a number behind it, as keys of caches are: `user:48291`.
+/// Whether a value is a word with a number after it, as keys of caches are: `user:48291`.
 fn is_counted_name(value: &str) -> bool {
     let parts = value.split_once(':');
     parts.is_some_and(|(name, number)| {
@@ -461,7 +461,7 @@ pub(super) const GRAMMAR: &[&str] = &[
     "dans",
 ];
 
-/// What a number counts, by how the word behind it begins.
+/// What a number counts, by how the word after it begins.
 #[rustfmt::skip]
 pub(super) const UNITS: &[&str] = &[
     "char", "byte", "bit", "digit", "token", "day", "min", "hour", "month", "year", "word", "sec", "ms", "per",

@@ -206,8 +206,9 @@ pub struct NamespaceReport {
 
 /// Compares all stored memories with each other, and continues an interrupted pass of the same `arguments`.
 ///
-/// Each namespace is written in transactions of its own. Cancelling begins no other namespace. With `dry_run` all is done
-/// to a copy, which is dropped; replies of a model are kept, so that the pass that follows does not pay for them again.
+/// Each namespace is written in transactions of its own. Cancelling begins no other namespace. With `dry_run` all is
+/// done to a copy, which is dropped; replies of a model are kept, so that the pass that follows does not pay for them
+/// again.
 ///
 /// # Errors
 /// [`PipelineError`] if the database cannot be read or written; what was written stays.
@@ -329,8 +330,8 @@ pub struct ImportResult {
     pub failed_calls: u64,
 }
 
-/// Consolidates memories with what is known, in the order of their time, and writes them as part of `run`, a batch in one
-/// transaction. A process that ends in between has lost nothing: the same call goes on from there.
+/// Consolidates memories with what is known, in the order of their time, and writes them as part of `run`, a batch in
+/// one transaction. A process that ends in between has lost nothing: the same call continues from there.
 ///
 /// A memory without evidence rests on its own words, as said in `import`, so that none that was merged into another is
 /// new to the next import. What was imported before is known without a question. Secrets are taken out first.

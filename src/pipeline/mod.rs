@@ -203,7 +203,7 @@ pub struct Pipeline<'a, C> {
     batching: Option<Batching<'a>>,
     /// Who claims windows: the run's id.
     owner: String,
-    /// When the run began, or the interrupted run that it goes on with.
+    /// When the run began, or the interrupted run that it continues with.
     started_at: Timestamp,
     /// Finds where conversations belong.
     projects: ProjectResolver,

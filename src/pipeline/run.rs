@@ -12,7 +12,7 @@ use super::{CachedModel, Event, HEARTBEAT, Pipeline, PipelineError, end_run, kee
 use crate::llm::Complete;
 use crate::store::{PlanLedger, RunId};
 
-/// Reads, extracts, consolidates and writes; goes on with an interrupted run of the same command and `arguments`.
+/// Reads, extracts, consolidates and writes; continues with an interrupted run of the same command and `arguments`.
 ///
 /// What fails on the way is in the summary. Cancelling starts no new window, finishes those in flight, and writes what
 /// is there.

@@ -41,7 +41,7 @@ string_enum!(
     Name = "name",
 });
 
-/// Bytes of a hash behind the name of a project.
+/// Bytes of a hash after the name of a project.
 const HASHED: &[usize] = &[3, 6, 16];
 
 /// What distinguishes a project from every other.

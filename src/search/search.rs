@@ -18,7 +18,7 @@ use crate::store::{Database, Filter, Order, Ranked, Seq, StoreError};
 /// Candidates that are ranked for each memory asked for.
 // More than the page, since importance, recency and neighbours can lift a memory above one with a better match.
 const CANDIDATES_PER_RESULT: usize = 4;
-/// Fewest candidates that are ranked.
+/// Minimum number of candidates that are ranked.
 const MIN_CANDIDATES: usize = 100;
 /// Candidates whose neighbours in their conversations are looked up, the best first.
 // Each costs a lookup in its conversations; those further down have little score to pass on.

@@ -10,7 +10,7 @@ use crate::store::{Database, Filter, StoreError, VectorModel};
 const NAME: &str = "vectors";
 /// Memories that it names for each that is asked for.
 const PER_RESULT: usize = 4;
-/// Fewest that it names, if there are as many.
+/// Minimum number that it names, if there are that many.
 const LEAST: usize = 200;
 
 /// Returns the memories that pass `filter`, and are not over at `now`, nearest to `query`, with their cosines; so many
@@ -30,7 +30,7 @@ pub fn by_vectors(
     Ok(Channel { name: NAME.to_owned(), scores: near.into_iter().map(|near| (near.seq, near.cosine)).collect() })
 }
 
-/// Fewest memories among which one can stand out.
+/// Minimum number of memories among which one can stand out.
 // The median of fewer is no measure of what is usual.
 const MIN_TO_COMPARE: usize = 5;
 /// Maximum number of memories that can stand out.

@@ -96,7 +96,7 @@ impl MemoryPool {
         Ok(Connection { memories, file: self.file() })
     }
 
-    /// Makes the vectors of memories that were just written, unless another thread is doing so, which then goes on. A
+    /// Makes the vectors of memories that were just written, unless another thread is doing so, which then continues. A
     /// failure is logged; the memories are stored, and wait.
     pub(super) async fn embed(&self) {
         if self.config.embedding.provider() == EmbeddingProvider::None {

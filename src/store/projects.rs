@@ -185,7 +185,7 @@ impl Database {
         sighting.mark.as_deref().filter(|_| is_lone).map_or(Ok(None), |mark| self.moved_from(mark))
     }
 
-    /// The namespace of a weaker identity, if it is not that of yet another repository, too.
+    /// The namespace of a weaker identity, if it is not also that of another repository.
     fn only_of(&self, seen: &Seen, identity: &Identity) -> Result<Option<Namespace>, StoreError> {
         let own = [seen.identity.id(), identity.id()];
         let weak = format!("{}:", Basis::Text.as_str());

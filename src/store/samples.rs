@@ -11,7 +11,7 @@ use crate::memory::{
 };
 use transcripts::{Message, MessageTime, Transcript};
 
-/// 2026-03-01T12:00:00Z and so many days.
+/// 2026-03-01T12:00:00Z plus this many days.
 pub(crate) fn day(days: i64) -> Timestamp {
     Timestamp::from_second(1_772_366_400 + days * 86_400).unwrap()
 }

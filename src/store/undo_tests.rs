@@ -170,7 +170,7 @@ fn later_runs_are_named_and_undone_with_what_they_have_built_on() {
     write(second, &|w| w.relate(&relation(&milk.id, RelationType::Supports, &tea.id)).map(drop));
     write(third, &|w| status(w, &milk.id, Status::Superseded));
     write(other, &|w| w.insert(&clean(memory("Salt", "Salt.")), &clean(vec![])));
-    // Two runs at once: the first goes on while the second is there already.
+    // Two runs at once: the first continues while the second is there already.
     write(first, &|w| status(w, &tea.id, Status::Expired));
     runs.iter().for_each(|run| end(&store, run));
     store.undo_run(other, day(2)).unwrap();

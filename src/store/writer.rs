@@ -101,7 +101,7 @@ impl Writer<'_> {
         Ok(self.changeset.get().unwrap_or_default())
     }
 
-    /// Moves the revision of a namespace on by so many changes.
+    /// Advances the revision of a namespace by this many changes.
     pub(super) fn moved_on(&self, namespace: &str, changes: i64) -> Result<(), StoreError> {
         self.execute(
             "INSERT INTO revisions (namespace, revision) VALUES (?1, ?2)

@@ -135,7 +135,7 @@ static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is constant and a test compiles it")
 });
 
-/// A year by itself, behind a word that makes it one.
+/// A year by itself, after a word that makes it one.
 static YEAR: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)(?:\b(?:in|since|until|till|by|from|of|early|late|mid|during|before|after|year|spring|summer|autumn|fall|winter|im|seit|bis|ab|jahr|frühling|frühjahr|sommer|herbst|nach|vor|en|desde|hasta|de|del|año|antes\ de|después\ de|primavera|verano|otoño|invierno)[\s-]+(?:the\ )?)(?P<y>(?:19|20)\d\d)\b").expect("the pattern is constant and a test compiles it")
 });
@@ -220,7 +220,7 @@ static AFTER: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the pattern is constant and a test compiles it")
 });
 
-/// Maximum number of days before or behind a date.
+/// Maximum number of days before or after a date.
 const MAX_DAYS: usize = 8;
 
 /// Adds the days that share a month with one of `found`, the dates of `text`: the 20th of "20.–22. März".
@@ -240,7 +240,7 @@ fn ranges(text: &str, found: &mut Vec<Written>) {
             start = day.start();
             found.push(Written { at: day.range(), meanings: vec![days] });
         }
-        // "March 20-22" and 3月20日至22日; behind "20 March" a number is one of something else.
+        // "March 20-22" and 3月20日至22日; after "20 March" a number is one of something else.
         while !text[..end].ends_with(char::is_alphabetic) || text[..end].ends_with(['日', '号', '號']) {
             let Some(day) = AFTER.captures(&text[end..]).and_then(|found| found.name("day")) else { break };
             let at = end + day.start()..end + day.end();

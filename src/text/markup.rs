@@ -57,7 +57,7 @@ pub(crate) fn without_control_tokens(text: &str) -> String {
     without(text, opens_control, opens_bracket)
 }
 
-/// Replaces the signs behind which `angle` or `square` finds a mark. Both get the plain form of what follows.
+/// Replaces the signs after which `angle` or `square` finds a mark. Both get the plain form of what follows.
 fn without(text: &str, angle: impl Fn(&str) -> bool, square: impl Fn(&str) -> bool) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let mut at = 0;
@@ -107,7 +107,7 @@ fn first(text: &str) -> Option<(char, usize)> {
     Some(spelled.unwrap_or((plain, plain.len_utf8())))
 }
 
-/// Reads an escape of `digits` hex digits behind `start`.
+/// Reads an escape of `digits` hex digits after `start`.
 fn hex(text: &str, from: usize, digits: usize, start: &str) -> Option<(char, usize)> {
     let number = text.get(from..from + digits).filter(|_| text.starts_with(start))?;
     let number = u32::from_str_radix(number, 16).ok()?;
@@ -134,7 +134,7 @@ fn entity(text: &str) -> Option<(char, usize)> {
     Some((c, text.len() - end.strip_prefix(';').unwrap_or(end).len()))
 }
 
-/// Characters looked at behind an opening sign.
+/// Characters looked at after an opening sign.
 const LOOKED_AT: usize = 96;
 
 /// Returns the beginning of `text` as it is read: without escapes, line breaks, accents and what is hidden, in lower
@@ -200,7 +200,7 @@ const CONTROLS: &[&str] = &[
     "end_of_image", "tool_call", "tool_response", "think",
 ];
 
-/// Beginnings of control tokens that go on with a number.
+/// Beginnings of control tokens that continue with a number.
 const NUMBERED: &[&str] = &["extra_id_", "unused", "special_", "reserved_"];
 
 /// Whether what follows a `<` makes it a control token of a chat template.

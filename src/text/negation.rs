@@ -41,7 +41,7 @@ static NEGATIVE: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// A "no" that answers, although no comma follows: a sentence of its own comes behind it.
+/// A "no" that answers, although no comma follows: a sentence of its own comes after it.
 static ANSWER: LazyLock<Regex> = LazyLock::new(|| {
     compiled(concat!(
         r"(?i)^\s*(?:no|nope|nah|nein|nee)\s+(?:(?:it|it's|i|i'm|i've|we|we're|they|she|that|that's|this|the|my|our|you|ich|wir|das|der|die|es|sie)\b",

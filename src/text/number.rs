@@ -61,7 +61,7 @@ const UNITS: &[(&str, Measure, f64, &str)] = &[
     ("w", Measure::Time, 604_800.0, "week weeks 周 星期 礼拜 个星期 週間 주 주일 semana semanas woche wochen"),
     ("2w", Measure::Time, 1_209_600.0, "fortnight fortnights"),
     ("mo", Measure::Time, 2_629_800.0, "month months 个月 ヶ月 か月 개월 mes meses monat monate monaten"),
-    // `月` behind a number is mostly a month of the year, `个月` a count of months.
+    // `月` after a number is mostly a month of the year, `个月` a count of months.
     ("month", Measure::Time, 2_629_800.0, "月 월 月份"),
     ("q", Measure::Time, 7_889_400.0, "quarter quarters 季度"),
     ("y", Measure::Time, 31_557_600.0, "y year years 年 年間 年来 岁 歳 년 년째 살 año años jahr jahre jahren"),
@@ -128,7 +128,7 @@ pub(crate) fn unit(spelling: &str) -> Option<Unit> {
 /// Longest spelling of a unit in scripts without spaces, in characters.
 const MAX_WIDE_UNIT: usize = 4;
 
-/// Returns the unit that `text` starts with and the bytes of its spelling; scripts without spaces go on after it.
+/// Returns the unit that `text` starts with and the bytes of its spelling; scripts without spaces continue after it.
 pub(crate) fn leading_wide_unit(text: &str) -> Option<(Unit, usize)> {
     let ends = text.char_indices().skip(1).map(|(at, _)| at).chain([text.len()]).take(MAX_WIDE_UNIT);
     // Longest first: `个月` is a month, `个` alone a piece.
@@ -342,7 +342,7 @@ const SMALL: [&str; 3] = [
      dieciocho diecinueve veinte veintiuno veintidós veintitrés veinticuatro veinticinco veintiséis veintisiete \
      veintiocho veintinueve",
 ];
-/// Tens from 20; Spanish goes on from 30.
+/// Tens from 20; Spanish continues from 30.
 const TENS: [&str; 3] = [
     "twenty thirty forty fifty sixty seventy eighty ninety",
     "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig",
@@ -537,7 +537,7 @@ fn close(text: &str, open: &mut Vec<(Range<usize>, Part)>) -> Option<Number> {
             }
             Part::Value(value) => {
                 let value = f64::from(value);
-                // "twenty five" goes on, "two fifty" and "nineteen ninety" start anew.
+                // "twenty five" continues, "two fifty" and "nineteen ninety" start anew.
                 let fits = smallest >= 100.0 || smallest >= 20.0 && value < 10.0;
                 if !fits {
                     groups.push(total + group);
@@ -648,7 +648,7 @@ fn chinese_readings(run: &str) -> Vec<f64> {
     }
     let tail = open.unwrap_or(0.0);
     let mut readings = vec![total + section + tail];
-    // A digit behind a power counts in the next lower one, unless a zero is between: 一万二, but 一万零二.
+    // A digit after a power counts in the next lower one, unless a zero is between: 一万二, but 一万零二.
     if last > 10.0 && tail > 0.0 && !is_after_zero {
         readings.push(total + section + tail * last / 10.0);
     }

@@ -78,7 +78,7 @@ fn replace(
     Dated { text: text.into_owned(), first }
 }
 
-/// Writes the date that `resolve` returns for a match of `pattern` behind it, in brackets.
+/// Writes the date that `resolve` returns for a match of `pattern` after it, in brackets.
 fn note(
     text: &str,
     now: Option<DateTime>,
@@ -449,7 +449,7 @@ fn months() -> String {
 static GERMAN: LazyLock<Regex> = LazyLock::new(|| {
     let number = "ein|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf";
     let weekdays = weekday_pattern(WeekdayNames::German);
-    // "Morgen" alone is also the German word for morning, so it counts only behind `bis`, `ab` and the like.
+    // "Morgen" alone is also the German word for morning, so it counts only after `bis`, `ab` and the like.
     Regex::new(&format!(
         r"(?x)\b(?:(?P<day>(?i:vorgestern|gestern|heute|übermorgen)|(?:bis|ab|erst|gleich|schon)\ morgen)
         |(?i:(?P<dir>letzte|vergangene|diese|nächste|kommende)[nrs]?\ (?P<unit>woche|monat|jahr|wochenende|{weekdays}))
@@ -512,7 +512,7 @@ fn german(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
 static SPANISH: LazyLock<Regex> = LazyLock::new(|| {
     let number = "un|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce";
     let weekdays = weekday_pattern(WeekdayNames::Spanish);
-    // "Mañana" is also the morning, so it counts only behind `pasado`, `desde`, `hasta` and `para`.
+    // "Mañana" is also the morning, so it counts only after `pasado`, `desde`, `hasta` and `para`.
     Regex::new(&format!(
         r"(?ix)\b(?:(?P<day>anteayer|ayer|anoche|hoy|pasado\ mañana|(?:desde|hasta|para)\ mañana)
         |(?:el|la|los|las)?\ ?(?P<unit>semana|mes|año|{weekdays})\ (?P<dir>pasad[oa]|que\ viene|próxim[oa])

@@ -81,7 +81,7 @@ fn folded(plain: &str, endings: &[&str]) -> String {
 /// Endings that are cut from English words, the longest first.
 const ENDINGS: &[&str] =
     &["ations", "ation", "ments", "ment", "ings", "ing", "edly", "ied", "ies", "ed", "es", "ly", "s", "e"];
-/// Fewest letters that are left of a word when its ending is cut.
+/// Minimum number of letters that are left of a word when its ending is cut.
 // With fewer letters left, words that have nothing in common would become the same.
 const MIN_ROOT: usize = 3;
 

@@ -166,7 +166,7 @@ fn a_run_that_ended_while_the_clock_was_ahead_is_taken_up() {
         assert!(again.iter().all(|asked| asked.facts.is_empty() || !kept.contains(&asked.reply)), "{leap}");
         assert!(again.len() <= windows + 1);
         assert_eq!(world.done(&["db", "check"]).status.code(), Some(0));
-        // Nothing is held by the run that seems to go on.
+        // Nothing is held by the run that seems to continue.
         world.good(&["db", "maintain"]);
         assert_eq!(
             world.done(&["memory", "forget", "--session", "first", "--dry-run"]).status.code(),

@@ -1,5 +1,5 @@
-//! A disk that is full, a folder that cannot be written, a pipe that is closed: told clearly, and nothing is lost or paid
-//! twice.
+//! A disk that is full, a folder that cannot be written, a pipe that is closed: reported clearly, and nothing is lost or
+//! paid twice.
 //!
 //! A full disk is a limit on the size of files (`ulimit -f`, in blocks of 512 or 1024 bytes by shell), under which the
 //! process gets errors of writing as it would on such a disk.
@@ -24,7 +24,7 @@ fn told(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Runs the binary where no file can grow beyond so many kibibytes.
+/// Runs the binary where no file can grow beyond this many kibibytes.
 fn limited(world: &World, kibibytes: u64, arguments: &[&str]) -> Output {
     let plain = world.command(arguments);
     let mut command = Command::new("bash");

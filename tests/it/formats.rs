@@ -272,7 +272,7 @@ proptest! {
     }
 }
 
-/// Puts `value` in the place of some JSON values of `text`: those that follow a colon nearest behind each of `places`.
+/// Puts `value` in the place of some JSON values of `text`: those that follow a colon nearest after each of `places`.
 fn exchanged(text: &str, places: &[f64], value: &str) -> String {
     let mut text = text.to_owned();
     for share in places {

@@ -780,7 +780,7 @@ fn when_the_money_of_the_day_is_spent_the_rest_waits_for_the_next() {
     let (status, error) = (job["status"].as_str(), job["error"].as_str());
     assert_eq!((status, error), (Some("waiting"), Some("the daily limit of $0.0005 is spent")));
     assert_eq!(server.count(), 0, "nothing was asked");
-    // With money, it goes on.
+    // With money, it continues.
     assert_eq!(
         desk.world.good(&["runs", "retry"]),
         "1 job due again, 0 windows to be retried by the next run over their logs\n"

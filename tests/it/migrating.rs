@@ -1,4 +1,4 @@
-//! Files of earlier schemas whose update ends at any step: the next opening goes on, and nothing is lost.
+//! Files of earlier schemas whose update ends at any step: the next opening continues, and nothing is lost.
 
 use std::fs;
 

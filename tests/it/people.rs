@@ -96,7 +96,7 @@ fn a_slack_archive_comes_out_with_names_clocks_and_threads_in_order() {
     opener["reply_count"] = json!(1);
     let mut answer = post("U2", "1772528400.000300", "The pears, on Friday");
     answer["thread_ts"] = json!("1772442000.000200");
-    // Within a second the digits behind the point decide, which a float would round away.
+    // Within a second the digits after the point decide, which a float would round away.
     let first_day = json!([
         post("U2", "1772442060.000010", "second"),
         {"type": "message", "subtype": "channel_join", "user": "U2", "ts": "1772441990.000100", "text": "<@U2> has joined"},

@@ -13,7 +13,7 @@ use super::world::Chance;
 
 /// Writes that are in the log alone.
 const WRITES: usize = 4;
-/// The log is cut at every so many bytes.
+/// The log is cut at every multiple of this many bytes.
 const STEP: usize = 512;
 
 fn remember(store: &Store, number: usize) {

@@ -14,7 +14,7 @@ use super::world::{World, read_body, send, signal};
 pub struct Manner {
     /// Numbers of a vector.
     pub dimension: usize,
-    /// Status of every answer but 200, for so many requests.
+    /// Status of every answer but 200, for this many requests.
     pub refuses: Option<(u16, usize)>,
     /// Time before each answer.
     pub delay: Duration,

@@ -195,7 +195,7 @@ fn hex_digits(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, count: usize
 }
 
 /// Parses as much of a JSON document as is there: what is open at the end of `text` is closed, and a value that is
-/// cut in its middle is dropped whole, so that every returned value was complete in the text.
+/// cut in the middle is dropped whole, so that every returned value was complete in the text.
 ///
 /// Returns `None` if not even the first container is open, e.g. for prose.
 #[must_use]
@@ -209,7 +209,7 @@ pub(crate) fn parse_start(text: &str) -> Option<Value> {
     closed(text, Cut::Kept)
 }
 
-/// What becomes of a string that is cut in its middle.
+/// What becomes of a string that is cut in the middle.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Cut {
     Dropped,

@@ -121,7 +121,7 @@ impl<'a> Page<'a> {
     fn session(&self) -> Option<String> {
         let comments = self.lines.iter().take(10).filter_map(|line| line.trim().strip_prefix("<!-- "));
         let mut ids = comments.filter_map(|comment| comment.split_once(" Session ")).map(|(_, rest)| rest);
-        // A shorter word behind `Session` is a number or a title, and not an id.
+        // A shorter word after `Session` is a number or a title, and not an id.
         ids.find_map(|rest| rest.split_whitespace().next().filter(|id| id.len() >= 16)).map(str::to_owned)
     }
 

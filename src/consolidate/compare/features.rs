@@ -374,7 +374,7 @@ pub(super) fn is_measured(figure: &str) -> bool {
     !unit.is_empty() && !number::LABELS.contains(&unit)
 }
 
-/// Takes the unit off the beginning of the word after a number; scripts without spaces go on after it.
+/// Takes the unit off the beginning of the word after a number; scripts without spaces continue after it.
 fn leading_unit(word: &mut Word) -> Option<&'static str> {
     let lower = word.text.to_lowercase();
     let (unit, length) = match word.script {

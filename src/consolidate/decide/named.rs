@@ -57,7 +57,7 @@ pub(crate) struct Ask {
 
 /// Returns the memories to ask about; each known one comes with whether the extractor named it as the replaced one.
 ///
-/// A term counts the more the fewer of the known memories contain it, so that what they all share brings none of them
+/// A term counts for more if fewer of the known memories contain it, so that what they all share brings none of them
 /// up.
 pub(super) fn choose<'a>(
     incoming: &View<'_>,

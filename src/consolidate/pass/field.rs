@@ -219,7 +219,7 @@ pub(super) struct Around {
 impl Around {
     /// Looks up the neighbours of what is new or says something else now.
     ///
-    /// Yields now and then, so that other tasks can report that the work goes on; reports its progress to `watch`.
+    /// Yields now and then, so that other tasks can report that the work continues; reports its progress to `watch`.
     pub(super) async fn update(
         &mut self,
         db: &Database,
@@ -268,7 +268,7 @@ impl Around {
         }
     }
 
-    /// Joins what is said in different languages, where there is little of it: hardly a word brings it together.
+    /// Joins what is said in different languages, where there is little of it: few words would bring it together.
     fn join_foreign(&mut self, field: &Field) {
         // With many memories this would be nearly all pairs.
         if field.active.len() > SMALL {

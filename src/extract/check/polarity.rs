@@ -62,7 +62,7 @@ fn lost(claim: &str, said: &str, all: &str) -> bool {
     } else {
         denied
     };
-    // "I never said that we use tabs" denies the part behind the report.
+    // "I never said that we use tabs" denies the part after the report.
     let words: Vec<String> = content_words(denied).into_iter().skip_while(|word| is_report(word)).collect();
     // Two negations may cancel each other or not; a wrong guess would reject a true claim.
     if is_doubled || !says_enough(&words) {

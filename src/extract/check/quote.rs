@@ -38,7 +38,7 @@ pub(in crate::extract) fn find(quote: &str, text: &str) -> Option<Range<usize>> 
     }
     let (first, second) = halves(needle)?;
     let first_range = hay.find_folded(first, 0, text)?;
-    // Searched behind the first part only: joined in the other order, true words could say something else.
+    // Searched after the first part only: joined in the other order, true words could say something else.
     let second_range = hay.find_folded(second, first_range.end, text)?;
     // A distant pair of phrases is not a quote; two sentences about different things would support anything.
     (second_range.start - first_range.end <= MAX_GAP).then(|| hay.origin(first_range.start..second_range.end))

@@ -448,7 +448,7 @@ fn again(guard: &Guard, request: &Request, text: &str, answer: &Answer) -> Reque
     request
 }
 
-/// Returns `request` with the answer to it that was cut behind the entry titled `last`, and the wish for the rest.
+/// Returns `request` with the answer to it that was cut after the entry titled `last`, and the wish for the rest.
 fn rest(guard: &Guard, request: &Request, text: &str, last: Option<&str>) -> Request {
     let mut request = request.clone();
     let text = tokens::clip_middle(text.trim(), ANSWER_TOKENS).into_owned();

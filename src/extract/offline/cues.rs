@@ -178,7 +178,7 @@ impl Table {
         self.lends.is_match(sentence)
     }
 
-    /// Whether `message` goes on with such words.
+    /// Whether `message` continues with such words.
     pub(super) fn goes_on(&self, message: &str) -> bool {
         self.goes.is_match(message)
     }

@@ -51,7 +51,7 @@ pub(super) fn solved(task: &Task<'_>, gathered: &mut Gathered<'_>) {
         if in_span {
             failures(message, gathered);
         }
-        // "Still broken" goes on with the problem that is open, whose own words say more.
+        // "Still broken" continues with the problem that is open, whose own words say more.
         let again = |quote: &&str| open.is_none() || !is_again(quote);
         if let Some(quote) = problem(message).filter(|quote| concerns_work(message, quote)).filter(again) {
             open = Some(Problem { at, message, quote });

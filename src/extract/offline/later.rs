@@ -225,7 +225,7 @@ fn stems(text: &str) -> BTreeSet<String> {
 const MAX_NAME_MESSAGES: usize = 8;
 /// How many messages of people words that are not names reach back.
 const MAX_BETWEEN: usize = 10;
-/// Fewest letters of the one word that identifies the topic of a short statement.
+/// Minimum number of letters of the one word that identifies the topic of a short statement.
 const MIN_TOPIC_LETTERS: usize = 6;
 /// Words, or twice as many pairs of Chinese characters, that two sentences about the same thing share.
 const MIN_SHARED: usize = 2;

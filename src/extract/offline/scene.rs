@@ -21,7 +21,7 @@ const MAX_PAUSE_MS: i64 = 3 * 60 * 60 * 1000;
 enum Voice {
     /// The person.
     Own,
-    /// Somebody else, as long as the person says that it goes on.
+    /// Somebody else, as long as the person says that it continues.
     Lent,
     /// Somebody else whose words the person dictates, also in answer to what the assistant asks about them.
     Dictated,
@@ -145,7 +145,7 @@ const LABELS: &[&str] = &[
 ];
 /// Number of separators at which a line is a row of data.
 const MIN_SEPARATORS: usize = 3;
-/// Fewest words on both sides of a bar that breaks a verse.
+/// Minimum number of words on both sides of a bar that breaks a verse.
 const MIN_VERSE_WORDS: usize = 3;
 
 /// Returns the lines of `text` that by their form are a part in a play, a row of data or verse.

@@ -167,7 +167,7 @@ impl Blocks {
         if class != Line::Bullet && class != Line::Blank {
             self.end_bullets();
         }
-        // A line that begins in lower case goes on with the one before, if that was long enough to have been wrapped.
+        // A line that begins in lower case continues with the one before, if that was long enough to have been wrapped.
         let wrapped = self.joinable && class == Line::Prose && text[range.clone()].starts_with(char::is_lowercase);
         self.joinable = false;
         match class {
@@ -259,7 +259,7 @@ const fn is_terminal(c: char) -> bool {
     matches!(c, '.' | '!' | '?' | '…' | '。' | '！' | '？' | '；')
 }
 
-/// Fewest letters of a word that may end a sentence of somebody who writes no capitals.
+/// Minimum number of letters of a word that may end a sentence of somebody who writes no capitals.
 const MIN_LAST_LETTERS: usize = 3;
 
 /// Whether `word` looks like a whole word and not an abbreviation.
@@ -297,7 +297,7 @@ fn ends_sentence(before: &str, terminal: char, rest: &str, is_low: bool) -> bool
 /// Longest quotation that may appear within a person's own sentence, in characters: a name, a setting, a label.
 const MAX_QUOTED_CHARS: usize = 40;
 
-/// Fewest words, or half as many Chinese characters, of a quotation that is a sentence.
+/// Minimum number of words, or half as many Chinese characters, of a quotation that is a sentence.
 const MIN_SENTENCE_WORDS: usize = 3;
 
 /// Longest text below "what does this mean", in bytes, that may still be the author's own.
@@ -398,7 +398,7 @@ fn quotations(text: &str) -> Vec<Range<usize>> {
         }
         before = c;
     }
-    // A quotation that is never closed goes on to the end; a short one is more likely an inch mark or a typing error.
+    // A quotation that is never closed continues to the end; a short one is more likely an inch mark or a typing error.
     found.extend(
         open.filter(|(start, _)| text[*start..].chars().count() > MAX_QUOTED_CHARS).map(|(start, _)| start..text.len()),
     );

@@ -111,7 +111,7 @@ pub(super) struct Line<'a> {
     forbidden: bool,
     leans: bool,
     points: bool,
-    /// Whether it goes on with, or takes back, what precedes it.
+    /// Whether it continues with, or takes back, what precedes it.
     amends: bool,
     /// Whether it begins something else.
     shifts: bool,
@@ -258,14 +258,14 @@ fn title(text: &str, tongue: Language) -> String {
 
 /// Longest statement of several sentences, in characters.
 const MAX_PASSAGE_CHARS: usize = 320;
-/// Fewest words, or half as many Chinese characters, of a statement.
+/// Minimum number of words, or half as many Chinese characters, of a statement.
 const MIN_WORDS: usize = 5;
 /// The same of a statement that says who somebody is, or what they like or cannot bear.
 const MIN_PLAIN_WORDS: usize = 3;
 
-/// Fewest words of a sentence that gives the next one its subject.
+/// Minimum number of words of a sentence that gives the next one its subject.
 const MIN_JOINED_WORDS: usize = 3;
-/// Fewest words of a statement that says "it" or "that" and has no sentence before it.
+/// Minimum number of words of a statement that says "it" or "that" and has no sentence before it.
 const MIN_CLEAR_WORDS: usize = 8;
 
 /// A run of sentences that is kept as one.
@@ -295,7 +295,7 @@ pub(super) fn passages(lines: &[Line<'_>], kept: &[bool], among_people: bool) ->
         let taken = found.last().map(|last| last.last);
         let (mut first, mut last) = (at, at);
         if let Some(before) = at.checked_sub(1).filter(|&before| taken.is_none_or(|taken| taken < before)) {
-            // "Wait, they moved it" goes on from nothing: it takes back.
+            // "Wait, they moved it" continues from nothing: it takes back.
             let leans = ((line.leans || line.points) && !line.amends) || is_short;
             let wanted = (among_people && !line.shifts) || leans;
             if wanted && joins(before) && count_words(&lines[before].text) >= MIN_JOINED_WORDS && fits(before, at) {
@@ -331,7 +331,7 @@ fn count_words(text: &str) -> usize {
     text.split(' ').count() + han / 2
 }
 
-/// Fewest letters of a word that identifies a topic.
+/// Minimum number of letters of a word that identifies a topic.
 const MIN_LETTERS: usize = 4;
 /// Words that a correction must share with what it takes back, where none of them names its topic.
 const MIN_SHARED_WORDS: usize = 2;

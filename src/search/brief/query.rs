@@ -10,7 +10,7 @@ use crate::search::{Direct, Found, direct};
 use crate::store::{Database, Filter, StoreError};
 
 /// Hits that are looked at.
-// Rarity is counted among the hits, so there must be enough of them to tell common words from rare ones.
+// Rarity is counted among the hits, so there must be enough of them to distinguish common words from rare ones.
 const HITS: usize = 100;
 /// Minimum share of a question's information that a memory must contain to bear on it.
 // Low enough for a long question, and high enough that one shared place name brings up nothing by itself.
@@ -52,7 +52,7 @@ pub(super) fn to_the_point(
     Ok((fits.collect(), without_meaning))
 }
 
-/// Returns for each memory the share of what is asked that it contains. A word counts the more the fewer of them
+/// Returns for each memory the share of what is asked that it contains. A word counts for more if fewer of them
 /// contain it; one that none contains counts as much as the rarest of the others.
 fn shares(asked: &BTreeSet<String>, held: &[BTreeSet<String>]) -> Vec<f64> {
     let rarity = |word: &&String| {

@@ -56,7 +56,7 @@ string_enum!(
     /// A moment at which an agent calls.
     Event, "the event of a hook", "session-start, user-prompt-submit, pre-tool-use, post-tool-use, \
         post-tool-use-failure, stop, subagent-stop, pre-compact or session-end", {
-    /// A session begins, goes on, or was compacted.
+    /// A session begins, continues, or was compacted.
     SessionStart = "session-start",
     /// The person has sent a prompt.
     UserPromptSubmit = "user-prompt-submit",

@@ -15,8 +15,8 @@ pub(super) const IDLE: SignedDuration = SignedDuration::from_mins(10);
 
 /// Queues the log that the event is about, and returns whether there is one that waits now.
 ///
-/// At its end a session is due at once. While it goes on it is put off each time that the agent has answered; before it
-/// is compacted it is due at once, so that what the agent is about to lose can be shown to it again.
+/// At its end a session is due at once. While it continues it is put off each time that the agent has answered; before
+/// it is compacted it is due at once, so that what the agent is about to lose can be shown to it again.
 pub(super) fn enqueue(memories: &Memories, call: &HookCall, now: Timestamp) -> Result<bool, HookError> {
     let input = &call.input;
     let is_subagent = call.event == Event::SubagentStop || input.subagent.is_some();
@@ -101,7 +101,7 @@ fn candidates(agent: Agent, current: &Path) -> Vec<(PathBuf, SystemTime)> {
         .filter(|entry| entry.path().extension().is_some_and(|ending| ending == "jsonl"))
         .filter_map(|entry| Some((entry.path(), entry.metadata().ok()?.modified().ok()?)))
         .collect();
-    // The newest first, since only so many are queued.
+    // The newest first, since the number that is queued is limited.
     found.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     found
 }

@@ -42,7 +42,7 @@ pub struct Restored {
 }
 
 impl Store {
-    /// Copies the file as it is at this moment to `path`, readable by its owner only, while others go on with it.
+    /// Copies the file as it is at this moment to `path`, readable by its owner only, while others continue with it.
     ///
     /// # Errors
     /// [`StoreError::Taken`] if there is a file at `path`; else [`StoreError`] if it cannot be written.
@@ -290,7 +290,7 @@ fn named(path: &Path, what: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Returns the copies beside the file whose name goes on with `mark`, by name.
+/// Returns the copies beside the file whose name continues with `mark`, by name.
 fn beside(path: &Path, mark: &str) -> Vec<PathBuf> {
     named_like(path, mark, |rest| rest.ends_with(".put-aside.jsonl") || rest.ends_with(&format!(".{ENDING}")))
 }
@@ -312,7 +312,7 @@ fn is_left(path: &Path) -> bool {
     changed.is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age > UNFINISHED))
 }
 
-/// Returns the files beside this one whose name goes on with `mark` and has such a rest, by name.
+/// Returns the files beside this one whose name continues with `mark` and has such a rest, by name.
 fn named_like(path: &Path, mark: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));

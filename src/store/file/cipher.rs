@@ -156,7 +156,7 @@ fn entropy(bytes: &[u8]) -> f64 {
 
 /// How long a conversion waits for others to close the file.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// What the new file is called behind the name of the old one until it takes its place.
+/// What is appended to the old file's name to name the new one, until that takes its place.
 const ENDINGS: [&str; 2] = ["encrypting", "decrypting"];
 /// Bytes that are overwritten at a time.
 const BLOCK: usize = 1 << 20;

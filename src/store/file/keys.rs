@@ -17,7 +17,7 @@ const VARIABLE: &str = "AFTERTHOUGHT_DB_KEY";
 const FILE_VARIABLE: &str = "AFTERTHOUGHT_DB_KEY_FILE";
 /// The name of a key file in the folder of the user's settings.
 const FILE_NAME: &str = "db.key";
-/// Fewest characters of a key that is not 64 hex digits.
+/// Minimum number of characters of a key that is not 64 hex digits.
 const MIN_CHARACTERS: usize = 12;
 /// Largest file with a key, in bytes.
 const MAX_BYTES: u64 = 4_096;

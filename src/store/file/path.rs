@@ -49,7 +49,7 @@ pub(in crate::store) fn create_folder(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Returns the file beside `path` whose name goes on with `ending`.
+/// Returns the file beside `path` whose name continues with `ending`.
 pub(in crate::store) fn with_suffix(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);

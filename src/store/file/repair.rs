@@ -34,7 +34,7 @@ use crate::store::{Store, StoreError, Writer};
 /// Tables that are rebuilt from others, by the beginning of their names.
 const DERIVED: [&str; 2] = ["search_", "memory_near"];
 /// Ranges of one damaged table that are tried. Most of them are single rows on a page that is gone.
-// Each range costs up to two queries, and where row numbers are sparse, halving could go on for very long.
+// Each range costs up to two queries, and where row numbers are sparse, halving could continue for very long.
 const MAX_RANGES: usize = 20_000;
 
 /// Result of a repair.

@@ -61,7 +61,7 @@ fn step(sql: &'static str) -> M<'static> {
 
 pub(super) fn configure(conn: &Connection) -> Result<(), StoreError> {
     conn.execute_batch(
-        // WAL lets readers go on beside a writer. With NORMAL, a power failure may undo the last commits, no more.
+        // WAL lets readers continue beside a writer. With NORMAL, a power failure may undo the last commits, no more.
         // Enforcing foreign keys is a setting of each connection, not of the file.
         // FAST overwrites deleted content only where that costs no extra I/O; `erase` turns it to ON for itself.
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;

@@ -29,7 +29,7 @@ const PUT_OTHERWISE: usize = 2;
 const BY_CHANCE: f64 = 10.0;
 /// Claims whose status is looked at for each that is wanted, at most.
 const LOOKED_AT: usize = 8;
-/// Fewest claims that are returned where there are so many, however little they share.
+/// Minimum number of claims that are returned, if there are that many, however little they share.
 const LEAST: usize = 10;
 /// Minimum share of the best claim's score that another claim needs, once there are enough of them.
 const SHARED_ENOUGH: f64 = 0.3;
@@ -355,11 +355,11 @@ pub(in crate::store) fn of_key(value: &str) -> String {
 
 /// Maximum number of new memories that wait to be filed.
 const MOST_UNFILED: usize = 16_384;
-/// Of so many that are filed at once, it is seen to that FTS5 is set as below.
+/// When this many are filed at once, FTS5 is first set as below.
 const MANY: usize = 1_024;
-/// How FTS5 is to keep what it files, which the file remembers. It gathers less than its own 1 MB before it writes, so
-/// that what it gathers stays close to the processor, and puts eight parts together instead of four, so a word is
-/// written fewer times. With both, filing takes two thirds of the time.
+/// How FTS5 stores what it indexes; the setting is kept in the file. It gathers less than its own 1 MB before it
+/// writes, so that what it gathers stays in the processor's cache, and puts eight parts together instead of four, so a
+/// word is written fewer times. With both, filing takes two thirds of the time.
 const KEPT: [(&str, i64); 2] = [("hashsize", 256 << 10), ("automerge", 8)];
 
 impl Database {

@@ -453,8 +453,8 @@ impl Corpus {
         Ok(())
     }
 
-    /// Returns the weight of a word that so many memories contain; one that most contain still has some, which matters
-    /// in a conversation of two whose every line bears a name.
+    /// Returns the weight of a word that this many memories contain; one that most contain still has some, which
+    /// matters in a conversation of two whose every line bears a name.
     fn rarity(&self, holders: usize) -> f64 {
         let (all, holders) = (count(self.documents + self.waiting.len()), count(holders));
         ((all - holders + 0.5) / (holders + 0.5)).ln_1p()

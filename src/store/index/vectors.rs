@@ -303,7 +303,7 @@ impl Writer<'_> {
 /// Whole vectors that are read for each memory asked for.
 // Estimates are off by a little, so the nearest ones may come somewhat later in their order.
 const READ_PER_RESULT: usize = 2;
-/// Whole vectors that are read at least, where there are so many.
+/// Minimum number of whole vectors that are read, if there are that many.
 // Reading so many rows is cheap, and with a small limit the estimates would decide too much.
 const LEAST_READ: usize = 256;
 /// How many more are taken in each further round, where the filter has left too few.

@@ -159,8 +159,8 @@ impl Store {
         })
     }
 
-    /// Notes how far a batch is, before the next thing is tried; `false` if it has ended or changed hands meanwhile, and
-    /// then it is no longer the caller's to go on with.
+    /// Notes how far a batch is, before the next thing is tried; `false` if it has ended or changed hands meanwhile,
+    /// and then it is no longer the caller's to continue with.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -192,7 +192,8 @@ impl Store {
         )? > 0)
     }
 
-    /// Stores the replies of a batch and ends it, all at once; `false` if that was done before, and then nothing changes.
+    /// Stores the replies of a batch and ends it, all at once; `false` if that was done before, and then nothing
+    /// changes.
     ///
     /// Requests of it without a reply count as failed, and may wait in another batch from now on.
     ///

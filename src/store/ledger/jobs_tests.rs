@@ -66,7 +66,7 @@ fn a_job_waits_for_its_time_and_the_oldest_comes_first() {
     let held = store.claim_job(after(30)).unwrap().unwrap();
     assert_eq!(held.job.path, "soon");
     store.finish_job(&held, JobEnd::Done, after(30)).unwrap();
-    // A conversation that goes on is put off.
+    // A conversation that continues is put off.
     store.enqueue(&JobRequest { not_before: after(40), watermark: 2, ..later }, after(30)).unwrap();
     assert_eq!(store.claim_job(after(39)).unwrap(), None);
     assert_eq!(store.claim_job(after(40)).unwrap().unwrap().job.path, "later");

@@ -347,7 +347,7 @@ const NOTED_AT_ONCE: usize = 16;
 static ONE_NOTE: LazyLock<String> = LazyLock::new(|| notes(1));
 static MANY_NOTES: LazyLock<String> = LazyLock::new(|| notes(NOTED_AT_ONCE));
 
-/// Returns the statement that writes so many lines of history about what is new.
+/// Returns the statement that writes this many lines of history about what is new.
 fn notes(count: usize) -> String {
     let line = |at: usize| {
         let [memory, action, entity, after, reason] = std::array::from_fn(|place| at * 5 + 4 + place);

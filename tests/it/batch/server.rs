@@ -115,7 +115,7 @@ impl BatchServer {
         assert!(!waited.1.timed_out(), "nobody came to the point");
     }
 
-    /// Waits until so many batches were looked at.
+    /// Waits until this many batches were looked at.
     pub fn wait_for_call(&self, call: &str, count: usize) {
         let (state, changed) = &*self.state;
         let came = |state: &mut State| state.calls.iter().filter(|one| one.starts_with(call)).count() < count;
@@ -229,7 +229,7 @@ impl BatchServer {
         (200, json!({"id": id, "object": "file", "bytes": content.len(), "filename": name, "purpose": "batch"}))
     }
 
-    /// Whether the client may go on.
+    /// Whether the client may continue.
     fn hang_before(&self, point: Point) -> bool {
         let hangs = self.state.0.lock().unwrap().manner.hang == Some(point);
         self.hang_at(point);

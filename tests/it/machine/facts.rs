@@ -169,7 +169,7 @@ pub fn any_fact(focus: Focus) -> impl Strategy<Value = Fact> {
     )
 }
 
-/// 2026-01-01T12:00:00Z and so many days.
+/// 2026-01-01T12:00:00Z plus this many days.
 pub fn day(days: i64) -> Timestamp {
     Timestamp::from_second(1_767_268_800 + days * 86_400).unwrap()
 }

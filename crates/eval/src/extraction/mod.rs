@@ -630,7 +630,7 @@ fn case_faults(case: &Case, patterns: &Patterns, texts: &MessageTexts) -> Vec<St
     found
 }
 
-/// Returns the id of a message, behind the number of its conversation if there are several.
+/// Returns the id of a message, preceded by the number of its conversation if there are several.
 fn label(conversations: &[Conversation], key: &str, id: &str) -> String {
     match conversations.iter().position(|conversation| conversation.key == key) {
         Some(at) if conversations.len() > 1 => format!("{}/{id}", at + 1),

@@ -69,7 +69,7 @@ enum Voice {
     Assistant,
 }
 
-/// Whether the lines behind one mark end with two spaces in this chat; the first decides.
+/// Whether the lines after one mark end with two spaces in this chat; the first decides.
 #[derive(Debug, Default)]
 struct Mark {
     is_spaced: Option<bool>,

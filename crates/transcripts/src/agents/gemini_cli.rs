@@ -53,7 +53,7 @@ impl Ingestor for GeminiCli {
         if is_array {
             return read_prompts(input, sink);
         }
-        // A recording of 2025 goes on in a JSONL file of the same name, and the old file stays.
+        // A recording of 2025 continues in a JSONL file of the same name, and the old file stays.
         if !is_lines && input.sibling(&format!("{}.jsonl", input.stem())).is_some() {
             sink.skip(1, "the recording goes on in the JSONL file beside it, which is read instead");
             return Ok(());

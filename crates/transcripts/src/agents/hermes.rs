@@ -1,6 +1,6 @@
 //! Hermes Agent's `state.db`: the sessions of one profile, from the terminal and from messengers alike.
 //!
-//! A session that was compacted goes on in another, which contains only what was said since. A session that was
+//! A session that was compacted continues in another, which contains only what was said since. A session that was
 //! branched off begins with a copy of the one that it left, which is not read twice. Whether an agent or a schedule
 //! writes the user's turn is decided by the session's source and its settings.
 

@@ -347,7 +347,7 @@ fn messages_of(part: &Value, head: &MessageHead) -> Vec<Message> {
         }
         "file" => vec![Message::new(head.role, Kind::Attachment, label(part))],
         "tool" => tool(part),
-        // A command's template with what the user typed behind it; the agent that it starts sees no more.
+        // A command's template with what the user typed after it; the agent that it starts sees no more.
         "subtask" => part["prompt"].text().map(Message::context).into_iter().collect(),
         _ => Vec::new(),
     };

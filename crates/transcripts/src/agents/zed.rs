@@ -63,7 +63,7 @@ fn document_of(row: &Row<'_>) -> Result<(Value, bool), String> {
     match kind.as_str() {
         // One byte over the limit shows below that the thread is too long.
         "json" => text.extend_from_slice(&stored[..stored.len().min(limit + 1)]),
-        // A small row may unpack to any size, so reading stops behind the limit.
+        // A small row may unpack to any size, so reading stops after the limit.
         "zstd" => {
             let unpacked = zstd::stream::read::Decoder::new(stored).map(|reader| reader.take(limit as u64 + 1));
             let read = unpacked.and_then(|mut reader| reader.read_to_end(&mut text));

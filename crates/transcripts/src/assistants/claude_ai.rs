@@ -189,7 +189,7 @@ fn of_text(text: &str) -> Vec<(Kind, String)> {
     thought.into_iter().chain([(Kind::Prose, spoken.replace(UNSUPPORTED, ""))]).collect()
 }
 
-/// Returns a placeholder for each file, and behind it what was read out of the file, which nobody said.
+/// Returns a placeholder for each file, and after it what was read out of the file, which nobody said.
 fn files(message: &Value) -> Vec<(Kind, String)> {
     let mut said = Vec::new();
     for field in ["attachments", "files", "files_v2"] {
@@ -291,7 +291,7 @@ fn said(inner: &Value, role: Role, number: usize, sink: &mut Sink<'_>) -> Vec<(K
 
 // Turns of the user that were edited, in exports that know no parents.
 
-/// Leaves out what the user said and then edited: an edited turn stands right behind the first version of it, and says
+/// Leaves out what the user said and then edited: an edited turn directly follows the first version of it, and says
 /// most of it again. A turn that says something else is one that got no answer.
 fn without<'a>(messages: Vec<&'a Value>, number: usize, sink: &mut Sink<'_>) -> Vec<&'a Value> {
     let before = messages.len();

@@ -135,7 +135,7 @@ impl Verb {
         }
         let mut verb = titles.iter().filter_map(|title| next_word(title, 0)).max_by_key(|verb| starting(verb));
         verb = verb.filter(|verb| titles.len() >= ENOUGH_TITLES && is_most(starting(verb)));
-        // A verb of several words goes on as long as all that begin with it go on alike.
+        // A verb of several words continues as long as all that begin with it continue alike.
         while let Some(known) = verb {
             let longer =
                 titles.iter().find(|title| title.starts_with(known)).and_then(|title| next_word(title, known.len()));
@@ -158,7 +158,7 @@ fn spaced(text: &str) -> String {
     text.replace(['\u{a0}', '\u{202f}'], " ")
 }
 
-/// Returns the start of `title` up to the end of the word that begins at `from`, with the space or colon behind it.
+/// Returns the start of `title` up to the end of the word that begins at `from`, with the space or colon after it.
 fn next_word(title: &str, from: usize) -> Option<&str> {
     let rest = &title[from..];
     let end = rest.find([' ', ':', '：']).map(|at| from + at)?;
@@ -254,9 +254,9 @@ fn to_text(html: &str) -> String {
 
 /// What each entry begins with.
 const ENTRY: &str = "<div class=\"outer-cell";
-/// What the words of an entry stand behind.
+/// What precedes the words of an entry.
 const BODY: &str = "mdl-typography--body-1\">";
-/// What comes after them.
+/// What follows them.
 const NEXT_CELL: &str = "<div class=\"content-cell";
 /// Longest line that can be a date, in bytes.
 const LONGEST_DATE: usize = 100;

@@ -268,7 +268,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Reads what is between objects: in a list of messages, or before and behind the outermost one.
+    /// Reads what is between objects: in a list of messages, or before and after the outermost one.
     fn between(&mut self, byte: u8) {
         match byte {
             b'{' => {

@@ -10,7 +10,7 @@ use crate::{
 
 /// Collects the messages of one conversation and hands it over in parts of at most [`MAX_PART_BYTES`].
 ///
-/// Messages get their position as id where the log gives none, and a `~2` behind a repeated id; their text is trimmed,
+/// Messages get their position as id where the log gives none, and a `~2` after a repeated id; their text is trimmed,
 /// clipped to the limit of its kind, and dropped when empty.
 pub(crate) struct Assembler {
     transcript: Transcript,

@@ -121,7 +121,7 @@ fn zoom_stamp(text: &str) -> Option<MessageTime> {
     from_name(date_of(date / 10_000, date / 100 % 100, date % 100)?, Some(time), Some(0))
 }
 
-/// Reads `2024-01-01`, and a time of day behind it such as `T10-30`, ` 10.30` or `_10:30:15`.
+/// Reads `2024-01-01`, and a time of day after it such as `T10-30`, ` 10.30` or `_10:30:15`.
 fn iso_stamp(text: &str) -> Option<MessageTime> {
     let bytes = text.as_bytes();
     if bytes.len() < 10 || bytes[4] != b'-' || bytes[7] != b'-' || bytes.get(10).is_some_and(u8::is_ascii_digit) {

@@ -98,14 +98,14 @@ pub(crate) fn is_mark(c: char) -> bool {
     unicode_normalization::char::is_combining_mark(c) || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
 }
 
-/// Whether `c` belongs to a picture such as a flower, which people put behind their names.
+/// Whether `c` belongs to a picture such as a flower, which people put after their names.
 pub(crate) fn is_picture(c: char) -> bool {
     matches!(c, '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}' | '\u{fe0f}' | '\u{200d}')
 }
 
 // The lines of a text that name a speaker, in each of the forms in which people and tools write them.
 
-/// Longest text in brackets behind a name that is searched for a time, in bytes.
+/// Longest text in brackets after a name that is searched for a time, in bytes.
 const LONGEST_NOTE: usize = 120;
 
 /// How a file marks its speakers; a file keeps to one form, so that the others are words in it.
@@ -261,9 +261,9 @@ fn prefix(text: &str) -> Option<Split<'_>> {
     let place = text.char_indices().take(60).find(|(_, c)| matches!(c, ':' | '：'))?.0;
     let (name, rest) = (&text[..place], &text[place..]);
     let (is_wide, rest) = (rest.starts_with('：'), rest.trim_start_matches([':', '：']));
-    // Chinese puts no space behind its wide colon.
+    // Chinese puts no space after its wide colon.
     let spaced = is_wide || rest.is_empty() || rest.starts_with(char::is_whitespace);
-    // Written without a space behind the colon, only a known side is a speaker.
+    // Written without a space after the colon, only a known side is a speaker.
     let known = side(name).is_some() && !rest.starts_with(['/', ':']);
     (spaced || known).then_some((Form::Prefix, name, rest))
 }

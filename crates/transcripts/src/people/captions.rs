@@ -46,7 +46,7 @@ pub(crate) fn spoken(cues: &[Cue<'_>]) -> Vec<Speech> {
                 let (is_turn, speaker) = match turn {
                     Turn::Of(name) => (true, Some(name)),
                     Turn::Another => (true, None),
-                    // Where only changes of speaker are marked, a cue without a name goes on with the last one.
+                    // Where only changes of speaker are marked, a cue without a name continues with the last one.
                     Turn::Same => (false, if names.is_empty() { None } else { current.take() }),
                 };
                 current.clone_from(&speaker);
@@ -87,7 +87,7 @@ fn names(cues: &[Cue<'_>]) -> HashSet<String> {
     let mut seen: HashMap<&str, (usize, bool)> = HashMap::new();
     for cue in cues {
         for (place, line) in cue.lines.iter().enumerate().filter(|(_, line)| !line.starts_with("<v")) {
-            // Captions wrap sentences, so within a cue a colon counts only behind the mark of another speaker.
+            // Captions wrap sentences, so within a cue a colon counts only after the mark of another speaker.
             if place > 0 && turn_mark(line).is_none() {
                 continue;
             }
@@ -233,7 +233,7 @@ impl Ingestor for WebVtt {
     }
 }
 
-/// Returns the text behind `WEBVTT` on the first line.
+/// Returns the text after `WEBVTT` on the first line.
 fn title(text: &str) -> Option<String> {
     let title = text.lines().next()?.strip_prefix("WEBVTT")?.trim_matches(|c: char| c.is_whitespace() || c == '-');
     (!title.is_empty()).then(|| title.to_owned())

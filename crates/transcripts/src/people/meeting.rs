@@ -38,7 +38,8 @@ impl Speech {
             Some(MessageTime { at: time.at.checked_add(offset).ok()?, ..time })
         });
         let kind = if self.is_noise() { Kind::Context } else { Kind::Prose };
-        // Of words that nobody is named for, it is not known that any of the people at hand said them: it may be a film.
+        // Of words that nobody is named for, it is not known that any of the people at hand said them: it may be a
+        // film.
         let role = if self.speaker.is_some() { Role::User } else { Role::Other };
         Message { kind, speaker: self.speaker.clone(), time, ..Message::prose(role, self.text.as_str()) }
     }
@@ -103,7 +104,7 @@ impl Meeting {
     }
 }
 
-/// Reads `[HH:]MM:SS` with or without a fraction, behind a dot or a comma.
+/// Reads `[HH:]MM:SS` with or without a fraction, after a dot or a comma.
 pub(crate) fn clock(text: &str) -> Option<Duration> {
     let text = text.trim();
     let (clock, fraction) = text.rsplit_once(['.', ',']).unwrap_or((text, ""));

@@ -18,7 +18,7 @@ const ATTACHED: &[(&str, &str)] = &[
     ("media", "file"),
 ];
 
-/// How notes of the program go on behind the name of who did something.
+/// How notes of the program continue after the name of who did something.
 const NOTED: &[&str] = &[
     "added ", "changed ", "created ", "joined ", "left the ", "missed ", "named the ", "pinned ", "removed ",
     "sent a ", "sent an ", "set ", "started ", "turned ", "unsent ",

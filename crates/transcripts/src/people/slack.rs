@@ -3,7 +3,7 @@
 //!
 //! Each message appears in one transcript. A thread is a transcript, however many days lie between its answers; what a
 //! channel contains beside its threads is another, over all of its days. Ids are the log's own: the channel's, the
-//! thread's opening `ts` behind it, and the `ts` of each message. Days are read one after the other and threads are
+//! thread's opening `ts` after it, and the `ts` of each message. Days are read one after the other and threads are
 //! handed over once they are known to be complete, or when much text waits, so memory does not grow with the channel.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -114,7 +114,7 @@ struct Room {
     newest: Option<Stamp>,
 }
 
-/// A thread that may go on in a later day.
+/// A thread that may continue in a later day.
 struct Thread {
     draft: Assembler,
     last_reply: Option<Stamp>,
@@ -456,14 +456,14 @@ fn reference(inside: &str, names: &Names) -> String {
         return format!("#{}", if label.is_empty() { title.unwrap_or(id) } else { label });
     }
     if let Some(command) = target.strip_prefix('!') {
-        // `<!here>` is a word alone; `<!date^1709287200^{date}|1 March>` has fields behind carets.
+        // `<!here>` is a word alone; `<!date^1709287200^{date}|1 March>` has fields after carets.
         let word = command.split('^').next().unwrap_or_default();
         return if label.is_empty() { format!("@{word}") } else { label.to_owned() };
     }
     link(target, label)
 }
 
-/// Returns a link as its label with the address behind it, or as one of them where they say the same.
+/// Returns a link as its label with the address after it, or as one of them where they say the same.
 fn link(address: &str, label: &str) -> String {
     let bare = ["mailto:", "tel:"].into_iter().find_map(|scheme| address.strip_prefix(scheme)).unwrap_or(address);
     let short = ["https://", "http://"].into_iter().find_map(|scheme| bare.strip_prefix(scheme)).unwrap_or(bare);
@@ -502,7 +502,7 @@ fn append(block: &Value, names: &Names, depth: usize, shown: &mut String) {
         "rich_text_list" => each(block, names, depth, shown, "- "),
         "rich_text_quote" => each_quoted(block, names, depth, shown),
         "rich_text" => each(block, names, depth, shown, ""),
-        // Sections, code and whatever is new hold their pieces one behind the other.
+        // Sections, code and whatever is new contain their pieces one after the other.
         _ => {
             let elements = block["elements"].as_array();
             elements.into_iter().flatten().for_each(|element| append(element, names, depth + 1, shown));
@@ -626,7 +626,7 @@ impl Names {
         self.people.insert(id.to_owned(), person);
     }
 
-    /// Puts the id behind a name that several people bear.
+    /// Puts the id after a name that several people bear.
     fn distinguish_namesakes(&mut self) {
         let mut bearers: HashMap<String, usize> = HashMap::new();
         self.people.values().for_each(|person| *bearers.entry(person.name.clone()).or_default() += 1);

@@ -23,7 +23,7 @@ const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// An opened log.
 pub struct Input {
-    /// The path as given, or `-`; of a file in an archive, the archive's path with the file's name behind it.
+    /// The path as given, or `-`; of a file in an archive, the archive's path with the file's name after it.
     pub path: PathBuf,
     /// When the file was last changed; `None` for standard input.
     pub modified: Option<Timestamp>,
@@ -68,7 +68,7 @@ fn start(
     let (mut reader, head) = decode(raw).map_err(failed)?;
     // What follows the head is damaged more often than the head, and opening must say so.
     reader.fill_buf().map_err(failed)?;
-    // Of a longer file only the start has been looked at, and there may be text behind the white space.
+    // Of a longer file only the start has been looked at, and there may be text after the white space.
     if head.len() < HEAD_BYTES && head.iter().all(u8::is_ascii_whitespace) {
         return Err(IngestError::Empty { path });
     }

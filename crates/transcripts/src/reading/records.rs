@@ -88,7 +88,7 @@ impl Records {
     /// Reads the elements of the arrays at `paths` in one JSON document, object by object, holding one element at a
     /// time: `messages`, or `chats.list.messages` for the `messages` of each element of `list` in `chats`.
     ///
-    /// [`Records::next`] ends with the elements of one object; [`Records::next_object`] goes on to the next that has
+    /// [`Records::next`] ends with the elements of one object; [`Records::next_object`] continues to the next that has
     /// such an array. A document with one needs no call of it.
     pub(crate) fn elements_of(input: Input, paths: &[&'static str]) -> Self {
         let shape = Shape::Nested(Box::new(Nested::new(paths)), Place::Start);
@@ -105,8 +105,8 @@ impl Records {
         }
     }
 
-    /// Goes on to the next object that has one of the arrays of [`Records::elements_of`], passing over what is left of
-    /// the current one; returns whether there is one.
+    /// Continues to the next object that has one of the arrays of [`Records::elements_of`], passing over what is left
+    /// of the current one; returns whether there is one.
     ///
     /// # Errors
     /// [`IngestError::Read`] if the file breaks off.
@@ -237,7 +237,7 @@ impl Layout {
 pub(crate) struct Object {
     /// 1-based line, or element of the array.
     pub(crate) number: usize,
-    /// The path, with the number behind it where the file contains several.
+    /// The path, with the number after it where the file contains several.
     pub(crate) origin: String,
     /// What it contains.
     pub(crate) value: Value,
@@ -450,7 +450,7 @@ fn read_key(reader: &mut dyn BufRead) -> io::Result<String> {
 
 // One JSON value of a stream, found by its brackets and strings alone, without parsing it.
 
-/// Passes over white space and commas, and returns the byte behind them without taking it.
+/// Passes over white space and commas, and returns the byte after them without taking it.
 fn skip_space(reader: &mut dyn BufRead) -> io::Result<Option<u8>> {
     loop {
         let buffer = reader.fill_buf()?;
@@ -463,7 +463,7 @@ fn skip_space(reader: &mut dyn BufRead) -> io::Result<Option<u8>> {
     }
 }
 
-/// Reads one JSON value up to the comma, bracket or next document behind it, which stays; of one over `limit` only the
+/// Reads one JSON value up to the comma, bracket or next document after it, which stays; of one over `limit` only the
 /// length is kept.
 fn read_value(reader: &mut dyn BufRead, is_field: bool, limit: usize) -> io::Result<Option<Raw>> {
     let (mut raw, mut scan) = (Raw { limit, ..Raw::default() }, Scan::default());
@@ -536,7 +536,7 @@ impl Default for Scan {
 }
 
 impl Scan {
-    /// Returns where in `buffer`, the next bytes, the element ends; `None` if it goes on behind them.
+    /// Returns where in `buffer`, the next bytes, the element ends; `None` if it continues after them.
     fn end_in(&mut self, buffer: &[u8]) -> Option<usize> {
         let mut place = 0;
         while place < buffer.len() {

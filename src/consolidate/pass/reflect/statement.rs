@@ -97,7 +97,8 @@ impl Span {
 
 /// Returns a sentence that each of the episodes says, apart from its day.
 ///
-/// Either they say nothing else, or each goes on with something that the sentence is true without: why, when, by what.
+/// Either they say nothing else, or each continues with something that the sentence is true without: why, when, by
+/// what.
 pub(super) fn shared(episodes: &[&str]) -> Option<String> {
     let bare: Vec<String> = episodes.iter().map(|text| without_days(text)).collect();
     let last = bare.last()?;
@@ -131,7 +132,7 @@ fn without_days(text: &str) -> String {
     }
 }
 
-/// Returns the words that all begin with, if each ends there or goes on with what may be left out.
+/// Returns the words that all begin with, if each ends there or continues with what may be left out.
 fn common_start(texts: &[String]) -> Option<String> {
     let is_plain = |text: &String| {
         let features = Features::of(text);

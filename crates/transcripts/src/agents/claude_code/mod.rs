@@ -173,7 +173,7 @@ impl Sessions {
     }
 }
 
-// Lines that the log of a resumed session repeats of the session that it goes on from.
+// Lines that the log of a resumed session repeats of the session that it continues.
 //
 // Depending on the version such lines keep the session id of the older log, name it as where they were forked from,
 // or are written under the new id and keep nothing but their uuids. Where the older log is still there it is what
@@ -496,7 +496,7 @@ impl Session {
 
     /// Hands over what is held, without abandoned branches and repeated input.
     fn release(&mut self, summaries: &[Summary], sink: &mut Sink<'_>) {
-        // Which branch was abandoned is only known once the lines behind it have been read.
+        // Which branch was abandoned is only known once the lines after it have been read.
         let dead = abandoned(&self.nodes);
         let mut places = self.places.drain(..);
         let void = &self.void;

@@ -315,7 +315,7 @@ fn read_file(folder: &std::path::Path, name: &str) -> (Vec<Transcript>, Vec<Stri
     (seen, pieces)
 }
 
-/// The log of a session, and that of another which goes on from it and ran a sub-agent of the old kind.
+/// The log of a session, and that of another which continues it and ran a sub-agent of the old kind.
 fn resumed(copied_id: &str) -> (String, String) {
     let prefix = [user("u1", "", 0, "start"), assistant("a1", "u1", 1, "ready"), user("u2", "a1", 2, "use tabs")];
     let old = prefix.iter().map(|line| with(line.clone(), "sessionId", PARENT)).collect::<Vec<_>>();

@@ -241,7 +241,7 @@ impl Thread {
             return;
         }
         match head["memory_mode"].string() {
-            // The setting can be changed while the thread goes on; the last one counts.
+            // The setting can be changed while the thread continues; the last one counts.
             "disabled" => self.disabled_at = Some(number),
             "enabled" => self.disabled_at = None,
             _ => {}

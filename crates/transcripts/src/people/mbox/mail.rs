@@ -241,7 +241,7 @@ pub(crate) enum Stretch {
     Own,
     /// Words of others that the author answers between the lines; they give the answers their sense.
     Quoted,
-    /// Words of others behind the author's: the mail that is answered, which the thread contains anyway.
+    /// Words of others after the author's: the mail that is answered, which the thread contains anyway.
     Trailing,
     /// A mail of others that the author passes on.
     Forwarded,
@@ -379,7 +379,7 @@ fn attribution(lines: &[&str]) -> Option<usize> {
     None
 }
 
-/// Whether the first of `lines` and those behind it are the headers of a mail, as Outlook quotes them.
+/// Whether the first of `lines` and those after it are the headers of a mail, as Outlook quotes them.
 fn is_header_block(lines: &[&str]) -> bool {
     SENDER.is_match(lines[0])
         && lines.iter().skip(1).take(HEADER_LINES).filter(|line| FIELD.is_match(line)).count() >= 2

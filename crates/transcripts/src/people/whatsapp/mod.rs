@@ -63,7 +63,7 @@ impl Ingestor for WhatsApp {
 /// One header and all that follows it up to the next.
 struct Entry<'a> {
     stamp: Stamp,
-    /// The rest of the header's line and the lines behind it, marks included.
+    /// The rest of the header's line and the lines after it, marks included.
     rest: &'a str,
 }
 
@@ -322,7 +322,7 @@ impl Order {
     ///
     /// The year has four digits, or stands first if the last number ever falls, else last. Of the other two, the day is
     /// the one that exceeds twelve; else the one that falls more often within a year; else the one that changes more
-    /// often; else what the spelling suggests: the last behind a year, the first otherwise, but not in American times.
+    /// often; else what the spelling suggests: the last after a year, the first otherwise, but not in American times.
     fn decide(stamps: &[Stamp]) -> Self {
         let year = year_place(stamps);
         let (first, second) = match year {
@@ -371,11 +371,11 @@ fn year_place(stamps: &[Stamp]) -> usize {
     if is_first { 0 } else { 2 }
 }
 
-// The text behind a header: who wrote it, and whether a person or the program did.
+// The text after a header: who wrote it, and whether a person or the program did.
 
 /// Stands before what the program writes into a message; nobody types it.
 const PROGRAM_MARK: char = '\u{200e}';
-/// Longest text behind the name of a document that was left out, in bytes.
+/// Longest text after the name of a document that was left out, in bytes.
 const LONGEST_NOTE: usize = 120;
 /// The name of the program's own assistant.
 const ASSISTANT: &str = "Meta AI";

@@ -49,7 +49,7 @@ const OMITTED: &[(&str, &str)] = &[
     ),
 ];
 
-/// Stands behind the name of a file that the export contains, in brackets.
+/// Stands after the name of a file that the export contains, in brackets.
 const ATTACHED: &str = "\
     file attached|datei angehängt|archivo adjunto|fichier joint|file allegato|arquivo anexado|ficheiro anexado|\
     bestand bijgevoegd|tiedosto liitetty|bifogad fil|załączono plik|файл добавлен|dosya ekli|文件附件|附件|檔案已附加|\
@@ -107,7 +107,7 @@ pub(crate) fn is_attached(text: &str) -> bool {
 /// Whether `text` stands in place of a deleted message.
 pub(crate) fn is_deleted(text: &str) -> bool {
     let text = text.trim().trim_end_matches(['.', '。', '!']).to_lowercase();
-    // Who removed it may be named behind the phrase: "deleted by admin Ana".
+    // Who removed it may be named after the phrase: "deleted by admin Ana".
     DELETED
         .split('|')
         .any(|phrase| text.strip_prefix(phrase).is_some_and(|rest| rest.is_empty() || rest.starts_with(" by ")))
