@@ -35,7 +35,7 @@ pub struct Exported {
     pub evidence: Vec<Evidence>,
 }
 
-/// Where a quote stands.
+/// Where a quote is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportedSource {
     /// Key of the transcript.

@@ -23,7 +23,7 @@ impl Answer {
     /// Reads `text`, the answer to the request that showed `shown` of `tasks`, one session each, and asked for
     /// `schema`.
     ///
-    /// An entry belongs to the session in which its quote stands; what it cites of other sessions is left out.
+    /// An entry belongs to the session that contains its quote; what it cites of other sessions is left out.
     pub(super) fn read(text: &str, tasks: &[Task<'_>], shown: &[Shown], schema: &ReplySchema) -> Self {
         let Some(list) = entries(text) else {
             return Self { legible: Legible::Not, sessions: vec![Checked::default(); tasks.len()] };
@@ -140,7 +140,7 @@ impl Answer {
     }
 }
 
-/// Returns the session to which an entry belongs: that of the message in which its quote stands, else that of the first
+/// Returns the session to which an entry belongs: that of the message that contains its quote, else that of the first
 /// message that it cites, else the first.
 fn session_of(entry: &Value, tasks: &[Task<'_>], shown: &[Shown]) -> usize {
     let found = |number: i64| {

@@ -29,7 +29,7 @@ const NAME_CHARS: usize = 60;
 /// Size in bytes from which the tokens of a text are not counted exactly, because it exceeds every window anyway.
 const HUGE_BYTES: usize = 200_000;
 
-/// Where in the prompt a message stands, which decides how much of it is shown.
+/// Where in the prompt a message is, which decides how much of it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Place {
     /// Said long before.
@@ -201,7 +201,7 @@ pub(super) fn one_line(text: &str, limit: usize) -> String {
 /// Upper bound of the tokens of a stamp's line.
 pub(super) const STAMP_TOKENS: usize = 24;
 
-/// The stamp that the messages shown so far stand under.
+/// The stamp that the messages shown so far are under.
 ///
 /// A new one is due with each half hour, date or offset of the speaker's clock, so that no message is further than half
 /// an hour from its stamp. Whether it is due depends on the message before alone, wherever a window begins.

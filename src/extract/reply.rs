@@ -39,7 +39,7 @@ pub(super) fn entries(text: &str) -> Option<Entries> {
     }
     // Read piece by piece, an answer with one comma too many would be reduced to its last entry.
     let meant = tidied(text).and_then(|tidy| reader::parse::<Value>(&tidy).ok()).map(|(value, _)| value);
-    // A single entry here may be the first of several that stand one after another; `last_document` takes them all.
+    // A single entry here may be the first of several that follow one another; `last_document` takes them all.
     let meant = meant.filter(|value| !is_entry(value)).and_then(|value| list(value, MAX_LAYERS));
     let meant = meant.filter(|items| !items.is_empty());
     meant.map(whole).or_else(|| last_document(text))

@@ -28,7 +28,7 @@ fn texts_below(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
     }
 }
 
-/// Returns what would be taken out, each with its row and where it stands.
+/// Returns what would be taken out, each with its row and where it is.
 fn finds(path: &Path, text: &str) -> Vec<String> {
     let found = Guard::default().find(text);
     let line = |at: usize| text[..at].matches('\n').count() + 1;

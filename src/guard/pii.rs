@@ -210,7 +210,7 @@ fn ends_in_escape(before: &str) -> bool {
     ["\\n", "\\r", "\\t"].iter().any(|escape| before.ends_with(escape))
 }
 
-/// Whether one of `names` stands shortly before a number that is too plain to be known by itself.
+/// Whether one of `names` occurs shortly before a number that is too plain to be known by itself.
 fn is_named(before: &str, names: &[&str]) -> bool {
     // Near only, or one mention of taxes would turn every later number of that length into a tax number.
     let near = before[before.floor_char_boundary(before.len().saturating_sub(48))..].to_lowercase();

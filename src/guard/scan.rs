@@ -148,7 +148,7 @@ const fn needs_left_edge(secret: &Secret) -> bool {
     matches!(secret.part, Part::Whole | Part::Apart(_) | Part::Spoken(_) | Part::Phrase)
 }
 
-/// Whether the row is a maker's token of no fixed length, of which more may stand on the next line.
+/// Whether the row is a maker's token of no fixed length, of which more may be on the next line.
 fn can_go_on(secret: &Secret) -> bool {
     secret.reach == 0 && secret.pattern.contains(",}") && !secret.pattern.starts_with("-----")
 }

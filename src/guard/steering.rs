@@ -457,7 +457,7 @@ mod steering_hints_tests {
     fn needed(pattern: &str) -> Vec<Vec<String>> {
         let hir = regex_syntax::parse(pattern).unwrap();
         let groups = groups(&hir).into_iter().filter(|group| group.iter().all(|literal| literal.len() >= 3));
-        // Short ones stand nearly everywhere.
+        // Short ones occur nearly everywhere.
         let mut groups: Vec<Vec<String>> = groups.map(without_longer).collect();
         groups.sort_by_key(Vec::len);
         groups.dedup();

@@ -417,7 +417,7 @@ pub(super) const STANDING_PARTS: &[&str] = &[
     "insert", "example", "****", "....", "…", "[redacted:",
 ];
 
-/// Words that stand where a value would, in code and in prose.
+/// Words that take the place of a value, in code and in prose.
 #[rustfmt::skip]
 pub(super) const PLAIN: &[&str] = &[
     "none", "null", "nil", "true", "false", "undefined", "string", "str", "text", "bool", "boolean", "int",

@@ -24,7 +24,7 @@ use crate::llm::batch::{BatchStatus, MAX_BYTES, MAX_REQUESTS, RemoteBatch, Row, 
 use crate::llm::{Budget, Client, Cost, LlmError, Reply, Request, Reservation};
 use crate::store::{Batch, BatchReply, BatchRequest, Stage, Store, StoreError, WindowId};
 
-/// Packs of windows that wait at the same time at most, for the memory that they take.
+/// Maximum number of packs of windows that wait at the same time, for the memory that they take.
 pub(super) const MAX_WAITING: usize = 10_000;
 /// So few requests are not worth a batch.
 const FEW: usize = 4;

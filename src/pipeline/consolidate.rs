@@ -24,7 +24,7 @@ use crate::store::{Database, PendingWindow, RunId, Store, StoreError, WindowId, 
 
 /// Candidates that are consolidated together: enough for one question about many pairs, few enough for one transaction.
 const BATCH: usize = 200;
-/// Plans that are made again because another process wrote in between, before giving up.
+/// How often a plan is made again because another process wrote in between, before giving up.
 const MAX_REPLANS: usize = 8;
 
 /// Consolidates and writes every finished window of the ledger that has not been written.
@@ -303,7 +303,7 @@ fn refused(error: ApplyError) -> PipelineError {
 
 /// Memories that are consolidated together: enough for one question about many pairs, few enough for one transaction.
 const IMPORTED_AT_ONCE: usize = 200;
-/// Plans that are made again because another process wrote in between, before giving up.
+/// How often a plan is made again because another process wrote in between, before giving up.
 const MAX_IMPORT_REPLANS: usize = 50;
 /// Stands in for the transcript of imported memories without evidence.
 const SAID_IN: &str = "import";

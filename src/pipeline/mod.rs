@@ -2,7 +2,7 @@
 //!
 //! A run has two halves. First every new window is extracted, with a bounded number of calls in flight; each result is
 //! stored as soon as it is there. Then the results are consolidated in the order in which the conversations took place,
-//! whatever the order in which their windows came back, one transaction a conversation. A process that ends at any
+//! whatever the order in which their windows came back, one transaction per conversation. A process that ends at any
 //! point loses nothing that is stored: the next run over the same logs continues there and ends in the same state.
 
 mod batch;

@@ -78,7 +78,7 @@ pub enum StoreError {
         /// Where the key came from.
         place: KeyPlace,
     },
-    /// What is given as a key is none.
+    /// What is given as a key is not one.
     #[error("the key from {place} cannot be used: {why}")]
     BadKey {
         /// Where it came from.

@@ -68,7 +68,7 @@ pub(crate) enum WeekdayNames {
 /// A date in a text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Written {
-    /// Where it stands.
+    /// Where it is.
     pub(crate) at: Range<usize>,
     /// What it may mean; 03/05/2025 means two days.
     pub(crate) meanings: Vec<Days>,

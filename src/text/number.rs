@@ -151,7 +151,7 @@ fn measure_after(after: &str) -> Option<Unit> {
 /// A number in a text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Number {
-    /// Where it stands, without its unit.
+    /// Where it is, without its unit.
     pub(crate) at: Range<usize>,
     /// The values that it may have; "1,234" has two readings, a version or a clock time possibly none.
     pub(crate) readings: Vec<f64>,

@@ -1,4 +1,5 @@
-//! Characters that people do not see, or that change how other text is shown: dropped for readers, escaped for terminals.
+//! Characters that people do not see, or that change how other text is shown: dropped for readers, escaped for
+//! terminals.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -37,8 +38,8 @@ pub(crate) fn escaped(text: &str, escape: EscapeMode) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns `text` without hidden characters. Line ends and tabs become spaces or stay as `keeps_lines` says; fillers, which
-/// are as wide as a letter, become spaces.
+/// Returns `text` without hidden characters. Line ends and tabs become spaces or stay as `keeps_lines` says; fillers,
+/// which are as wide as a letter, become spaces.
 pub(crate) fn visible(text: &str, keeps_lines: bool) -> String {
     let mut out = String::with_capacity(text.len());
     for (c, is_hidden, next) in marked(text) {
@@ -54,7 +55,7 @@ pub(crate) fn visible(text: &str, keeps_lines: bool) -> String {
     out
 }
 
-/// Returns the characters of `text`, each with whether it is hidden where it stands, and the next one.
+/// Returns the characters of `text`, each with whether it is hidden where it is, and the next one.
 fn marked(text: &str) -> impl Iterator<Item = (char, bool, Option<char>)> + '_ {
     let (mut chars, mut last) = (text.chars().peekable(), None);
     std::iter::from_fn(move || {

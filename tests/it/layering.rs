@@ -1,4 +1,4 @@
-//! Imports point down the flow: a module may only use those that stand above it in `lib.rs`.
+//! Imports point down the flow: a module may only use those that are above it in `lib.rs`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -22,7 +22,8 @@ fn modules_in_flow_order() -> BTreeMap<String, usize> {
     names.enumerate().map(|(place, name)| (name.to_owned(), place)).collect()
 }
 
-/// Production lines of a file: everything before its inline test module; nothing of a file that is a test module itself.
+/// Production lines of a file: everything before its inline test module; nothing of a file that is a test module
+/// itself.
 pub fn production(file: &Path) -> String {
     let door = file.with_file_name("mod.rs");
     let declared = format!("#[cfg(test)]\nmod {};", file.file_stem().unwrap().to_string_lossy());

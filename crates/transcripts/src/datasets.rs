@@ -216,7 +216,7 @@ fn locomo_messages(turn: &Value, time: Option<MessageTime>) -> Vec<Message> {
     words.map(|text| said(Kind::Prose, text.to_owned(), id.to_owned())).into_iter().chain(photo).collect()
 }
 
-// `LongMemEval`: questions, each with the sessions of a user and an assistant in which its answer stands.
+// `LongMemEval`: questions, each with the sessions of a user and an assistant that contain its answer.
 
 /// Reads `LongMemEval`.
 pub(crate) struct LongMemEval;
@@ -326,7 +326,7 @@ impl Ingestor for Oasst {
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let mut objects = Objects::of(input);
-        // The rows of one tree stand together.
+        // The rows of one tree are together.
         let mut group: Vec<Value> = Vec::new();
         let (mut origin, mut ended) = (String::new(), HashSet::new());
         while let Some(object) = objects.next(sink)? {
@@ -480,7 +480,7 @@ fn sharegpt_messages(turn: &Value) -> Vec<Message> {
     }
 }
 
-// Logs of public chat sites, one conversation a row: `WildChat` and LMSYS.
+// Logs of public chat sites, one conversation per row: `WildChat` and LMSYS.
 
 /// Reads rows of `WildChat` and LMSYS.
 pub(crate) struct WildChat;

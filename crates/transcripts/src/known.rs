@@ -143,7 +143,7 @@ impl Platform {
     }
 }
 
-/// What decides where folders stand.
+/// What decides where folders are.
 pub struct Machine<'a> {
     /// The kind of system.
     pub platform: Platform,
@@ -278,7 +278,7 @@ const MAX_DEPTH: usize = 8;
 /// Returns the files called `name` below `folder`, without looking into dependencies and version control.
 fn called(folder: &Path, name: &str) -> Vec<PathBuf> {
     let skipped = |name: &str| matches!(name, ".git" | ".hg" | ".svn" | "node_modules" | "target" | "__pycache__");
-    // Projects may stand deep below, and a whole disk must not be walked through.
+    // Projects may be deep below, and a whole disk must not be walked through.
     let walk = walkdir::WalkDir::new(folder).max_depth(MAX_DEPTH).sort_by_file_name().into_iter();
     let entries = walk.filter_entry(|entry| {
         entry.depth() == 0 || !entry.file_type().is_dir() || !skipped(&entry.file_name().to_string_lossy())

@@ -213,7 +213,7 @@ fn is_transcript(page: &Page<'_>, turns: &[&Label]) -> bool {
     turns.len() >= 4 && changes >= 2 && distinct.len() >= 2 && sentences * 2 >= turns.len() && turns.len() * 3 >= all
 }
 
-/// Whether a play or a film is written down: acts and scenes stand on lines of their own.
+/// Whether a play or a film is written down: acts and scenes are on lines of their own.
 fn is_staged(lines: &[&str]) -> bool {
     const HEADS: &[&str] = &["ACT ", "Act ", "SCENE ", "Scene ", "INT. ", "EXT. ", "FADE IN"];
     let bare = lines.iter().map(|line| line.trim_start_matches(['#', ' ', '*']));

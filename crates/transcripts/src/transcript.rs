@@ -45,7 +45,7 @@ pub struct Message {
     pub text: String,
 }
 
-/// On whose behalf a message stands.
+/// On whose behalf a message speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {

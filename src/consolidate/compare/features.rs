@@ -127,7 +127,7 @@ fn polarity(negations: usize) -> Polarity {
     match negations {
         0 => Polarity::Positive,
         1 => Polarity::Negative,
-        // Two negations may cancel out or stand side by side; words alone do not show which.
+        // Two negations may cancel each other or be independent; words alone do not show which.
         _ => Polarity::Mixed,
     }
 }

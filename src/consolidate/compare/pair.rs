@@ -405,7 +405,7 @@ fn containment(a: &View<'_>, b: &View<'_>) -> (bool, bool) {
     (known_whole, incoming_whole)
 }
 
-/// Whether a word beside the value stands where the other claim has another one, or before what both begin with: the
+/// Whether a word beside the value is where the other claim has another one, or before what both begin with: the
 /// attribute is then one of another thing, or of a special case.
 fn names_another_thing(a: &View<'_>, b: &View<'_>) -> bool {
     let value = |view: &View<'_>| view.claim.value.as_deref().map(Features::of).unwrap_or_default();
@@ -509,7 +509,7 @@ fn is_another_number(a: &View<'_>, b: &View<'_>, words: &Words, slots: &[Slot], 
     one_kind && distinguished && ((frame.same_subject && (says_so || exact)) || (one_talk && exact) || grown)
 }
 
-/// Whether another word stands where the value of the known claim's attribute stood, which has one value at a time.
+/// Whether another word is where the value of the known claim's attribute was, which has one value at a time.
 fn takes_its_place(a: &View<'_>, b: &View<'_>, slots: &[Slot]) -> bool {
     // Only without a key of its own: an attribute that was extracted decides better than the place in a sentence.
     let (Some(key), Some(value), None) = (&b.key, &b.claim.value, &a.key) else { return false };

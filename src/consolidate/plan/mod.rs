@@ -185,7 +185,7 @@ const MAX_FRESH: usize = 20;
 /// Memories of the batch that are looked up for one word; a word that more of them share says little.
 const COMMON_WORD: usize = 200;
 
-/// Memories as they would be after the changes so far, and where their words stand.
+/// Memories as they would be after the changes so far, and where their words are.
 #[derive(Debug, Default)]
 pub(super) struct Working {
     overlay: Overlay,

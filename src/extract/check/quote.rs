@@ -17,7 +17,7 @@ const MIN_PART: usize = 8;
 /// Whether `quote` appears in `text`, apart from white space, case, width, accents' encoding, quotation marks, dashes,
 /// invisible characters, code ticks and a full stop at its end.
 ///
-/// One ellipsis may join two passages of at least eight letters that stand close together, in order. A quote that
+/// One ellipsis may join two passages of at least eight letters that are close together, in order. A quote that
 /// starts or ends within an English word or a number is not found.
 #[must_use]
 pub fn quote_found(quote: &str, text: &str) -> bool {

@@ -164,7 +164,7 @@ fn lower_first(text: &str) -> String {
     }
 }
 
-/// Returns `text` with its "I" named, or as it stands where that is not safe.
+/// Returns `text` with its "I" named, or as it is where that is not safe.
 fn in_third_person(language: &LanguageRules, text: &str, speaker: Option<&str>) -> String {
     let turned = (language.definition.third_person)(text, speaker);
     turned.map_or_else(|| text.to_owned(), |turned| capitalised(&turned))

@@ -283,7 +283,7 @@ pub(super) struct Passage {
 
 /// Returns the statements among `lines`, in order; none of them takes in a sentence that is `kept` elsewhere.
 ///
-/// Among people, whose messages are short, sentences that stand together say one thing; somebody with an assistant says
+/// Among people, whose messages are short, adjacent sentences say one thing; somebody with an assistant says
 /// one thing a sentence, and gives it things to do between them.
 pub(super) fn passages(lines: &[Line<'_>], kept: &[bool], among_people: bool) -> Vec<Passage> {
     let mut found: Vec<Passage> = Vec::new();

@@ -49,7 +49,7 @@ pub struct Shown {
     /// The memory.
     #[serde(flatten)]
     pub memory: Memory,
-    /// Where it stands.
+    /// Where it is.
     pub section: Section,
     /// Why there, with its parts.
     pub standing: Standing,

@@ -232,7 +232,7 @@ fn after(hash: u64, bytes: impl IntoIterator<Item = u8>) -> u64 {
     bytes.into_iter().fold(hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// One concept a line: its spellings, divided by `|`. The first one names it in the index, so it must not change.
+/// One concept per line: its spellings, divided by `|`. The first one names it in the index, so it must not change.
 const THESAURUS: &str = include_str!("concepts.txt");
 
 /// Number of letters from which a spelling is also found inside a longer word, as in German compounds.

@@ -21,7 +21,7 @@ pub struct Topic {
     pub wordings: &'static [&'static [&'static str]],
 }
 
-/// Where two of the matters stand below.
+/// Where two of the matters are below.
 pub const RESIDENCE: u8 = 0;
 pub const MASCOT: u8 = 2;
 
@@ -196,7 +196,7 @@ impl Fact {
         wordings[usize::from(self.wording) % wordings.len()]
     }
 
-    /// What it rests on: a message has one text a day and talk, of which the fact is a part.
+    /// What it rests on: a message has one text per day and talk, of which the fact is a part.
     pub fn evidence(&self) -> Evidence {
         let transcript = format!("jsonl:{}-talk-{}", place(self.place), self.talk);
         Evidence {

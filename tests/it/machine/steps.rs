@@ -27,7 +27,7 @@ pub enum Run {
     Accept(Pick),
     Reject(Pick),
     Expire,
-    /// Everything is set against everything, by the rules.
+    /// Everything is compared with everything, by the rules.
     Tidy,
 }
 

@@ -142,7 +142,7 @@ impl MessageTexts {
         citation.messages.iter().filter_map(|id| self.get(citation, id)).map(|text| text.normal.as_str())
     }
 
-    /// Returns whether the quote stands word for word in the first cited message.
+    /// Returns whether the quote is word for word in the first cited message.
     pub(crate) fn has_quote(&self, citation: &Citation) -> bool {
         let quote = fold(&citation.quote);
         let first = citation.messages.first().and_then(|id| self.get(citation, id));

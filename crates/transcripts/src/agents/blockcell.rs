@@ -1,4 +1,4 @@
-//! Sessions of blockcell: JSONL with a line about the session first, then one message a line.
+//! Sessions of blockcell: JSONL with a line about the session first, then one message per line.
 
 use serde_json::Value;
 

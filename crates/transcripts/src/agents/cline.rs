@@ -273,7 +273,7 @@ fn attachment(block: &Value) -> Option<String> {
     Some(file_label(noun, block["source"]["media_type"].as_str()))
 }
 
-/// Returns what an answer says in which reasoning and calls stand as tags in the text.
+/// Returns what an answer says whose reasoning and calls are tags in the text.
 fn tagged(text: &str) -> Vec<Message> {
     let mut messages = Vec::new();
     let mut rest = text;

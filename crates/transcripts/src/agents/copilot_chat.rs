@@ -73,7 +73,7 @@ struct File {
 /// Returns the workspace of the session, which is named in a file one folder further up.
 fn workspace(input: &Input) -> Option<String> {
     let folder = input.path.parent().filter(|_| !input.is_in_archive())?;
-    // Sessions of windows without a folder stand elsewhere and have no workspace.
+    // Sessions of windows without a folder are elsewhere and have no workspace.
     let above = folder.parent().filter(|_| folder.ends_with("chatSessions"))?;
     // The folder of a workspace is named by a hash; this file says which folder it stands for.
     let text = Folder::directory(above).open("workspace.json").ok()?.into_text(1 << 20).ok()??;
@@ -298,7 +298,7 @@ fn asked(request: &Value) -> Vec<Message> {
 fn answered(request: &Value) -> Vec<Message> {
     let response = &request["response"];
     let items = response.items();
-    // Each change of a call is written once more; the first stands where it was made, the last knows its end.
+    // Each change of a call is written once more; the first is where it was made, the last knows its end.
     let mut last_calls: HashMap<&str, &Value> = HashMap::new();
     for item in items {
         if let Some(id) = call_id(item) {

@@ -1,4 +1,4 @@
-//! Sessions of the Copilot command line: `events.jsonl`, one event a line, of which most are bookkeeping.
+//! Sessions of the Copilot command line: `events.jsonl`, one event per line, of which most are bookkeeping.
 
 use serde_json::Value;
 
@@ -84,7 +84,7 @@ impl Session {
             messages.retain(|_| prompt != self.system);
             prompt.clone_into(&mut self.system);
         }
-        // What a sub-agent does stands among the rest, and names the call that started it.
+        // What a sub-agent does is among the rest, and names the call that started it.
         if data["parentToolCallId"].text().is_some() {
             turn::of_sub_agent(&mut messages);
         }

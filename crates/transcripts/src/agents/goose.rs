@@ -40,7 +40,7 @@ impl Ingestor for Goose {
             return read_database(&database, &origin, sink);
         }
         let stem = input.stem();
-        // An export is one document of many lines, and an old log one object a line.
+        // An export is one document of many lines, and an old log one object per line.
         let is_export = Head::of(&input).document.as_ref().is_some_and(is_export);
         let mut records = if is_export { Records::elements(input) } else { Records::lines(input) };
         let mut session = Session::new(stem, origin);

@@ -86,7 +86,7 @@ fn read_thread(row: &Row<'_>, id: &str, document: &Value, origin: &str, sink: &m
     let mut draft = Assembler::new(NAME, identity, format!("{origin}#{id}"));
     let snapshot = &document["initial_project_snapshot"];
     let folders = database::text(row, 7);
-    // The column lists one folder a line.
+    // The column lists one folder per line.
     let folder = folders.as_deref().and_then(|all| all.lines().next()).map(str::to_owned);
     let worktree = || snapshot["worktree_snapshots"][0]["worktree_path"].owned();
     let written = |column| database::text(row, column).and_then(|text| identity::instant(&Value::String(text)));

@@ -20,7 +20,7 @@ pub(crate) struct Turn {
     pub(crate) model: Option<String>,
     /// When it was made.
     pub(crate) created: Option<Timestamp>,
-    /// Where it stands.
+    /// Where it is.
     pub(crate) origin: String,
     /// What was asked and answered.
     pub(crate) messages: Vec<Message>,

@@ -1,4 +1,4 @@
-//! Traces and logs of calls to a model, as `OpenTelemetry` exports them: OTLP as JSON, whole or one object a line.
+//! Traces and logs of calls to a model, as `OpenTelemetry` exports them: OTLP as JSON, whole or one object per line.
 //!
 //! Content is read from the attributes of the `GenAI` conventions, old and new, and from those of `OpenInference` and
 //! Traceloop.

@@ -30,7 +30,7 @@ pub(crate) struct Call {
     pub(crate) project: Option<String>,
     /// Model that answered.
     pub(crate) model: Option<String>,
-    /// Where it stands.
+    /// Where it is.
     pub(crate) origin: String,
 }
 

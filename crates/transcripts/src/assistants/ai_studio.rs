@@ -81,7 +81,7 @@ fn read_prompt(
     draft.finish(sink);
 }
 
-/// Leaves out an answer of which a newer version stands among the chunks.
+/// Leaves out an answer of which a newer version is among the chunks.
 fn shown(chunks: &[Value]) -> Vec<&Value> {
     let parent = |chunk: &Value| chunk["branchParent"]["id"].as_str().map(str::to_owned);
     let parents: HashMap<&str, Option<String>> =

@@ -29,8 +29,8 @@ pub(crate) fn messages(id: &str, role: Role, time: Option<MessageTime>, said: Ve
 
 // Going through an export conversation by conversation.
 
-/// Gives `read` each conversation of `input`, with where it was read and its number: the elements of an array, the lines
-/// of a JSONL file, or the one object that is the file.
+/// Gives `read` each conversation of `input`, with where it was read and its number: the elements of an array, the
+/// lines of a JSONL file, or the one object that is the file.
 ///
 /// # Errors
 /// [`IngestError::Read`] if the file breaks off.
@@ -93,7 +93,7 @@ pub(crate) fn shown(nodes: &[Node<'_>], current: Option<&str>) -> Vec<usize> {
     path
 }
 
-/// Chooses as [`shown`] does, and counts how many turns of the user stand on branches that were left; `is_users` says
+/// Chooses as [`shown`] does, and counts how many turns of the user are on branches that were left; `is_users` says
 /// whether there are words of the user at a place.
 pub(crate) fn choose(
     nodes: &[Node<'_>],
@@ -116,7 +116,7 @@ pub(crate) fn choose(
     path
 }
 
-/// Returns where each id stands last.
+/// Returns the last place of each id.
 fn places<'a>(nodes: &[Node<'a>]) -> HashMap<&'a str, usize> {
     let named = nodes.iter().enumerate().filter(|(_, node)| !node.id.is_empty());
     named.map(|(place, node)| (node.id, place)).collect()

@@ -311,7 +311,7 @@ fn cell_activity(entry: &str, number: usize) -> Option<Activity> {
         rest = behind;
         // A long line is not a date, and turning it from HTML into text costs time.
         let words = if line.len() <= LONGEST_DATE { to_text(line) } else { String::new() };
-        // A prompt may begin with a date; the date of an entry never stands first.
+        // A prompt may begin with a date; the date of an entry is never first.
         if !lines.is_empty() && is_date(&words) {
             dated = Some(words);
             break;

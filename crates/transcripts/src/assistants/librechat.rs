@@ -162,7 +162,7 @@ fn messages_of(message: &Value, time: Option<MessageTime>, number: usize, sink: 
 }
 
 fn of_part(part: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<(Kind, String)> {
-    // A part's words stand under the name of its kind, bare or in a `value`.
+    // A part's words are under the name of its kind, bare or in a `value`.
     let words =
         |name: &str| part[name].as_str().or_else(|| part[name]["value"].as_str()).unwrap_or_default().to_owned();
     match part["type"].string() {

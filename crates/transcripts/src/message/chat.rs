@@ -41,7 +41,7 @@ fn is_content(content: &Value) -> bool {
     }
 }
 
-/// Returns whose words stand under `name`, in any of the spellings in use.
+/// Returns whose words are under `name`, in any of the spellings in use.
 pub(crate) fn role_named(name: &str) -> Role {
     match name.to_ascii_lowercase().as_str() {
         "user" | "human" | "prompter" => Role::User,
@@ -224,7 +224,7 @@ fn item(value: &Value) -> Option<Piece> {
     Some(pieces).filter(|(_, _, text)| !text.trim().is_empty())
 }
 
-/// Returns a call as one line, in whichever field its name and its arguments stand.
+/// Returns a call as one line, in whichever field its name and its arguments are.
 fn call(role: Role, call: &Value) -> Piece {
     // OpenAI puts name and arguments into `function`, the others put them into the call.
     let call = if call["function"].is_object() { &call["function"] } else { call };

@@ -98,7 +98,7 @@ fn split_name<'a>(line: &'a str, known: &HashSet<&str>) -> Option<(&'a str, &'a 
     (is_spaced && is_name).then(|| (name, words.trim()))
 }
 
-/// Splits what stands below the header; a line without a name continues with the one before.
+/// Splits what is below the header; a line without a name continues with the one before.
 fn speeches(lines: &[&str], known: &HashSet<&str>) -> Vec<Speech> {
     let mut at = Duration::ZERO;
     let mut speeches: Vec<Speech> = Vec::new();

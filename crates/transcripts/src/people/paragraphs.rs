@@ -1,4 +1,4 @@
-//! Otter and Teams transcripts, in which a line with name and time stands above each paragraph: `Ana Silva   0:12`.
+//! Otter and Teams transcripts, in which a line with name and time is above each paragraph: `Ana Silva   0:12`.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -126,7 +126,7 @@ fn is_trailer(line: &str) -> bool {
 
 // A Microsoft Teams transcript as text: copied from its window, or saved from its document.
 
-/// Lines with text that may stand above the first name.
+/// Lines with text that may be above the first name.
 const LINES_BEFORE: usize = 12;
 /// Maximum number of lines per name, on average, in what is taken for a transcript.
 const LINES_A_NAME: usize = 30;

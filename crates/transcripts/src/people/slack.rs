@@ -238,7 +238,7 @@ fn weight(post: &Post) -> usize {
 
 // One record of a day: who wrote what, when, and to which thread it belongs.
 
-/// Records that say only that somebody came or went, or that stand a second time elsewhere.
+/// Records that say only that somebody came or went, or that appear a second time elsewhere.
 const STRUCTURAL: &[&str] = &[
     "channel_join", "channel_leave", "group_join", "group_leave", "joiner_notification",
     "joiner_notification_for_inviter", "message_replied", "reply_broadcast",

@@ -515,7 +515,7 @@ impl<R: Read> Read for Checked<R> {
 
 /// Decodes `bytes` as UTF-8, or as Windows-1252 where not one character in them is UTF-8 beyond ASCII.
 ///
-/// A text that is UTF-8 but for some damage keeps its characters, and U+FFFD stands where it is damaged.
+/// A text that is UTF-8 but for some damage keeps its characters, and U+FFFD replaces what is damaged.
 fn decoded(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| {
         let bytes = error.as_bytes();

@@ -233,7 +233,7 @@ impl Layout {
     }
 }
 
-/// One record, and where it stands.
+/// One record, and where it is.
 pub(crate) struct Object {
     /// 1-based line, or element of the array.
     pub(crate) number: usize,
@@ -286,7 +286,7 @@ const MAX_KEY_BYTES: usize = 256;
 /// Deepest nesting that is walked into.
 const MAX_FRAMES: usize = 64;
 
-/// Where a walk stands.
+/// Where a walk is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stop {
     /// Before an element of a wanted array.

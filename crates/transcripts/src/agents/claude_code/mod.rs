@@ -245,7 +245,7 @@ impl Copies {
         is_logged
     }
 
-    /// Returns the older session in whose log the line `uuid` stands. The first line decides whether there is any.
+    /// Returns the older session in whose log the line `uuid` is. The first line decides whether there is any.
     fn older_line(&mut self, uuid: &str) -> Option<String> {
         let path = self.path.as_deref();
         let older = self.older.get_or_insert_with(|| path.map(|path| older_lines(path, uuid)).unwrap_or_default());

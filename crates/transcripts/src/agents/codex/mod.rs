@@ -347,7 +347,7 @@ fn in_zone(time: MessageTime, zone: &TimeZone) -> MessageTime {
 
 // The messages of a thread, held until copies and turns taken back are sorted out.
 
-/// Messages looked back over for the other copy of one; the two stand milliseconds apart.
+/// Messages looked back over for the other copy of one; the two are milliseconds apart.
 const COPY_DISTANCE: usize = 24;
 
 /// Which of the log's two voices a message came from.

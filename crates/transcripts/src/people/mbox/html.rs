@@ -4,7 +4,7 @@ use mail_parser::decoders::html::add_html_token;
 
 /// Elements whose content nobody sees.
 const HIDDEN: &[&str] = &["head", "style", "script", "template", "title"];
-/// Elements that stand on lines of their own.
+/// Elements that are on lines of their own.
 const BLOCKS: &[&str] = &[
     "p", "div", "br", "tr", "table", "ul", "ol", "li", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "pre",
     "section", "article", "header", "footer",

@@ -155,7 +155,7 @@ fn bare_name(name: &str) -> String {
     bare.unwrap_or(name).trim().to_owned()
 }
 
-/// Returns the chat's name: as the file has it, else in whose name the first notice stands.
+/// Returns the chat's name: as the file has it, else the name that the first notice bears.
 fn chat_name(entries: &[Entry<'_>], file_name: Option<String>) -> Option<String> {
     let noticed = || {
         let (author, text) =
@@ -320,7 +320,7 @@ struct Order {
 impl Order {
     /// Decides from the dates of one file, which are in chronological order.
     ///
-    /// The year has four digits, or stands first if the last number ever falls, else last. Of the other two, the day is
+    /// The year has four digits, or is first if the last number ever falls, else last. Of the other two, the day is
     /// the one that exceeds twelve; else the one that falls more often within a year; else the one that changes more
     /// often; else what the spelling suggests: the last after a year, the first otherwise, but not in American times.
     fn decide(stamps: &[Stamp]) -> Self {
