@@ -550,7 +550,7 @@ impl Database {
 
 fn described(mut project: Project, mut identities: Vec<Identity>) -> Project {
     identities.sort_by_key(|identity| std::cmp::Reverse(identity.basis));
-    // A name that a person chose is above what a repository is called.
+    // A name that a person chose takes precedence over that of the repository.
     let given = project.aliases.first().or(identities.first().map(|identity| &identity.name)).cloned();
     project.name = given.unwrap_or_else(|| project.label());
     project.identities = identities.iter().map(Identity::id).collect();

@@ -123,6 +123,7 @@ fn without_writing(
 ) -> Result<FollowUp, HookError> {
     let is_unwritable = matches!(error, ApiError::Store(StoreError::Unwritable { .. } | StoreError::Folder { .. }));
     if call.event == Event::SessionStart && is_unwritable {
+        // The session needs no id, since nothing can be noted of it.
         let memories = open(call, Builder::read_only)?;
         say_brief(&memories.session(call.agent.as_str(), "", now)?, say)?;
     }

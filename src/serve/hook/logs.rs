@@ -122,6 +122,7 @@ fn days(day: &Path) -> Vec<PathBuf> {
         below.sort_by(|a, b| b.cmp(a));
         below
     };
+    // The last fourteen days may begin in the month or the year before.
     let years = names(root).into_iter().take(2);
     let months = years.flat_map(|year| names(&year)).take(2);
     months.flat_map(|month| names(&month)).take(14).collect()
@@ -129,6 +130,7 @@ fn days(day: &Path) -> Vec<PathBuf> {
 
 /// Whether the session was held in the project; agents that keep a folder for each project say so by the folder.
 fn is_of_project(call: &HookCall, log: &Path) -> bool {
+    // Codex keeps the sessions of all projects together, so only their content shows whose they are.
     let Some(cwd) = call.input.cwd.as_deref().and_then(Path::to_str).filter(|_| call.agent == Agent::Codex) else {
         return true;
     };

@@ -231,7 +231,7 @@ fn label(part: &MessagePart<'_>) -> String {
 const ATTRIBUTION_LINES: usize = 3;
 /// Longest such text, in bytes.
 const LONGEST_ATTRIBUTION: usize = 400;
-/// Lines in which the headers of a mail that is quoted as a whole are.
+/// Number of lines that are searched for the headers of a mail that is quoted as a whole.
 const HEADER_LINES: usize = 6;
 
 /// What a stretch of a mail is.
