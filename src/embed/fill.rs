@@ -120,6 +120,7 @@ impl Filling<'_> {
         loop {
             match future::select(work.as_mut(), pin!(tokio::time::sleep(RENEWAL))).await {
                 Either::Left((done, _)) => {
+                    // Renewed once more, so that the write that follows has a whole lease.
                     self.lease(owner)?;
                     return done;
                 }

@@ -131,6 +131,7 @@ impl Embedder {
         }
         let base_url = settings.base_url.value.clone().unwrap_or_else(|| DEFAULT_BASE_URL.to_owned());
         let is_default = base_url.contains("//api.openai.com");
+        // Other servers name their models as they like, so only OpenAI's has a default.
         let default = is_default.then(|| DEFAULT_MODEL.to_owned());
         let unset = EmbedError::Unset { what: "model", remedy: "model, or AFTERTHOUGHT_EMBEDDING_MODEL" };
         let model = settings.model.value.clone().or(default).ok_or(unset)?;
@@ -273,6 +274,7 @@ impl Embedder {
 
     async fn batch(&self, texts: &[Redacted], budget: &Budget) -> Result<(Vec<Vec<f32>>, u64), Failed> {
         let counted = || texts.iter().map(|text| tokens::count(text) as u64).sum();
+        // Counting takes time, and without a limit nothing is compared with the estimate.
         let expected = if budget.is_limited() { counted() } else { 0 };
         let reservation = budget.reserve(expected, 0).await.map_err(|error| Failed::Whole(error.into()))?;
         let embedded = self.client.embed(texts, self.dimensions).await.map_err(|failure| match failure {

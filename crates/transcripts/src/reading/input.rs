@@ -292,6 +292,7 @@ impl Folder {
     #[must_use]
     pub fn all_files(&self) -> Vec<String> {
         let Some(archive) = &self.archive else {
+            // Sorted, since each file system lists a directory in another order.
             let walk = walkdir::WalkDir::new(&self.path).sort_by_file_name().into_iter().flatten();
             return walk
                 .filter(|entry| entry.file_type().is_file())
@@ -339,6 +340,7 @@ impl Folder {
                 .collect(),
         };
         names.sort();
+        // An archive has no folders of its own: each file names those that it is in.
         names.dedup();
         names
     }
