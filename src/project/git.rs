@@ -139,6 +139,7 @@ pub(super) fn origin(settings: &str) -> Option<String> {
         }
     }
     let at = remotes.iter().position(|(name, _)| name == "origin");
+    // Of several remotes without an `origin`, none identifies the repository.
     let at = at.or_else(|| (remotes.len() == 1).then_some(0))?;
     Some(remotes.swap_remove(at).1).filter(|address| !address.is_empty())
 }

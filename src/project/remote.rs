@@ -95,6 +95,7 @@ impl Remote {
 fn url(scheme: &str, rest: &str) -> Option<Remote> {
     let (_, usual_port) = SCHEMES.iter().find(|(name, _)| *name == scheme)?;
     let (authority, path) = rest.split_once('/')?;
+    // From the right: a password may contain an `@`, a host cannot.
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host).to_lowercase();
     // The colons of an IPv6 address are inside brackets.
     let port = host.rsplit_once(':').filter(|_| !host.ends_with(']')).map_or("", |(_, port)| port);

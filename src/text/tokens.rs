@@ -40,6 +40,7 @@ pub(crate) fn words(text: &str) -> Vec<Word> {
             (None, Some((run, Script::Spaced))) if stays_inside(c, next) || joins_digits(run, c, next) => run.push(c),
             (script, _) => {
                 flush(&mut words, current.take(), &mut first);
+                // Also after a colon or a quotation mark, a capital letter may only begin a sentence.
                 first |= script.is_none() && matches!(c, '.' | '!' | '?' | '\n' | '。' | '！' | '？' | ':' | '"');
                 current = match (script, next) {
                     (Some(script), _) => Some((c.to_string(), script)),

@@ -16,6 +16,7 @@ pub(crate) enum EscapeMode {
 /// Returns `text` with each hidden character spelled out. Line feeds and tabs stay, and so does what the characters
 /// around it need: the joiners of emoji and of Persian or Indic words.
 pub(crate) fn escaped(text: &str, escape: EscapeMode) -> Cow<'_, str> {
+    // Nearly all text is plain, and then it need not be copied.
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
         return Cow::Borrowed(text);
     }
@@ -85,6 +86,7 @@ pub(crate) const fn is_filler(c: char) -> bool {
 fn is_needed(last: Option<char>, c: char, next: Option<char>) -> bool {
     let Some(last) = last else { return false };
     match c {
+        // A keycap is a digit, this selector and U+20E3.
         '\u{fe0e}' | '\u{fe0f}' => {
             is_pictograph(last) || matches!(last, '0'..='9' | '#' | '*') && next == Some('\u{20e3}')
         }

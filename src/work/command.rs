@@ -37,6 +37,7 @@ pub(crate) fn signature(command: &str) -> Option<String> {
     let last = parts(command).into_iter().next_back()?;
     let mut words = last.split_whitespace().skip_while(|word| is_assignment(word) || PREFIXES.contains(word));
     let mut first = words.next()?;
+    // `timeout -k 5 60s cargo test`: options and durations come before the command.
     if first == "timeout" {
         first =
             words.find(|word| !word.starts_with('-') && !word.starts_with(|letter: char| letter.is_ascii_digit()))?;
@@ -136,6 +137,7 @@ static COLOUR: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\x1b\[[0-9;?]*[A-
 
 /// Returns the line that says why; the first that reads like an error, else the last. `None` where nothing was printed.
 pub(crate) fn error_line(printed: &str) -> Option<String> {
+    // Codes of colour inside a line would keep the patterns from matching.
     let plain = COLOUR.replace_all(printed, "");
     let lines =
         || plain.lines().map(str::trim).filter(|line| line.chars().any(char::is_alphanumeric) && !is_frame(line));
@@ -160,6 +162,7 @@ pub(crate) fn is_misuse(error: &str) -> bool {
 pub(crate) fn likeness(a: &str, b: &str) -> f64 {
     let words = |text: &str| -> std::collections::BTreeSet<String> {
         let cut = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        // Short words are in most errors and would make all of them alike.
         cut.filter(|word| word.len() > 2).map(str::to_lowercase).collect()
     };
     let (a, b) = (words(a), words(b));

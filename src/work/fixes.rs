@@ -79,6 +79,7 @@ pub(crate) fn store_remedy(
     succeeded: &str,
 ) -> Result<(), ApplyError> {
     let Session { store, guard, now, .. } = *session;
+    // A person may have taken the category out of the settings.
     let allowed = categories.iter().any(|name| name == CATEGORY);
     let Some(remedy) = remedy(failed, succeeded, now).filter(|_| allowed) else { return Ok(()) };
     let (candidate, findings) = guard.redact(candidate(session, failed, &remedy));
