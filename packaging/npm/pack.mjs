@@ -2,7 +2,8 @@
 //
 //   node packaging/npm/pack.mjs OUT linux-x64=path/to/afterthought darwin-arm64=path/to/afterthought …
 //
-// MCP_NAME, if set, is the name under which server.json is published; the MCP Registry compares the two.
+// REPOSITORY, if set, is the address of the source, which npm compares with the workflow that publishes. MCP_NAME, if set,
+// is the name in server.json, which the MCP Registry compares.
 
 import { chmodSync, cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -11,6 +12,8 @@ import { fileURLToPath } from "node:url";
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, "..", "..");
 const main = JSON.parse(readFileSync(join(here, "package.json"), "utf8"));
+const { MCP_NAME: mcpName, REPOSITORY: url } = process.env;
+const repository = url && { type: "git", url: `git+${url}.git` };
 const licenses = ["LICENSE-APACHE", "LICENSE-MIT"];
 
 const [out, ...programs] = process.argv.slice(2);
@@ -37,11 +40,12 @@ for (const entry of programs) {
   chmodSync(target, 0o755);
   const { version, license } = main;
   const description = `The program of ${main.name} for ${platform}`;
-  write(folder, { name, version, description, license, os: [os], cpu: [cpu], files: ["bin", ...licenses] });
+  const files = ["bin", ...licenses];
+  write(folder, { name, version, description, license, repository, os: [os], cpu: [cpu], files });
 }
 
 const folder = join(out, main.name);
 mkdirSync(folder, { recursive: true });
 cpSync(join(here, "bin"), join(folder, "bin"), { recursive: true });
 cpSync(join(root, "README.md"), join(folder, "README.md"));
-write(folder, process.env.MCP_NAME ? { ...main, mcpName: process.env.MCP_NAME } : main);
+write(folder, { ...main, repository, mcpName });
