@@ -1,0 +1,27 @@
+//! The demo: its logs lead to the memories that its README promises.
+
+use std::fs;
+
+use super::desk::Desk;
+
+#[test]
+fn the_demo_shows_a_change_of_mind_and_keeps_no_secret_and_no_order() {
+    let desk = Desk::new();
+    let logs = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/demo");
+    let run = desk.run(&["run", logs, "--extractor", "rules", "--db", "demo.db"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    let memories = desk.memories_in("demo.db");
+    let has =
+        |status: &str, words: &str| memories.iter().any(|(found, content)| found == status && content.contains(words));
+    assert!(has("superseded", "deployed on Heroku"), "{memories:?}");
+    assert!(has("active", "deployed on Fly.io"), "{memories:?}");
+    assert!(has("active", "pnpm"), "{memories:?}");
+    assert!(has("active", "简体中文"), "{memories:?}");
+    for unwanted in ["ghp_invented", "HarborHost", "collect.mailprovider"] {
+        let unwanted = unwanted.as_bytes();
+        for file in ["demo.db", "demo.db-wal"] {
+            let bytes = fs::read(desk.path(file)).unwrap_or_default();
+            assert!(!bytes.windows(unwanted.len()).any(|piece| piece == unwanted), "{file}: {unwanted:?}");
+        }
+    }
+}
