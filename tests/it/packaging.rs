@@ -89,3 +89,26 @@ fn the_plugin_has_the_hooks_that_agent_install_writes() {
         assert_eq!(hooks(&of_repository(plugin)), hooks(&json(&desk.path(settings))), "{agent}");
     }
 }
+
+#[test]
+fn the_skill_teaches_commands_that_exist() {
+    let read = |path: &str| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
+    let (skill, reference) =
+        (read("packaging/plugin/skills/afterthought/SKILL.md"), read("docs/reference/commands.md"));
+    let sections: Vec<&str> = reference.split("\n## ").collect();
+    // The options of all commands are listed once, at the top of the page.
+    let top = sections[..2].concat();
+    let taught: Vec<&str> = skill.lines().filter(|line| line.starts_with("afterthought ")).collect();
+    assert!(taught.len() > 10, "{taught:?}");
+    for line in taught {
+        let words: Vec<&str> = line.split('#').next().unwrap_or_default().split_whitespace().collect();
+        let section_of = |count: usize| {
+            let name = words.get(..count)?.join(" ");
+            sections.iter().find(|section| section.lines().next() == Some(name.as_str()))
+        };
+        let section = section_of(3).or_else(|| section_of(2)).unwrap_or_else(|| panic!("no such command: {line}"));
+        for option in words.iter().filter(|word| word.starts_with("--")) {
+            assert!(section.contains(*option) || top.contains(*option), "{line}: {option}");
+        }
+    }
+}
