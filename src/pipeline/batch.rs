@@ -1,13 +1,13 @@
-//! Batches of a provider: gathers requests, submits them, collects the replies, and recovers interrupted submissions.
+//! Provider batches: gathers requests, submits them, collects the replies, and recovers interrupted submissions.
 //!
-//! Extraction with batches goes in rounds. A round extracts each pack of windows as far as its replies are stored; a
-//! request without a reply is gathered here, and its pack is set aside. [`BatchQueue::advance`] submits what was
-//! gathered and waits for news; the next round continues the packs that got theirs, from the stored requests and
-//! replies. How far a batch is at the provider is written to the database before each step, see
-//! [`crate::store::Stage`].
+//! Extraction with batches proceeds in rounds. A round extracts each pack of windows as far as its replies are stored;
+//! a request without a reply is gathered here, and its pack is set aside. [`BatchQueue::advance`] submits the gathered
+//! requests and waits until the state of a request changes; the next round continues the packs that received replies,
+//! using the stored requests and replies. The progress of a batch at the provider is written to the database before
+//! each step; see [`crate::store::Stage`].
 //!
-//! A few requests are sent directly, at the full price: the last [`FEW`], which are worth cents, and the first of a
-//! run, which shows what the server rejects before a day is spent on it.
+//! A few requests are sent directly, at full price: the last [`FEW`], which cost only cents, and the first one of a
+//! run, which shows whether the server accepts such requests before a day is spent waiting for a batch.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -24,33 +24,33 @@ use crate::llm::batch::{BatchStatus, MAX_BYTES, MAX_REQUESTS, RemoteBatch, Row, 
 use crate::llm::{Budget, Client, Cost, LlmError, Reply, Request, Reservation};
 use crate::store::{Batch, BatchReply, BatchRequest, Stage, Store, StoreError, WindowId};
 
-/// Maximum number of packs of windows that wait at the same time, for the memory that they take.
+/// Maximum number of packs of windows that wait at the same time, which limits the memory they occupy.
 pub(super) const MAX_WAITING: usize = 10_000;
-/// So few requests are not worth a batch.
+/// If this many requests or fewer are left, they are sent directly rather than in a batch.
 const FEW: usize = 4;
-/// How often a request is put in a batch that does not answer it.
+/// Maximum number of batches that a request is put in without being answered.
 const MAX_ROUNDS: u32 = 2;
-/// How often a batch is submitted when the answer to the submission is lost and the provider does not list the batch.
+/// Maximum number of submissions of a batch, if the response is lost and the provider does not list the batch.
 const MAX_CREATIONS: u32 = 3;
-/// Time for a batch to show up in the provider's list.
+/// Time allowed for a batch to appear in the provider's list.
 const LISTED_AFTER: Duration = Duration::from_secs(2);
-/// Wait before the second look at a batch; it grows by half from one look to the next.
+/// Wait before the second status check of a batch; it grows by half after each check.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
-/// Longest wait between two looks.
+/// Longest wait between two status checks.
 const LONGEST_WAIT: Duration = Duration::from_mins(2);
-/// Looks in a row that may fail before the batch is left to a later run.
+/// Number of consecutive status checks that may fail before the batch is left to a later run.
 const MAX_FAILED_LOOKS: u32 = 5;
-/// How long a submission may still be under way after its sender has ended.
+/// How long a submission may still be in progress after the process that sent it has ended.
 const LATE: SignedDuration = SignedDuration::from_secs(10);
-/// Pause between two looks at the provider's list.
+/// Pause between two requests for the provider's list.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// How batches are used.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Batching<'a> {
-    /// The server that answers them.
+    /// The client of the server that answers them.
     pub client: &'a Client,
-    /// Whether the run waits for the replies, or leaves them to a later run.
+    /// Whether the run waits for the replies or leaves them to a later run.
     pub waits: bool,
 }
 
@@ -61,13 +61,13 @@ pub struct BatchCounts {
     pub submitted: u64,
     /// Requests in them.
     pub requests: u64,
-    /// Batches of this or an earlier run that came back.
+    /// Batches, submitted by this or an earlier run, whose results were collected.
     pub collected: u64,
     /// Replies in them.
     pub answered: u64,
-    /// Requests that came back without a reply and are sent again.
+    /// Requests that were returned without a reply and are sent again.
     pub asked_again: u64,
-    /// Requests that came back without a reply for good.
+    /// Requests that were returned without a reply and are not sent again.
     pub failed: u64,
     /// Lines of reply files that could not be read.
     pub broken_lines: u64,
@@ -76,25 +76,25 @@ pub struct BatchCounts {
 }
 
 impl BatchCounts {
-    /// Whether there was anything to count.
+    /// Whether all counts are zero.
     #[must_use]
     pub(crate) fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Why a gathered request gets no reply from a batch.
+/// What happens to a gathered request that no batch answers.
 #[derive(Clone)]
 pub(super) enum Outcome {
     /// It is sent directly.
     Direct,
-    /// It failed, for a reason of its own.
+    /// It failed, for a reason that affects only this request.
     Failed(LlmError),
-    /// It failed, for a reason that other requests will meet too.
+    /// It failed, for a reason that also affects other requests.
     Refused(LlmError),
 }
 
-/// Why a run submits or collects no more.
+/// Why a run submits and collects nothing more.
 enum Stop {
     /// The person asked not to wait.
     NotWaiting,
@@ -116,19 +116,19 @@ struct Waiting<'a> {
 struct State<'a> {
     /// Requests without a reply, by key.
     waiting: HashMap<String, Waiting<'a>>,
-    /// Those of them that are in no batch, in the order in which they were gathered.
+    /// Those of them that are not in a batch, in the order in which they were gathered.
     pending: Vec<String>,
     outcomes: HashMap<String, Outcome>,
-    /// Requests that this run has paid for, each with the window that its reply is counted with.
+    /// Requests that this run has paid for, each with the window to which its cost is attributed.
     paid: HashMap<String, Option<WindowId>>,
-    /// Requests in batches of other servers.
+    /// Requests that are in batches of other servers.
     elsewhere: HashSet<String>,
     /// Why nothing more is submitted.
     stop: Option<Stop>,
-    /// Whether a request was sent directly, which shows what the server accepts.
+    /// Whether a request was already sent directly to find out what the server accepts.
     is_sounded: bool,
     counts: BatchCounts,
-    /// Cost of replies that no window of this run has asked for.
+    /// Cost of replies that no window of this run has used.
     unclaimed: Spent,
 }
 
@@ -139,7 +139,7 @@ pub(super) struct BatchQueue<'a> {
     guard: &'a Guard,
     budget: &'a Budget,
     model: &'a str,
-    /// The run.
+    /// The id of the run.
     owner: OnceCell<String>,
     state: RefCell<State<'a>>,
 }
@@ -147,14 +147,14 @@ pub(super) struct BatchQueue<'a> {
 /// Reports what happens to batches.
 pub(super) type Report<'t> = &'t dyn Fn(&str);
 
-/// A request with its line in the file of a batch.
+/// A request and its line in the input file of a batch.
 struct Line {
     key: String,
     prompt_tokens: u64,
     text: String,
 }
 
-/// What extraction does with the queue.
+/// The operations that extraction uses.
 impl<'a> BatchQueue<'a> {
     pub(super) fn new(
         batching: Batching<'a>,
@@ -166,15 +166,15 @@ impl<'a> BatchQueue<'a> {
         Self { batching, store, guard, budget, model, owner: OnceCell::new(), state: RefCell::default() }
     }
 
-    /// Checks that the provider has batches, before anything is begun.
+    /// Checks that the provider supports batches, before anything else is done.
     pub(super) async fn check(&self) -> Result<(), LlmError> {
         self.client().check_batches().await
     }
 
-    /// Begins for the run `owner`: finds out what became of batches whose processes ended while they were submitted.
+    /// Prepares the queue for the run `owner`: recovers batches whose processes ended while submitting them.
     ///
     /// # Errors
-    /// [`PipelineError::Model`] if the provider cannot be asked; no window was begun then.
+    /// [`PipelineError::Model`] if the provider cannot be reached; no window has been started by then.
     pub(super) async fn begin(&self, owner: &str) -> Result<(), PipelineError> {
         self.owner.get_or_init(|| owner.to_owned());
         for batch in self.open_here()? {
@@ -183,19 +183,19 @@ impl<'a> BatchQueue<'a> {
         Ok(())
     }
 
-    /// Gathers a request that has no stored reply. Returns how it ended if no batch answers it.
+    /// Gathers a request that has no stored reply. Returns its outcome if no batch answers it.
     pub(super) fn ask(&self, key: &str, request: &Request) -> Result<Option<Outcome>, StoreError> {
         let mut state = self.state.borrow_mut();
-        // A pack asks for its requests again in every round, so an outcome has to stay known.
+        // A pack asks for its requests again in every round, so outcomes must be kept.
         if let Some(outcome) = state.outcomes.get(key) {
             return Ok(Some(outcome.clone()));
         }
-        // After a stop nothing is submitted any more, so the windows are left to a later run.
+        // After a stop, nothing more is submitted, so the windows are left to a later run.
         if state.stop.is_some() || state.waiting.contains_key(key) {
             return Ok(None);
         }
         match self.store.batch_of(key)? {
-            // Only its own server can be asked for it.
+            // Only the server that has the batch can return the reply.
             Some(batch) if batch.endpoint != self.client().address() => {
                 let is_new = state.elsewhere.insert(key.to_owned());
                 state.counts.waiting += u64::from(is_new);
@@ -208,19 +208,21 @@ impl<'a> BatchQueue<'a> {
         Ok(None)
     }
 
-    /// Notes how a request that was sent directly ended, for the next round of its pack, which begins with `window`.
+    /// Records the outcome of a request that was sent directly, for the next round of its pack, whose first window is
+    /// `window`.
     pub(super) fn sent_directly(&self, key: &str, window: Option<WindowId>, error: Option<&LlmError>) {
         let mut state = self.state.borrow_mut();
         let outcome = state.outcomes.remove(key);
         match error {
             None => drop(state.paid.insert(key.to_owned(), window)),
-            // Another process has put it in a batch meanwhile.
+            // Another process has since put it in a batch.
             Some(LlmError::InBatch) => drop(outcome),
             Some(error) => drop(state.outcomes.insert(key.to_owned(), Outcome::Failed(error.clone()))),
         }
     }
 
-    /// Returns whether a stored reply was paid for by this run and is counted with `window`: the first that takes it.
+    /// Returns the cost of a stored reply for `window`: paid if this run paid for it and `window` is the first to use
+    /// it.
     pub(super) fn cost(&self, key: &str, window: Option<WindowId>) -> Cost {
         match self.state.borrow_mut().paid.get_mut(key) {
             Some(owner) if owner.is_none() || *owner == window => {
@@ -231,19 +233,19 @@ impl<'a> BatchQueue<'a> {
         }
     }
 
-    /// Whether this run still expects a reply to any of these requests.
+    /// Whether this run still expects a reply to at least one of these requests.
     pub(super) fn awaits_any(&self, keys: &[String]) -> bool {
         let state = self.state.borrow();
         keys.iter().any(|key| state.waiting.contains_key(key))
     }
 
-    /// Returns the counts of this run, and the cost of replies that no window of it has asked for.
+    /// Returns the counts of this run, and the cost of replies that none of its windows has used.
     pub(super) fn counts(&self) -> (BatchCounts, Spent) {
         let state = self.state.borrow();
         (state.counts, state.unclaimed)
     }
 
-    /// Returns why nothing more was submitted, where that is a fault.
+    /// Returns the error that stopped submission, if an error did.
     pub(super) fn fault(&self) -> Option<LlmError> {
         match &self.state.borrow().stop {
             Some(Stop::Fault(error)) => Some(error.clone()),
@@ -251,7 +253,8 @@ impl<'a> BatchQueue<'a> {
         }
     }
 
-    /// Submits what was gathered and waits until there is news about any request; `false` if this run gets no more.
+    /// Submits the gathered requests and waits until the state of at least one request changes. Returns `false` if this
+    /// run receives no further replies.
     ///
     /// # Errors
     /// [`PipelineError::Store`] if the database cannot be used.
@@ -283,7 +286,7 @@ impl<'a> BatchQueue<'a> {
         // Pending requests were never submitted, so they do not count as waiting at the provider.
         state.counts.waiting += waiting.saturating_sub(pending) as u64;
         if !matches!(stop, Stop::NotWaiting) {
-            // Without waiting, the windows that come next may still be submitted.
+            // If the run does not wait, later windows may still be submitted.
             state.stop.get_or_insert(stop);
         }
         Ok(false)
@@ -297,7 +300,7 @@ impl<'a> BatchQueue<'a> {
         self.owner.get().map_or("", String::as_str)
     }
 
-    /// Ends a request without a reply from a batch; what was reserved for it is free again.
+    /// Ends a request that no batch has answered, and releases its reservation.
     fn end(&self, key: &str, outcome: Outcome) {
         let mut state = self.state.borrow_mut();
         if state.waiting.remove(key).is_some() {
@@ -311,11 +314,12 @@ impl<'a> BatchQueue<'a> {
         !pending.is_empty()
     }
 
-    /// Has the first request of the run, or the last few, sent directly; returns whether there are any.
+    /// Has the first request of the run, or the last few, sent directly; returns whether there are any such requests.
     fn grant_direct(&self) -> bool {
         let granted: Vec<String> = {
             let mut state = self.state.borrow_mut();
-            // A direct request would wait for what is reserved for batches, and a batch waits for nobody.
+            // A direct request would have to wait until the budget reserved for batches is released, which may take a
+            // day.
             let may_spend = !self.budget.is_limited() || state.waiting.values().all(|one| one.reservation.is_none());
             let count = match state.pending.len() {
                 _ if !may_spend => 0,
@@ -333,8 +337,8 @@ impl<'a> BatchQueue<'a> {
 
 /// Submission.
 impl BatchQueue<'_> {
-    /// Submits what is pending, as far as the budget allows: each request is reserved at its worst case in a batch.
-    /// What does not fit beside the requests that are out waits for them.
+    /// Submits the pending requests as far as the budget allows; each is reserved at its maximum cost in a batch.
+    /// Requests that exceed the remaining budget wait until the submitted ones have been answered.
     async fn submit_pending(&self, report: Report<'_>) -> Result<Option<Stop>, PipelineError> {
         if self.state.borrow().pending.len() <= FEW {
             return Ok(None);
@@ -357,12 +361,12 @@ impl BatchQueue<'_> {
         Ok(None)
     }
 
-    /// Takes from the pending requests those that the budget allows.
+    /// Removes from the pending requests those that the budget allows, and returns them.
     async fn reserved_lines(&self) -> Vec<Line> {
         let pending = std::mem::take(&mut self.state.borrow_mut().pending);
         let mut lines = Vec::new();
         for key in pending {
-            // Counting tokens takes long, and the run has to give a sign of life meanwhile.
+            // Counting tokens takes long, and the run has to renew its heartbeat meanwhile.
             tokio::task::yield_now().await;
             let reserved = self.reserved_line(&key);
             match reserved {
@@ -387,7 +391,7 @@ impl BatchQueue<'_> {
         Ok(Some(Line { key: key.to_owned(), prompt_tokens, text }))
     }
 
-    /// Submits one file. The inner error says why the provider did not take it; after a transient one, it may have.
+    /// Submits one file. The inner error says why the provider did not accept it; after a transient error, it may have.
     async fn submit(&self, lines: &[Line], report: Report<'_>) -> Result<Result<(), LlmError>, PipelineError> {
         let mut batch = self.new_batch();
         let requests: Vec<BatchRequest> = lines
@@ -399,7 +403,7 @@ impl BatchQueue<'_> {
         point("batch.planned");
         let (ours, others): (Vec<&Line>, Vec<&Line>) = lines.iter().partition(|line| taken.contains(&line.key));
         for line in others {
-            // Another process has submitted it meanwhile.
+            // Another process has since submitted it.
             if let Some(waiting) = self.state.borrow_mut().waiting.get_mut(&line.key) {
                 waiting.reservation = None;
             }
@@ -413,7 +417,7 @@ impl BatchQueue<'_> {
         match self.client().upload_batch(&name, content.as_bytes()).await {
             Ok(file) => batch.input_file = Some(file),
             Err(error) => {
-                // Nothing was submitted yet, so the requests are free for another attempt.
+                // Nothing has been submitted yet, so the requests are released for another attempt.
                 self.store.drop_batch(&batch)?;
                 return Ok(Err(error));
             }
@@ -422,13 +426,13 @@ impl BatchQueue<'_> {
         // Written before the call: if the process dies during it, recovery looks for the batch in the provider's list.
         batch.stage = Stage::Creating;
         if !self.store.batch_is(&batch, Timestamp::now())? {
-            // Another process took this one for dead and has freed the requests.
+            // Another process considered this one dead and has released the requests.
             return Ok(Ok(()));
         }
         let remote = match self.created(&batch).await {
             Ok(remote) => remote,
             Err(error) => {
-                // After a transient error the provider may have taken it, so the next run looks for it in the list.
+                // After a transient error, the provider may have accepted it, so the next run looks for it in the list.
                 if !matches!(error, LlmError::Transient { .. }) {
                     self.store.drop_batch(&batch)?;
                 }
@@ -449,7 +453,7 @@ impl BatchQueue<'_> {
         Ok(Ok(()))
     }
 
-    /// Notes that the provider has taken a batch.
+    /// Records that the provider has accepted a batch.
     fn is_submitted(&self, batch: Batch, remote: RemoteBatch) -> Result<(), PipelineError> {
         let status = remote.status.as_str().to_owned();
         let batch = Batch { stage: Stage::Submitted, remote_id: Some(remote.id), remote_status: Some(status), ..batch };
@@ -459,7 +463,7 @@ impl BatchQueue<'_> {
         Ok(())
     }
 
-    /// Submits a batch once: where the answer is lost, the provider's list shows whether the batch was taken.
+    /// Submits a batch exactly once: if the response is lost, the provider's list shows whether the batch was accepted.
     async fn created(&self, batch: &Batch) -> Result<RemoteBatch, LlmError> {
         let file = batch.input_file.as_deref().unwrap_or_default();
         let mut creations = 1;
@@ -468,11 +472,11 @@ impl BatchQueue<'_> {
                 Err(error @ LlmError::Transient { .. }) => error,
                 outcome => return outcome,
             };
-            // The list may lag behind the submission, and a look at once could miss a batch that was taken.
+            // The list may lag behind the submission, so an immediate check could miss a batch that was accepted.
             tokio::time::sleep(LISTED_AFTER).await;
             match self.client().find_batch(&batch.id, file).await {
                 Ok(Some(found)) => return Ok(found),
-                // Not listed means not taken, so a second submission does not pay twice.
+                // A batch that is not listed was not accepted, so a second submission is not charged twice.
                 Ok(None) if creations < MAX_CREATIONS => creations += 1,
                 Ok(None) | Err(_) => return Err(error),
             }
@@ -497,20 +501,20 @@ impl BatchQueue<'_> {
     }
 }
 
-/// Returns how many lines the first file takes.
+/// Returns how many of the lines belong in the first file.
 fn first_file(lines: &[Line]) -> usize {
     let mut bytes = 0;
     let fits = lines.iter().take(MAX_REQUESTS).take_while(|line| {
         bytes += line.text.len();
         bytes <= MAX_BYTES
     });
-    // At least one line, or the caller would never get past a line that is too long.
+    // At least one line, so that the caller makes progress even if a line exceeds the limit.
     fits.count().max(1)
 }
 
 /// Collection.
 impl BatchQueue<'_> {
-    /// Waits until there is news about any request; returns why it does not wait, if so.
+    /// Waits until the state of a request changes. If it stops waiting before that, returns why.
     async fn collect(&self, cancel: &CancellationToken, report: Report<'_>) -> Result<Option<Stop>, PipelineError> {
         let (mut wait, mut failed) = (FIRST_WAIT, 0);
         loop {
@@ -531,7 +535,7 @@ impl BatchQueue<'_> {
         }
     }
 
-    /// Looks once at every batch with a request of this run, and returns whether there is news.
+    /// Checks each batch containing a request from this run once, and returns whether anything has changed.
     async fn look(&self, report: Report<'_>) -> Result<Result<bool, LlmError>, PipelineError> {
         if self.take_from_others()? {
             return Ok(Ok(true));
@@ -543,7 +547,8 @@ impl BatchQueue<'_> {
             if !is_awaited {
                 continue;
             }
-            // Without a server's id there is nothing to ask for; the process that was submitting it may be dead.
+            // Without an id from the server, its status cannot be queried; the process that was submitting it may be
+            // dead.
             let Some(remote_id) = batch.remote_id.clone().filter(|_| batch.stage == Stage::Submitted) else {
                 self.recover(batch).await?;
                 continue;
@@ -562,8 +567,8 @@ impl BatchQueue<'_> {
         Ok(Ok(is_news))
     }
 
-    /// Looks for requests that are in no open batch any more: their replies are stored by now, or they are sent again.
-    /// Returns whether there are any, or nothing is out.
+    /// Looks for requests that are no longer in an open batch: their replies are stored by now, or they are sent again.
+    /// Returns whether there are such requests, or whether none are submitted at all.
     fn take_from_others(&self) -> Result<bool, StoreError> {
         let out: HashSet<String> = {
             let state = self.state.borrow();
@@ -593,13 +598,13 @@ impl BatchQueue<'_> {
         if batch.remote_status.as_deref() == Some(status.as_str()) {
             return Ok(());
         }
-        // Only the provider's status changed, so the time of the stage stays.
+        // Only the provider's status changed, so the time of the stage is kept.
         let stage_at = batch.stage_at;
         self.store.batch_is(&Batch { remote_status: Some(status.as_str().to_owned()), ..batch }, stage_at)?;
         Ok(())
     }
 
-    /// Stores the results of a batch. The inner error says why it could not be fetched; the batch stays open then.
+    /// Stores the results of a batch. The inner error says why they could not be fetched; the batch then stays open.
     async fn take_in(
         &self,
         batch: &Batch,
@@ -623,7 +628,7 @@ impl BatchQueue<'_> {
         point("batch.fetched");
         let status = remote.status.as_str();
         if !self.store.end_batch(&batch.id, status, &replies, Timestamp::now())? {
-            // Another process was quicker; the next look finds what it has stored.
+            // Another process was faster; the next check finds the results it has stored.
             return Ok(Ok(()));
         }
         point("batch.ended");
@@ -634,7 +639,7 @@ impl BatchQueue<'_> {
             counts.answered += replies.len() as u64;
         }
         report(&format!("batch {} is {status}: {} of {} answered", remote.id, replies.len(), requests.len()));
-        // The provider rejected the file as a whole, so sending the same requests again would fail, too.
+        // The provider rejected the whole file, so sending the same requests again would also fail.
         if remote.status == BatchStatus::Failed {
             let error = self.client().not_taken(remote);
             requests.iter().for_each(|request| self.end(&request.key, Outcome::Refused(error.clone())));
@@ -645,7 +650,7 @@ impl BatchQueue<'_> {
                 RowAnswer::Reply(reply) => self.pay(key, reply),
                 RowAnswer::Failed(error) => self.fail(key, error.clone()),
                 RowAnswer::Again(reason) if remote.status != BatchStatus::Cancelled => self.again(key, reason),
-                // Whoever cancels a batch at the provider does not want its requests submitted again.
+                // A person who cancels a batch at the provider does not want its requests submitted again.
                 RowAnswer::Again(_) => self.give_up(key, "its batch was cancelled at the provider"),
             }
         }
@@ -663,7 +668,7 @@ impl BatchQueue<'_> {
         Ok(all)
     }
 
-    /// Returns one answer for each request: the first of several rows, and without any row the advice to send it again.
+    /// Returns one answer per request: the first of several rows or, if there are none, the advice to send it again.
     fn answers(&self, requests: &[BatchRequest], rows: Vec<Row>) -> Vec<(String, RowAnswer)> {
         let mut by_key: HashMap<String, Row> = HashMap::with_capacity(rows.len());
         for row in rows {
@@ -680,7 +685,7 @@ impl BatchQueue<'_> {
         requests.iter().map(|request| (request.key.clone(), answer(request))).collect()
     }
 
-    /// Counts a stored reply as paid for now.
+    /// Records that this run has paid for a stored reply.
     fn pay(&self, key: &str, reply: &Reply) {
         let mut state = self.state.borrow_mut();
         let Reply { prompt_tokens, completion_tokens, .. } = *reply;
@@ -696,15 +701,15 @@ impl BatchQueue<'_> {
         }
     }
 
-    /// Puts a request in the next batch, unless it was in enough of them.
+    /// Puts a request in the next batch, unless it has already been in [`MAX_ROUNDS`] of them.
     fn again(&self, key: &str, reason: &str) {
         {
             let mut state = self.state.borrow_mut();
             let Some(waiting) = state.waiting.get_mut(key) else { return };
             if waiting.rounds < MAX_ROUNDS {
-                // Free for others until it is submitted again.
+                // Its reservation is released until it is submitted again.
                 waiting.reservation = None;
-                // A batch of an earlier run counts as one round, although this run has not counted it.
+                // A batch from an earlier run counts as one round, although this run has not counted it.
                 waiting.rounds = waiting.rounds.max(1);
                 state.pending.push(key.to_owned());
                 state.counts.asked_again += 1;
@@ -735,24 +740,24 @@ impl BatchQueue<'_> {
         Ok(open)
     }
 
-    /// Finds out what became of a batch that nobody is submitting any more; leaves every other as it is.
+    /// Finds out what became of a batch whose submitting process has ended; leaves all other batches unchanged.
     async fn recover(&self, batch: Batch) -> Result<(), PipelineError> {
         if batch.stage == Stage::Submitted || self.is_in_good_hands(&batch)? {
             return Ok(());
         }
-        // Another process may have started the same recovery; only one of them takes the batch over.
+        // Another process may have started the same recovery; only one of them acquires the batch.
         if !self.store.take_batch_over(&batch, self.owner())? {
             return Ok(());
         }
         let batch = Batch { owner: self.owner().to_owned(), ..batch };
-        // Only in stage `Creating` can the provider know the batch; before that, nothing was submitted.
+        // The provider can know the batch only in stage `Creating`; before that, nothing was submitted.
         let Some(file) = batch.input_file.clone().filter(|_| batch.stage == Stage::Creating) else {
             return Ok(self.store.drop_batch(&batch)?);
         };
         let begun = Instant::now();
         loop {
-            // Looked at before the list: what is not listed after this time was not taken. Waiting as long here is
-            // enough whatever the clock says.
+            // Checked before the list is requested: a batch that is not listed after this time was not accepted.
+            // Waiting this long here is sufficient even if the clock is wrong.
             let is_late = Timestamp::now().duration_since(batch.stage_at) > LATE
                 || SignedDuration::try_from(begun.elapsed()).is_ok_and(|waited| waited > LATE);
             match self.client().find_batch(&batch.id, &file).await? {

@@ -1,4 +1,4 @@
-//! The second half of a run, full passes and imports: compares candidates with what is stored, and writes them.
+//! The second half of a run, full passes and imports: compares candidates with stored memories and writes the results.
 
 use std::cell::RefCell;
 use std::pin::pin;
@@ -22,12 +22,13 @@ use crate::llm::{Budget, Complete};
 use crate::memory::{Candidate, Evidence, ExtractionMethod, Memory, MemoryId, Namespace, Status};
 use crate::store::{Database, PendingWindow, RunId, Store, StoreError, WindowId, normalised_hash};
 
-/// Candidates that are consolidated together: enough for one question about many pairs, few enough for one transaction.
+/// Maximum number of candidates consolidated together: large enough to combine many pairs in one request, small enough
+/// for one transaction.
 const BATCH: usize = 200;
-/// How often a plan is made again because another process wrote in between, before giving up.
+/// Maximum number of times that a plan is made again because another process wrote in between.
 const MAX_REPLANS: usize = 8;
 
-/// Consolidates and writes every finished window of the ledger that has not been written.
+/// Consolidates and writes every finished window in the ledger that has not been written yet.
 pub(super) async fn consolidate_windows<C: Complete>(
     pipeline: &Pipeline<'_, C>,
     model: Option<&CachedModel<'_, C>>,
@@ -45,7 +46,7 @@ pub(super) async fn consolidate_windows<C: Complete>(
     }
 }
 
-/// Returns the next finished windows with at most [`BATCH`] candidates together, or one window with more.
+/// Returns the next finished windows with at most [`BATCH`] candidates in total, or a single window with more.
 fn next_batch<C: Complete>(pipeline: &Pipeline<'_, C>) -> Result<Vec<PendingWindow>, PipelineError> {
     let mut count = 0;
     let mut pending = pipeline.store.pending_windows(BATCH)?;
@@ -78,7 +79,8 @@ async fn consolidate_batch<C: Complete>(
     tally: &RefCell<Tally<'_>>,
 ) -> Result<(), PipelineError> {
     for _ in 0..MAX_REPLANS {
-        // Planned outside the transaction, since it may ask the model; the write checks that nothing changed meanwhile.
+        // Planned outside the transaction, since planning may call the model; the write checks that nothing has
+        // changed.
         let (plan, spent) =
             consolidate(pipeline.store, pipeline.guard, model, incoming.clone(), Timestamp::now()).await?;
         {
@@ -86,9 +88,9 @@ async fn consolidate_batch<C: Complete>(
             summary.relation_calls += spent.calls;
             summary.spend(spent);
         }
-        // A replanned batch asks the same questions, which the ledger answers.
+        // A replanned batch asks the same questions, which the ledger then answers.
         let written = pipeline.store.write(Some(run), Timestamp::now(), |writer| {
-            // Another process may have written the same windows meanwhile.
+            // Another process may have written the same windows in the meantime.
             if writer.mark_windows_applied(windows)? < windows.len() {
                 return Err(Taken::Windows);
             }
@@ -101,7 +103,7 @@ async fn consolidate_batch<C: Complete>(
                 return Ok(());
             }
             Err(Taken::Windows) => return Ok(()),
-            // Memories changed since the plan was made, so it is made again from those that are there now.
+            // Memories have changed since the plan was made, so it is made again from the current ones.
             Err(Taken::Plan(ApplyError::Stale { .. })) => {}
             Err(Taken::Plan(ApplyError::Store(error))) => return Err(error.into()),
         }
@@ -111,7 +113,7 @@ async fn consolidate_batch<C: Complete>(
 
 /// Why a batch was not written.
 enum Taken {
-    /// Some of its windows were written by another process; what is left comes with the next batch.
+    /// Some of its windows were written by another process; the next batch contains the remaining ones.
     Windows,
     /// The plan cannot be written.
     Plan(ApplyError),
@@ -149,26 +151,26 @@ impl Tally<'_> {
 /// The parameters of a full pass.
 #[derive(Debug)]
 pub(crate) struct FullPass<'a, C> {
-    /// Where the memories are.
+    /// The store with the memories.
     pub store: &'a Store,
-    /// What takes secrets out.
+    /// The guard that redacts secrets.
     pub guard: &'a Guard,
-    /// Who is asked where the rules do not decide; `None` for the rules alone.
+    /// The model that is consulted where the rules cannot decide; `None` to use only the rules.
     pub model: Option<&'a C>,
-    /// What may be spent.
+    /// The cost limit.
     pub budget: &'a Budget,
     /// Only this namespace and those below it.
     pub within: Option<Namespace>,
-    /// Namespaces at a time.
+    /// Number of namespaces processed at the same time.
     pub jobs: usize,
-    /// What was taken back by an undo.
+    /// How changes that were undone are treated.
     pub taken_back: UndonePolicy,
 }
 
-/// The outcome of a full pass. `consolidate --json` ends with it.
+/// The outcome of a full pass. `consolidate --json` prints it last.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct FullSummary {
-    /// Id of the run, for `undo`; `None` where nothing was written.
+    /// Id of the run, for `undo`; `None` if nothing was written.
     pub run: Option<String>,
     /// `rules` or the model's name.
     pub extractor: String,
@@ -179,7 +181,7 @@ pub struct FullSummary {
     pub namespaces: Vec<NamespaceReport>,
     /// Calls to the model.
     pub llm_calls: u64,
-    /// Replies that were known from before and cost nothing.
+    /// Replies that were already stored and cost nothing.
     pub cached_replies: u64,
     /// Tokens sent.
     pub prompt_tokens: u64,
@@ -187,10 +189,10 @@ pub struct FullSummary {
     pub completion_tokens: u64,
     /// Dollars, where the price of the model is known.
     pub cost: Option<f64>,
-    /// Why the model was not asked to the end, if so.
+    /// Why some questions were not sent to the model, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub halted: Option<String>,
-    /// Whether an interrupt kept namespaces from being looked at.
+    /// Whether an interrupt left some namespaces unprocessed.
     pub interrupted: bool,
 }
 
@@ -204,14 +206,14 @@ pub struct NamespaceReport {
     pub report: Report,
 }
 
-/// Compares all stored memories with each other, and continues an interrupted pass of the same `arguments`.
+/// Compares all stored memories with each other, and continues an interrupted pass that had the same `arguments`.
 ///
-/// Each namespace is written in transactions of its own. Cancelling begins no other namespace. With `dry_run` all is
-/// done to a copy, which is dropped; replies of a model are kept, so that the pass that follows does not pay for them
-/// again.
+/// Each namespace is written in its own transactions. After a cancellation, no further namespace is started. With
+/// `dry_run`, the pass works on a copy, which is dropped; replies of the model are kept, so that the actual pass does
+/// not pay for them again.
 ///
 /// # Errors
-/// [`PipelineError`] if the database cannot be read or written; what was written stays.
+/// [`PipelineError`] if the database cannot be read or written; what was already written is kept.
 pub(crate) async fn full_pass<C: Complete>(
     pass: FullPass<'_, C>,
     arguments: &serde_json::Value,
@@ -219,7 +221,7 @@ pub(crate) async fn full_pass<C: Complete>(
     cancel: CancellationToken,
     watch: &mut dyn FnMut(&Event<'_>),
 ) -> Result<FullSummary, PipelineError> {
-    // Bound to the real store even for a dry run, so that the replies that were paid for are kept.
+    // Bound to the real store even in a dry run, so that paid replies are kept.
     let model = pass.model.map(|model| CachedModel::new(model, pass.store, pass.guard, pass.budget));
     let watch = RefCell::new(watch);
     let report = |event: &Event<'_>| (watch.borrow_mut())(event);
@@ -301,43 +303,45 @@ fn refused(error: ApplyError) -> PipelineError {
     }
 }
 
-/// Memories that are consolidated together: enough for one question about many pairs, few enough for one transaction.
+/// Maximum number of memories consolidated together: large enough to combine many pairs in one request, small enough
+/// for one transaction.
 const IMPORTED_AT_ONCE: usize = 200;
-/// How often a plan is made again because another process wrote in between, before giving up.
+/// Maximum number of times that a plan is made again because another process wrote in between.
 const MAX_IMPORT_REPLANS: usize = 50;
-/// Stands in for the transcript of imported memories without evidence.
+/// Name used as the transcript of imported memories without evidence.
 const SAID_IN: &str = "import";
 
 /// A memory to be imported.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ImportedMemory {
-    /// What it says, and where it belongs.
+    /// Its content and its namespace.
     pub incoming: IncomingClaim,
-    /// Its own id, where the file gives one.
+    /// Its own id, if the file contains one.
     pub id: Option<MemoryId>,
-    /// When it was learnt, where the file says so, else the time of the import.
+    /// When it was learnt, if the file states it; otherwise the time of the import.
     pub at: Timestamp,
 }
 
 /// The outcome of an import.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ImportResult {
-    /// The place of each memory in what was given, with what was done, in the order in which it was decided.
+    /// The index of each memory in the input, with the change made for it, in the order of the decisions.
     pub changes: Vec<(usize, Change)>,
     /// What it cost.
     pub spent: Spent,
-    /// Questions to the model that failed; what they were about got the cautious choice.
+    /// Calls to the model that failed; the cautious choice was made for their questions.
     pub failed_calls: u64,
 }
 
-/// Consolidates memories with what is known, in the order of their time, and writes them as part of `run`, a batch in
-/// one transaction. A process that ends in between has lost nothing: the same call continues from there.
+/// Consolidates imported memories with the stored ones, in the order of their times, and writes them as part of `run`,
+/// each batch in one transaction. If the process ends in between, nothing is lost: the same call continues from there.
 ///
-/// A memory without evidence rests on its own words, as said in `import`, so that none that was merged into another is
-/// new to the next import. What was imported before is known without a question. Secrets are taken out first.
+/// A memory without evidence is given its own words as evidence, attributed to the transcript `import`, so that a later
+/// import recognises it even after it was merged into another. Memories that were imported before are recognised
+/// without calling the model. Secrets are redacted first.
 ///
 /// # Errors
-/// [`PipelineError`] if the store cannot be used, or if other processes never leave it alone.
+/// [`PipelineError`] if the store cannot be used, or if other processes keep changing the same memories.
 pub(crate) async fn consolidate_imported<C: Complete>(
     store: &Store,
     guard: &Guard,
@@ -349,7 +353,7 @@ pub(crate) async fn consolidate_imported<C: Complete>(
     for (place, arrival) in arrivals.into_iter().enumerate() {
         ordered.push((place, with_evidence(store, guard, arrival)?));
     }
-    // The newer of two contradicting memories wins by the time at which it held, so they are taken in that order.
+    // Of two contradicting memories, the one that became true later wins, so they are processed in that order.
     ordered.sort_by_key(|(place, arrival)| (held_from(arrival), *place));
     let mut outcome = ImportResult::default();
     for batch in ordered.chunks(IMPORTED_AT_ONCE) {
@@ -369,7 +373,7 @@ async fn import_batch<C: Complete>(
     for _ in 0..MAX_IMPORT_REPLANS {
         let (mut done, mut open) = (Vec::new(), Vec::new());
         for (place, arrival) in batch {
-            // Looked up in every attempt: another process may have imported the same memory meanwhile.
+            // Looked up in every attempt: another process may have imported the same memory in the meantime.
             match known_before(store, arrival)? {
                 Some(memory) => done.push((*place, known(arrival, &memory))),
                 None => open.push((*place, arrival.incoming.clone())),
@@ -394,7 +398,7 @@ async fn import_batch<C: Complete>(
     Err(PipelineError::Contended { attempts: MAX_IMPORT_REPLANS })
 }
 
-/// Returns the memory that an earlier import made of this one, or put it into; the one that holds now, if one does.
+/// Returns the memory that an earlier import created from this one or merged it into, preferring an active one.
 fn known_before(db: &Database, arrival: &ImportedMemory) -> Result<Option<Memory>, StoreError> {
     if let Some(id) = &arrival.id
         && let Some(memory) = db.find(id)?
@@ -402,11 +406,11 @@ fn known_before(db: &Database, arrival: &ImportedMemory) -> Result<Option<Memory
         return Ok(Some(memory));
     }
     let evidence = &arrival.incoming.candidate.evidence;
-    // Only evidence that an import made up identifies the imported words; a real quote may support other memories.
+    // Only evidence created by an import identifies the imported words; a real quote may support other memories.
     let Some(own) = evidence.first().filter(|piece| piece.transcript == SAID_IN && evidence.len() == 1) else {
         return Ok(None);
     };
-    // The same words may have been merged into a memory that was superseded since.
+    // The same words may have been merged into a memory that was later superseded.
     let resting = db.resting_on(&arrival.incoming.namespace, own)?;
     Ok(resting.into_iter().min_by_key(|memory| memory.status != Status::Active))
 }
@@ -436,8 +440,8 @@ fn held_from(arrival: &ImportedMemory) -> Option<Timestamp> {
     ValidTime::of(&candidate.claim, &candidate.evidence, arrival.at).at
 }
 
-/// Gives a memory without evidence its own words as evidence. If the same words are already stored without evidence,
-/// it stays without.
+/// Gives a memory without evidence its own words as evidence. If the same words are already stored without evidence, it
+/// is left unchanged.
 fn with_evidence(db: &Database, guard: &Guard, arrival: ImportedMemory) -> Result<ImportedMemory, StoreError> {
     let mut arrival = arrival;
     // Redacted first, so that the hash and the quote below are those of the stored words.
@@ -483,7 +487,7 @@ mod imported_tests {
         ["Eve grows roses by the wall.", "By the wall Eve grows roses.", "Roses by the wall are grown by Eve."],
     ];
 
-    /// Says that two claims about the same person are one.
+    /// Answers that two claims about the same person are the same.
     struct Persons(Cell<usize>);
 
     impl Complete for Persons {
@@ -554,7 +558,7 @@ mod imported_tests {
     async fn wordings_that_were_merged_keep_their_sources_and_are_known_the_next_time() {
         let (store, guard, model) = (Store::in_memory().unwrap(), Guard::default(), Persons(Cell::new(0)));
         let import = |model: &'static str| store.begin_run("import", &json!(model), Timestamp::now()).unwrap().id;
-        // One wording of each after the other, as three files would bring them.
+        // One wording of each fact after another, as if imported from three files.
         for wording in 0..3 {
             let arrivals = FACTS.iter().map(|fact| arrival(fact[wording])).collect();
             consolidate_imported(&store, &guard, Some(&model), arrivals, &import("first")).await.unwrap();

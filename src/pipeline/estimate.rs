@@ -17,20 +17,20 @@ use super::{Event, Extractor, PipelineError, read};
 use crate::llm::{Complete, Cost, Finish, LlmError, Price, Reply, Request};
 use crate::store::{Database, SeenTranscript, StoreError};
 
-/// Tokens of an answer, where the ledger contains too few for an average. Models that think before they answer take
+/// Assumed number of tokens in a reply if the ledger contains too few replies for an average. Reasoning models produce
 /// more.
 const ASSUMED_COMPLETION_TOKENS: u64 = 1_000;
-/// Number of calls from which the ledger's own average is used.
+/// Minimum number of calls for using the average from the ledger.
 const MIN_CALLS: u64 = 5;
 
-/// What a run would send, and what that would cost.
+/// What a run would send, and what it would cost.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Estimate {
-    /// The model, or the rules, which cost nothing.
+    /// The name of the model, or of the rules, which cost nothing.
     pub extractor: String,
-    /// Files by what became of them.
+    /// Files by what happened to them.
     pub files: Files,
-    /// What was left out because it was not asked for.
+    /// Files and conversations that were left out because they were not selected.
     pub filtered: SelectionCounts,
     /// Conversations.
     pub transcripts: u64,
@@ -38,50 +38,50 @@ pub struct Estimate {
     pub messages: u64,
     /// Windows.
     pub windows: EstimatedWindows,
-    /// Calls to the model. Second attempts, and questions about how memories relate, come on top.
+    /// Calls to the model. Repeated attempts, and questions about relations between memories, are not included.
     pub llm_calls: u64,
-    /// Requests whose reply is known from before.
+    /// Requests whose reply is already stored.
     pub cached_replies: u64,
     /// Tokens that would be sent.
     pub prompt_tokens: u64,
-    /// Tokens that would be received, as far as can be estimated.
+    /// Estimated number of tokens that would be received.
     pub completion_tokens: u64,
-    /// Tokens that are expected of an answer.
+    /// Expected number of tokens in a reply.
     pub completion_tokens_per_call: u64,
-    /// How that is known.
+    /// The basis of that number.
     pub completion_tokens_from: Basis,
     /// Dollars, where the price of the model is known.
     pub cost: Option<f64>,
-    /// Whether an interrupt ended the count before all was counted.
+    /// Whether an interrupt ended the count early.
     pub interrupted: bool,
-    /// What could not be read.
+    /// Files that could not be read, and why.
     pub failures: Vec<Failure>,
 }
 
 /// Windows of the conversations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct EstimatedWindows {
-    /// All.
+    /// All windows.
     pub total: u64,
     /// Finished by an earlier run.
     pub known: u64,
-    /// Without a person's words worth a call.
+    /// Windows in which no person says enough to justify a call.
     pub no_signal: u64,
-    /// To be read.
+    /// Windows that would be read.
     pub new: u64,
 }
 
-/// How the length of answers is known.
+/// The basis of the expected reply length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
-    /// It is the average of the answers in the ledger.
+    /// The average of the replies in the ledger.
     Ledger,
-    /// It is an assumption.
+    /// An assumption.
     Assumed,
 }
 
-/// Stands in for a model and counts what it would be sent.
+/// Replaces a model, and counts what it would be sent.
 #[derive(Debug)]
 pub(crate) struct RequestCounter {
     model: String,
@@ -113,8 +113,7 @@ impl Complete for RequestCounter {
     }
 }
 
-/// Returns what [`super::run()`] with the same options and `arguments` would send. Nothing is written and nothing is
-/// sent.
+/// Returns what [`super::run()`] with the same options and `arguments` would send. Nothing is written or sent.
 ///
 /// # Errors
 /// As [`super::run()`].
@@ -125,7 +124,7 @@ pub(crate) async fn estimate(
     cancel: CancellationToken,
     watch: &mut dyn FnMut(&Event<'_>),
 ) -> Result<Estimate, PipelineError> {
-    // Claims and rendered requests go to a copy, which is dropped.
+    // Claims and rendered requests are written to a copy, which is dropped.
     let copy = pipeline.store.copy_in_memory()?;
     let mut pipeline = Pipeline { store: &copy, ..pipeline };
     pipeline.look_up_projects()?;
@@ -135,7 +134,7 @@ pub(crate) async fn estimate(
         pipeline.finished()?,
         pipeline.guard.clone(),
     )?;
-    // Takes an interrupted run up, as the run would: its claims are free, and it is shown the same known memories.
+    // Continues an interrupted run, as the run would: its claims are released, and it is shown the same known memories.
     let run = copy.begin_run("run", arguments, Timestamp::now())?;
     pipeline.owner = run.id.as_str().to_owned();
     pipeline.started_at = run.started_at;
@@ -144,16 +143,16 @@ pub(crate) async fn estimate(
     extract_all(&pipeline, model.as_ref(), reader, cancel, &tally).await?;
     let asks = matches!(pipeline.extractor, Extractor::Llm(_));
     let label = pipeline.extractor.label();
-    // The rules cost nothing, whatever the price of the configured model.
+    // The rules cost nothing, regardless of the price of the configured model.
     let price = if asks { price } else { Some(Price::new(0.0, 0.0)) };
     Estimate::of(tally.into_inner().summary, label, price, &copy)
 }
 
 impl Estimate {
-    /// Returns what was counted, at `price` if it is known.
+    /// Returns the estimate from what was counted, with the cost if `price` is known.
     fn of(summary: Summary, extractor: String, price: Option<Price>, ledger: &Database) -> Result<Self, PipelineError> {
         let (known, no_signal) = (summary.windows.known, summary.windows.no_signal);
-        // The windows just counted got no answer and do not count among those of the ledger.
+        // The windows just counted received no reply, so they are not part of the ledger's average.
         let (calls, tokens) = ledger.completions_of_windows()?;
         let calls = calls.saturating_sub(summary.llm_calls);
         let (per_call, from) = match tokens.checked_div(calls) {
@@ -190,45 +189,45 @@ impl Estimate {
 /// What one program has on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Survey {
-    /// The spelling used by `--from`.
+    /// The value of `--from` that selects the program.
     pub source: &'static str,
-    /// The program's name for people.
+    /// The program's display name.
     pub about: &'static str,
-    /// Everything in its folders.
+    /// The totals of all its folders.
     #[serde(flatten)]
     pub total: SourceTotals,
-    /// Its folders that contain any log.
+    /// Its folders that contain at least one log.
     pub folders: Vec<SurveyedFolder>,
 }
 
 /// One folder of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SurveyedFolder {
-    /// The folder, or the one database.
+    /// The folder, or the single database file.
     pub folder: PathBuf,
-    /// What is in it.
+    /// The totals of its content.
     #[serde(flatten)]
     pub holding: SourceTotals,
 }
 
-/// How much there is, and how much of it was read.
+/// The amount of data, and how much of it was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct SourceTotals {
-    /// Logs, by files.
+    /// Number of log files.
     pub files: u64,
-    /// Their size.
+    /// Their total size.
     pub bytes: u64,
-    /// Files that were finished and have not changed since.
+    /// Files that were read completely and have not changed since.
     pub files_read: u64,
-    /// Files that have changed since they were read, or were not read to their end.
+    /// Files that have changed since they were read, or were not read completely.
     pub files_changed: u64,
     /// Files that were never read.
     pub files_new: u64,
-    /// Conversations from them that the database knows.
+    /// Conversations from these files that are in the database.
     pub conversations: u64,
-    /// The first time known: of a conversation that was read, or of the last change of a file.
+    /// The earliest time: of a conversation that was read, or of the last change of a file.
     pub from: Option<Timestamp>,
-    /// The last time known.
+    /// The latest such time.
     pub to: Option<Timestamp>,
 }
 
@@ -250,9 +249,9 @@ impl SourceTotals {
     }
 }
 
-/// Returns what each known program has on this machine; those that have nothing are left out.
+/// Returns the logs that each known program has on this machine; programs without logs are omitted.
 ///
-/// `below` are folders with projects, for programs that keep their logs there. No log is opened.
+/// `below` lists folders of projects, for programs that keep their logs inside projects. No log is opened.
 ///
 /// # Errors
 /// [`StoreError`] if the database cannot be read.
@@ -285,9 +284,9 @@ fn survey_folder(folder: KnownFolder, seen: &Seen) -> SurveyedFolder {
     SurveyedFolder { folder: folder.path, holding }
 }
 
-/// Returns what is known of one file without opening it.
+/// Returns what is known about one file without opening it.
 fn look_at(path: &Path, seen: &Seen) -> SourceTotals {
-    // A folder without a time contains nothing, or nothing that can be looked into.
+    // A folder without a time is empty or inaccessible.
     let Some((stamp, changed_at)) = Stamp::of(path).and_then(|stamp| Some((stamp.clone(), stamp.changed_at()?))) else {
         return SourceTotals::default();
     };
@@ -310,7 +309,7 @@ fn look_at(path: &Path, seen: &Seen) -> SourceTotals {
     holding
 }
 
-/// The conversations that the database knows, by where they were read and by their own ids.
+/// The conversations in the database, by the place they were read from and by their own ids.
 struct Seen {
     transcripts: Vec<SeenTranscript>,
     by_origin: BTreeMap<String, Vec<usize>>,
@@ -332,18 +331,18 @@ impl Seen {
         Self { transcripts, by_origin, by_id, finished }
     }
 
-    /// Returns the conversations that were read from `path`, or else the one whose id appears in its name.
+    /// Returns the conversations that were read from `path`, or otherwise the one whose id appears in its name.
     fn from(&self, path: &Path) -> Vec<&SeenTranscript> {
         let text = path.to_string_lossy().into_owned();
         // One file may contain many conversations, as `file#1` or, in an archive, `file/name`.
         let inside = |origin: &str| matches!(origin.as_bytes().get(text.len()), None | Some(b'#' | b'/' | b'\\'));
-        // In sorted order, all origins that begin with `path` follow each other.
+        // In sorted order, all origins that begin with `path` are adjacent.
         let near = self.by_origin.range(text.clone()..).take_while(|(origin, _)| origin.starts_with(&text));
         let read: Vec<_> = near.filter(|(origin, _)| inside(origin)).flat_map(|(_, indices)| indices).collect();
         if !read.is_empty() {
             return read.into_iter().map(|&index| &self.transcripts[index]).collect();
         }
-        // The log may have been read under another path, or one given from another folder.
+        // The log may have been read under another path, or under a path relative to another folder.
         let stem = path.file_name().unwrap_or_default().to_string_lossy();
         let stem = stem.split('.').next().unwrap_or_default();
         let end = stem.len().checked_sub(UUID_CHARS).and_then(|at| stem.get(at..));

@@ -1,4 +1,4 @@
-//! The first half of a run: extracts every new window, a bounded number of requests at a time.
+//! The first half of a run: extracts every new window, with a bounded number of requests in flight.
 
 use std::cell::{Cell, RefCell};
 use std::pin::pin;
@@ -21,10 +21,10 @@ use crate::memory::{Audience, Candidate, Memory, Namespace, Status};
 use crate::store::{Claimed, Finished, KnownLine, Likeness, RequestId, WindowId, WindowKey};
 use crate::text::normalise::normalised;
 
-/// Extracts every new window that `reader` brings, and writes the results to the ledger.
+/// Extracts every new window from `reader`, and writes the results to the ledger.
 ///
-/// With batches, packs that wait for a reply are set aside and taken up again in rounds. Cancelling starts no new
-/// window; those in flight are finished, and the summary says that windows were left.
+/// With batches, packs that wait for a reply are set aside and continued in later rounds. After a cancellation, no new
+/// window is started; those in flight are finished, and the summary states that windows are left.
 pub(super) async fn extract_all<C: Complete>(
     pipeline: &Pipeline<'_, C>,
     model: Option<&CachedModel<'_, C>>,
@@ -33,7 +33,7 @@ pub(super) async fn extract_all<C: Complete>(
     tally: &RefCell<Tally<'_>>,
 ) -> Result<(), PipelineError> {
     let halted = || model.and_then(CachedModel::halted);
-    // Distinguishes a stream that ended by itself: cancelling after the last window interrupts nothing.
+    // Records whether the stream ended by itself, since cancelling after the last window interrupts nothing.
     let at_end = Cell::new(false);
     let end = stream::once(async { at_end.set(true) }).filter_map(|()| std::future::ready(None));
     let packs = packs(pipeline, reader, tally)
@@ -74,7 +74,7 @@ pub(super) async fn extract_all<C: Complete>(
         for pack in waiting {
             pack.leave(pipeline, tally)?;
         }
-        // Fewer packs than were asked for means that the stream is at its end.
+        // Fewer packs than requested means that the stream has ended.
         if begun.get() < MAX_WAITING {
             break;
         }
@@ -83,15 +83,15 @@ pub(super) async fn extract_all<C: Complete>(
     Ok(())
 }
 
-/// Extracts claimed windows and writes the results to the ledger at once. Returns the windows if this run still expects
-/// a reply about them.
+/// Extracts claimed windows and immediately writes the results to the ledger. Returns the windows if this run still
+/// expects a reply for them.
 async fn extract_claimed<C: Complete>(
     pipeline: &Pipeline<'_, C>,
     model: Option<&CachedModel<'_, C>>,
     mut claimed: ClaimedWindows,
     tally: &RefCell<Tally<'_>>,
 ) -> Result<Option<ClaimedWindows>, PipelineError> {
-    // Stored replies are read without a pause, and the run has to give a sign of life meanwhile.
+    // Stored replies are read without a pause, and the run has to renew its heartbeat meanwhile.
     tokio::task::yield_now().await;
     if claimed.ids.is_empty() {
         return Ok(None);
@@ -111,7 +111,7 @@ async fn extract_claimed<C: Complete>(
         let (request, unanswered) = (root.get(), unanswered.into_inner());
         claimed.request = request;
         claimed.unanswered = unanswered;
-        // Counted once the windows are finished or left: the next round goes through the same replies again.
+        // Counted once the windows are finished or left: the next round reads the same replies again.
         claimed.spent = Spent::default();
         extractions.iter().for_each(|extraction| claimed.spent += extraction.spent);
         let queue = model.and_then(|model| model.queue.as_ref());
@@ -125,7 +125,7 @@ async fn extract_claimed<C: Complete>(
     Ok(None)
 }
 
-/// Writes the results of windows to the ledger, and tallies how each ended.
+/// Writes the results of windows to the ledger, and tallies the outcome of each.
 fn write<C: Complete>(
     pipeline: &Pipeline<'_, C>,
     model: Option<&CachedModel<'_, C>>,
@@ -138,7 +138,7 @@ fn write<C: Complete>(
         tally.under_way.remove(id);
         tally.extracted(job, extraction);
     }
-    // A model may repeat a secret in other words than those in which it was taken out.
+    // The model may repeat a secret in words other than those that were redacted.
     let candidates: Vec<_> =
         extractions.iter().map(|extraction| pipeline.guard.redact(extraction.candidates.clone()).0).collect();
     let finished = extractions.iter().zip(&candidates).zip(&claimed.ids).map(|((extraction, candidates), id)| {
@@ -150,10 +150,11 @@ fn write<C: Complete>(
     let finished: Vec<_> = finished.collect();
     let written = pipeline.store.finish_windows(&finished, &pipeline.owner, Timestamp::now())?;
     if let Some(model) = model {
-        // Only after the windows are written: forgotten before, a kill in between would pay for the replies again.
+        // Only after the windows are written: if the process were killed in between, the replies would be paid for
+        // again.
         extractions.iter().for_each(|extraction| model.forget(&extraction.useless));
     }
-    // What another process took while this one was suspended is finished by the other.
+    // Windows that another process claimed while this one was suspended are finished by that process.
     for ((job, (_, finished)), _) in claimed.jobs.iter().zip(&finished).zip(written).filter(|(_, is_ours)| *is_ours) {
         // A failed or incomplete window keeps its log unfinished, so that the next run opens it again.
         if finished.outcome != Outcome::Failed && !finished.lacks {
@@ -163,7 +164,7 @@ fn write<C: Complete>(
     Ok(())
 }
 
-/// Extracts the windows of a pack, and leaves out what need not be learnt.
+/// Extracts the windows of a pack, and discards candidates that need not be learnt.
 async fn extract<C: Complete>(
     pipeline: &Pipeline<'_, C>,
     model: Option<&PackModel<'_, '_, C>>,
@@ -181,7 +182,7 @@ async fn extract<C: Complete>(
     };
     for (job, extraction) in claimed.jobs.iter().zip(&mut extractions) {
         if pipeline.options.namespace.is_some() {
-            // Where one namespace was asked for, nothing goes to another.
+            // If one namespace was requested, nothing is written to another.
             extraction.candidates.iter_mut().for_each(|candidate| candidate.audience = Audience::Project);
         }
         mark_pasted(&mut extraction.candidates, job.messages());
@@ -214,8 +215,9 @@ const fn nothing() -> Extraction {
     }
 }
 
-/// Returns the memories closest to the windows of a pack, of those that were there when the run began. What the run
-/// itself learns must not change its questions, or an interrupted run would ask others than an uninterrupted one.
+/// Returns the memories closest to the windows of a pack, from among those stored when the run began. What the run
+/// itself learns must not change its requests, or an interrupted run would send other requests than an uninterrupted
+/// one.
 fn known_memories<C: Complete>(pipeline: &Pipeline<'_, C>, jobs: &[Job]) -> Vec<Memory> {
     let Some(first) = jobs.first().filter(|_| matches!(pipeline.extractor, Extractor::Llm(_))) else {
         return Vec::new();
@@ -228,24 +230,25 @@ fn known_memories<C: Complete>(pipeline: &Pipeline<'_, C>, jobs: &[Job]) -> Vec<
         .collect();
     // A pack never mixes namespaces.
     let mut spaces: Vec<&Namespace> = vec![&first.namespaces.project, &first.namespaces.user];
-    // Without a project, or with a forced namespace, both are the same and would be shown twice.
+    // Without a project, or with a forced namespace, both are the same, and its memories would be shown twice.
     spaces.dedup();
     let found = spaces.into_iter().flat_map(|namespace| {
-        // Without neighbours the question is only a little worse; a broken file shows when the result is written.
+        // Without similar memories, the request is only slightly worse; a damaged file is reported when the result is
+        // written.
         let likeness = Likeness { namespace, text: &text, key: None, subject: None };
         pipeline.store.neighbours(&likeness, MAX_KNOWN).unwrap_or_default()
     });
-    // What waits for a person is shown to no model.
+    // Memories that wait for review are not shown to a model.
     let recalled = found.filter(|memory| memory.status == Status::Active);
     recalled.filter(|memory| memory.created_at < pipeline.started_at).take(MAX_KNOWN).collect()
 }
 
-/// Returns the lines that agents read at every start where the conversation took place.
+/// Returns the lines that agents read at every start in the place where the conversation took place.
 fn known_context<C: Complete>(pipeline: &Pipeline<'_, C>, job: &Job) -> Vec<KnownLine> {
     let mut spaces: Vec<&Namespace> = vec![&job.namespaces.project, &job.namespaces.user];
     // Without a project, both are `global`.
     spaces.dedup();
-    // Without them a repetition is learnt once more; a broken file shows when the result is written.
+    // Without them, a repetition is learnt again; a damaged file is reported when the result is written.
     spaces.into_iter().flat_map(|namespace| pipeline.store.known_context(namespace).unwrap_or_default()).collect()
 }
 
@@ -264,8 +267,8 @@ impl Tally<'_> {
     }
 }
 
-/// How long a window stays with the process that claimed it; longer than all the retries of a call. A window whose
-/// request waits in a batch may be claimed by another process then: the request says that it is not to be sent again.
+/// How long a window is reserved for the process that claimed it; longer than all retries of a call. Another process
+/// may then claim a window whose request waits in a batch, but the stored request prevents a second submission.
 const LEASE: SignedDuration = SignedDuration::from_mins(30);
 
 /// Windows that this run has claimed, in the order of their pack.
@@ -273,25 +276,25 @@ const LEASE: SignedDuration = SignedDuration::from_mins(30);
 struct ClaimedWindows {
     ids: Vec<WindowId>,
     jobs: Vec<Job>,
-    /// The stored request about exactly these windows.
+    /// The stored request for exactly these windows.
     request: Option<RequestId>,
-    /// The memories that are shown with them.
+    /// The memories that are shown to the model with them.
     known: Vec<Memory>,
-    /// Requests about them whose replies come with a batch.
+    /// Requests for them whose replies are delivered with a batch.
     unanswered: Vec<String>,
     /// Cost of the last round.
     spent: Spent,
 }
 
 impl ClaimedWindows {
-    /// Claims the windows of a pack, and tallies those that are not this run's to extract.
+    /// Claims the windows of a pack, and tallies those that this run does not extract.
     fn claim<C: Complete>(
         pipeline: &Pipeline<'_, C>,
         pack: Vec<Job>,
         tally: &RefCell<Tally<'_>>,
     ) -> Result<Self, PipelineError> {
         let mut claimed = Self::default();
-        // A stored request answers exactly the windows that it was rendered for, so the whole pack has to agree on it.
+        // A stored request applies only to exactly the windows it was rendered for, so the whole pack must refer to it.
         let stored = match pack.first().and_then(Job::stored) {
             Some(root) if pack.iter().all(|job| job.stored() == Some(root)) => {
                 pipeline.store.open_request(root)?.map(|open| (root, open))
@@ -302,7 +305,8 @@ impl ClaimedWindows {
             && open.is_out
             && (!pipeline.asks_in_batches() || open.windows != pack.len())
         {
-            // The reply is about other windows, too, or comes with a batch, which only a run with batches takes.
+            // The reply also covers other windows, or is delivered with a batch, which only a run with batches
+            // collects.
             tally.borrow_mut().summary.windows.in_batch += pack.len() as u64;
             return Ok(claimed);
         }
@@ -316,7 +320,8 @@ impl ClaimedWindows {
                     claimed.ids.push(id);
                     claimed.jobs.push(job);
                 }
-                // Another log contains the same words. If extracting them fails, a later run finds this log unfinished.
+                // Another log contains the same words. If their extraction fails, a later run finds this log
+                // unfinished.
                 Claimed::Yes(_) => tally.summary.windows.known += 1,
                 Claimed::AlreadyDone => {
                     tally.summary.windows.known += 1;
@@ -331,7 +336,7 @@ impl ClaimedWindows {
                 claimed.request = Some(root);
                 known = open.known;
             }
-            // Not all of its windows are there any more, so it is of no use for the others.
+            // Some of its windows no longer exist, so it cannot be used for the others.
             Some((root, _)) if !claimed.ids.is_empty() => pipeline.store.close_request(root)?,
             Some(_) | None => {}
         }
@@ -339,18 +344,18 @@ impl ClaimedWindows {
         Ok(claimed)
     }
 
-    /// Whether nobody says anything in them, so that they cost no request.
+    /// Whether nobody says anything in these windows, so that no request is needed.
     fn are_silent(&self) -> bool {
         self.jobs.iter().all(|job| !window::has_human_signal(job.messages()))
     }
 
-    /// Returns the windows as a request about them is stored.
+    /// Returns the windows in the form in which a request stores them.
     fn with_context(&self) -> Vec<(WindowId, usize)> {
         let context = |job: &Job| job.span.start - job.span.context_start;
         self.ids.iter().copied().zip(self.jobs.iter().map(context)).collect()
     }
 
-    /// Gives the windows back without a result: a later run takes the reply that they wait for.
+    /// Releases the windows without a result: a later run uses the reply that they wait for.
     fn leave<C: Complete>(self, pipeline: &Pipeline<'_, C>, tally: &RefCell<Tally<'_>>) -> Result<(), PipelineError> {
         let mut tally = tally.borrow_mut();
         tally.summary.spend(self.spent);
@@ -374,7 +379,7 @@ fn key<C: Complete>(pipeline: &Pipeline<'_, C>, job: &Job) -> WindowKey {
     }
 }
 
-/// Notes which candidates rest on words that their writer took from elsewhere.
+/// Marks candidates that rest on words that their writer pasted from elsewhere.
 fn mark_pasted(candidates: &mut [Candidate], messages: &[Message]) {
     for candidate in candidates {
         let evidence = &candidate.evidence;
@@ -400,12 +405,12 @@ fn drop_personal(extraction: &mut Extraction, guard: &Guard) {
     });
 }
 
-/// A quote of fewer bytes appears in too many lines by chance.
+/// A quote with fewer bytes appears in too many lines by chance.
 const MIN_QUOTE_BYTES: usize = 8;
-/// A line is repeated by a quote of which it is at least this part, in hundredths.
+/// A quote repeats a line if it covers at least this percentage of it.
 const MIN_SHARE: usize = 60;
 
-/// Drops the candidates whose quotes all appear in a line that is known anyway.
+/// Drops the candidates whose quotes all appear in a line that is already known.
 fn drop_restated(extraction: &mut Extraction, lines: &[KnownLine]) {
     if lines.is_empty() {
         return;
@@ -434,7 +439,7 @@ fn restated<'l>(candidate: &Candidate, lines: &[(String, &'l str)]) -> Option<&'
         let found = lines.iter().find(|(line, _)| quote.len() >= MIN_QUOTE_BYTES && repeats(line));
         found.map(|(_, origin)| *origin)
     });
-    // A candidate without evidence repeats nothing.
+    // A candidate without evidence does not repeat anything.
     let first = origins.next()??;
     origins.all(|origin| origin.is_some()).then_some(first)
 }

@@ -1,4 +1,4 @@
-//! Queued jobs: session logs that wait for extraction, and the one process at a time that works them off.
+//! Queued jobs: session logs that wait for extraction, and the single worker process that processes them.
 
 use std::collections::HashMap;
 use std::io;
@@ -16,7 +16,7 @@ use transcripts::Found;
 use super::read::{Stamp, path_key};
 use crate::store::{ClaimedJob, EXTRACT, EnqueueOutcome, Job, JobEnd, JobRequest, LeaseOutcome, Store, StoreError};
 
-/// Returns the job of a log, due at `not_before`; `None` where there is no such file.
+/// Returns the job for a log, due at `not_before`; `None` if there is no such file.
 #[must_use]
 pub(crate) fn request_for(
     agent: &str,
@@ -25,7 +25,7 @@ pub(crate) fn request_for(
     not_before: Timestamp,
 ) -> Option<JobRequest> {
     let changed = log.metadata().ok().filter(std::fs::Metadata::is_file)?.modified().ok()?;
-    // A job stores its path as text, so a path that is not UTF-8 gets none.
+    // A job stores its path as text, so a path that is not UTF-8 gets no job.
     Some(JobRequest {
         kind: EXTRACT.to_owned(),
         key: path_key(log),
@@ -37,7 +37,7 @@ pub(crate) fn request_for(
     })
 }
 
-/// Whether neither a job nor a run has read the log as it is now.
+/// Whether neither a job nor a run has read the log in its current state.
 pub(crate) fn is_unread(store: &Store, log: &Path, stamp: &Stamp) -> Result<bool, StoreError> {
     let key = path_key(log);
     let changed = stamp.changed_at().map_or(0, Timestamp::as_millisecond);
@@ -45,7 +45,7 @@ pub(crate) fn is_unread(store: &Store, log: &Path, stamp: &Stamp) -> Result<bool
     Ok(!is_done && !store.was_read(&key, &stamp.text())?)
 }
 
-/// Whether a log is that of a sub-agent.
+/// Whether a log belongs to a sub-agent.
 #[must_use]
 pub(crate) fn is_subagents(agent: &str, log: &Path) -> bool {
     let name = log.file_name().unwrap_or_default().to_string_lossy();
@@ -53,19 +53,19 @@ pub(crate) fn is_subagents(agent: &str, log: &Path) -> bool {
     agent == "claude-code" && (name.starts_with("agent-") || folder == "subagents")
 }
 
-/// The logs that a scan takes.
+/// The criteria for logs that a scan queues.
 #[derive(Debug, Clone)]
 pub struct Scan {
-    /// How long a log must have been still.
+    /// How long a log must have been unchanged.
     pub idle: SignedDuration,
-    /// Logs that have been still for longer are left to `run`.
+    /// Logs that have been unchanged for longer than this are left to `run`.
     pub max_age: SignedDuration,
-    /// Whether logs of sub-agents are taken, too.
+    /// Whether logs of sub-agents are also queued.
     pub subagents: bool,
 }
 
-/// Queues the logs that no longer change and are not extracted as they are now, and returns how many.
-/// `logs` come with the name of the program that keeps them.
+/// Queues the logs that no longer change and whose current state is not extracted, and returns how many. Each of `logs`
+/// is given with the name of the program that writes it.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read or written.
@@ -80,7 +80,7 @@ pub(crate) fn scan(
         let Some(stamp) = Stamp::of(&log.path) else { continue };
         let Some(changed) = stamp.changed_at() else { continue };
         let age = now.duration_since(changed);
-        // A log that still changes would be read again and again; one that is old is not this session's to read.
+        // A log that is still changing would be read again and again; an old log does not belong to a current session.
         let is_wanted =
             (scan.idle..scan.max_age).contains(&age) && (scan.subagents || !is_subagents(&agent, &log.path));
         if !is_wanted || !is_unread(store, &log.path, &stamp)? {
@@ -93,16 +93,17 @@ pub(crate) fn scan(
     Ok(waiting)
 }
 
-/// The lease of whoever works jobs off.
+/// The name of the worker's lease.
 pub const WORKER_LEASE: &str = "worker";
-/// The lease of whoever watches.
+/// The name of the watcher's lease.
 pub const WATCH_LEASE: &str = "watch";
-/// A worker stays for work that comes up within this time: a little longer than a conversation has to be still.
+/// A worker keeps running if a job becomes due within this time: slightly longer than the time that a conversation must
+/// be idle.
 pub const LINGER: SignedDuration = SignedDuration::from_mins(11);
-/// Pause between two looks for work.
+/// Pause between two checks for due jobs.
 const PAUSE: Duration = Duration::from_millis(1_500);
-/// Pause between two signs of life.
-// Several fit into each lease, so that one which comes late loses nothing.
+/// Interval between two heartbeats.
+// Several fit into each lease, so that a late one does no harm.
 const HEARTBEAT: SignedDuration = SignedDuration::from_secs(15);
 
 /// Why a job was not done.
@@ -114,47 +115,47 @@ pub enum Fault {
     Later(Timestamp, String),
 }
 
-/// When the work is over.
+/// When a worker ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkerEnd {
-    /// When nothing is left that comes up within this time, or another process watches, which takes it on.
+    /// When no remaining job becomes due within this time, or when a watching process takes over.
     NothingIn(SignedDuration),
     /// When it is cancelled.
     Cancelled,
 }
 
-/// A pause, and what is done after it.
+/// An interval, and an action that is repeated at this interval.
 pub(crate) type Every<'a> = (Duration, &'a mut dyn FnMut());
 
-/// The terms on which jobs are worked off.
+/// The options of a worker.
 pub struct WorkerOptions<'a> {
-    /// Jobs at a time.
+    /// Number of jobs processed at the same time.
     pub at_a_time: usize,
-    /// When it is over.
+    /// When the worker ends.
     pub until: WorkerEnd,
-    /// Takes on no more, and ends when what is under way is done.
+    /// After a cancellation, no more jobs are started, and the worker ends when those in progress are finished.
     pub cancel: CancellationToken,
-    /// Done again and again between jobs, and once at the beginning.
+    /// An action that is repeated between jobs, and executed once at the beginning.
     pub every: Option<Every<'a>>,
-    /// Called with how each job ended; `None` for success.
+    /// Called with the outcome of each job; `None` for success.
     pub report: &'a mut dyn FnMut(&Job, Option<&Fault>),
 }
 
-/// What was done in a shift.
+/// The result of one execution of the worker.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WorkerReport {
     /// Jobs that were done.
     pub done: usize,
-    /// Jobs that failed or were put off.
+    /// Jobs that failed or were postponed.
     pub left: usize,
-    /// The process that was at it already, if so; then nothing was done.
+    /// The id of the process that was already working, if any; then nothing was done.
     pub busy: Option<u32>,
 }
 
-/// Works off what is due with `work`, if nobody else is at it.
+/// Processes due jobs with `work`, unless another process is already doing so.
 ///
 /// # Errors
-/// [`StoreError`] if the file cannot be read or written; what was held is free again when its lease is over.
+/// [`StoreError`] if the file cannot be read or written; claimed jobs are available again when their lease ends.
 pub(crate) async fn work_off<F: Future<Output = Result<(), Fault>>>(
     store: &Store,
     mut shift: WorkerOptions<'_>,
@@ -165,7 +166,7 @@ pub(crate) async fn work_off<F: Future<Output = Result<(), Fault>>>(
         return Ok(WorkerReport { busy: Some(pid), ..WorkerReport::default() });
     }
     let worked = go(store, &mut shift, &owner, work).await;
-    // Given back even if the work failed, so that the next worker need not wait for the lease to run out.
+    // Released even if the work failed, so that the next worker need not wait for the lease to expire.
     let ended = store.end_lease(WORKER_LEASE, &owner);
     let worked = worked?;
     ended?;
@@ -181,7 +182,7 @@ async fn go<F: Future<Output = Result<(), Fault>>>(
     let mut worked = WorkerReport::default();
     let mut held: HashMap<i64, ClaimedJob> = HashMap::new();
     let mut running = FuturesUnordered::new();
-    // A look for due work does not see what a dead worker holds.
+    // The check for due jobs does not see jobs that a dead worker has claimed.
     store.release_jobs_of_the_dead(Timestamp::now())?;
     let (mut alive_at, mut next) = (Timestamp::now(), tokio::time::Instant::now());
     loop {
@@ -193,7 +194,7 @@ async fn go<F: Future<Output = Result<(), Fault>>>(
             next = tokio::time::Instant::now() + *every;
         }
         while held.len() < shift.at_a_time.max(1) && !shift.cancel.is_cancelled() {
-            // Looking takes no lock that others would wait for; claiming does.
+            // Checking takes no lock that others would wait for; claiming does.
             let now = Timestamp::now();
             let is_due = store.next_job_at(now)?.is_some_and(|at| at <= now);
             let Some(job) = (if is_due { store.claim_job(now)? } else { None }) else { break };
@@ -201,7 +202,7 @@ async fn go<F: Future<Output = Result<(), Fault>>>(
             held.insert(id, job);
             running.push(async move { (id, task.await) });
         }
-        // Asked last, so that a job that came up while the others ran is still taken.
+        // Checked last, so that a job that became due while the others ran is still processed.
         if held.is_empty() && is_over(store, shift)? {
             return Ok(worked);
         }
@@ -209,12 +210,12 @@ async fn go<F: Future<Output = Result<(), Fault>>>(
         let mut pause = pin!(tokio::time::sleep(PAUSE).fuse());
         let mut cancelled = pin!(
             async {
-                // What is under way is waited for as before.
+                // Jobs in progress are awaited as before.
                 if cancel.is_cancelled() { futures::future::pending().await } else { cancel.cancelled().await }
             }
             .fuse()
         );
-        // In this order: a log that has ended is finished even if the pause or a signal comes at the same moment.
+        // In this order: a job that has ended is completed even if the pause or a signal occurs at the same moment.
         let ended = select_biased! {
             ended = running.select_next_some() => Some(ended),
             () = cancelled => None,
@@ -228,7 +229,7 @@ async fn go<F: Future<Output = Result<(), Fault>>>(
         let now = Timestamp::now();
         if now.duration_since(alive_at) >= HEARTBEAT {
             alive_at = now;
-            // While this process works, no other begins; if it dies, the lease runs out.
+            // While this process works, no other starts; if it dies, the lease expires.
             store.lease(WORKER_LEASE, owner, now)?;
             for job in held.values() {
                 store.job_heartbeat(job, now)?;
@@ -245,7 +246,7 @@ fn is_over(store: &Store, shift: &WorkerOptions<'_>) -> Result<bool, StoreError>
     Ok(match shift.until {
         WorkerEnd::Cancelled => false,
         WorkerEnd::NothingIn(time) => {
-            // `watch` may do the work in this very process, which must not end because of its own lease.
+            // `watch` may process jobs in this very process, which must not end because of its own lease.
             let watcher = store.lease_holder(WATCH_LEASE, now)?.filter(|pid| *pid != std::process::id());
             watcher.is_some() || store.next_job_at(now)?.is_none_or(|at| at > now + time)
         }
@@ -270,14 +271,14 @@ fn finish(
     Ok(())
 }
 
-/// Set in the environment of a worker and of all that it starts, so that hooks in there do nothing.
+/// Set in the environment of a worker and of all its child processes, so that hooks in them do nothing.
 pub const ENVIRONMENT_MARK: &str = "AFTERTHOUGHT_WORKER";
 
-/// Starts `program` with `arguments` as a process of its own: in a group that no terminal interrupts, without standard
-/// streams, in the folder `folder`.
+/// Starts `program` with `arguments` as a separate process: in a process group that no terminal interrupts, without
+/// standard streams, in the folder `folder`.
 ///
 /// # Errors
-/// If the system cannot start it.
+/// An error if the system cannot start it.
 pub fn start_worker(program: &Path, arguments: &[&str], folder: &Path) -> io::Result<()> {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(folder).env(ENVIRONMENT_MARK, "1");
@@ -287,7 +288,7 @@ pub fn start_worker(program: &Path, arguments: &[&str], folder: &Path) -> io::Re
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     #[cfg(windows)]
     {
-        // Without a console, and in a group of its own.
+        // Without a console, and in its own group.
         const DETACHED_PROCESS: u32 = 0x8;
         const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
         std::os::windows::process::CommandExt::creation_flags(
@@ -298,10 +299,10 @@ pub fn start_worker(program: &Path, arguments: &[&str], folder: &Path) -> io::Re
     command.spawn().map(drop)
 }
 
-/// Lets other programs go first, where the system allows it.
+/// Lowers the priority of this process, where the system allows it.
 pub fn lower_priority() {
     #[cfg(unix)]
-    // A worker that is not allowed to be nice still works.
+    // A worker that is not allowed to lower its priority still works.
     rustix::process::nice(10).ok();
 }
 

@@ -1,9 +1,10 @@
 //! The whole flow: read, extract, consolidate, write.
 //!
-//! A run has two halves. First every new window is extracted, with a bounded number of calls in flight; each result is
-//! stored as soon as it is there. Then the results are consolidated in the order in which the conversations took place,
-//! whatever the order in which their windows came back, one transaction per conversation. A process that ends at any
-//! point loses nothing that is stored: the next run over the same logs continues there and ends in the same state.
+//! A run has two halves. First, every new window is extracted, with a bounded number of calls in flight; each result is
+//! stored as soon as it is available. Then the results are consolidated in the order in which the conversations took
+//! place, regardless of the order in which the replies arrived, with one transaction per conversation. If the process
+//! ends at any point, nothing that was stored is lost: the next run over the same logs continues there and ends in the
+//! same state.
 
 mod batch;
 mod consolidate;
@@ -58,27 +59,27 @@ pub use run::run;
 pub use run::{RunPlan, plan};
 pub use summary::{Failure, Files, SelectionCounts, Summary};
 
-/// Maximum number of known memories that are shown to the model with a window.
+/// Maximum number of known memories shown to the model with a window.
 pub(crate) const MAX_KNOWN: usize = 8;
 
-/// What a run does, apart from where it reads and writes.
+/// The options of a run, apart from where it reads and writes.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// What to read.
     pub sources: Sources,
-    /// Which of it is wanted.
+    /// Which part of it is selected.
     pub selection: Selection,
     /// Which logs are opened even if they were finished and have not changed.
     pub reread: RereadPolicy,
-    /// Namespace for everything, instead of one by project.
+    /// The namespace for everything, instead of one per project.
     pub namespace: Option<Namespace>,
     /// Categories that are allowed.
     pub categories: Vec<String>,
-    /// What the person asked to keep or never to keep.
+    /// What the person asked to keep or to discard.
     pub instructions: Option<String>,
-    /// Size of the windows.
+    /// The size of the windows.
     pub window: WindowBudget,
-    /// Calls in flight.
+    /// Maximum number of calls in flight.
     pub jobs: usize,
 }
 
@@ -88,11 +89,11 @@ pub enum RereadPolicy {
     /// None.
     #[default]
     Nothing,
-    /// Those with records that could not be used, so that each is named again.
+    /// Those with records that could not be used, so that each is reported again.
     Flawed,
     /// All.
     All,
-    /// All, and conversations in them that a person had erased are read again.
+    /// All; conversations in them that a person erased are also read again.
     Erased,
 }
 
@@ -114,8 +115,9 @@ impl<C> Clone for Extractor<'_, C> {
 impl<C> Copy for Extractor<'_, C> {}
 
 impl<C: Complete> Extractor<'_, C> {
-    /// Returns the spelling in the ledger. A window that a model has read counts as read whatever the model or prompt,
-    /// since reading it again would be paid again; the rules cost nothing, so each version of them reads anew.
+    /// Returns the spelling in the ledger. A window that a model has read counts as read for every model and prompt,
+    /// since reading it again would have to be paid for again; the rules cost nothing, so each version of them reads it
+    /// again.
     #[must_use]
     pub(crate) fn kind(self) -> &'static str {
         match self {
@@ -124,7 +126,7 @@ impl<C: Complete> Extractor<'_, C> {
         }
     }
 
-    /// Returns the name for people.
+    /// Returns the name shown to people.
     #[must_use]
     pub(crate) fn label(self) -> String {
         match self {
@@ -139,19 +141,19 @@ impl<C: Complete> Extractor<'_, C> {
 pub enum Event<'a> {
     /// A file was read to its end.
     File(&'a FileReport),
-    /// A window was extracted; the counts so far.
+    /// A window was extracted; contains the counts so far.
     Window(&'a Summary),
     /// The candidates of one conversation were consolidated, and written unless this is a plan.
     Consolidated(&'a crate::consolidate::Plan),
-    /// A batch of the provider was submitted or came back.
+    /// A batch was submitted to the provider, or its results were collected.
     Batch(&'a str),
-    /// Something that a person should know, and that is no failure.
+    /// Something that a person should know but that is not a failure.
     Warning(&'a str),
     /// Something went wrong without ending the run.
     Failure(&'a Failure),
 }
 
-/// Why a run could not be done, or not to its end. What is in the ledger stays.
+/// Why a run could not be started or completed. What is in the ledger is kept.
 #[derive(Debug, thiserror::Error)]
 pub enum PipelineError {
     /// Nothing could be read.
@@ -163,10 +165,10 @@ pub enum PipelineError {
     /// Other processes kept changing the same memories.
     #[error("other processes kept changing the same memories, {attempts} times in a row; run the same command again")]
     Contended {
-        /// Plans that were made in vain.
+        /// Number of plans that became stale.
         attempts: usize,
     },
-    /// The model's server cannot do what is needed for the run; nothing was begun.
+    /// The model's server does not support what the run needs; nothing was started.
     #[error(transparent)]
     Model(#[from] LlmError),
     /// The model was asked for but none is configured.
@@ -174,10 +176,10 @@ pub enum PipelineError {
     NoModel,
 }
 
-/// Returns whether the model reads, given what is asked for and whether one is configured.
+/// Returns whether the model is used, given what was requested and whether a model is configured.
 ///
 /// # Errors
-/// [`PipelineError::NoModel`] if the model is asked for and there is none.
+/// [`PipelineError::NoModel`] if the model is requested but none is configured.
 pub fn choose(choice: ExtractorChoice, model_is_configured: bool) -> Result<bool, PipelineError> {
     match choice {
         ExtractorChoice::Auto => Ok(model_is_configured),
@@ -187,27 +189,27 @@ pub fn choose(choice: ExtractorChoice, model_is_configured: bool) -> Result<bool
     }
 }
 
-/// Everything a run works with.
+/// Everything that a run needs.
 pub struct Pipeline<'a, C> {
-    /// Where memories and the ledger are.
+    /// The store with the memories and the ledger.
     pub store: &'a Store,
-    /// What takes secrets out.
+    /// The guard that redacts secrets.
     pub guard: &'a Guard,
     /// How windows are read.
     pub extractor: Extractor<'a, C>,
-    /// What may be spent.
+    /// The cost limit.
     pub budget: &'a Budget,
     /// What to read, and how.
     pub options: Options,
-    /// Whether questions about windows are answered in batches, and how.
+    /// How questions about windows are answered in batches; `None` to send them directly.
     batching: Option<Batching<'a>>,
-    /// Who claims windows: the run's id.
+    /// The owner of claimed windows: the run's id.
     owner: String,
-    /// When the run began, or the interrupted run that it continues with.
+    /// When this run began, or when the interrupted run that it continues began.
     started_at: Timestamp,
-    /// Finds where conversations belong.
+    /// Determines the project of a conversation.
     projects: ProjectResolver,
-    /// Stands for what decides, besides a log and the extractor, what comes of the log.
+    /// Represents everything that determines the results from a log, apart from the log itself and the extractor.
     signature: String,
 }
 
@@ -226,8 +228,8 @@ impl<'a, C: Complete> Pipeline<'a, C> {
         Self { store, guard, extractor, budget, options, batching: None, owner, started_at, projects, signature }
     }
 
-    /// Has questions about windows answered in batches, where a model reads. What that takes is asked of the server as
-    /// the run begins.
+    /// Makes questions about windows be answered in batches, if a model is used. Whether the server supports this is
+    /// checked when the run begins.
     #[must_use]
     pub(crate) fn in_batches(self, batching: Batching<'a>) -> Self {
         Self { batching: Some(batching), ..self }
@@ -238,7 +240,7 @@ impl<'a, C: Complete> Pipeline<'a, C> {
         self.batching.is_some() && matches!(self.extractor, Extractor::Llm(_))
     }
 
-    /// Returns the logs that need not be opened: finished under the same extractor, and with everything else alike.
+    /// Returns the logs that need not be opened: they were finished with the same extractor and the same signature.
     fn finished(&self) -> Result<HashMap<String, FileRead>, StoreError> {
         let all = || self.store.files_read(self.extractor.kind(), &self.signature);
         match self.options.reread {
@@ -248,13 +250,13 @@ impl<'a, C: Complete> Pipeline<'a, C> {
                 finished.retain(|_, file| file.skipped_records == 0);
                 Ok(finished)
             }
-            // Finished windows stay known; opening the logs again costs time, not calls.
+            // Finished windows stay known, so opening the logs again costs time but no calls.
             RereadPolicy::All | RereadPolicy::Erased => Ok(HashMap::new()),
         }
     }
 
-    /// Finds the projects asked for by a name that only the store knows: one that a person gave, that of a project
-    /// which was merged into another, or the address of a repository.
+    /// Looks up requested projects whose name only the store knows: a name given by a person, the name of a project
+    /// that was merged into another, or the address of a repository.
     fn look_up_projects(&mut self) -> Result<(), StoreError> {
         let mut found = Vec::new();
         for name in self.options.selection.names() {
@@ -269,18 +271,18 @@ impl<'a, C: Complete> Pipeline<'a, C> {
         Ok(())
     }
 
-    /// Notes a log that is finished.
+    /// Records that a log is finished.
     fn note(&self, file: Option<FileRead>) {
         let noted = file.map_or(Ok(()), |file| {
             self.store.file_read(self.extractor.kind(), &self.signature, &file, Timestamp::now())
         });
-        // The run is whole without the note, so this is no failure.
+        // The run is complete without this record, so this is not a failure.
         if let Err(error) = noted {
             tracing::warn!("could not note that a log is finished, so the next run opens it again: {error}");
         }
     }
 
-    /// Returns the model behind the ledger, where a model reads.
+    /// Returns the model with the ledger in front of it, if a model is used.
     fn model(&self) -> Option<CachedModel<'a, C>> {
         match self.extractor {
             Extractor::Llm(model) => {
@@ -295,36 +297,36 @@ impl<'a, C: Complete> Pipeline<'a, C> {
     }
 }
 
-/// Returns what stands for everything but the log itself and the extractor that decides what comes of a log: the code
-/// that reads it, the guard, the size of windows, and what was asked for.
+/// Returns a signature of everything that determines the results from a log, apart from the log itself and the
+/// extractor: the code that reads it, the guard, the size of windows, and the options.
 fn signature(options: &Options, guard: &Guard) -> String {
     let mut hasher = Sha256::new();
     let formats: Vec<_> = INGESTORS.iter().map(|ingestor| (ingestor.name(), ingestor.rule())).collect();
     let namespace = options.namespace.as_ref().map(ToString::to_string);
-    // Whatever of this changes, every log is opened again; finished windows are still known and cost nothing.
+    // If any of these changes, every log is opened again; finished windows are still known and cost nothing.
     let code = (env!("CARGO_PKG_VERSION"), env!("AFTERTHOUGHT_READING_CODE"), formats);
     hasher.update(format!("{code:?} {guard:?} {:?} {:?} {namespace:?}", options.window, options.sources.format));
     hex(&hasher.finalize()[..16])
 }
 
-/// Time between two signs; a run counts as dead after a minute without one.
+/// Time between two heartbeats; a run counts as dead after a minute without one.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
-/// Notes how a run ended, with its summary.
+/// Records the outcome of a run, with its summary.
 fn end_run(store: &Store, run: &RunId, is_ok: bool, summary: &impl serde::Serialize) -> Result<(), StoreError> {
     let status = if is_ok { RunStatus::Finished } else { RunStatus::Failed };
     let summary = serde_json::to_value(summary).expect("a summary holds nothing that JSON cannot");
     store.finish_run(run, status, &summary, Timestamp::now())
 }
 
-/// Returns the result of `work`; meanwhile renews the heartbeat of `run` at the interval `every`.
+/// Returns the result of `work`; meanwhile, renews the heartbeat of `run` at the interval `every`.
 async fn keep_alive<T>(store: &Store, run: &RunId, every: Duration, work: impl Future<Output = T>) -> T {
     let mut work = pin!(work);
     loop {
         match future::select(work.as_mut(), pin!(tokio::time::sleep(every))).await {
             Either::Left((done, _)) => return done,
             Either::Right(((), _)) => {
-                // One missed heartbeat is no reason to give up paid work; the next may succeed.
+                // One missed heartbeat does not justify abandoning paid work; the next may succeed.
                 if let Err(error) = store.heartbeat(run, Timestamp::now()) {
                     tracing::warn!("could not say that the run is alive: {error}");
                 }

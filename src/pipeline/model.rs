@@ -1,4 +1,5 @@
-//! A model behind the store: a request is stored before it is sent, sent by one process, and never paid for twice.
+//! A model with the store in front of it: a request is stored before it is sent, sent by one process, and paid for only
+//! once.
 
 use std::cell::{Cell, RefCell};
 use std::pin::pin;
@@ -15,29 +16,29 @@ use crate::llm::{Answered, Budget, Budgeted, Complete, Cost, LlmError, Rendered,
 use crate::memory::Memory;
 use crate::store::{RequestClaim, RequestId, RequestPart, Store, StoredRequest, WindowId};
 
-/// Number of consecutive transient failures after which the server is taken to be down.
+/// Number of consecutive transient failures after which the server is considered to be down.
 const DOWN_AFTER: u32 = 3;
-/// Time between two looks whether another process has its reply, at first and at most.
+/// Shortest and longest time between two checks whether another process has the reply.
 const LOOK: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 /// Time between two renewals of the claim on a request that is being sent.
-// Four fit into the lease of a minute, so that one which comes late loses nothing.
+// Four fit into the lease of one minute, so that a late one does no harm.
 const RENEW: Duration = Duration::from_secs(15);
 
-/// Answers from the store where it can, and stores what it had to ask for.
+/// Answers from the store if possible; otherwise calls the model and stores the reply.
 ///
-/// Once the model has failed in a way that the next request would meet too, it is not asked again.
+/// Once the model has failed in a way that would also affect the next request, it is not called again.
 pub(crate) struct CachedModel<'a, C> {
     inner: Budgeted<'a, &'a C>,
     store: &'a Store,
     guard: &'a Guard,
     failures: Cell<u32>,
     halted: RefCell<Option<LlmError>>,
-    /// Where requests about windows are gathered, if they are.
+    /// The queue in which requests about windows are gathered, if batches are used.
     pub(super) queue: Option<BatchQueue<'a>>,
 }
 
 impl<'a, C: Complete> CachedModel<'a, C> {
-    /// Puts the requests of `store` and `budget` in front of `inner`.
+    /// Puts the stored requests of `store` and the cost limit of `budget` in front of `inner`.
     pub(crate) const fn new(inner: &'a C, store: &'a Store, guard: &'a Guard, budget: &'a Budget) -> Self {
         Self {
             inner: Budgeted::new(inner, budget),
@@ -49,34 +50,34 @@ impl<'a, C: Complete> CachedModel<'a, C> {
         }
     }
 
-    /// Has requests about windows answered in batches.
+    /// Makes requests about windows be answered in batches.
     pub(super) fn in_batches(self, inner: &'a C, budget: &'a Budget, batching: Batching<'a>) -> Self {
         let queue = BatchQueue::new(batching, self.store, self.guard, budget, inner.model());
         Self { queue: Some(queue), ..self }
     }
 
-    /// Returns why the model is not asked any more, if so.
+    /// Returns why the model is no longer called, if so.
     pub(crate) fn halted(&self) -> Option<LlmError> {
         self.halted.borrow().clone()
     }
 
-    /// Forgets replies that were of no use, so that the requests are sent again.
+    /// Deletes replies that could not be used, so that the requests are sent again.
     pub(crate) fn forget(&self, keys: &[String]) {
         if let Err(error) = self.store.forget_replies(keys) {
             tracing::warn!("a useless reply stays in the store, so the next run will not ask again: {error}");
         }
     }
 
-    /// Notes a failure, and whether the next request would meet it too.
+    /// Records a failure, and whether it would also affect the next request.
     fn note(&self, error: LlmError) -> LlmError {
         let lasting = match &error {
             LlmError::Transient { .. } => {
                 self.failures.set(self.failures.get() + 1);
                 self.failures.get() >= DOWN_AFTER
             }
-            // A wrong key or a spent budget would meet every further request.
+            // An invalid API key or an exhausted budget would affect every further request.
             LlmError::Permanent { .. } | LlmError::Budget { .. } => true,
-            // These concern one request, so the next may succeed.
+            // These affect only one request, so the next may succeed.
             LlmError::TooLong { .. } | LlmError::InBatch | LlmError::NotRecorded { .. } | LlmError::Cassette { .. } => {
                 false
             }
@@ -95,7 +96,7 @@ impl<'a, C: Complete> CachedModel<'a, C> {
         })
     }
 
-    /// Sends a request, unless another process has its reply by the time it may be sent.
+    /// Sends a request, unless another process has received its reply by the time this one may send it.
     async fn ask(&self, key: &str, request: &Request) -> Result<(Reply, Cost), LlmError> {
         let owner = Uuid::now_v7().to_string();
         let mut pause = LOOK.0;
@@ -105,7 +106,7 @@ impl<'a, C: Complete> CachedModel<'a, C> {
                 Ok(RequestClaim::Answered(reply)) => return Ok((reply, Cost::Cached)),
                 Ok(RequestClaim::InBatch) => return Err(LlmError::InBatch),
                 Ok(RequestClaim::Other) => tokio::time::sleep(pause).await,
-                // The reply is useful anyway.
+                // The reply is useful even if the request could not be stored.
                 Err(error) => {
                     tracing::warn!("a request is sent without being stored: {error}");
                     break;
@@ -113,19 +114,19 @@ impl<'a, C: Complete> CachedModel<'a, C> {
             }
             pause = (pause * 2).min(LOOK.1);
         }
-        // Claimed under an owner of its own: two tasks of one run must not send the same request either.
+        // Claimed under its own owner, because two tasks of one run must not send the same request either.
         let claim = SendingClaim { store: self.store, key, owner };
-        // Looked at after the wait for the claim, in which another task may have met the fault.
+        // Checked after waiting for the claim, during which the error may have occurred in another task.
         if let Some(error) = self.halted() {
             return Err(error);
         }
         let (reply, cost) = claim.during(self.inner.complete(request)).await.map_err(|error| self.note(error))?;
-        // One success shows that the server is up again.
+        // One success shows that the server is available again.
         self.failures.set(0);
         Ok((self.keep(key, reply), cost))
     }
 
-    /// Sends a request about windows, or leaves it to a batch.
+    /// Sends a request about windows, or adds it to a batch.
     async fn ask_about_windows(
         &self,
         key: &str,
@@ -151,15 +152,15 @@ impl<'a, C: Complete> CachedModel<'a, C> {
         }
     }
 
-    /// Whether the request with this hash was paid for, be its reply here or on its way.
+    /// Whether the request with this hash has been paid for, even if its reply has not arrived yet.
     fn is_paid(&self, key: &str) -> bool {
         self.stored_reply(key).is_some() || self.store.batch_of(key).is_ok_and(|batch| batch.is_some())
     }
 
-    /// Stores a reply, redacted. A reply that cannot be stored is still used, since it is paid for.
+    /// Stores a reply after redacting it. A reply that cannot be stored is still used, since it has been paid for.
     fn keep(&self, key: &str, reply: Reply) -> Reply {
         let (text, _) = self.guard.redact(reply.text.clone());
-        // From here to the next point the reply is paid for and stored nowhere.
+        // From here to the next fault point, the reply is paid for but not stored anywhere.
         point("reply.received");
         if let Err(error) = self.store.save_reply(key, &text, &reply, Timestamp::now()) {
             tracing::warn!("a reply was used but could not be kept for later runs: {error}");
@@ -183,7 +184,7 @@ impl<C: Complete> Complete for CachedModel<'_, C> {
     }
 }
 
-/// The right to send a request, given back on drop unless the request is answered by then.
+/// The right to send a request, released on drop unless the request has been answered by then.
 struct SendingClaim<'a> {
     store: &'a Store,
     key: &'a str,
@@ -191,7 +192,7 @@ struct SendingClaim<'a> {
 }
 
 impl SendingClaim<'_> {
-    /// Returns the result of `call`, and keeps the claim meanwhile.
+    /// Returns the result of `call`, and renews the claim meanwhile.
     async fn during<T>(&self, call: impl Future<Output = T>) -> T {
         let mut call = pin!(call);
         loop {
@@ -209,23 +210,24 @@ impl SendingClaim<'_> {
 
 impl Drop for SendingClaim<'_> {
     fn drop(&mut self) {
-        // Also where an interrupt drops the future, or the request would seem to be under way until its lease ends.
+        // Also executed if an interrupt drops the future; otherwise the request would seem to be in progress until its
+        // lease ends.
         if let Err(error) = self.store.release_request(self.key, &self.owner) {
             tracing::warn!("others wait up to a minute for a request that was sent: {error}");
         }
     }
 }
 
-/// The model as the windows of one pack ask it: each request about them is rendered once, whichever process does it.
+/// The model as used for the windows of one pack: each request about them is rendered once, by whichever process.
 pub(super) struct PackModel<'m, 'a, C> {
     pub(super) model: &'m CachedModel<'a, C>,
-    /// Where the windows are.
+    /// The store with the windows.
     pub(super) store: &'m Store,
     pub(super) windows: Vec<(WindowId, usize)>,
     pub(super) known: &'m [Memory],
-    /// The first request about these windows, once there is one.
+    /// The first request about these windows, once it exists.
     pub(super) root: Cell<Option<RequestId>>,
-    /// Requests whose replies come with a batch, now or in a later run.
+    /// Requests whose replies are delivered with a batch, now or in a later run.
     pub(super) unanswered: RefCell<Vec<String>>,
 }
 
@@ -238,16 +240,16 @@ impl<C: Complete> PackModel<'_, '_, C> {
             None
         });
         let earlier_key = match stored.flatten() {
-            // Paid for with other settings or another model, it still answers for these windows.
+            // If it was paid for with other settings or another model, its reply is still valid for these windows.
             Some(StoredRequest { key, body }) if self.model.is_paid(&key) => match body {
                 Some((request, reading)) => return (Rendered { request, reading }, key),
-                // The stored form cannot be read any more, but the reply is paid for, so its key is kept.
+                // The stored form is no longer readable, but the reply has been paid for, so its key is kept.
                 None => Some(key),
             },
             Some(StoredRequest { key, body: Some((request, reading)) }) if request.key(self.model.model()) == key => {
                 return (Rendered { request, reading }, key);
             }
-            // It was meant for another model.
+            // It was rendered for another model.
             Some(_) | None => None,
         };
         let rendered = render();
@@ -301,7 +303,7 @@ mod ledgered_tests {
     use super::*;
     use crate::llm::{Finish, Limits, ReplySchema, Turn, TurnRole};
 
-    /// A model that fails the test if it is asked twice at a time.
+    /// A model that fails the test if it is called twice at the same time.
     #[derive(Default)]
     struct OneAtATime {
         in_flight: Cell<u32>,
@@ -342,7 +344,7 @@ mod ledgered_tests {
         let replies = future::join_all(models.iter().map(|model| model.complete(&same))).await;
         assert_eq!(replies.iter().filter(|reply| matches!(reply, Ok((_, Cost::Call)))).count(), 1);
         assert_eq!((replies.iter().filter(|reply| reply.is_ok()).count(), model.calls.get()), (3, 1));
-        // A claim on one request is not in the way of another.
+        // A claim on one request does not block another.
         let other = request(&guard, "another");
         store.claim_request("held", &same, "somebody", Timestamp::now()).unwrap();
         assert!(matches!(models[0].complete(&other).await, Ok((_, Cost::Call))));

@@ -17,7 +17,7 @@ use crate::store::{Alias, Placement, Project, RunId, RunStatus, Store, StoreErro
 /// Namespaces for what is learnt from one transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Namespaces {
-    /// For what applies in the transcript's project.
+    /// For what applies within the transcript's project.
     pub(super) project: Namespace,
     /// For what applies to the user everywhere.
     pub(super) user: Namespace,
@@ -38,22 +38,22 @@ impl Namespaces {
     }
 }
 
-/// What a log says of its project: a folder and a repository.
+/// The project information in a log: a folder and a repository.
 type Named = (Option<String>, Option<String>);
 
-/// Resolves the namespaces of all transcripts of a run; each project that a log names is looked up once.
+/// Resolves the namespaces of all transcripts of a run; each project named in a log is looked up once.
 #[derive(Debug, Default)]
 pub(super) struct ProjectResolver {
     machine: Machine,
     known: RefCell<HashMap<Named, Resolved>>,
 }
 
-/// The projects that a name in a log stands for.
+/// The projects that a name in a log refers to.
 #[derive(Debug, Clone)]
 struct Resolved {
-    /// The one that it names now.
+    /// The current one.
     now: Namespace,
-    /// Those that were there before, with the time at which each was last seen; oldest first.
+    /// Earlier ones, with the time at which each was last seen; oldest first.
     before: Vec<(Timestamp, Namespace)>,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Lookup<'a> {
     pub(super) store: &'a Store,
     /// When the run began.
     pub(super) started_at: Timestamp,
-    /// Reports what a person should know.
+    /// Reports warnings to the person.
     pub(super) warn: &'a mut dyn FnMut(&str),
 }
 
@@ -72,8 +72,8 @@ impl ProjectResolver {
         Self { machine: Machine::this(), known: RefCell::default() }
     }
 
-    /// Returns the namespaces of `transcript`: `forced` for everything, else its project and `global`. Without a
-    /// project, both are `global`.
+    /// Returns the namespaces of `transcript`: `forced` for everything or, if it is unset, its project and `global`.
+    /// Without a project, both are `global`.
     pub(super) fn namespaces_of(
         &self,
         transcript: &Transcript,
@@ -114,18 +114,18 @@ impl ProjectResolver {
                  `afterthought project merge {before} {now}`"
             ));
         }
-        // Only where a folder changed its project does the time of the conversation decide.
+        // The time of the conversation matters only if the folder has changed its project.
         let path = sighting.path.as_deref().filter(|_| placement.follows_time());
         let before = path.map(|path| lookup.store.path_history(path)).transpose()?.unwrap_or_default();
         Ok(Resolved { now: placement.namespace, before })
     }
 }
 
-/// Returns the namespace of the project that is at `folder` on this machine, as a run over its logs would; `global`
-/// where there is none.
+/// Returns the namespace of the project that is at `folder` on this machine, as a run over its logs would determine it;
+/// `global` if there is none.
 ///
 /// # Errors
-/// [`StoreError`] if what was found cannot be remembered.
+/// [`StoreError`] if the result cannot be stored.
 pub(crate) fn project_at(store: &Store, folder: &str, warn: &mut dyn FnMut(&str)) -> Result<Namespace, StoreError> {
     let transcript = Transcript { project: Some(folder.to_owned()), ..Transcript::default() };
     let mut lookup = Lookup { store, started_at: Timestamp::now(), warn };
@@ -133,22 +133,22 @@ pub(crate) fn project_at(store: &Store, folder: &str, warn: &mut dyn FnMut(&str)
 }
 
 impl Resolved {
-    /// Returns what was there at a time before it was last seen; later, what is there now is all that is known.
+    /// Returns the project that was there at `at`, if it was last seen later; otherwise, only the current one is known.
     fn at(&self, at: Timestamp) -> Option<Namespace> {
         self.before.iter().find(|(until, _)| at <= *until).map(|(_, namespace)| namespace.clone())
     }
 }
 
-/// Decides where a project belongs and remembers it. What two identities of one project have learnt apart is merged,
-/// as a run of its own, so that it can be undone by itself.
+/// Determines where a project belongs and stores the result. If one project was learnt under two identities, their
+/// memories are merged in a separate run, which can be undone separately.
 fn remember(sighting: &Redacted<ProjectSighting>, lookup: &mut Lookup<'_>) -> Result<Placement, StoreError> {
     let (store, now) = (lookup.store, Timestamp::now());
-    // Looked up first without a write, which most sightings do not need.
+    // Looked up without a write first; most sightings need no write.
     let planned = store.placement(sighting)?;
     let Some(from) = planned.join else {
         return store.write(None, now, |w| {
             let placement = w.placement(sighting)?;
-            // What another process has learnt meanwhile is joined by the next run.
+            // Identities that another process has stored are merged by the next run.
             if placement.join.is_none() {
                 w.remember_place(sighting, &placement)?;
             }
@@ -156,7 +156,7 @@ fn remember(sighting: &Redacted<ProjectSighting>, lookup: &mut Lookup<'_>) -> Re
         });
     };
     let arguments = json!({"from": from.to_string(), "into": planned.namespace.to_string()});
-    // Listed before the run that found them to be one, which stays the last.
+    // Listed before the run that discovered the shared identity, so that this run remains the last one.
     let begun = lookup.started_at - SignedDuration::from_millis(1);
     let run = store.begin_run("projects merge", &arguments, begun)?.id;
     let (placement, moved) = store.write(Some(&run), now, |w| {
@@ -179,24 +179,24 @@ fn remember(sighting: &Redacted<ProjectSighting>, lookup: &mut Lookup<'_>) -> Re
 /// Why a project could not be named or merged.
 #[derive(Debug, thiserror::Error)]
 pub enum NamingError {
-    /// The name cannot be one.
+    /// The name is not valid.
     #[error("{name:?} is no name for a project; {ALLOWED}")]
     BadName {
-        /// What was given.
+        /// The name.
         name: String,
     },
-    /// The path is somebody's home or a root folder.
+    /// The path is a home folder or a root folder.
     #[error("{path} is no project's folder; name one inside it")]
     NoProject {
-        /// What was given.
+        /// The path.
         path: String,
     },
-    /// The name is another project's.
+    /// Another project has the name.
     #[error("{name:?} is the name of {namespace}; make them one with `afterthought project merge {label} {name}`")]
     Taken {
         /// The name.
         name: String,
-        /// Whose it is.
+        /// The namespace of that project.
         namespace: Namespace,
         /// The project that was to be named.
         label: String,
@@ -208,7 +208,7 @@ pub enum NamingError {
         from: String,
         /// The second.
         into: String,
-        /// What they are.
+        /// Its namespace.
         namespace: Namespace,
     },
     /// The store could not be read or written.
@@ -216,21 +216,21 @@ pub enum NamingError {
     Store(#[from] StoreError),
 }
 
-/// What a name or a folder stands for now.
+/// The project that a name or a folder now refers to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct ProjectAlias {
     /// The name.
     pub name: String,
-    /// The folder, where one was given.
+    /// The folder, if one was given.
     pub path: Option<String>,
-    /// Where the memories are.
+    /// The namespace of the project.
     #[serde(serialize_with = "spelled")]
     pub namespace: Namespace,
-    /// A project to which the folder belonged, and whose memories stay where they are.
+    /// The project to which the folder belonged before, whose memories are not moved.
     pub left: Option<String>,
 }
 
-/// What a merge did.
+/// The result of a merge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct ProjectMerge {
     /// The run that can be undone.
@@ -238,10 +238,10 @@ pub(crate) struct ProjectMerge {
     /// The project whose memories were moved.
     #[serde(serialize_with = "spelled")]
     pub from: Namespace,
-    /// The project that has them now.
+    /// The project that the memories were moved to.
     #[serde(serialize_with = "spelled")]
     pub into: Namespace,
-    /// What became of them.
+    /// What happened to them.
     #[serde(flatten)]
     pub moved: MoveReport,
 }
@@ -250,10 +250,10 @@ fn spelled<S: serde::Serializer>(namespace: &Namespace, serializer: S) -> Result
     serializer.collect_str(namespace)
 }
 
-/// Lets `name` stand for the project `what`.
+/// Makes `name` refer to the project `what`.
 ///
 /// # Errors
-/// [`NamingError`], if there is no such project, or the name is another one's.
+/// [`NamingError`] if there is no such project, or if another project has the name.
 pub(crate) fn name_project(store: &Store, what: &str, name: &str, now: Timestamp) -> Result<ProjectAlias, NamingError> {
     let name = store.redact(checked(name)?);
     let project = store.project(what)?;
@@ -266,13 +266,13 @@ pub(crate) fn name_project(store: &Store, what: &str, name: &str, now: Timestamp
     Ok(ProjectAlias { name: name.into_inner(), path: None, namespace, left: None })
 }
 
-/// Lets the folder `path`, with all below it, belong to the project `name`.
+/// Makes the folder `path`, with everything below it, belong to the project `name`.
 ///
-/// A name that no project has becomes one of the folder's own project, if that has no folder outside; else the folder
-/// becomes a project of its own, and what was learnt before stays where it is.
+/// If no project has the name, it is given to the folder's current project, unless that also has folders elsewhere. In
+/// that case, the folder becomes a new project, and what was learnt before is not moved.
 ///
 /// # Errors
-/// [`NamingError`], if the folder or the name cannot be a project's.
+/// [`NamingError`] if the folder or the name cannot be used for a project.
 pub(crate) fn give_folder(
     store: &Store,
     machine: &Machine,
@@ -297,17 +297,17 @@ pub(crate) fn give_folder(
     let left = held.filter(|held| held.namespace != namespace && held.memories > 0).map(Project::label);
     store.write(None, now, |w| {
         w.set_alias(Alias::Path((&path).into()), &namespace)?;
-        // The name of another project stays what it is.
+        // A name that belongs to another project is not changed.
         if w.alias_named(&name)?.is_none() { w.set_alias(Alias::Name((&name).into()), &namespace) } else { Ok(()) }
     })?;
     Ok(ProjectAlias { name: name.into_inner(), path: Some(path.into_inner()), namespace, left })
 }
 
-/// Moves the memories of the project `from` into the project `into`, as a run that can be undone; what `from` would get
-/// later goes to `into`, too.
+/// Moves the memories of the project `from` into the project `into`, as a run that can be undone; later memories of
+/// `from` are also stored in `into`.
 ///
 /// # Errors
-/// [`NamingError`], if either is unknown or they are one already.
+/// [`NamingError`] if either project is unknown or they are already the same.
 pub(crate) fn merge(store: &Store, from: &str, into: &str, now: Timestamp) -> Result<ProjectMerge, NamingError> {
     let namespace_of = |text: &str| store.merged_into(&store.project(text)?.namespace);
     let (first, second) = (namespace_of(from)?, namespace_of(into)?);
@@ -317,7 +317,7 @@ pub(crate) fn merge(store: &Store, from: &str, into: &str, now: Timestamp) -> Re
     let arguments = json!({"from": first.to_string(), "into": second.to_string()});
     let run = store.begin_run("projects merge", &arguments, now)?.id;
     let moved = store.write(Some(&run), now, |w| merge_projects(w, &first, &second));
-    // The run is ended before an error is returned, so that it does not look interrupted.
+    // The run ends before an error is returned, so that it does not look interrupted.
     let status = if moved.is_ok() { RunStatus::Finished } else { RunStatus::Failed };
     let summary = serde_json::to_value(moved.as_ref().ok()).expect("counts hold nothing that JSON cannot");
     store.finish_run(&run, status, &summary, Timestamp::now())?;
@@ -329,7 +329,7 @@ fn checked(name: &str) -> Result<String, NamingError> {
     Ok(identity.name)
 }
 
-/// The project that has the name already.
+/// Returns the project that already has the name.
 fn existing(store: &Store, name: &str) -> Result<Option<Namespace>, StoreError> {
     match store.project(name) {
         Ok(project) => Ok(Some(store.merged_into(&project.namespace)?)),

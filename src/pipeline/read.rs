@@ -1,7 +1,7 @@
-//! Reads the selected logs on a thread of their own, ahead of the extraction.
+//! Reads the selected logs on a separate thread, ahead of the extraction.
 //!
-//! A conversation is selected if it has a message in the range of time; of it, the windows that have one. Windows are
-//! cut as if all were selected, so that a later run with a wider range reads the others and none twice.
+//! A conversation is selected if it has a message in the time range; within it, the windows that have one are selected.
+//! Windows are cut as if all were selected, so that a later run with a wider range reads the others and none twice.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::Metadata;
@@ -21,25 +21,25 @@ use crate::guard::{Cleaning, Guard, Redacted};
 use crate::memory::Namespace;
 use crate::store::{FileOutcome, FileRead};
 
-/// Transcripts that may wait to be extracted; more would only hold memory.
+/// Transcripts that may wait to be extracted; more would only occupy memory.
 const READ_AHEAD: usize = 1;
 
-/// Events of the reading thread, file by file in the order given.
+/// Events from the reading thread, file by file in the given order.
 #[derive(Debug)]
 pub(crate) enum ReadEvent {
-    /// The reading of a file, a folder or an archive begins; what follows is from it.
+    /// Reading a file, a folder or an archive has begun; the events that follow are from it.
     Begun(Option<FileMark>),
-    /// It came to its end.
+    /// Reading it has ended.
     Ended,
     /// An earlier run has finished it, and it has not changed.
     Unchanged(Box<FileRead>),
-    /// A conversation, with what was taken out of it.
+    /// A conversation, with what was removed from it.
     Transcript(Box<Redacted<Transcript>>, Cleaning),
-    /// A file was read to its end.
+    /// A file was read completely.
     FileRead(FileReport),
     /// A file could not be read.
     FileFailed(PathBuf, IngestError),
-    /// A file is not wanted, and was not opened.
+    /// A file was not selected, so it was not opened.
     FileLeftOut(LeftOut),
 }
 
@@ -48,9 +48,9 @@ pub(crate) enum ReadEvent {
 pub struct FileReport {
     /// The path as given.
     pub path: PathBuf,
-    /// The ingestor that read it; `None` for a file in a folder that is not a log of a known format.
+    /// The format it was read as; `None` for a file in a folder that is not a log of a known format.
     pub format: Option<&'static str>,
-    /// Whether it was passed over because it is a dataset that nobody named.
+    /// Whether it was skipped because it is a dataset that was not named explicitly.
     pub is_dataset: bool,
     /// Records that could not be used.
     pub skipped: Vec<Skipped>,
@@ -63,7 +63,7 @@ pub struct FileReport {
 pub struct Sources {
     /// Files, folders, patterns, or `-`.
     pub paths: Vec<PathBuf>,
-    /// Logs that were found already, such as those of known programs.
+    /// Logs that were already found, such as those of known programs.
     pub found: Vec<Found>,
     /// Read everything as this format instead of recognising it.
     pub format: Option<String>,
@@ -74,7 +74,7 @@ pub struct Sources {
 /// The logs that earlier runs have finished, by the hash of their path.
 type Finished = HashMap<String, FileRead>;
 
-/// Starts reading `sources`, but for the logs in `finished` that have not changed; events arrive in order, and the
+/// Starts reading `sources`, except for the logs in `finished` that have not changed; events arrive in order, and the
 /// channel closes at the end.
 ///
 /// Dropping the receiver stops the reading at the next transcript.
@@ -89,7 +89,7 @@ pub(super) fn start(
 ) -> Result<mpsc::Receiver<ReadEvent>, IngestError> {
     let forced = sources.format.as_deref().map(ingest::by_name).transpose()?;
     let mut found = ingest::discover(&sources.paths)?;
-    // A log named on the command line and found in a known folder is read once.
+    // A log that is named on the command line and also found in a known folder is read only once.
     let mut seen: HashSet<PathBuf> = found.iter().map(|one| true_path(&one.path)).collect();
     found.extend(sources.found.iter().filter(|one| seen.insert(true_path(&one.path))).cloned());
     let (sender, receiver) = mpsc::channel(READ_AHEAD);
@@ -111,7 +111,7 @@ pub(super) fn start(
     Ok(receiver)
 }
 
-/// The receiver is gone, so the rest is not read.
+/// The receiver is closed, so the rest is not read.
 struct Closed;
 
 struct Reader {
@@ -132,7 +132,7 @@ impl Reader {
 
     fn read(&self, found: Found) -> Result<(), Closed> {
         let Found { path, named } = found;
-        // Taken before the reading: a log that grows meanwhile must look changed to the next run.
+        // Determined before reading: a log that grows meanwhile must look changed to the next run.
         let stamp = Stamp::of(&path);
         if let Some(reason) = self.leaves(&path, stamp.as_ref().and_then(Stamp::changed_at)) {
             return self.send(ReadEvent::FileLeftOut(reason));
@@ -146,8 +146,8 @@ impl Reader {
         self.send(ReadEvent::Ended)
     }
 
-    /// Returns why a log is left out, however its path is spelled: a pattern of a folder holds for what is given
-    /// relative to it, or through a link.
+    /// Returns why a log is left out, regardless of how its path is spelled: a pattern for a folder also applies to
+    /// relative paths and to paths through a link.
     fn leaves(&self, path: &Path, changed_at: Option<Timestamp>) -> Option<LeftOut> {
         let as_given = self.selection.leaves_file(path, changed_at);
         if as_given.is_some() || self.selection.exclude.is_empty() || path == Path::new("-") {
@@ -157,8 +157,8 @@ impl Reader {
         spellings.iter().flatten().find_map(|spelled| self.selection.leaves_file(spelled, changed_at))
     }
 
-    /// Returns what an earlier run made of a log that has not changed. A named one is read even if it is a dataset, and
-    /// an error if it is of no format.
+    /// Returns the result of an earlier run for a log that has not changed. A log that is named explicitly is read
+    /// again if it is a dataset or has no known format, since both are then treated differently.
     fn unchanged(&self, mark: Option<&FileMark>, named: bool) -> Option<FileRead> {
         let (mark, file) = (mark?, self.finished.get(&mark?.path)?);
         let holds = file.stamp == mark.stamp && (!named || file.outcome == FileOutcome::Read);
@@ -173,7 +173,7 @@ impl Reader {
         }
     }
 
-    /// Reads a directory or an archive: as a whole if a format takes it so, else file by file.
+    /// Reads a directory or an archive: as a whole if a format accepts it as such, otherwise file by file.
     fn read_folder(&self, folder: &Folder, named: bool) -> Result<(), Closed> {
         let path = folder.path().to_owned();
         // Checked first, since a folder that cannot be listed would look like an empty one.
@@ -230,7 +230,7 @@ impl Reader {
     ) -> Result<FileReport, IngestError> {
         let mut accept = |transcript| {
             let (transcript, cleaned) = self.guard.clean_transcript(transcript);
-            // A closed channel means that nobody wants the rest; the thread ends with the file.
+            // A closed channel means that nobody needs the rest; the thread ends after this file.
             self.sender.blocking_send(ReadEvent::Transcript(Box::new(transcript), cleaned)).ok();
         };
         let mut sink = Sink::new(&mut accept);
@@ -254,7 +254,7 @@ impl FileReport {
     }
 }
 
-/// In a folder, an empty file or one of no known format is no mistake of anybody's.
+/// In a folder, an empty file or a file of an unknown format is not an error.
 fn passed_over(error: IngestError, path: PathBuf, named: bool) -> Result<FileReport, IngestError> {
     match error {
         IngestError::Empty { .. } | IngestError::UnknownFormat { .. } if !named => Ok(FileReport::unread(path)),
@@ -262,12 +262,12 @@ fn passed_over(error: IngestError, path: PathBuf, named: bool) -> Result<FileRep
     }
 }
 
-/// A log as it was when its reading began.
+/// A log in the state in which its reading began.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FileMark {
     /// Hash of its path.
     pub path: String,
-    /// What it was like.
+    /// Its stamp.
     pub stamp: String,
 }
 
@@ -279,13 +279,13 @@ pub struct Stamp {
     changed_at: Option<Timestamp>,
 }
 
-/// Time within which a change may not show on a file system that keeps whole seconds, or even ones.
+/// Time within which a change may be invisible on a file system that stores times in steps of one or two seconds.
 const COARSE: SignedDuration = SignedDuration::from_secs(2);
 
 impl Stamp {
     /// Returns the stamp of the file or folder at `path`; `None` where there is none, such as for standard input.
     ///
-    /// A database counts together with what is in its write-ahead log, a folder with all that is in it.
+    /// The stamp of a database includes its write-ahead log, and the stamp of a folder includes everything in it.
     #[must_use]
     pub(crate) fn of(path: &Path) -> Option<Self> {
         let data = path.metadata().ok()?;
@@ -293,7 +293,7 @@ impl Stamp {
         if data.is_dir() {
             // Sorted, since file systems list in different orders and the stamp must not depend on that.
             for entry in walkdir::WalkDir::new(path).sort_by_file_name().into_iter().flatten() {
-                // A file may vanish after it was listed; the stamp is then that of the rest.
+                // A file may disappear after it was listed; the stamp then covers the rest.
                 if let Some(data) = entry.metadata().ok().filter(Metadata::is_file) {
                     stamp.add(entry.path(), &data);
                 }
@@ -301,7 +301,7 @@ impl Stamp {
         } else {
             stamp.add(Path::new(""), &data);
             let mut log = path.as_os_str().to_owned();
-            // SQLite writes new rows there first and may leave the database file as it is for hours.
+            // SQLite first writes new rows there and may leave the database file unchanged for hours.
             log.push("-wal");
             Path::new(&log).metadata().into_iter().for_each(|data| stamp.add(Path::new("-wal"), &data));
         }
@@ -312,7 +312,7 @@ impl Stamp {
         let changed_at = data.modified().ok().and_then(|at| Timestamp::try_from(at).ok());
         let nanosecond = changed_at.map_or(0, Timestamp::as_nanosecond);
         self.hasher.update(name.as_os_str().as_encoded_bytes());
-        // The separators keep a name, a size and a time from running into each other.
+        // The separators keep adjacent names, sizes and times apart.
         self.hasher.update(format!("\u{1f}{}\u{1f}{nanosecond}\u{1f}{}\u{1e}", data.len(), noticed_at(data)));
         self.bytes += data.len();
         self.changed_at = self.changed_at.max(changed_at);
@@ -336,8 +336,8 @@ impl Stamp {
         hex(&self.hasher.clone().finalize()[..16])
     }
 
-    /// Returns the mark under which a log is noted when it is finished; `None` if another change could leave the stamp
-    /// as it is.
+    /// Returns the mark under which a log is recorded when it is finished; `None` if another change could leave the
+    /// stamp unchanged.
     #[must_use]
     pub(crate) fn mark(&self, path: &Path, now: Timestamp) -> Option<FileMark> {
         let changed_at = self.changed_at?;
@@ -347,30 +347,30 @@ impl Stamp {
     }
 }
 
-/// Returns when the system noticed a change last, which no program can set, unlike the time of the change itself; so
-/// other content of the same size and time shows.
+/// Returns when the system last noticed a change. Unlike the modification time, no program can set this time, so it
+/// reveals changed content of the same size and modification time.
 #[cfg(unix)]
 fn noticed_at(data: &Metadata) -> i128 {
     use std::os::unix::fs::MetadataExt as _;
     i128::from(data.ctime()) * 1_000_000_000 + i128::from(data.ctime_nsec())
 }
 
-/// Returns nothing: this system does not record it.
+/// Returns zero: this system does not record it.
 #[cfg(not(unix))]
 const fn noticed_at(_: &Metadata) -> i128 {
     0
 }
 
-/// Returns the key of a path: a hash, the same however the path is spelled.
+/// Returns the key of a path: a hash that is the same however the path is spelled.
 #[must_use]
 pub(crate) fn path_key(path: &Path) -> String {
     hex(&Sha256::digest(true_path(path).as_os_str().as_encoded_bytes())[..16])
 }
 
-/// What was read of logs.
+/// The conversations that were read from logs.
 #[derive(Debug, Default)]
 pub(crate) struct Conversations {
-    /// The conversations, secrets and injected blocks taken out, in the order of the logs.
+    /// The conversations, without secrets and injected blocks, in the order of the logs.
     pub transcripts: Vec<Transcript>,
     /// Logs that could not be read, and why.
     pub failed: Vec<(PathBuf, IngestError)>,
@@ -397,33 +397,33 @@ pub(crate) async fn conversations(sources: &Sources, guard: &Guard) -> Result<Co
     Ok(read)
 }
 
-/// What is wanted; the default is everything.
+/// Which conversations are selected; the default is all.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
     /// Only what was said at this time or later.
     pub since: Option<Timestamp>,
     /// Only what was said before this time.
     pub until: Option<Timestamp>,
-    /// The time zone of logs that name none; UTC if unset.
+    /// The time zone of logs that do not state one; UTC if unset.
     pub zone: Option<TimeZone>,
-    /// Only these projects: names, or folders with all below them. Empty for any.
+    /// Only these projects: names, or folders with everything below them. Empty for all.
     pub projects: Vec<String>,
-    /// The namespaces of those of them whose name appears in no log.
+    /// The namespaces of those of them whose names appear in no log.
     pub namespaces: Vec<Namespace>,
-    /// Neither files nor projects that match.
+    /// Patterns of files and projects to leave out.
     pub exclude: Vec<Pattern>,
 }
 
 /// Why something was left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LeftOut {
-    /// Its path or its project matches a pattern of those to leave out.
+    /// Its path or its project matches an exclude pattern.
     Excluded,
-    /// Nothing in it was said in the range of time.
+    /// Nothing in it was said in the time range.
     OutOfRange,
-    /// There is a range of time, and it is not known when it was said.
+    /// A time range was given, but it is not known when it was said.
     Undated,
-    /// It belongs to none of the projects asked for.
+    /// It belongs to none of the requested projects.
     OtherProject,
 }
 
@@ -432,20 +432,20 @@ const MATCHING: MatchOptions =
     MatchOptions { case_sensitive: false, require_literal_separator: true, require_literal_leading_dot: false };
 
 impl Selection {
-    /// Returns why a file is left out without being opened. A file that was last changed before the range has nothing
-    /// in it.
+    /// Returns why a file is left out without being opened. A file that was last changed before the time range contains
+    /// nothing from it.
     #[must_use]
     pub(crate) fn leaves_file(&self, path: &Path, changed_at: Option<Timestamp>) -> Option<LeftOut> {
         if self.excludes(&path.to_string_lossy()) {
             return Some(LeftOut::Excluded);
         }
-        // Tools that pack files for others set the time to the epoch.
+        // Tools that pack files into archives set the time to the epoch.
         let known = changed_at.filter(|at| at.as_second() > 86_400);
         let is_older = self.since.is_some_and(|since| known.is_some_and(|at| at < since));
         is_older.then_some(LeftOut::OutOfRange)
     }
 
-    /// Returns why a conversation is left out, which belongs to `namespace`.
+    /// Returns why a conversation that belongs to `namespace` is left out.
     #[must_use]
     pub(crate) fn leaves(&self, transcript: &Transcript, namespace: &Namespace) -> Option<LeftOut> {
         let project = transcript.project.as_deref().unwrap_or_default();
@@ -470,12 +470,13 @@ impl Selection {
         (!times.any(|time| self.holds(&time))).then_some(LeftOut::OutOfRange)
     }
 
-    /// Returns the projects asked for by name, not those by folder: of a folder only what was said there is wanted.
+    /// Returns the projects requested by name. Those requested by folder are not included, since a folder selects only
+    /// what was said in it.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.projects.iter().map(String::as_str).filter(|text| !is_absolute(text))
     }
 
-    /// Whether a window of a conversation that is wanted is wanted itself. One of unknown time goes with the others.
+    /// Whether a window of a selected conversation is itself selected. One of unknown time is always selected.
     #[must_use]
     pub(crate) fn takes(&self, messages: &[Message]) -> bool {
         let mut times = messages.iter().filter_map(|message| message.time).peekable();
@@ -484,10 +485,10 @@ impl Selection {
 
     fn holds(&self, time: &MessageTime) -> bool {
         let at = match (&self.zone, time.offset_seconds) {
-            // The reading of a clock somewhere; most logs were written where they are read.
+            // A local time without a zone; most logs were written in the zone in which they are read.
             (Some(zone), None) => {
                 let reading = Offset::UTC.to_datetime(time.at);
-                // A reading that a change of the clocks skipped or repeated is resolved as calendars do (RFC 5545).
+                // A local time that a clock change skipped or repeated is resolved as calendars do (RFC 5545).
                 zone.to_ambiguous_timestamp(reading).compatible().unwrap_or(time.at)
             }
             _ => time.at,
@@ -499,8 +500,8 @@ impl Selection {
         self.since.is_none_or(|since| at >= since) && self.until.is_none_or(|until| at < until)
     }
 
-    /// Whether a path is left out: a pattern without `/` matches any part of it; another matches the path, its end, or
-    /// a folder that it is in.
+    /// Whether a path is left out: a pattern without `/` matches any component of it; any other pattern matches the
+    /// path, its end, or a folder that contains it.
     fn excludes(&self, path: &str) -> bool {
         // A log may come from another system, so both separators count.
         let path = path.replace('\\', "/");
@@ -520,11 +521,12 @@ impl Selection {
 }
 
 fn matches(pattern: &str, text: &str) -> bool {
-    // The whole was parsed before, and no part of it is harder.
+    // The whole pattern was parsed before, and its parts are no more complex.
     Pattern::new(pattern).is_ok_and(|pattern| pattern.matches_with(text, MATCHING))
 }
 
-/// Whether `wanted` names the project of a conversation: its namespace, its folder or one above it, or its last name.
+/// Whether `wanted` names the project of a conversation: by its namespace, its folder or one above it, or its last
+/// component.
 fn is_project(wanted: &str, project: &str, namespace: &str) -> bool {
     let plain = |text: &str| text.trim().trim_end_matches(['/', '\\']).replace('\\', "/");
     let (wanted, project) = (plain(wanted), plain(project));
@@ -536,18 +538,18 @@ fn is_project(wanted: &str, project: &str, namespace: &str) -> bool {
     }
     let last = project.rsplit(['/', ':']).next().unwrap_or_default().trim_end_matches(".git");
     let id = namespace.strip_prefix("project/").unwrap_or_default();
-    // The digits that distinguish projects of one name are not part of the name.
+    // The digits that distinguish projects with the same name are not part of the name.
     let is_hash = |digits: &str| digits.len() >= 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     let name = id.rsplit_once('-').filter(|(_, digits)| is_hash(digits)).map_or(id, |(name, _)| name);
     [last, id, name].iter().any(|own| !own.is_empty() && own.to_lowercase() == wanted.to_lowercase())
 }
 
-/// Whether it is a folder's whole path, on this machine or on another.
+/// Whether it is an absolute path of a folder, on this machine or on another.
 fn is_absolute(text: &str) -> bool {
     text.starts_with(['/', '\\']) || text.get(1..3).is_some_and(|drive| drive == ":\\" || drive == ":/")
 }
 
-/// Returns the folder that a person means by a path, or the name as it is.
+/// Returns the folder that a person means by a path, or the name unchanged.
 #[must_use]
 pub fn named_project(text: &str, directory: &Path, home: Option<&Path>) -> String {
     let is_path = text == "." || text == ".." || text.contains('/') || text.contains(MAIN_SEPARATOR);
@@ -558,7 +560,7 @@ pub fn named_project(text: &str, directory: &Path, home: Option<&Path>) -> Strin
         (Some(rest), Some(home)) => home.join(rest),
         _ => directory.join(text),
     };
-    // Dots are taken out where the folder is there; a repository's address stays as it is.
+    // Dots are resolved if the folder exists; the address of a repository is not changed.
     let known = path.canonicalize().ok();
     let is_address = !text.starts_with(['.', '/', '~']) && known.is_none();
     if is_address { text.to_owned() } else { known.unwrap_or(path).to_string_lossy().into_owned() }
@@ -596,7 +598,7 @@ mod stamp_tests {
         let path = folder.path().join("a.jsonl");
         fs::write(&path, "one").unwrap();
         let (text, at) = (Stamp::of(&path).unwrap().text(), path.metadata().unwrap().modified().unwrap());
-        // The clock of a file system stands still for some milliseconds.
+        // The clock of a file system advances only every few milliseconds.
         std::thread::sleep(std::time::Duration::from_millis(30));
         fs::write(&path, "two").unwrap();
         fs::File::options().write(true).open(&path).unwrap().set_modified(at).unwrap();

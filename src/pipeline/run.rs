@@ -12,10 +12,11 @@ use super::{CachedModel, Event, HEARTBEAT, Pipeline, PipelineError, end_run, kee
 use crate::llm::Complete;
 use crate::store::{PlanLedger, RunId};
 
-/// Reads, extracts, consolidates and writes; continues with an interrupted run of the same command and `arguments`.
+/// Reads, extracts, consolidates and writes; continues an interrupted run of the same command with the same
+/// `arguments`.
 ///
-/// What fails on the way is in the summary. Cancelling starts no new window, finishes those in flight, and writes what
-/// is there.
+/// Failures along the way are listed in the summary. After a cancellation, no new window is started, those in flight
+/// are finished, and the results are written.
 ///
 /// # Errors
 /// [`PipelineError`] if nothing can be read or the database cannot be written; the ledger keeps what was finished.
@@ -29,21 +30,20 @@ pub async fn run<C: Complete>(
     go(pipeline, model, arguments, cancel, watch).await
 }
 
-/// A plan and what it rests on.
+/// A plan, with the state of the database that it is based on.
 #[derive(Debug)]
 pub struct RunPlan {
-    /// Counts and costs; no run is named, since none is left.
+    /// Counts and costs; contains no run id, since the run is dropped.
     pub summary: Summary,
-    /// Number of the last change of the database that the plan knows of.
+    /// Number of the last change in the database that the plan takes into account.
     pub seen: i64,
-    /// What was read for it, which counts as read where the plan is applied.
+    /// What was read for it; it counts as read when the plan is applied.
     pub ledger: PlanLedger,
 }
 
-/// Does what [`run`] does to a copy of the memories, which is dropped: the changes are reported as
-/// [`Event::Consolidated`].
+/// Executes [`run`] on a copy of the memories, which is dropped; the changes are reported as [`Event::Consolidated`].
 ///
-/// Replies of a model are kept in the ledger, so that the run that follows does not pay for them again.
+/// Replies of a model are kept in the ledger, so that a later run does not pay for them again.
 ///
 /// # Errors
 /// As [`run`].
@@ -53,7 +53,7 @@ pub async fn plan<C: Complete>(
     cancel: CancellationToken,
     watch: &mut dyn FnMut(&Event<'_>),
 ) -> Result<RunPlan, PipelineError> {
-    // Bound to the real store, so that the replies that are paid for while planning are kept.
+    // Bound to the real store, so that replies paid for while planning are kept.
     let model = pipeline.model();
     let copy = pipeline.store.copy_in_memory()?;
     let seen = copy.last_change()?;
@@ -78,14 +78,14 @@ async fn go<C: Complete>(
         pipeline.guard.clone(),
     )?;
     let queue = model.as_ref().and_then(|model| model.queue.as_ref());
-    // Asked before anything is written, so that a server without batches leaves no trace.
+    // Checked before anything is written, so that a server without batches leaves no trace.
     if let Some(queue) = queue {
         queue.check().await?;
     }
     let run = pipeline.store.begin_run("run", arguments, Timestamp::now())?;
     tracing::info!(run = run.id.as_str(), extractor = pipeline.extractor.label(), "a run begins");
     pipeline.owner = run.id.as_str().to_owned();
-    // Of an interrupted run, so that its requests show the same known memories when it continues.
+    // The start of an interrupted run, so that requests show the same known memories when it continues.
     pipeline.started_at = run.started_at;
     let summary =
         Summary { run: Some(pipeline.owner.clone()), extractor: pipeline.extractor.label(), ..Summary::default() };
@@ -108,7 +108,7 @@ async fn go<C: Complete>(
     summary.cost = pipeline.budget.spent_cost();
     let fault = model.as_ref().and_then(|model| model.halted().or_else(|| model.queue.as_ref()?.fault()));
     summary.halted = fault.map(|error| error.to_string());
-    // Counts only: at this level, nothing that was said appears in the diagnostics.
+    // Only counts: at this level, the diagnostics contain nothing from conversations.
     tracing::info!(
         run = run.id.as_str(),
         is_finished = outcome.is_ok(),

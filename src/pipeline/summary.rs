@@ -1,4 +1,4 @@
-//! Counts of a run: the summary, and the logs and windows under way.
+//! Counts of a run: the summary, and the logs and windows in progress.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -15,30 +15,30 @@ use crate::extract::{DropReason, Outcome, Spent};
 use crate::guard::{Cleaning, Redacted};
 use crate::store::{FileOutcome, FileRead, WindowId};
 
-/// The summary of a run. `run --json` ends with it.
+/// The summary of a run. `run --json` prints it last.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Summary {
     /// Id of the run, for `undo`.
     pub run: Option<String>,
     /// `rules-…` or the model's name.
     pub extractor: String,
-    /// Files by what became of them.
+    /// Files by what happened to them.
     pub files: Files,
-    /// What was left out because it was not asked for, and waits for a run that asks for it.
+    /// Files and conversations that were left out because they were not selected; a later run may select them.
     pub filtered: SelectionCounts,
     /// Conversations read.
     pub transcripts: u64,
     /// Messages in them.
     pub messages: u64,
-    /// Secrets and injected blocks taken out, by kind.
+    /// Redacted secrets and removed injected blocks, by kind.
     pub redacted: BTreeMap<String, u64>,
-    /// Windows by what became of them.
+    /// Windows by what happened to them.
     pub windows: Windows,
     /// Calls to the model.
     pub llm_calls: u64,
-    /// Those of the calls that asked how memories relate to each other.
+    /// Those of the calls that asked about relations between memories.
     pub relation_calls: u64,
-    /// Replies that were known from before and cost nothing.
+    /// Replies that were already stored and cost nothing.
     pub cached_replies: u64,
     /// Tokens sent.
     pub prompt_tokens: u64,
@@ -48,34 +48,34 @@ pub struct Summary {
     pub cost: Option<f64>,
     /// Candidates that were judged.
     pub candidates: u64,
-    /// Proposals of the extractor that were not taken, by reason.
+    /// Proposals of the extractor that were rejected, by reason.
     pub dropped: BTreeMap<DropReason, u64>,
     /// Candidates by decision.
     pub decisions: BTreeMap<Decision, u64>,
-    /// Candidates that wait in the inbox for a person, whatever was decided about them.
+    /// Candidates that wait in the inbox for a person, whatever their decision.
     pub waiting: u64,
-    /// What became of batches, where there were any.
+    /// Counts of batches; zero if there were none.
     #[serde(skip_serializing_if = "BatchCounts::is_nothing")]
     pub batches: BatchCounts,
-    /// Why the model was not asked to the end, if so.
+    /// Why some requests were not sent to the model, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub halted: Option<String>,
     /// Whether an interrupt kept windows from being started.
     pub interrupted: bool,
-    /// What went wrong, in the order in which it did.
+    /// Failures, in the order in which they occurred.
     pub failures: Vec<Failure>,
 }
 
-/// Files by what became of them.
+/// Files by what happened to them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Files {
     /// Read as a known format.
     pub read: u64,
-    /// Finished by an earlier run and not changed since, so not opened; what is in them is counted as known.
+    /// Finished by an earlier run and not changed since, so not opened; their content is counted as known.
     pub unchanged: u64,
-    /// In a folder, but no log of a known format.
+    /// In a folder, but not a log of a known format.
     pub passed_over: u64,
-    /// In a folder, and a dataset, which is only read where it is named.
+    /// Datasets in a folder; a dataset is only read if it is named explicitly.
     pub datasets: u64,
     /// Could not be read.
     pub failed: u64,
@@ -86,14 +86,14 @@ pub struct Files {
 }
 
 impl Files {
-    /// Returns how many were looked into without an error.
+    /// Returns how many files were examined without an error.
     #[must_use]
     pub(crate) const fn seen(&self) -> u64 {
         self.read + self.unchanged + self.passed_over + self.datasets
     }
 }
 
-/// What was left out because it was not asked for.
+/// Files and conversations that were left out because they were not selected.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct SelectionCounts {
     /// Files that match `--exclude`.
@@ -102,16 +102,16 @@ pub struct SelectionCounts {
     pub files_out_of_range: u64,
     /// Conversations of projects that match `--exclude`.
     pub conversations_excluded: u64,
-    /// Conversations without a message in the range of time.
+    /// Conversations without a message in the time range.
     pub conversations_out_of_range: u64,
-    /// Conversations of unknown time, where a range was asked for.
+    /// Conversations of unknown time, if a time range was given.
     pub conversations_undated: u64,
-    /// Conversations of other projects than those asked for.
+    /// Conversations of projects other than those requested.
     pub conversations_of_other_projects: u64,
-    /// Conversations that a person had erased.
+    /// Conversations that a person erased.
     #[serde(skip_serializing_if = "is_none")]
     pub conversations_erased: u64,
-    /// Windows without a message in the range of time, of conversations that were read.
+    /// Windows without a message in the time range, in conversations that were read.
     pub windows_out_of_range: u64,
 }
 
@@ -146,40 +146,40 @@ impl SelectionCounts {
     }
 }
 
-/// Windows by what became of them.
+/// Windows by what happened to them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Windows {
     /// All windows of the conversations read.
     pub total: u64,
     /// Finished by an earlier run.
     pub known: u64,
-    /// Without a person's words worth a call.
+    /// Windows in which no person says enough to justify a call.
     pub no_signal: u64,
-    /// Read whole, with candidates.
+    /// Read completely, with candidates.
     pub ok: u64,
-    /// Read whole; nothing worth keeping.
+    /// Read completely; nothing worth keeping.
     pub ok_empty: u64,
     /// Part of the reply was used.
     pub partial: u64,
     /// Nothing could be used; the next run tries again.
     pub failed: u64,
-    /// Held by another process at this moment.
+    /// Currently claimed by another process.
     pub held: u64,
-    /// Asked about in a batch of the provider that has not come back; a later run with `--batch-api` takes the answer.
+    /// Included in a batch that the provider has not finished; a later run with `--batch-api` collects the reply.
     pub in_batch: u64,
 }
 
 /// Something that went wrong without ending the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Failure {
-    /// A path, or the transcript and messages of a window.
+    /// The path, or the transcript and messages of a window.
     pub what: String,
     /// Why, with the remedy.
     pub why: String,
 }
 
 impl Summary {
-    /// Counts a window that was extracted now.
+    /// Counts a window that was extracted in this run.
     pub(crate) fn count(&mut self, outcome: Outcome, spent: Spent) {
         *match outcome {
             Outcome::Ok => &mut self.windows.ok,
@@ -190,7 +190,7 @@ impl Summary {
         self.spend(spent);
     }
 
-    /// Adds what calls have cost.
+    /// Adds the cost of calls.
     pub(crate) fn spend(&mut self, spent: Spent) {
         self.llm_calls += spent.calls;
         self.cached_replies += spent.cached;
@@ -198,7 +198,7 @@ impl Summary {
         self.completion_tokens += spent.completion_tokens;
     }
 
-    /// Notes something that went wrong.
+    /// Records a failure.
     pub(crate) fn fail(&mut self, what: impl Into<String>, why: impl Into<String>) {
         self.failures.push(Failure { what: what.into(), why: why.into() });
     }
@@ -222,22 +222,22 @@ impl Summary {
     }
 }
 
-/// The summary under way, and whoever watches it.
+/// The summary of the current run, and its observer.
 pub(super) struct Tally<'a> {
     pub(super) summary: Summary,
     pub(super) files: FilesUnderWay,
-    /// Windows that this run is at: two logs may contain the same conversation.
+    /// Windows that this run is processing: two logs may contain the same conversation.
     pub(super) under_way: HashSet<WindowId>,
     pub(super) watch: &'a mut dyn FnMut(&Event<'_>),
 }
 
 impl<'a> Tally<'a> {
-    /// Begins with `summary`.
+    /// Starts from `summary`.
     pub(super) fn new(summary: Summary, watch: &'a mut dyn FnMut(&Event<'_>)) -> Self {
         Self { summary, files: FilesUnderWay::default(), under_way: HashSet::new(), watch }
     }
 
-    /// Notes something that went wrong, and reports it.
+    /// Records a failure, and reports it.
     pub(super) fn fail(&mut self, what: impl Into<String>, why: impl Into<String>) {
         self.summary.fail(what, why);
         if let Some(failure) = self.summary.failures.last() {
@@ -245,7 +245,7 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// Counts a conversation that is wanted.
+    /// Counts a selected conversation.
     pub(super) fn wanted(&mut self, transcript: &Redacted<Transcript>, cleaned: &Cleaning) -> FileNumber {
         let messages = transcript.messages.len() as u64;
         self.summary.transcripts += 1;
@@ -256,7 +256,7 @@ impl<'a> Tally<'a> {
         self.files.conversation(messages)
     }
 
-    /// Counts what an earlier run has finished, as if it had been read and found to be known.
+    /// Counts the content of a log that an earlier run has finished as if it had been read and found to be known.
     fn unchanged(&mut self, file: &FileRead) {
         let files = &mut self.summary.files;
         *match file.outcome {
@@ -271,7 +271,7 @@ impl<'a> Tally<'a> {
         self.summary.windows.known += file.windows;
     }
 
-    /// Counts an event of the reader; returns the transcript if it brings one.
+    /// Counts an event of the reader; returns the transcript if the event contains one.
     pub(super) fn read(&mut self, event: ReadEvent) -> Option<(Redacted<Transcript>, Cleaning)> {
         match event {
             ReadEvent::Transcript(transcript, cleaned) => return Some((*transcript, cleaned)),
@@ -279,7 +279,7 @@ impl<'a> Tally<'a> {
             ReadEvent::Ended => {}
             ReadEvent::Unchanged(file) => self.unchanged(&file),
             ReadEvent::FileLeftOut(reason) => {
-                // A log with parts left out is not finished: a run that asks for them has to open it again.
+                // A log of which parts were left out is not finished: a run that selects them has to open it again.
                 self.files.spoil_current();
                 self.summary.filtered.file(reason);
             }
@@ -306,9 +306,9 @@ impl<'a> Tally<'a> {
     }
 }
 
-/// Returns why a file could not be read. One that contains memories was given to the wrong command.
+/// Returns why a file could not be read. A file of exported memories was given to the wrong command.
 fn reason(path: &Path, error: &IngestError) -> String {
-    // Looked into again only where no reader took it, since most logs are not memories.
+    // Examined only if no reader accepted it, since most logs are not exported memories.
     let is_of_memories = matches!(error, IngestError::UnknownFormat { .. })
         && path != Path::new("-")
         && open(path).is_ok_and(|input| recognise(&Head::of(&input)).is_some());
@@ -320,7 +320,7 @@ fn reason(path: &Path, error: &IngestError) -> String {
     }
 }
 
-/// Returns an error with its causes on one line.
+/// Returns an error and its causes on one line.
 fn full_text(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -331,11 +331,11 @@ fn full_text(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// A log that is under way.
+/// The number of a log in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct FileNumber(usize);
 
-/// The logs that are under way.
+/// The logs in progress.
 #[derive(Debug, Default)]
 pub(super) struct FilesUnderWay {
     next: usize,
@@ -346,25 +346,25 @@ pub(super) struct FilesUnderWay {
 struct OpenFile {
     file: FileRead,
     is_at_end: bool,
-    /// Conversations that are not cut yet, and windows that are not finished yet.
+    /// Conversations that have not been cut yet, and windows that have not been finished yet.
     pending: u64,
 }
 
 impl FilesUnderWay {
-    /// Begins with a log. One without a mark, such as standard input, is never noted.
+    /// Begins a log. A log without a mark, such as standard input, is never recorded as finished.
     pub(super) fn begin(&mut self, mark: Option<FileMark>) {
         self.next += 1;
         if let Some(FileMark { path, stamp }) = mark {
-            // The lowest rank, which anything that is read replaces.
+            // The lowest rank, which the outcome of anything that is read replaces.
             let outcome = FileOutcome::PassedOver;
             let file = FileRead { path, stamp, outcome, transcripts: 0, messages: 0, windows: 0, skipped_records: 0 };
             self.open.insert(self.next, OpenFile { file, is_at_end: false, pending: 0 });
         }
     }
 
-    /// Notes what the log that is being read, or a file in it, turned out to be.
+    /// Records the outcome for the current log, or for a file in it.
     pub(super) fn is(&mut self, outcome: FileOutcome, skipped_records: u64) {
-        // In an archive, files that were read count before those that were not.
+        // In an archive, files that were read take precedence over those that were not.
         let rank = |outcome| match outcome {
             FileOutcome::PassedOver => 0,
             FileOutcome::Dataset => 1,
@@ -378,17 +378,17 @@ impl FilesUnderWay {
         }
     }
 
-    /// Keeps the log that is being read from being noted: part of it failed or was left out.
+    /// Keeps the current log from being recorded as finished: part of it failed or was left out.
     pub(super) fn spoil_current(&mut self) {
         self.open.remove(&self.next);
     }
 
-    /// Keeps a log from being noted.
+    /// Keeps a log from being recorded as finished.
     pub(super) fn spoil(&mut self, number: FileNumber) {
         self.open.remove(&number.0);
     }
 
-    /// Takes in a conversation of the log that is being read, which is still to be cut.
+    /// Adds a conversation of the current log that has yet to be cut into windows.
     pub(super) fn conversation(&mut self, messages: u64) -> FileNumber {
         if let Some(open) = self.open.get_mut(&self.next) {
             open.file.transcripts += 1;
@@ -398,7 +398,7 @@ impl FilesUnderWay {
         FileNumber(self.next)
     }
 
-    /// Takes in the windows of a conversation: those finished before, and those to be finished.
+    /// Adds the windows of a conversation: those finished before, and those to be finished.
     #[must_use]
     pub(super) fn cut(&mut self, number: FileNumber, known: u64, new: u64) -> Option<FileRead> {
         if let Some(open) = self.open.get_mut(&number.0) {
@@ -408,7 +408,7 @@ impl FilesUnderWay {
         self.one_less(number)
     }
 
-    /// Takes in that a window, or the cutting of a conversation, is finished; returns the log if that was the last.
+    /// Records that a window, or the cutting of a conversation, is finished; returns the log if that was the last.
     #[must_use]
     pub(super) fn one_less(&mut self, number: FileNumber) -> Option<FileRead> {
         let open = self.open.get_mut(&number.0)?;
@@ -416,18 +416,18 @@ impl FilesUnderWay {
         self.close(number)
     }
 
-    /// Takes in that the log was read to its end; returns it if nothing of it is pending.
+    /// Records that the current log was read to its end; returns it if nothing in it is pending.
     #[must_use]
     pub(super) fn end(&mut self) -> Option<FileRead> {
         let ended = FileNumber(self.next);
-        // What happens between two logs concerns neither.
+        // Events between two logs belong to neither.
         self.next += 1;
         self.open.get_mut(&ended.0)?.is_at_end = true;
         self.close(ended)
     }
 
     fn close(&mut self, number: FileNumber) -> Option<FileRead> {
-        // A log counts as finished only with all its windows, or a killed run would lose the rest.
+        // A log counts as finished only with all its windows; otherwise a killed run would lose the rest.
         let is_done = self.open.get(&number.0).is_some_and(|open| open.is_at_end && open.pending == 0);
         if is_done { self.open.remove(&number.0).map(|open| open.file) } else { None }
     }

@@ -21,7 +21,7 @@ use crate::guard::{Cleaning, Redacted};
 use crate::llm::Complete;
 use crate::store::{DoneWindow, RequestId, Store, StoreError, TranscriptId, UnfinishedWindow};
 
-/// Conversations that are cut into windows ahead of the calls.
+/// Number of conversations that are cut into windows ahead of the calls.
 const CUT_AHEAD: usize = 2;
 
 /// A window to be extracted.
@@ -29,13 +29,13 @@ pub(super) struct Job {
     pub(super) transcript: Arc<Redacted<Transcript>>,
     pub(super) namespaces: Namespaces,
     pub(super) span: Span,
-    /// Its tokens in a prompt.
+    /// Number of its tokens in a prompt.
     tokens: usize,
-    /// Whether it may be read together with others.
+    /// Which other windows it may be read with.
     company: Company,
-    /// The transcript in the ledger.
+    /// The transcript's row in the ledger.
     pub(super) row: TranscriptId,
-    /// The log that it is from.
+    /// The log that it comes from.
     pub(super) file: FileNumber,
 }
 
@@ -53,8 +53,8 @@ impl Job {
         }
     }
 
-    /// Returns what decides where it is packed. The rules read window by window, and a window in which nobody says
-    /// anything costs no request.
+    /// Returns what determines the pack of the window. The rules read window by window, and a window in which nobody
+    /// says anything needs no request.
     fn load<C: Complete>(&self, extractor: Extractor<'_, C>) -> Load<'_> {
         let company = match extractor {
             Extractor::Rules => Company::None,
@@ -65,7 +65,7 @@ impl Job {
     }
 }
 
-/// Yields the new windows as they are to be read: each pack in one request.
+/// Yields the new windows grouped into packs, each for one request.
 pub(super) fn packs<C: Complete>(
     pipeline: &Pipeline<'_, C>,
     reader: Receiver<ReadEvent>,
@@ -87,7 +87,7 @@ pub(super) fn packs<C: Complete>(
     full.try_flatten()
 }
 
-/// Yields the new windows of each conversation as it is read, and tallies what else the reader says.
+/// Yields the new windows of each conversation as it is read, and tallies the other events of the reader.
 fn jobs<C: Complete>(
     pipeline: &Pipeline<'_, C>,
     reader: Receiver<ReadEvent>,
@@ -107,7 +107,7 @@ fn jobs<C: Complete>(
             }
         }
     });
-    // `buffered` keeps the order of the conversations, so that the same logs give the same packs.
+    // `buffered` keeps the order of the conversations, so that the same logs result in the same packs.
     transcripts
         .map(move |wanted| {
             let cutting = wanted.and_then(|wanted| Cutting::begin(pipeline, wanted));
@@ -121,14 +121,14 @@ fn jobs<C: Complete>(
         .try_flatten()
 }
 
-/// A conversation that is asked for.
+/// A selected conversation.
 struct Wanted {
     transcript: Redacted<Transcript>,
     namespaces: Namespaces,
     file: FileNumber,
 }
 
-/// Returns a conversation with its place, if it is asked for, and tallies it.
+/// Returns a conversation with its namespaces if it is selected, and tallies it.
 fn wanted<C: Complete>(
     pipeline: &Pipeline<'_, C>,
     transcript: Redacted<Transcript>,
@@ -155,7 +155,7 @@ fn wanted<C: Complete>(
     Ok(Some(Wanted { transcript, namespaces, file }))
 }
 
-/// Whether a person had the conversation erased, and has not asked for it again.
+/// Whether a person erased the conversation and has not selected it again.
 fn is_withdrawn<C: Complete>(pipeline: &Pipeline<'_, C>, key: &str) -> Result<bool, PipelineError> {
     if pipeline.options.reread == RereadPolicy::Erased {
         pipeline.store.readmit(key)?;
@@ -164,20 +164,20 @@ fn is_withdrawn<C: Complete>(pipeline: &Pipeline<'_, C>, key: &str) -> Result<bo
     Ok(pipeline.store.is_withdrawn(key)?)
 }
 
-/// A conversation that is being cut into windows. Counting tokens takes long, so another thread does it, and replies
-/// are taken in meanwhile.
+/// A conversation that is being cut into windows. Counting tokens takes long, so another thread does it while replies
+/// are processed.
 struct Cutting {
     transcript: Arc<Redacted<Transcript>>,
     namespaces: Namespaces,
     row: TranscriptId,
     file: FileNumber,
-    /// Windows that an earlier run has finished.
+    /// Number of windows that an earlier run has finished.
     known: usize,
     windows: JoinHandle<Vec<(Window, Company)>>,
 }
 
 impl Cutting {
-    /// Begins with what no earlier run has finished.
+    /// Starts with the part that no earlier run has finished.
     fn begin<C: Complete>(pipeline: &Pipeline<'_, C>, wanted: Wanted) -> Result<Self, PipelineError> {
         let Wanted { transcript, namespaces, file } = wanted;
         let row = pipeline.store.transcript_seen(&transcript, &namespaces.project, Timestamp::now())?;
@@ -194,7 +194,7 @@ impl Cutting {
         Ok(Self { transcript, namespaces, row, file, known, windows })
     }
 
-    /// Returns the windows that are wanted once all are cut, and tallies them.
+    /// Returns the selected windows once all windows are cut, and tallies them.
     async fn jobs<C: Complete>(mut self, pipeline: &Pipeline<'_, C>, tally: &RefCell<Tally<'_>>) -> Vec<Job> {
         let mut windows = (&mut self.windows).await.expect("cutting does not panic, and nobody cancels it");
         let cut = windows.len();
@@ -206,7 +206,7 @@ impl Cutting {
         tally.summary.filtered.windows_out_of_range += cut as u64 - new;
         tally.summary.windows.total += known + new;
         tally.summary.windows.known += known;
-        // Windows that are left out keep the log unfinished, for a run with a wider range.
+        // Windows that are left out keep the log unfinished, so that a run with a wider range reads them.
         if windows.len() < cut {
             tally.files.spoil(self.file);
         }
@@ -227,10 +227,11 @@ impl Cutting {
     }
 }
 
-/// A window that an earlier run has begun, with how it may be read.
+/// A window that an earlier run has started, and which other windows it may be read with.
 type Begun = (UnfinishedWindow, Company);
 
-/// Returns how each of `open` may be read: one that failed alone, so that it does not cost others their reply.
+/// Returns `open` with which other windows each may be read with. A window that failed is read alone, so that it does
+/// not cost others their reply.
 fn begun(store: &Store, open: Vec<UnfinishedWindow>) -> Result<Vec<Begun>, StoreError> {
     let company = |one: &UnfinishedWindow| {
         let Some((request, position)) = one.request else { return Ok(Company::None) };
@@ -241,8 +242,8 @@ fn begun(store: &Store, open: Vec<UnfinishedWindow>) -> Result<Vec<Begun>, Store
     open.into_iter().map(|one| company(&one).map(|company| (one, company))).collect()
 }
 
-/// Returns the windows of what is not `done`, by place: those that stored requests show as they were cut, and the rest
-/// as it is cut now.
+/// Returns the windows of the parts that are not `done`, by position. Windows of stored requests keep their boundaries;
+/// the rest is cut anew.
 fn cut(
     messages: &[Message],
     begun: &[Begun],
@@ -252,7 +253,7 @@ fn cut(
     let shown = |(one, _): &&Begun| one.context.is_some();
     let windows: Vec<DoneWindow> = begun.iter().filter(shown).map(|(one, _)| one.window.clone()).collect();
     let mut ranges = still_there(messages, &windows);
-    // A stored request may show windows that were finished since; they are not extracted twice.
+    // A stored request may show windows that have since been finished; they are not extracted twice.
     ranges.retain(|range| done.iter().all(|other| range.end <= other.start || other.end <= range.start));
     done.extend(ranges.iter().cloned());
     done.sort_by_key(|range| range.start);
@@ -260,7 +261,7 @@ fn cut(
     let find = |range: Range<usize>, is_shown: bool| {
         let (start, hash) = (range.start, content_hash(&messages[range]));
         let is_it = |(one, _): &&Begun| one.context.is_some() == is_shown && one.window.content_hash == hash;
-        // Two windows may contain the same words, so the place decides first.
+        // Two windows may contain the same words, so the position is compared first.
         let here = begun.iter().filter(is_it).find(|(one, _)| one.window.start == start);
         here.or_else(|| begun.iter().find(is_it))
     };
@@ -268,7 +269,7 @@ fn cut(
         let (one, company) = find(range.clone(), true)?;
         let context_start = range.start.saturating_sub(one.context.unwrap_or_default());
         let span = Span { context_start, start: range.start, end: range.end };
-        // Should a request not be taken up as it is, its windows are large enough to go alone.
+        // If a request cannot be reused, its windows count as large enough to be sent alone.
         Some((Window { span, tokens: budget.tokens }, *company))
     });
     let new = window::windows(messages, &done, budget).into_iter().map(|window| {
@@ -282,34 +283,34 @@ fn cut(
 
 /// Maximum number of windows in a pack.
 const MAX_WINDOWS: usize = 32;
-/// Maximum number of packs that are being filled; the oldest is closed for another.
+/// Maximum number of packs that are being filled; the oldest is closed to make room for another.
 const MAX_OPEN: usize = 8;
-/// Maximum number of packs of an earlier run that are waited for.
+/// Maximum number of incomplete packs from an earlier run.
 const MAX_AWAITED: usize = 64;
 
-/// What decides where a window goes.
+/// What determines the pack of a window.
 #[derive(Debug, Clone, Copy)]
 struct Load<'p> {
-    /// Where its memories belong; windows of different namespaces never share a request.
+    /// The namespaces of its memories; windows of different namespaces never share a request.
     namespaces: &'p Namespaces,
-    /// Its tokens in a prompt.
+    /// Number of its tokens in a prompt.
     tokens: usize,
-    /// Whether it may be read together with others.
+    /// Which other windows it may be read with.
     company: Company,
 }
 
-/// Whether a window may be read together with others.
+/// Which other windows a window may be read with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Company {
-    /// With whatever fits.
+    /// Any that fit.
     Any,
-    /// With those that a stored request is about.
+    /// Those of the same stored request.
     Stored(Membership),
-    /// It goes alone, and at once.
+    /// None; it is sent alone and at once.
     None,
 }
 
-/// The position of a window among those that a stored request is about.
+/// The position of a window among those of a stored request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Membership {
     /// The first request about them.
@@ -322,8 +323,8 @@ struct Membership {
 
 /// Puts windows into packs of at most `budget` tokens.
 ///
-/// A window that is larger, or nearly as large, is a pack of its own. Windows that a stored request is about are put
-/// together as it shows them. Nothing that passes through is lost or doubled.
+/// A window that is larger, or nearly as large, forms a pack of its own. Windows of a stored request are grouped as in
+/// that request. No window is lost or duplicated.
 #[derive(Debug)]
 struct Packer<T> {
     budget: usize,
@@ -345,12 +346,12 @@ struct Awaited<T> {
 }
 
 impl<T> Packer<T> {
-    /// Begins without any pack.
+    /// Returns a packer without any packs.
     const fn new(budget: usize) -> Self {
         Self { budget, open: VecDeque::new(), awaited: BTreeMap::new() }
     }
 
-    /// Takes a window in; returns the packs that are full.
+    /// Adds a window; returns the packs that are full.
     fn push(&mut self, load: &Load<'_>, window: T) -> Vec<Vec<T>> {
         match load.company {
             Company::None => vec![vec![window]],
@@ -359,14 +360,14 @@ impl<T> Packer<T> {
         }
     }
 
-    /// Returns what is left when no window comes any more.
+    /// Returns the remaining packs when there are no more windows.
     fn flush(&mut self) -> Vec<Vec<T>> {
         let awaited = std::mem::take(&mut self.awaited).into_values().map(Awaited::close);
         awaited.chain(std::mem::take(&mut self.open).into_iter().map(|pack| pack.windows)).collect()
     }
 
     fn fill(&mut self, load: &Load<'_>, window: T) -> Vec<Vec<T>> {
-        // Kept open for a small rest, it would only delay its own request.
+        // Kept open for a small remainder, it would only delay its own request.
         if load.tokens >= self.enough() {
             return vec![vec![window]];
         }
@@ -390,14 +391,14 @@ impl<T> Packer<T> {
         full.into_iter().map(|pack| pack.windows).collect()
     }
 
-    /// Begins a pack; returns the oldest if there are too many.
+    /// Opens a pack; returns the oldest one if there are too many.
     fn open(&mut self, load: &Load<'_>, window: T) -> Vec<Vec<T>> {
         let oldest = if self.open.len() < MAX_OPEN { None } else { self.open.pop_front() };
         self.open.push_back(Open { namespaces: load.namespaces.clone(), tokens: load.tokens, windows: vec![window] });
         oldest.into_iter().map(|pack| pack.windows).collect()
     }
 
-    /// Returns the number of tokens at which a pack is closed, although a little might still fit.
+    /// Returns the number of tokens at which a pack is closed, even if a little more would fit.
     const fn enough(&self) -> usize {
         self.budget - self.budget / 8
     }
@@ -407,14 +408,14 @@ impl<T> Packer<T> {
             .awaited
             .entry(member.request)
             .or_insert_with(|| Awaited { namespaces: load.namespaces.clone(), windows: BTreeMap::new() });
-        // The same conversation in another log, or in a project that was separated since.
+        // The same conversation in another log, or in a project that has since been separated.
         if pack.windows.contains_key(&member.position) || pack.namespaces != *load.namespaces {
             return self.fill(load, window);
         }
         pack.windows.insert(member.position, window);
         let is_full = pack.windows.len() >= member.windows;
         let closed = if is_full { self.awaited.remove(&member.request) } else { None };
-        // Its other windows may never come, such as when a log was deleted.
+        // Its other windows may never appear, for example because a log was deleted.
         let oldest = if self.awaited.len() > MAX_AWAITED { self.awaited.pop_first() } else { None };
         closed.into_iter().chain(oldest.map(|(_, pack)| pack)).map(Awaited::close).collect()
     }
@@ -426,20 +427,20 @@ impl<T> Awaited<T> {
     }
 }
 
-/// How many messages a window may have moved because others were inserted or removed before it.
+/// Maximum number of messages by which a window may have moved because others were inserted or removed before it.
 const MAX_SHIFT: isize = 40;
 
-/// Returns where the messages of `finished` windows stand now: sorted and disjoint.
+/// Returns the current positions of the messages of `finished` windows: sorted and disjoint.
 ///
-/// A window whose messages were changed is not among them. One that has moved is found if it moved as far as the one
-/// before it, or by at most [`MAX_SHIFT`] messages.
+/// A window whose messages were changed is omitted. A window that has moved is found if it moved by the same distance
+/// as the one before it, or by at most [`MAX_SHIFT`] messages.
 fn still_there(messages: &[Message], finished: &[DoneWindow]) -> Vec<Range<usize>> {
     let mut found = Found { messages, ranges: Vec::new() };
-    // Windows that did not move are placed first, so that one that moved cannot take the place of another.
+    // Windows that have not moved are placed first, so that one that has moved cannot take their place.
     let moved: Vec<&DoneWindow> = finished.iter().filter(|window| !found.take(window, 0)).collect();
     let mut shift = 0;
     for window in moved {
-        // Messages are inserted or removed at one place, so the windows after it move by the same distance.
+        // Messages are inserted or removed at one position, so the windows after it move by the same distance.
         let near = (1..=MAX_SHIFT).flat_map(|distance| [distance, -distance]);
         if let Some(to) = std::iter::once(shift).chain(near).find(|&to| found.take(window, to)) {
             shift = to;
@@ -454,7 +455,7 @@ struct Found<'m> {
 }
 
 impl Found<'_> {
-    /// Takes the place of `window` moved by `shift`, if its messages stand there and in no other window.
+    /// Takes the position of `window` moved by `shift`, if its messages are there and no other window has taken them.
     fn take(&mut self, window: &DoneWindow, shift: isize) -> bool {
         let Some(start) = window.start.checked_add_signed(shift) else { return false };
         let range = start..start.saturating_add(window.len);
@@ -481,7 +482,7 @@ mod pack_tests {
         Namespaces::of_project(Namespace::project(name).unwrap())
     }
 
-    /// Packs windows given as project, tokens and company; a window is its index in the list.
+    /// Packs windows given as project, tokens and company; a window is represented by its index in the list.
     fn packed(budget: usize, windows: &[(&str, usize, Company)]) -> Vec<Vec<usize>> {
         let mut packer = Packer::new(budget);
         let mut packs = Vec::new();
