@@ -1,7 +1,7 @@
 //! Fills in missing vectors, resumably.
 //!
 //! The store knows which memories have none, so that a stop at any point loses only the calls in flight. No write
-//! transaction is open while the server is asked.
+//! transaction is open during a call to the server.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -19,8 +19,8 @@ use crate::store::{MissingVector, NewVector, Store, StoreError, VectorModel};
 
 /// Texts in one call.
 const BATCH: usize = 64;
-/// Time between two renewals of the lease while the server is asked.
-// Three fit into the lease, so that a slow renewal does not lose it.
+/// Interval between renewals of the lease during a call to the server.
+// Three intervals fit into the lease, so that a slow renewal does not lose it.
 const RENEWAL: Duration = Duration::from_secs(10);
 
 /// The parts that filling in needs.
@@ -35,7 +35,7 @@ pub(crate) struct Filling<'a> {
     pub budget: &'a Budget,
     /// Maximum number of memories that are embedded.
     pub most: usize,
-    /// Stops before the next call.
+    /// When cancelled, no further call is made.
     pub cancel: CancellationToken,
     /// The clock.
     pub clock: fn() -> Timestamp,
@@ -48,11 +48,11 @@ pub struct Filled {
     pub embedded: usize,
     /// Memories whose text the model refused.
     pub refused: usize,
-    /// Memories still without a vector, among them those refused fewer than three times.
+    /// Memories still without a vector, including those refused fewer than three times.
     pub waiting: usize,
     /// Tokens used.
     pub tokens: u64,
-    /// Another process fills in vectors of this file, so nothing was done.
+    /// Whether another process was filling in the vectors of this file, so that nothing was done.
     pub elsewhere: bool,
 }
 
@@ -65,19 +65,19 @@ pub struct Progress {
     pub total: usize,
 }
 
-/// Makes vectors for memories that have none, the newest first, and calls `watch` after each batch.
+/// Requests vectors for memories that have none, newest first, and calls `watch` after each batch.
 ///
-/// Only one process at a time does this for a file. Texts that the model refuses are recorded and skipped.
+/// Only one process does this for a file at a time. Texts that the model refuses are recorded and skipped.
 ///
 /// # Errors
-/// [`EmbedError`]; what was done until then is kept.
+/// [`EmbedError`]; vectors stored before the error are kept.
 pub(crate) async fn fill(filling: &Filling<'_>, watch: &mut dyn FnMut(Progress)) -> Result<Filled, EmbedError> {
     let owner = uuid::Uuid::now_v7().to_string();
     if !filling.lease(&owner)? {
         return Ok(Filled { elsewhere: true, ..Filled::default() });
     }
     let filled = filling.all(&owner, watch).await;
-    // Released after an error, too, so that the next process need not wait for the lease to run out.
+    // Released even after an error, so that the next process need not wait for the lease to expire.
     filling.store.write::<_, StoreError>(None, (filling.clock)(), |w| w.release_vectors(&owner))?;
     filled
 }
@@ -86,19 +86,20 @@ impl Filling<'_> {
     async fn all(&self, owner: &str, watch: &mut dyn FnMut(Progress)) -> Result<Filled, EmbedError> {
         let mut filled = Filled::default();
         let known = self.embedder.kept_model(self.store)?;
-        // No vector has length 0, so all memories count as missing.
+        // No vector has length 0, so all memories count as having none.
         let mut model = known.unwrap_or_else(|| VectorModel { name: self.embedder.name().to_owned(), dimension: 0 });
         let total = self.store.vector_coverage(&model)?.waiting.min(self.most);
         let mut last: Option<MissingVector> = None;
         let mut done = 0;
         while done < total && !self.cancel.is_cancelled() {
-            // Continues after the last one: texts that were refused may still lack a vector, and would come again.
+            // Continues after the last memory: those whose text was refused may still lack a vector, and would be
+            // returned again.
             let waiting = self.store.without_vector(&model, last.as_ref(), BATCH.min(total - done))?;
             let Some(end) = waiting.last() else { break };
             let texts: Vec<Redacted> = waiting.iter().map(|one| self.embedder.text(self.guard, one)).collect();
             let documents = self.renewing(owner, self.embedder.documents(&texts, self.budget)).await?;
             point("vectors.asked");
-            // The first answer shows the length where it was not known.
+            // The first answer reveals the length if it was not known.
             model.dimension = length(&model, &documents)?;
             self.keep(&model, &waiting, &documents, &mut filled)?;
             point("vectors.kept");
@@ -110,7 +111,7 @@ impl Filling<'_> {
         Ok(filled)
     }
 
-    /// Runs `work` and renews the lease meanwhile.
+    /// Runs `work` and renews the lease in the meantime.
     async fn renewing<T>(
         &self,
         owner: &str,
@@ -120,7 +121,7 @@ impl Filling<'_> {
         loop {
             match future::select(work.as_mut(), pin!(tokio::time::sleep(RENEWAL))).await {
                 Either::Left((done, _)) => {
-                    // Renewed once more, so that the write that follows has a whole lease.
+                    // Renewed once more, so that the following write has a full lease.
                     self.lease(owner)?;
                     return done;
                 }
@@ -149,7 +150,7 @@ impl Filling<'_> {
         filled.tokens += documents.tokens;
         filled.refused += refused.len();
         filled.embedded += self.store.write::<_, StoreError>(None, (self.clock)(), |w| {
-            // Before the first vector the model is not known by its length.
+            // Until the first vector arrives, the length of the model's vectors is unknown.
             for (of, reason) in refused.iter().filter(|_| model.dimension > 0) {
                 w.note_unembeddable(model, &of.id, (&w.redact((*reason).clone())).into())?;
             }

@@ -26,12 +26,12 @@ pub use query::QueryVectors;
 
 /// Longest wait for the vector of a query: a person, or an agent, waits for the answer.
 pub const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
-/// The model asked at `OpenAI`'s address when none is named.
+/// The model used at `OpenAI`'s address if the settings name none.
 const DEFAULT_MODEL: &str = "text-embedding-3-small";
 /// A text that the server refuses for its length is sent once more, cut to this many tokens.
-// Small embedding models read 512 tokens, and cut words into more of them than the encoding that counts here.
+// Small embedding models read 512 tokens, and split words into more tokens than the encoding used for counting here.
 const CUT_TOKENS: usize = 400;
-/// Prefixes of memories and of queries that models were trained with, by a part of the model's name.
+/// Prefixes of memories and of queries that models were trained with, keyed by a part of the model's name.
 const PREFIXES: &[(&str, &str, &str)] = &[
     ("nomic-embed", "search_document: ", "search_query: "),
     ("e5-", "passage: ", "query: "),
@@ -39,7 +39,7 @@ const PREFIXES: &[(&str, &str, &str)] = &[
     ("snowflake-arctic-embed", "", "Represent this sentence for searching relevant passages: "),
 ];
 
-/// Why there are no vectors; one variant for each thing a person does differently.
+/// Why there are no vectors; one variant for each different remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbedError {
     /// A setting is missing.
@@ -50,7 +50,7 @@ pub enum EmbedError {
         /// The setting.
         remedy: &'static str,
     },
-    /// The server returns vectors of another length than the stored ones, or than was asked for.
+    /// The server returns vectors whose length differs from that of the stored vectors, or from the requested one.
     #[error(
         "{model} answers with {found} numbers where {expected} are expected; set dimensions = {found} in [embedding] to make all vectors anew"
     )]
@@ -62,7 +62,7 @@ pub enum EmbedError {
         /// Length of the stored vectors.
         expected: usize,
     },
-    /// The server takes too long.
+    /// The server did not answer within the time limit.
     #[error("the sentence model did not answer within {} ms", .within.as_millis())]
     Late {
         /// The time limit.
@@ -96,10 +96,10 @@ pub struct Embedder {
     query_prefix: &'static str,
 }
 
-/// What an [`Embedder`] needs beside the settings.
+/// What an [`Embedder`] needs in addition to the settings.
 #[derive(Debug, Clone, Default)]
 pub struct Access {
-    /// Key of the server.
+    /// API key of the server.
     pub key: Option<SecretString>,
     /// Timeout of a call that fills in vectors.
     pub timeout: Option<Duration>,
@@ -108,7 +108,7 @@ pub struct Access {
 /// The server's answer for a list of texts.
 #[derive(Debug, Default)]
 struct Documents {
-    /// One a text: its vector, or why the server refused it.
+    /// One entry per text: its vector, or why the server refused the text.
     vectors: Vec<Result<Vec<f32>, String>>,
     tokens: u64,
 }
@@ -121,7 +121,7 @@ enum Failed {
 }
 
 impl Embedder {
-    /// Returns the client that `settings` describe; `None` where vectors are off. The server is not asked yet.
+    /// Returns the client that `settings` describe, or `None` if vectors are off. No request is sent yet.
     ///
     /// # Errors
     /// [`EmbedError`] if the settings cannot be used.
@@ -131,7 +131,7 @@ impl Embedder {
         }
         let base_url = settings.base_url.value.clone().unwrap_or_else(|| DEFAULT_BASE_URL.to_owned());
         let is_default = base_url.contains("//api.openai.com");
-        // Other servers name their models as they like, so only OpenAI's has a default.
+        // Other servers choose their own names for models, so only OpenAI's has a default.
         let default = is_default.then(|| DEFAULT_MODEL.to_owned());
         let unset = EmbedError::Unset { what: "model", remedy: "model, or AFTERTHOUGHT_EMBEDDING_MODEL" };
         let model = settings.model.value.clone().or(default).ok_or(unset)?;
@@ -141,7 +141,7 @@ impl Embedder {
         }
         let usual = ModelSettings { api_key: access.key, ..ModelSettings::new(base_url, &model) };
         let usual = ModelSettings { timeout: access.timeout.unwrap_or(usual.timeout), ..usual };
-        // A search waits for the vector of its query, so that gets one short attempt.
+        // A search waits for the vector of its query, so there is only one short attempt.
         let hasty = ModelSettings { timeout: usual.timeout.min(QUERY_TIMEOUT), max_retries: 0, ..usual.clone() };
         let (document_prefix, query_prefix) = prefixes(&model);
         // The prefix of a memory changes its vector, so it is a part of the name.
@@ -160,7 +160,7 @@ impl Embedder {
         &self.name
     }
 
-    /// Returns the model's name as the server knows it, which is also the one that has a price.
+    /// Returns the model's name as the server knows it, which is also its name in the price table.
     #[must_use]
     pub(crate) fn paid_name(&self) -> &str {
         &self.model
@@ -172,13 +172,13 @@ impl Embedder {
         self.client.address()
     }
 
-    /// Whether no text leaves this machine.
+    /// Whether the server runs on this machine, so that no text leaves it.
     #[must_use]
     pub(crate) fn is_on_this_machine(&self) -> bool {
         self.client.is_on_this_machine()
     }
 
-    /// Returns the model of the vectors in `store`; `None` where their length is not known before the server answers.
+    /// Returns the model of the vectors in `store`; `None` if their length is unknown until the server answers.
     ///
     /// # Errors
     /// [`EmbedError::Store`].
@@ -190,13 +190,13 @@ impl Embedder {
         Ok(dimension.map(|dimension| VectorModel { name: self.name.clone(), dimension }))
     }
 
-    /// Returns the vector of a query to memories of `model`; `None` for a blank one.
+    /// Returns the vector of a query, made by `model`; `None` for a blank query.
     ///
-    /// A server has [`QUERY_TIMEOUT`] and one attempt.
+    /// The server gets one attempt of at most [`QUERY_TIMEOUT`].
     ///
     /// # Errors
-    /// [`EmbedError::Model`] if the server does not answer, [`EmbedError::Dimension`] if its vectors have another
-    /// length by now; search uses words alone then.
+    /// [`EmbedError::Model`] if the server does not answer, [`EmbedError::Dimension`] if the length of its vectors has
+    /// changed; search then uses words alone.
     pub(crate) async fn query(
         &self,
         guard: &Guard,
@@ -218,10 +218,10 @@ impl Embedder {
         }
     }
 
-    /// Returns the text that stands for a memory.
+    /// Returns the text from which the vector of a memory is made.
     fn text(&self, guard: &Guard, memory: &MissingVector) -> Redacted {
         let (title, content) = (memory.title.trim(), memory.content.trim());
-        // The title of a memory written by hand is its first words.
+        // The title of a memory written by hand consists of its first words.
         let text = if title.is_empty() || content.starts_with(title) {
             content.to_owned()
         } else {
@@ -230,7 +230,8 @@ impl Embedder {
         guard.redact(format!("{}{text}", self.document_prefix)).0
     }
 
-    /// Returns a vector for each text: in one call, or in halves where the server does not accept that many.
+    /// Returns a vector for each text: in one call, or in two halves if the server does not accept so many texts at
+    /// once.
     async fn documents(&self, texts: &[Redacted], budget: &Budget) -> Result<Documents, EmbedError> {
         let mut done = Documents::default();
         let mut rest: Vec<&[Redacted]> = vec![texts];
@@ -243,7 +244,8 @@ impl Embedder {
                 Err(Failed::Whole(error)) => return Err(error),
                 Err(Failed::Texts(_)) if texts.len() > 1 => {
                     let (first, second) = texts.split_at(texts.len() / 2);
-                    // The last one is taken next, so the first half goes on top to keep the order of the texts.
+                    // The last entry is processed next, so the first half is pushed last to keep the order of the
+                    // texts.
                     rest.extend([second, first]);
                 }
                 Err(Failed::Texts(reason)) => match self.cut(&texts[0], budget).await? {
@@ -258,7 +260,8 @@ impl Embedder {
         Ok(done)
     }
 
-    /// Returns the vector of the beginning of a long text; `None` if it is refused too, or is not long.
+    /// Returns the vector of the beginning of a long text; `None` if the beginning is refused too, or the text is not
+    /// long.
     async fn cut(&self, text: &Redacted, budget: &Budget) -> Result<Option<(Vec<f32>, u64)>, EmbedError> {
         let end = tokens::head(text, CUT_TOKENS).len();
         if end == text.len() {

@@ -1,4 +1,4 @@
-//! Vectors of queries within a time limit, made on a thread of their own.
+//! Vectors of queries within a time limit, made on a separate thread.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -9,12 +9,12 @@ use crate::config::EmbeddingSettings;
 use crate::guard::Guard;
 use crate::store::{Database, VectorModel};
 
-/// Pause after a failure or a timeout, so that not every search waits for a server that is down.
+/// Pause after a failure or a timeout, so that searches do not all wait for a server that is down.
 const REST: Duration = Duration::from_secs(30);
 
 /// Makes the vectors of queries. Can be shared between threads; no call waits longer than the time limit.
 ///
-/// A server that fails or is late is not asked again for half a minute, in which there are no vectors.
+/// A server that fails or exceeds the limit is not asked again for half a minute; until then there are no vectors.
 #[derive(Debug)]
 pub struct QueryVectors {
     settings: EmbeddingSettings,
@@ -40,31 +40,32 @@ struct Job {
 /// The vector of a query, and the model that made it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct QueryVector {
-    /// The model, whose other vectors it can be compared with.
+    /// The model; the vector can be compared only with other vectors of this model.
     pub model: VectorModel,
-    /// Its numbers.
+    /// The components of the vector.
     pub vector: Vec<f32>,
 }
 
 impl QueryVectors {
-    /// Returns a source of query vectors with the time limit `within`. The server is first asked by the first query.
+    /// Returns a source of query vectors with the time limit `within`. The server is not contacted before the first
+    /// query.
     #[must_use]
     pub(crate) fn new(settings: EmbeddingSettings, access: Access, guard: Guard, within: Duration) -> Self {
         Self { settings, access, guard, within, embedder: OnceLock::new(), worker: Mutex::default() }
     }
 
-    /// Returns the vector of `query`; `None` where it is blank, vectors are off, `store` has none of the model, or the
-    /// server failed within the last half minute.
+    /// Returns the vector of `query`; `None` if it is blank, if vectors are off, if `store` has no vector of the model,
+    /// or if the server failed within the last half minute.
     ///
     /// # Errors
-    /// [`EmbedError`] if the settings cannot be used or the server fails, [`EmbedError::Late`] if it takes too long; search
-    /// uses words alone then.
+    /// [`EmbedError`] if the settings cannot be used or the server fails, [`EmbedError::Late`] if it takes too long;
+    /// search then uses words alone.
     pub(crate) fn vector(&self, store: &Database, query: &str) -> Result<Option<QueryVector>, EmbedError> {
         if query.trim().is_empty() || !store.has_vectors()? || self.rests() {
             return Ok(None);
         }
         let vector = self.ask(store, query);
-        // An error of the store is not the server's fault.
+        // An error of the store is not caused by the server, so it starts no pause.
         if vector.as_ref().is_err_and(|error| !matches!(error, EmbedError::Store(_))) {
             self.worker.lock().unwrap_or_else(PoisonError::into_inner).rests_until = Some(Instant::now() + REST);
         }
@@ -88,7 +89,7 @@ impl QueryVectors {
         if store.vector_dimension(&model.name)? != Some(model.dimension) {
             return Ok(None);
         }
-        // Room for one answer, so that the thread never waits for somebody who has gone.
+        // Room for one answer, so that the thread never blocks on a caller that has given up.
         let (reply, answer) = sync_channel(1);
         self.send(embedder, Job { model: model.clone(), query: query.to_owned(), reply })?;
         let vector = match answer.recv_timeout(self.within) {
@@ -100,7 +101,7 @@ impl QueryVectors {
         Ok(vector.map(|vector| QueryVector { model, vector }))
     }
 
-    /// Gives a job to the thread, which is started where there is none, or where it has ended.
+    /// Sends a job to the thread, which is started if there is none or if it has ended.
     fn send(&self, embedder: &Arc<Embedder>, job: Job) -> Result<(), EmbedError> {
         let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
         let job = match &worker.jobs {

@@ -1,4 +1,5 @@
-//! The batch API of a provider: its calls, the batches as the server describes them, and the files of replies.
+//! The batch API of a provider: its calls, the batches as the server describes them, and the files that contain
+//! replies.
 
 use std::time::Duration;
 
@@ -13,19 +14,19 @@ use super::fault::{Fault, Rejection, Verdict};
 use super::wire::Dialect;
 use super::{Client, LlmError, Reply, Request, endpoint, fault, wire};
 
-/// Maximum number of requests of one batch.
+/// Maximum number of requests in one batch.
 // Both limits are those of OpenAI's batch API.
 pub(crate) const MAX_REQUESTS: usize = 50_000;
-/// Longest file of one batch, in bytes.
+/// Maximum size of the file of one batch, in bytes.
 pub(crate) const MAX_BYTES: usize = 200_000_000;
 
-/// Where the requests of a batch would go if each were sent alone.
+/// The endpoint to which the requests of a batch would go if each were sent on its own.
 const ENDPOINT: &str = "/v1/chat/completions";
 
 impl Client {
-    /// Returns the line of a batch's file that asks `request` under the name `key`, with its line end.
+    /// Returns the line of a batch's file that contains `request` under the name `key`, including the line break.
     ///
-    /// It asks in the form that the server is known to take by now, for a batch has no second try that is quick.
+    /// The line uses the form that the server is known to accept by now, since a batch cannot be retried quickly.
     #[must_use]
     pub(crate) fn batch_line(&self, key: &str, request: &Request) -> String {
         let body = wire::body(request, &self.settings.model, &self.dialect());
@@ -34,7 +35,7 @@ impl Client {
     }
 }
 
-/// Longest answer that is not a file.
+/// Maximum size of an answer that is not a file, in bytes.
 const LONGEST_ANSWER: usize = 8 << 20;
 
 pub(super) const NO_BATCHES: &str = "this server has no batch API; run without --batch-api";
@@ -47,9 +48,9 @@ pub(in crate::llm) struct Call<'c> {
     pub(in crate::llm) body: Body<'c>,
     pub(in crate::llm) timeout: Duration,
     pub(in crate::llm) longest: usize,
-    /// What to do where the server knows no such path.
+    /// Advice for the case that the server has no such path.
     pub(in crate::llm) if_missing: &'static str,
-    /// Whether a second call does no harm where the first was taken and its answer lost.
+    /// Whether the call may safely be repeated if the server accepted the first one and its answer was lost.
     pub(in crate::llm) may_repeat: bool,
 }
 
@@ -99,8 +100,8 @@ impl Client {
             if let Fault::Status { status: 404 | 405 | 501, .. } = fault {
                 return Err(self.permanent(self.endpoint().clean(&fault.to_string()), call.if_missing));
             }
-            // A lost answer to a submission may hide a batch that was taken and is paid for; only the list of batches
-            // shows it. Busy servers and those that cannot be reached have not taken it.
+            // If the answer to a submission is lost, the batch may have been accepted and must be paid for; only the
+            // list of batches shows it. A server that is busy or unreachable has not accepted it.
             let surely_not_taken =
                 matches!(fault, Fault::Unreachable(_) | Fault::Status { status: 429, .. }) || call.may_repeat;
             let wait = match fault.verdict() {
@@ -145,15 +146,15 @@ impl Client {
     }
 }
 
-/// Under this name a batch carries our own id, so that one whose answer was lost is found again.
+/// Metadata field of a batch with our own id, by which a batch is found again if the answer to its submission was lost.
 const OUR_ID: &str = "afterthought_batch";
-/// Batches on one page of a list; the most that OpenAI takes.
+/// Number of batches per page of a list; the maximum that OpenAI accepts.
 const PAGE: &str = "100";
-/// Pages of newest batches that are looked through for one that was lost.
+/// Number of pages, newest batches first, that are searched for a lost batch.
 const MAX_PAGES: usize = 50;
-/// Longest time for a file to go up or come down.
+/// Timeout for uploading or downloading a file.
 const FILE_TIMEOUT: Duration = Duration::from_mins(15);
-/// Longest file of answers that is read.
+/// Maximum size of a file of answers that is read, in bytes.
 const LONGEST_FILE: usize = 2 << 30;
 
 const NO_SUCH_BATCH: &str = "set the key and base URL with which the batch was submitted, or give it up with \
@@ -164,7 +165,7 @@ const NO_SUCH_BATCH: &str = "set the key and base URL with which the batch was s
 pub(crate) struct RemoteBatch {
     /// The server's id.
     pub(crate) id: String,
-    /// How far it is.
+    /// Its progress.
     #[serde(default)]
     pub(crate) status: BatchStatus,
     /// File with the answers.
@@ -182,7 +183,7 @@ pub(crate) struct RemoteBatch {
 }
 
 impl RemoteBatch {
-    /// Returns why the server did not take the file, in its words, which may quote it.
+    /// Returns why the server did not accept the file, in the server's words, which may quote the file.
     fn complaint(&self) -> Option<&str> {
         self.errors.as_ref()?["data"].as_array()?.iter().find_map(|error| error["message"].as_str())
     }
@@ -194,23 +195,23 @@ impl RemoteBatch {
     }
 }
 
-/// How far a batch is.
+/// The state of a batch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum BatchStatus {
     /// Its file is being checked.
     Validating,
-    /// Its file was not taken.
+    /// Its file was rejected.
     Failed,
     /// Its answers are being written.
     Finalizing,
     /// Done.
     Completed,
-    /// Out of time; what was done is there.
+    /// It ran out of time; answers completed before that are available.
     Expired,
-    /// About to be cancelled.
+    /// Being cancelled.
     Cancelling,
-    /// Cancelled; what was done is there.
+    /// Cancelled; answers completed before that are available.
     Cancelled,
     /// Being answered, or in a state that only newer servers know.
     #[default]
@@ -219,7 +220,7 @@ pub(crate) enum BatchStatus {
 }
 
 impl BatchStatus {
-    /// Whether nothing more will come.
+    /// Whether the state is final, so that no more answers will arrive.
     #[must_use]
     pub(crate) const fn is_over(self) -> bool {
         matches!(self, Self::Failed | Self::Completed | Self::Expired | Self::Cancelled)
@@ -249,10 +250,10 @@ impl Client {
         &self.endpoint().shown
     }
 
-    /// Asks the server for its newest batch, which shows whether it has batches at all and takes the key.
+    /// Asks the server for its newest batch, which shows whether it supports batches and accepts the key.
     ///
     /// # Errors
-    /// [`LlmError::Permanent`] if not.
+    /// [`LlmError::Permanent`] if it does not.
     pub(crate) async fn check_batches(&self) -> Result<(), LlmError> {
         self.json(Call::get("/batches", &[("limit", "1")], NO_BATCHES)).await.map(|_| ())
     }
@@ -260,7 +261,8 @@ impl Client {
     /// Sends the file of a batch and returns the server's id for it.
     ///
     /// # Errors
-    /// [`LlmError`], sorted by what to do next. Nothing is asked, or paid for, before [`Self::create_batch`].
+    /// [`LlmError`], classified by what to do next. Nothing is processed or charged until [`Self::create_batch`] is
+    /// called.
     pub(crate) async fn upload_batch(&self, name: &str, content: &[u8]) -> Result<String, LlmError> {
         let call = Call { timeout: FILE_TIMEOUT, ..Call::post("/files", Body::File { name, content }) };
         let answer = self.json(call).await?;
@@ -276,7 +278,7 @@ impl Client {
         let body = json!({
             "input_file_id": input_file,
             "endpoint": ENDPOINT,
-            // The only window that any vendor offers.
+            // The only completion window that any vendor offers.
             "completion_window": "24h",
             "metadata": {OUR_ID: id},
         });
@@ -285,10 +287,10 @@ impl Client {
         self.described(answer)
     }
 
-    /// Returns the batch that was submitted under our own `id`, if the server has taken it.
+    /// Returns the batch that was submitted under our own `id`, if the server has accepted it.
     ///
     /// # Errors
-    /// [`LlmError`], sorted by what to do next.
+    /// [`LlmError`], classified by what to do next.
     pub(crate) async fn find_batch(&self, id: &str, input_file: &str) -> Result<Option<RemoteBatch>, LlmError> {
         let mut last: Option<String> = None;
         // Bounded, since a server that ignores `after` would return its first page for ever.
@@ -298,7 +300,7 @@ impl Client {
             let mut page = self.json(Call::get("/batches", &query, NO_BATCHES)).await?;
             let listed = page["data"].take().as_array_mut().map(std::mem::take).unwrap_or_default();
             last = listed.last().and_then(|batch| batch["id"].as_str()).map(str::to_owned);
-            // An entry of a shape that we do not know is no reason to miss the others.
+            // An entry of unknown shape must not prevent the others from being read.
             let mut batches = listed.into_iter().filter_map(|batch| serde_json::from_value::<RemoteBatch>(batch).ok());
             if let Some(found) = batches.find(|batch| batch.is_ours(id, input_file)) {
                 return Ok(Some(found));
@@ -310,10 +312,10 @@ impl Client {
         Ok(None)
     }
 
-    /// Returns how far the batch with the server's id `remote` is.
+    /// Returns the current state of the batch with the server's id `remote`.
     ///
     /// # Errors
-    /// [`LlmError`], sorted by what to do next.
+    /// [`LlmError`], classified by what to do next.
     pub(crate) async fn batch(&self, remote: &str) -> Result<RemoteBatch, LlmError> {
         let answer = self.json(Call::get(&format!("/batches/{remote}"), &[], NO_SUCH_BATCH)).await?;
         self.described(answer)
@@ -322,13 +324,13 @@ impl Client {
     /// Returns the content of a file of answers or errors.
     ///
     /// # Errors
-    /// [`LlmError`], sorted by what to do next.
+    /// [`LlmError`], classified by what to do next.
     pub(crate) async fn batch_file(&self, file: &str) -> Result<Vec<u8>, LlmError> {
         let path = format!("/files/{file}/content");
         self.call(Call { timeout: FILE_TIMEOUT, longest: LONGEST_FILE, ..Call::get(&path, &[], NO_SUCH_BATCH) }).await
     }
 
-    /// Returns why the server did not take the file of `batch`.
+    /// Returns the error that says why the server did not accept the file of `batch`.
     #[must_use]
     pub(crate) fn not_taken(&self, batch: &RemoteBatch) -> LlmError {
         let complaint = self.endpoint().clean(batch.complaint().unwrap_or("no reason given"));
@@ -356,18 +358,18 @@ pub(crate) struct Row {
     error: Option<String>,
 }
 
-/// What one line brings.
+/// The result of one line.
 #[derive(Debug, Clone)]
 pub(crate) enum RowAnswer {
     /// An answer.
     Reply(Reply),
-    /// None, and the same question may be answered another time.
+    /// No answer, but the same request may succeed another time.
     Again(String),
-    /// None, and asking again does not help.
+    /// No answer, and asking again does not help.
     Failed(LlmError),
 }
 
-/// Returns the rows that `content` contains, and how many of its lines are none.
+/// Returns the rows that `content` contains, and the number of lines that could not be read as rows.
 #[must_use]
 pub(crate) fn read_rows(content: &[u8]) -> (Vec<Row>, usize) {
     let lines = content.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
@@ -388,7 +390,7 @@ fn row(mut line: Value) -> Option<Row> {
     let status = response["status_code"].as_u64().and_then(|status| u16::try_from(status).ok());
     let error = line["error"].as_object().map(|error| {
         let text = |name: &str| error.get(name).and_then(Value::as_str);
-        // The message may quote the request, the code never does.
+        // The message may quote the request; the code never does.
         text("code").or_else(|| text("message")).unwrap_or("no reason given").to_owned()
     });
     let body = match response {
@@ -414,9 +416,9 @@ impl Client {
 }
 
 impl RowReader<'_> {
-    /// Returns what `row` brings, and learns from it what the server does not take.
+    /// Returns the result of `row`, and learns from it what the server does not accept.
     ///
-    /// Without `request`, as where another process has asked, `prompt_tokens` stands in for a count that is missing.
+    /// If `request` is not known, because another process sent it, `prompt_tokens` replaces a missing token count.
     #[must_use]
     pub(crate) fn read(&self, row: &Row, request: Option<&Request>, prompt_tokens: u64) -> RowAnswer {
         let model = &self.client.settings.model;
@@ -429,11 +431,11 @@ impl RowReader<'_> {
                 Ok(reply) => return RowAnswer::Reply(reply),
                 Err(fault) => fault,
             },
-            // Such a row stands for a request that the batch had no time for, which costs nothing.
+            // Such a row represents a request that the batch had no time for, which costs nothing.
             (None, Some(error)) => return RowAnswer::Again(self.client.endpoint().clean(error)),
             (None, None) => return RowAnswer::Again("the row holds no response".to_owned()),
         };
-        // All rows of a batch were sent in one form, so the first rejection teaches for all of them.
+        // All rows of a batch were sent in one form, so what the first rejection teaches applies to all of them.
         if self.client.learn(self.dialect, &fault, request) || fault.verdict() == Verdict::Retry {
             return RowAnswer::Again(shown(&fault));
         }
@@ -454,7 +456,7 @@ fn shown(fault: &Fault) -> String {
 
 fn silenced(fault: Fault) -> Fault {
     match fault {
-        // A request that is too long has to stay known as such; its code says so and quotes nothing.
+        // A request that is too long must remain recognisable as such; the error code says so and quotes nothing.
         Fault::Status { status, wait, rejection } => {
             let too_long = Fault::Status { status, wait, rejection: rejection.clone() }.verdict() == Verdict::TooLong;
             // The verdict looks for these words in the message.

@@ -8,14 +8,14 @@ use tokio::sync::Notify;
 
 use super::{Complete, Cost, LlmError, Reply, Request, wire};
 
-/// What a run may spend at most; `None` is without limit.
+/// The most that a run may spend; `None` means no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Limits {
     /// US dollars.
     pub max_cost: Option<f64>,
     /// Tokens, sent and received.
     pub max_tokens: Option<u64>,
-    /// Set where all runs of one day share a limit.
+    /// The limit that all runs of one day share, if there is one.
     pub day: Option<DayLimit>,
 }
 
@@ -24,14 +24,14 @@ pub struct Limits {
 pub struct DayLimit {
     /// US dollars of the whole day.
     pub max_cost: f64,
-    /// What was spent of them before this run.
+    /// US dollars spent on that day before this run.
     pub spent: f64,
 }
 
 /// An amount spent or to be spent.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Amount {
-    /// US dollars; zero where the price is not known.
+    /// US dollars; zero if the price is unknown.
     pub cost: f64,
     /// Tokens, sent and received.
     pub tokens: u64,
@@ -55,7 +55,8 @@ pub struct Budget {
 #[derive(Debug, Default)]
 struct Ledger {
     spent: Amount,
-    /// The worst case of each call in flight; few, so adding them up anew keeps rounding errors out.
+    /// The worst case of each call in flight. There are few, and adding them up each time avoids accumulating rounding
+    /// errors.
     reserved: Vec<(u64, Amount)>,
     next_id: u64,
 }
@@ -76,13 +77,13 @@ impl Budget {
         Ok(Self { limits, price, ledger: Mutex::default(), released: Notify::new() })
     }
 
-    /// Returns what was spent.
+    /// Returns the amount spent so far.
     #[must_use]
     pub fn spent(&self) -> Amount {
         self.ledger().spent
     }
 
-    /// Returns the dollars that were spent; `None` where the price is not known.
+    /// Returns the dollars spent so far; `None` if the price is unknown.
     #[must_use]
     pub(crate) fn spent_cost(&self) -> Option<f64> {
         self.price.map(|_| self.spent().cost)
@@ -96,11 +97,11 @@ impl Budget {
 
     /// Returns a reservation of the worst case of a call.
     ///
-    /// While the limit allows the call but not on top of those in flight, this waits for them: most cost less than
-    /// their worst case.
+    /// If the limit allows the call on its own but not in addition to those in flight, this waits for them: most cost
+    /// less than their worst case.
     ///
     /// # Errors
-    /// [`LlmError::Budget`] if the call could go over a limit even alone.
+    /// [`LlmError::Budget`] if the call could exceed a limit even on its own.
     pub(crate) async fn reserve(
         &self,
         prompt_tokens: u64,
@@ -108,7 +109,7 @@ impl Budget {
     ) -> Result<Reservation<'_>, LlmError> {
         let worst = amount(self.price, prompt_tokens, completion_tokens);
         loop {
-            // Made before the look at the ledger, so that no change between the two is missed.
+            // Created before the ledger is read, so that no change between the two is missed.
             let released = self.released.notified();
             if let Some(reservation) = self.try_reserve(worst, self.price)? {
                 return Ok(reservation);
@@ -117,28 +118,28 @@ impl Budget {
         }
     }
 
-    /// Returns a reservation of the worst case of a request of a batch, or `None` if what is in flight has to end
-    /// before.
+    /// Returns a reservation of the worst case of a request of a batch, or `None` if calls in flight have to end first.
     ///
     /// # Errors
-    /// [`LlmError::Budget`] if the request could go over a limit even alone.
+    /// [`LlmError::Budget`] if the request could exceed a limit even on its own.
     pub(crate) fn reserve_in_batch(&self, prompt: u64, completion: u64) -> Result<Option<Reservation<'_>>, LlmError> {
         let price = self.price.map(Price::in_batch);
         self.try_reserve(amount(price, prompt, completion), price)
     }
 
-    /// Counts an answer of a batch that nothing was reserved for, because another run has submitted it.
+    /// Counts an answer from a batch for which nothing was reserved, because another run submitted it.
     pub(crate) fn charge_in_batch(&self, prompt_tokens: u64, completion_tokens: u64) {
-        // The other run has paid for it already, so no limit is asked.
+        // The other run has already paid for it, so no limit is checked.
         let used = amount(self.price.map(Price::in_batch), prompt_tokens, completion_tokens);
         let mut ledger = self.ledger();
         ledger.spent = ledger.spent.plus(used);
     }
 
-    /// Returns a reservation, or `None` if calls in flight have to end before.
+    /// Returns a reservation, or `None` if calls in flight have to end first.
     fn try_reserve(&self, worst: Amount, price: Option<Price>) -> Result<Option<Reservation<'_>>, LlmError> {
         let mut ledger = self.ledger();
-        // Alone over the limit, it will never fit; together with others over it, it may fit once they have cost less.
+        // A call that exceeds the limit on its own will never fit; one that exceeds it only together with others may
+        // fit once they have cost less.
         let alone = ledger.spent.plus(worst);
         if let Some(limit) = self.exceeded(alone) {
             return Err(LlmError::Budget { limit });
@@ -154,7 +155,7 @@ impl Budget {
         Ok(Some(Reservation { budget: self, id, price }))
     }
 
-    /// Returns the limit that `amount` is over.
+    /// Returns the limit that `amount` exceeds, if any.
     fn exceeded(&self, amount: Amount) -> Option<String> {
         if let Some(max) = self.limits.max_tokens.filter(|max| amount.tokens > *max) {
             return Some(format!("{max} tokens"));
@@ -189,7 +190,7 @@ pub(crate) struct Reservation<'a> {
 }
 
 impl Reservation<'_> {
-    /// Replaces the worst case by what was really used.
+    /// Replaces the worst case by what was actually used.
     pub(crate) fn pay(self, prompt_tokens: u64, completion_tokens: u64) {
         let used = amount(self.price, prompt_tokens, completion_tokens);
         // Counted before the reservation is dropped, so that no other call fits in between.
@@ -207,8 +208,8 @@ impl Drop for Reservation<'_> {
 
 /// Passes requests on to `C` as long as the budget allows.
 ///
-/// A call that fails is not counted, since servers rarely charge for one and never say so. A server that counts more
-/// prompt tokens than we do can take a run over its limit by that difference, once for each call in flight.
+/// A call that fails is not counted, since servers rarely charge for one and never say so. If a server counts more
+/// prompt tokens than we do, a run can exceed its limit by that difference, once for each call in flight.
 #[derive(Debug)]
 pub struct Budgeted<'b, C> {
     inner: C,
@@ -224,7 +225,7 @@ impl<'b, C: Complete> Budgeted<'b, C> {
 
 impl<C: Complete> Complete for Budgeted<'_, C> {
     async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
-        // Counting takes milliseconds, in which no other reply is taken in.
+        // Counting takes milliseconds, during which no other reply is processed.
         let prompt_tokens = if self.budget.is_limited() { wire::prompt_tokens(request) } else { 0 };
         let reservation = self.budget.reserve(prompt_tokens, u64::from(request.max_completion_tokens)).await?;
         let (reply, cost) = self.inner.complete(request).await?;
@@ -243,15 +244,15 @@ impl<C: Complete> Complete for Budgeted<'_, C> {
 /// The built-in table.
 const DEFAULTS: &str = include_str!("prices.toml");
 
-/// What a model costs, in US dollars for a million tokens.
+/// The price of a model, in US dollars per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
-    /// Of the request.
+    /// Price of the request.
     pub prompt: f64,
-    /// Of the answer, reasoning included.
+    /// Price of the answer, including reasoning.
     pub completion: f64,
-    /// What of it is paid in a batch: 1 where the vendor grants no discount.
+    /// Share of the price that is paid in a batch: 1 if the vendor grants no discount.
     #[serde(default = "undiscounted")]
     pub batch: f64,
 }
@@ -288,12 +289,12 @@ impl Price {
 /// Why a price table cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PriceError {
-    /// It does not have the form.
+    /// It does not have the expected form.
     #[error(
         "cannot read the price table; each line is \"MODEL\" = {{ prompt = 0.25, completion = 2.0 }}, with batch = 0.5 after them for a discount"
     )]
     Form(#[from] toml::de::Error),
-    /// A price is negative or no number.
+    /// A price is negative or not a number.
     #[error("the price of {model} is no amount of money; set it to zero or more")]
     Amount {
         /// The model.
@@ -316,7 +317,7 @@ impl Prices {
     /// Returns the table that `text`, in TOML, contains.
     ///
     /// # Errors
-    /// [`PriceError`] if it has another form or a price is not an amount of money.
+    /// [`PriceError`] if it has another form, or if a price is not an amount of money.
     pub(crate) fn parse(text: &str) -> Result<Self, PriceError> {
         let table: BTreeMap<String, Price> = toml::from_str(text)?;
         match table.iter().find(|(_, price)| !price.is_valid()) {
@@ -326,7 +327,7 @@ impl Prices {
         }
     }
 
-    /// Returns the built-in table with the prices of `own`, of the same form, in place of its own.
+    /// Returns the built-in table with its prices replaced by those of `own`, a table of the same form.
     ///
     /// # Errors
     /// [`PriceError`] as [`Prices::parse`].
@@ -334,14 +335,15 @@ impl Prices {
         Ok(Self::default().overridden_by(Self::parse(&own.to_string())?))
     }
 
-    /// Returns this table with the prices of `stronger` in place of its own.
+    /// Returns this table with its prices replaced by those of `stronger` where both name a model.
     #[must_use]
     pub(crate) fn overridden_by(mut self, stronger: Self) -> Self {
         self.0.extend(stronger.0);
         self
     }
 
-    /// Returns the price of `model`: under its whole name, else without the provider before it and the date after it.
+    /// Returns the price of `model`: looked up by the whole name, then without the provider's prefix, then also without
+    /// the date at the end.
     #[must_use]
     pub(crate) fn of(&self, model: &str) -> Option<Price> {
         let name = model.to_lowercase();
@@ -369,7 +371,7 @@ fn without_date(name: &str) -> &str {
         let parts: Vec<_> = text.split('-').map(str::len).collect();
         parts == lengths
     };
-    // The date is the end of the tail; what is before it, as in `-4-5-20250929`, belongs to the name.
+    // The date is the end of the tail; what precedes it, as in `-4-5-20250929`, belongs to the name.
     for (length, lengths) in [(8, &[8][..]), (10, &[4, 2, 2][..])] {
         let Some(cut) = tail.len().checked_sub(length + 1) else { continue };
         if tail[cut..].starts_with('-') && digits(&tail[cut + 1..], lengths) {

@@ -18,9 +18,9 @@ struct Recording {
     reply: Reply,
 }
 
-/// Passes requests on to `C` and writes what comes back to a folder.
+/// Passes requests on to `C` and writes the replies to a folder.
 ///
-/// Replies are returned as they were written, redacted, so that a replay goes the same way.
+/// Replies are returned as they were written, redacted, so that a replay takes the same course.
 #[derive(Debug)]
 pub struct Recorder<C> {
     inner: C,
@@ -29,10 +29,10 @@ pub struct Recorder<C> {
 }
 
 impl<C: Complete> Recorder<C> {
-    /// Returns a recorder that writes to `folder`, which is made if it is missing, readable by its owner only.
+    /// Returns a recorder that writes to `folder`, which is created if it is missing, readable by its owner only.
     ///
     /// # Errors
-    /// [`LlmError::Cassette`] if the folder cannot be made.
+    /// [`LlmError::Cassette`] if the folder cannot be created.
     pub fn new(inner: C, folder: impl Into<PathBuf>, guard: &Guard) -> Result<Self, LlmError> {
         let folder = folder.into();
         make_folder(&folder).map_err(|error| unusable(&folder, &error))?;
@@ -56,7 +56,7 @@ impl<C: Complete> Complete for Recorder<C> {
     }
 }
 
-/// Answers from a folder that a [`Recorder`] has written.
+/// Answers requests from a folder that a [`Recorder`] wrote.
 #[derive(Debug, Clone)]
 pub struct Replay {
     folder: PathBuf,
@@ -64,7 +64,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Returns a replay of what `model` answered, from `folder`.
+    /// Returns a replay of the answers of `model` that `folder` contains.
     ///
     /// # Errors
     /// [`LlmError::Cassette`] if there is no such folder.
@@ -89,7 +89,8 @@ impl Complete for Replay {
             Err(error) => return Err(unusable(&path, &error)),
         };
         let recording: Recording = serde_json::from_str(&text).map_err(|error| unusable(&path, &position(&error)))?;
-        // A recording edited by hand would answer another question than the one it was recorded for.
+        // A recording whose request was edited by hand would answer a different request from the one it was recorded
+        // for.
         if wire::hash(&recording.request) != key {
             return Err(unusable(&path, &"its request was changed, so its reply may not fit; record it again"));
         }
@@ -114,10 +115,10 @@ fn position(error: &serde_json::Error) -> String {
     format!("it is no recording, see line {} column {}", error.line(), error.column())
 }
 
-/// Writes a whole file or none; another process may write the same one.
+/// Writes the file completely or not at all; another process may write the same file.
 fn write(folder: &Path, path: &Path, recording: &Recording) -> io::Result<()> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
-    // Several calls of one process may write the same recording at a time.
+    // Several calls within one process may write the same recording at the same time.
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let draft = folder.join(format!(".{}-{number}.draft", std::process::id()));
     let mut text = serde_json::to_string_pretty(recording)?;
@@ -125,7 +126,7 @@ fn write(folder: &Path, path: &Path, recording: &Recording) -> io::Result<()> {
     // Renamed into place, so that a reader never finds half a recording.
     let written = write_draft(&draft, &text).and_then(|()| fs::rename(&draft, path));
     if written.is_err() {
-        // What cannot be written can often not be removed either; the first error is the one to report.
+        // A file that cannot be written can often not be removed either; the first error is the one to report.
         fs::remove_file(&draft).ok();
     }
     written
@@ -133,7 +134,7 @@ fn write(folder: &Path, path: &Path, recording: &Recording) -> io::Result<()> {
 
 fn write_draft(draft: &Path, text: &str) -> io::Result<()> {
     let mut options = fs::OpenOptions::new();
-    // A link planted in the folder is not followed.
+    // A symbolic link planted in the folder is not followed.
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
@@ -148,21 +149,22 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Where replies come from.
+/// The source of replies.
 #[derive(Debug)]
 pub enum Source {
     /// A server.
     Server(Client),
     /// A server, with its replies written to a folder.
     Recorded(Recorder<Client>),
-    /// A folder, and a server for what it does not have, with its replies written there.
+    /// A folder, and a server for requests that the folder does not contain; the server's replies are written to the
+    /// folder.
     Kept(Replay, Recorder<Client>),
     /// A folder.
     Replayed(Replay),
 }
 
 impl Source {
-    /// Returns the server, where nothing is between it and whoever asks.
+    /// Returns the server if it is used directly, without recording or replay.
     #[must_use]
     pub(crate) const fn server(&self) -> Option<&Client> {
         match self {
@@ -177,7 +179,8 @@ impl Complete for Source {
         match self {
             Self::Server(client) => client.complete(request).await,
             Self::Recorded(recorder) => recorder.complete(request).await,
-            // Only a missing recording is asked for; a damaged one is an error, or it would be overwritten.
+            // Only a missing recording leads to a call; a damaged one is an error, since it would be overwritten
+            // otherwise.
             Self::Kept(replay, recorder) => match replay.complete(request).await {
                 Err(LlmError::NotRecorded { .. }) => recorder.complete(request).await,
                 kept => kept,

@@ -1,5 +1,5 @@
-//! A client for OpenAI-compatible servers, with fewer calls at a time while the server is overloaded; and the search
-//! for a local Ollama server.
+//! A client for OpenAI-compatible servers, which makes fewer calls at a time while the server is overloaded; and the
+//! search for a local Ollama server.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,21 +21,21 @@ use super::{Complete, Cost, Finish, LlmError, Reply, Request, fault, wire};
 
 type Sleep = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
 
-/// Retries where nobody listens or nothing comes in time: enough for a server that is just starting, and soon over for
-/// a wrong address or a model that is too slow, which no wait cures.
+/// Retries if no server listens or no answer arrives in time: enough for a server that is just starting, but soon over
+/// for a wrong address or a model that is too slow, where waiting does not help.
 const SILENT_RETRIES: u32 = 2;
 
-/// Asks an OpenAI-compatible server, again where that may help.
+/// Sends requests to an OpenAI-compatible server, and repeats them where that may help.
 ///
-/// It learns what the server takes: a request that is rejected for its form is sent once more without what was
-/// complained of, and so are all later ones. While a server cannot be reached, only the first call is retried.
+/// It learns what the server accepts: a request that is rejected for its form is sent once more without the rejected
+/// part, and so are all later requests. While a server cannot be reached, only the first call is retried.
 pub struct Client {
     api: async_openai::Client<Endpoint>,
     pub(super) http: reqwest::Client,
     pub(super) settings: ModelSettings,
     dialect: Mutex<Dialect>,
     gate: Gate,
-    /// The last call ended without a connection, so the next one need not try as hard.
+    /// Whether the last call ended without a connection, so that the next one is not retried.
     is_down: AtomicBool,
     pub(super) sleep: Sleep,
 }
@@ -62,7 +62,7 @@ impl Client {
         })
     }
 
-    /// Returns the client with `sleep` for the waits between attempts.
+    /// Returns the client with `sleep` as its function for waiting between attempts.
     #[must_use]
     pub fn with_sleep(mut self, sleep: impl Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync + 'static) -> Self {
         self.sleep = Arc::new(sleep);
@@ -88,8 +88,8 @@ impl Client {
         wire::reply(&answer, request, &self.settings.model)
     }
 
-    /// Makes attempts, as many at a time as the server takes, until one succeeds or another would not help. Adds them
-    /// to `attempts`.
+    /// Makes attempts until one succeeds or another would not help, and adds their number to `attempts`. Each waits
+    /// until the server has room for another call.
     pub(super) async fn with_retries<T, F: Future<Output = Result<T, Fault>>>(
         &self,
         attempts: &mut u32,
@@ -107,7 +107,7 @@ impl Client {
                 Err(fault) if fault.is_overload() => pass.narrow(),
                 Err(_) => {}
             }
-            // A wait is no reason to keep another call from being made.
+            // Another call may be made during the wait.
             drop(pass);
             let wait = match &outcome {
                 Err(Fault::Unreachable(_) | Fault::TimedOut(_)) if *attempts > SILENT_RETRIES => None,
@@ -126,11 +126,13 @@ impl Client {
         *self.dialect.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether `fault`, met in dialect `used`, taught something that makes another attempt worth while.
+    /// Whether `fault`, the answer to a request in dialect `used`, taught something that makes another attempt
+    /// worthwhile.
     pub(super) fn learn(&self, used: Dialect, fault: &Fault, request: Option<&Request>) -> bool {
         let less = request.and_then(|request| used.with_less(fault.complaint()?, request.max_completion_tokens));
         let form = || fault.rejection().and_then(|rejection| used.without(rejection));
-        // The limit is tried first: a complaint about its size names the same field as one about its name.
+        // The limit is tried first: a complaint about the limit's size names the same field as one about the field's
+        // name.
         let Some(next) = less.or_else(form) else { return false };
         let mut dialect = self.dialect.lock().unwrap_or_else(PoisonError::into_inner);
         *dialect = dialect.merge(next);
@@ -142,10 +144,10 @@ impl Client {
         self.error_about(fault, attempts, &request.turns.iter().map(|turn| turn.text.as_str()).collect::<Vec<_>>())
     }
 
-    /// Returns the error of a call that carried `texts`, without any longer piece of them.
+    /// Returns the error of a call that carried `texts`, without quoting any longer piece of them.
     pub(super) fn error_about(&self, fault: &Fault, attempts: u32, texts: &[&str]) -> LlmError {
         let mut reason = self.endpoint().clean(&fault.to_string());
-        // Only an answer with a status repeats words of the server, which may quote the request.
+        // Only an answer with an error status repeats the server's words, which may quote the request.
         if let Fault::Status { status, .. } = fault
             && texts.iter().any(|text| quotes(&reason, text))
         {
@@ -183,7 +185,7 @@ impl Client {
 
 /// Whether `reason` contains a longer piece of what was asked; such a piece must not get into a log.
 fn quotes(reason: &str, asked: &str) -> bool {
-    /// Shorter pieces are taken for chance.
+    /// Shorter matches are considered coincidence.
     const LONGEST_CHANCE: usize = 40;
     // By character, since slicing inside one would panic.
     let starts: Vec<usize> = reason.char_indices().map(|(start, _)| start).chain([reason.len()]).collect();
@@ -196,7 +198,7 @@ fn quotes(reason: &str, asked: &str) -> bool {
 impl Complete for Client {
     async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
         let first = self.ask(request).await?;
-        // Small models answer with nothing now and then, and with something when asked once more.
+        // Small models occasionally return an empty answer, and usually a proper one when asked once more.
         if first.finish != Finish::Stop || !first.text.trim().is_empty() {
             return Ok((first, Cost::Call));
         }
@@ -223,7 +225,8 @@ impl fmt::Debug for Client {
     }
 }
 
-/// Lets calls in; half as many after each overload, one more after as many good answers as calls may be in flight.
+/// Limits the calls in flight: to half as many after each overload, and to one more after as many good answers as the
+/// limit allows calls.
 #[derive(Debug)]
 struct Gate {
     state: Mutex<State>,
@@ -238,9 +241,9 @@ struct State {
 }
 
 impl Default for Gate {
-    /// Returns a gate that stands open.
+    /// Returns a gate without a limit.
     fn default() -> Self {
-        // No limit at first: how many calls a server takes shows only when it refuses one.
+        // No limit at first: only a refusal shows how many calls a server accepts.
         Self { state: Mutex::new(State { limit: usize::MAX, in_flight: 0, good_answers: 0 }), changed: Notify::new() }
     }
 }
@@ -249,7 +252,7 @@ impl Gate {
     /// Returns a pass as soon as there is room.
     async fn enter(&self) -> Pass<'_> {
         loop {
-            // Made before the look at the state, so that no change between the two is missed.
+            // Created before the state is read, so that no change between the two is missed.
             let changed = self.changed.notified();
             if self.try_enter() {
                 return Pass { gate: self };
@@ -270,16 +273,16 @@ impl Gate {
     }
 }
 
-/// The right to have one call in flight, given back on drop.
+/// The right to have one call in flight, released on drop.
 struct Pass<'a> {
     gate: &'a Gate,
 }
 
 impl Pass<'_> {
-    /// Halves the calls that may be in flight, down to one.
+    /// Halves the number of calls that may be in flight, to no fewer than one.
     fn narrow(&self) {
         let mut state = self.gate.state();
-        // From the calls in flight and not from the limit, which is infinite until the first overload.
+        // Computed from the calls in flight, because the limit is infinite until the first overload.
         state.limit = (state.in_flight / 2).max(1);
         state.good_answers = 0;
     }
@@ -288,7 +291,7 @@ impl Pass<'_> {
     fn widen(&self) {
         let mut state = self.gate.state();
         state.good_answers = state.good_answers.saturating_add(1);
-        // Growing slowly after a fast cut keeps the number of calls near what the server takes.
+        // Growing slowly after a sharp cut keeps the number of calls near what the server accepts.
         if state.good_answers >= state.limit {
             state.good_answers = 0;
             state.limit = state.limit.saturating_add(1);
@@ -305,14 +308,14 @@ impl Drop for Pass<'_> {
 
 /// Where Ollama listens by default.
 const DEFAULT_HOST: &str = "127.0.0.1:11434";
-/// Longest wait for its answer; on one machine it comes at once or not at all.
+/// Longest wait for its answer, which on the same machine arrives at once or not at all.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// Time for a check of a server, which a person waits for.
 const CHECK_PATIENCE: Duration = Duration::from_secs(5);
-/// Longest list of models that is read, in bytes; routers list hundreds.
+/// Maximum size of a list of models that is read, in bytes; routers list hundreds.
 const LONGEST_LIST: usize = 8 << 20;
 
-/// Models that Ollama has, as `GET /api/tags` lists them: the last changed first.
+/// Models that Ollama has, as `GET /api/tags` lists them: the most recently changed first.
 #[derive(Debug, Deserialize)]
 struct Tags {
     models: Vec<Tag>,
@@ -332,26 +335,26 @@ struct Details {
 }
 
 impl Tag {
-    /// Whether it turns text into vectors only.
+    /// Whether it only turns text into vectors.
     fn only_embeds(&self) -> bool {
         let name = self.name.to_lowercase();
-        // Ollama lists embedding models with the others and fails only when one is asked to chat.
+        // Ollama lists embedding models among the others, and fails only when one is used for chat.
         self.details.family.contains("bert") || name.contains("embed") || name.contains("minilm")
     }
 }
 
-/// Returns how to ask an Ollama on this machine, or `None` if none answers or it has no model that can chat.
+/// Returns the settings for an Ollama server on this machine, or `None` if none answers or it has no chat model.
 ///
-/// `host` is the value of `OLLAMA_HOST`, e.g. `127.0.0.1:11434`; one that names another machine is not asked, since
-/// conversations leave this machine only where a person says so. `named` is the model to ask, else the one that was
-/// changed last is taken.
+/// `host` is the value of `OLLAMA_HOST`, e.g. `127.0.0.1:11434`. If it names another machine, that machine is not
+/// contacted, since conversations leave this machine only with a person's consent. `named` is the model to use; by
+/// default the most recently changed one is used.
 ///
 /// # Errors
 /// [`LlmError::Permanent`] if `host` is not an address.
 pub async fn find_ollama(host: Option<&str>, named: Option<&str>) -> Result<Option<ModelSettings>, LlmError> {
     let settings = ModelSettings::new(format!("{}/v1", base(host.unwrap_or(DEFAULT_HOST))), "");
     let endpoint = Endpoint::new(&settings)?;
-    // `OLLAMA_HOST` may name another machine, and nobody has said that conversations may go there.
+    // `OLLAMA_HOST` may name another machine, and nobody has permitted sending conversations there.
     if !endpoint.is_loopback() {
         return Ok(None);
     }
@@ -365,10 +368,10 @@ pub async fn find_ollama(host: Option<&str>, named: Option<&str>) -> Result<Opti
 }
 
 /// Asks the server of `settings` for its list of models, which costs nothing. `Ok(false)` means that the server answers
-/// and does not list the model; a server that keeps no list counts as one that has it.
+/// but does not list the model; a server without a list counts as having it.
 ///
 /// # Errors
-/// Why the server cannot be used, in a few words without secrets.
+/// A short description of why the server cannot be used, without secrets.
 pub(crate) async fn lists_model(settings: &ModelSettings) -> Result<bool, String> {
     #[derive(serde::Deserialize)]
     struct Listed {
@@ -385,16 +388,17 @@ pub(crate) async fn lists_model(settings: &ModelSettings) -> Result<bool, String
     match fetch(&http, request, LONGEST_LIST).await {
         Ok(body) => {
             let list = serde_json::from_slice::<List>(&body).map(|list| list.data).unwrap_or_default();
-            // Gateways list models under other names than they accept, so an empty or missing list proves nothing.
+            // Gateways may list models under names that differ from those they accept, so an empty or missing list
+            // proves nothing.
             Ok(list.is_empty() || list.iter().any(|listed| listed.id == settings.model))
         }
-        // Servers that speak only the one call that extraction needs are fine.
+        // A server that supports only the one call that extraction needs is fine.
         Err(Fault::Status { status: 404 | 405, .. }) => Ok(true),
         Err(fault) => Err(endpoint.clean(&fault.to_string())),
     }
 }
 
-/// Returns an address with a scheme and a port, of what `OLLAMA_HOST` may say.
+/// Returns an address with a scheme and a port, made from a value of `OLLAMA_HOST`.
 fn base(host: &str) -> String {
     let host = host.trim().trim_end_matches('/');
     let (scheme, rest) = host.split_once("://").unwrap_or(("http", host));

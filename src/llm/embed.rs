@@ -8,34 +8,34 @@ use super::fault::{Fault, Rejection, Verdict};
 use super::{Client, LlmError};
 use crate::guard::Redacted;
 
-/// Longest answer that is read; a number takes some 22 bytes as text.
+/// Maximum size of an answer that is read, in bytes; a number takes some 22 bytes as text.
 const LONGEST_ANSWER: usize = 256 << 20;
-/// Where the answer is not an embedding at all.
+/// Advice for the case that the answer is not an embedding at all.
 const NOT_HERE: &str = "check the base URL of [embedding], most servers want it to end in /v1, and that the server has this model \
                         (for Ollama: `ollama pull MODEL`)";
 
-/// Vectors as a server answered them.
+/// Vectors as a server returned them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Embedded {
-    /// One a text, in the order of the texts, all of one length and with finite numbers.
+    /// One vector per text, in the order of the texts, all of the same length and with finite numbers.
     pub vectors: Vec<Vec<f32>>,
-    /// Tokens of the texts as the server counts them; 0 where it does not.
+    /// Tokens of the texts as the server counts them; 0 if it does not.
     pub tokens: u64,
 }
 
 /// Why there are no vectors.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum EmbedFailure {
-    /// The texts are too long or too many for one call; fewer or shorter ones may pass.
+    /// The texts are too long or too many for one call; fewer or shorter texts may be accepted.
     #[error("{endpoint}: the texts are too long or too many for one call")]
     TooMuch {
         /// Base URL of the server.
         endpoint: String,
     },
-    /// The server does not take these texts; others may pass.
+    /// The server does not accept these texts; others may be accepted.
     #[error(transparent)]
     Refused(LlmError),
-    /// It would be the same for any text.
+    /// The call would fail in the same way for any text.
     #[error(transparent)]
     Failed(LlmError),
 }
@@ -69,12 +69,12 @@ impl Client {
         self.endpoint().is_loopback()
     }
 
-    /// Returns the vectors of `texts`, none of which may be empty, of `dimensions` numbers where that is asked for.
+    /// Returns the vectors of `texts`, none of which may be empty; each has `dimensions` numbers if that is given.
     ///
-    /// Asks again where that may help, as [`super::Complete::complete`] does.
+    /// Retries where that may help, as [`super::Complete::complete`] does.
     ///
     /// # Errors
-    /// [`EmbedFailure`], sorted by what to do next.
+    /// [`EmbedFailure`], classified by what to do next.
     pub(crate) async fn embed(&self, texts: &[Redacted], dimensions: Option<usize>) -> Result<Embedded, EmbedFailure> {
         let mut body = json!({
             "model": self.settings.model,
@@ -100,7 +100,7 @@ impl Client {
 
     fn failure(&self, fault: &Fault, attempts: u32, texts: &[Redacted]) -> EmbedFailure {
         let error = || self.error_about(fault, attempts, &texts.iter().map(|text| text.as_str()).collect::<Vec<_>>());
-        // Many chat servers have no embeddings at all, so the advice is another than for a chat.
+        // Many chat servers have no embeddings at all, so the advice differs from that for chat.
         if let Fault::Status { status: 404 | 405, .. } = fault {
             return EmbedFailure::Failed(self.permanent(self.endpoint().clean(&fault.to_string()), NOT_HERE));
         }
@@ -117,7 +117,7 @@ impl Client {
     }
 }
 
-/// Whether a server complains of how many texts came, or how long they are, in words of embedding servers.
+/// Whether a server complains about the number or the length of the texts, in the words of embedding servers.
 fn says_too_many(rejection: &Rejection) -> bool {
     let text = rejection.text();
     let words =
@@ -139,7 +139,7 @@ fn read(answer: &[u8], count: usize) -> Result<Embedded, Fault> {
     }
     let mut vectors = vec![Vec::new(); count];
     for (place, entry) in answer.data.into_iter().enumerate() {
-        // Servers may answer out of order; without numbers, the order of the texts is meant.
+        // Servers may answer out of order; without indices, the answers are in the order of the texts.
         let slot = vectors.get_mut(entry.index.unwrap_or(place)).filter(|slot| slot.is_empty());
         *slot.ok_or_else(|| broken("numbers its vectors wrongly"))? = entry.embedding;
     }
@@ -147,7 +147,7 @@ fn read(answer: &[u8], count: usize) -> Result<Embedded, Fault> {
     if vectors.iter().any(|vector| vector.is_empty() || vector.len() != length) {
         return Err(broken("holds vectors of several lengths"));
     }
-    // One such number would make every comparison with the vector false.
+    // A single such number would make every comparison with the vector meaningless.
     if vectors.iter().flatten().any(|number| !number.is_finite()) {
         return Err(broken("holds what is no number"));
     }

@@ -18,17 +18,17 @@ use super::fault::{Fault, Rejection, asked_wait};
 /// Longest time to wait for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// An answer that is longer cannot be one to our requests.
+/// Maximum size of an answer, in bytes; no answer to our requests is longer.
 const LONGEST_BODY: usize = 32 << 20;
 
-/// Longest text of a server that is passed on, in characters.
+/// Longest text from a server that is passed on, in characters.
 // Some servers answer with a web page, or quote the whole request.
 const LONGEST_REASON: usize = 300;
 
-/// A shorter secret, such as the `none` that some local servers want, is not looked for in texts.
+/// A shorter secret, such as the `none` that some local servers want, is not removed from texts.
 const SHORTEST_SECRET: usize = 6;
 
-/// Where a request goes, with what it must carry.
+/// Where a request goes, and what must be sent with it.
 pub(super) struct Endpoint {
     base: String,
     query: Vec<(String, String)>,
@@ -102,7 +102,7 @@ impl Endpoint {
     /// Whether the server runs on this machine.
     pub(super) fn is_loopback(&self) -> bool {
         let host = Url::parse(&self.base).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
-        // The host of an IPv6 URL is in brackets, which the address parser rejects.
+        // The host of an IPv6 URL is enclosed in brackets, which the address parser rejects.
         let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
         host == "localhost" || address.is_ok_and(|address| address.is_loopback())
     }
@@ -136,8 +136,8 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-/// Returns `base_url` without user, password, query and fragment; what is not a URL is not shown if it may contain a
-/// password.
+/// Returns `base_url` without user, password, query and fragment; a text that is not a URL is hidden if it may contain
+/// a password.
 pub(super) fn shown_url(base_url: &str) -> String {
     let Some(mut url) = http_url(base_url) else {
         let hides = base_url.contains(['@', '?']) || base_url.chars().count() > LONGEST_REASON;
@@ -155,25 +155,25 @@ fn http_url(text: &str) -> Option<Url> {
 
 fn secret_header(text: &str) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(text).ok()?;
-    // Keeps it out of the debug output of the HTTP library.
+    // Keeps the value out of the debug output of the HTTP library.
     value.set_sensitive(true);
     Some(value)
 }
 
 /// Returns an HTTP client over rustls with ring.
 ///
-/// Redirects are not followed, so that no text goes to a server that nobody named.
+/// Redirects are not followed, so that no text is sent to a server that nobody named.
 pub(super) fn http_client(endpoint: &Endpoint) -> Result<reqwest::Client, LlmError> {
     if rustls::crypto::CryptoProvider::get_default().is_none() {
-        // A second thread may have been quicker; then its provider is as good.
+        // Another thread may have been quicker; its provider is equally good.
         rustls::crypto::ring::default_provider().install_default().ok();
     }
     let builder = reqwest::Client::builder()
         .user_agent(concat!("afterthought/", env!("CARGO_PKG_VERSION")))
-        // A redirect would take conversations to a server that nobody named.
+        // A redirect would send conversations to a server that nobody named.
         .redirect(reqwest::redirect::Policy::none())
         .connect_timeout(CONNECT_TIMEOUT);
-    // A system proxy would take requests for this machine to another one.
+    // A system proxy would send requests for this machine to another one.
     let builder = if endpoint.is_loopback() { builder.no_proxy() } else { builder };
     builder.build().map_err(|error| LlmError::Permanent {
         endpoint: endpoint.shown.clone(),
@@ -182,7 +182,7 @@ pub(super) fn http_client(endpoint: &Endpoint) -> Result<reqwest::Client, LlmErr
     })
 }
 
-/// Makes one attempt within `timeout`; what comes back is a 2xx answer whose body is JSON, or a [`Fault`].
+/// Makes one attempt within `timeout`; returns a 2xx answer whose body is JSON, or a [`Fault`].
 ///
 /// The body is read here, because async-openai drops the headers of errors, and logs bodies that it cannot parse.
 pub(super) async fn attempt(
@@ -191,7 +191,7 @@ pub(super) async fn attempt(
     timeout: Duration,
 ) -> Result<reqwest::Response, OpenAIError> {
     let request = factory.build().await?;
-    // Around the whole exchange, since a server may send its headers at once and its body never.
+    // The timeout covers the whole exchange, since a server may send its headers at once and its body never.
     let exchanged = tokio::time::timeout(timeout, exchange(&http, request)).await;
     match exchanged.unwrap_or(Err(Fault::TimedOut(timeout))) {
         Ok(body) => Ok(http::Response::new(body).into()),
@@ -217,7 +217,7 @@ pub(super) async fn fetch(http: &reqwest::Client, request: reqwest::Request, lon
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| transport(&error))? {
         body.extend_from_slice(&chunk);
-        // Checked while it arrives, since a length in the headers may be missing or wrong.
+        // Checked while the body arrives, since a length in the headers may be missing or wrong.
         if body.len() > longest {
             return Err(Fault::Broken("the answer is too long".to_owned()));
         }
@@ -230,7 +230,7 @@ pub(super) async fn fetch(http: &reqwest::Client, request: reqwest::Request, lon
     Ok(body)
 }
 
-/// Returns what stands in for an error text that is not JSON.
+/// Returns a substitute for an error text that is not JSON.
 fn unread(status: StatusCode) -> Rejection {
     Rejection { message: status.canonical_reason().unwrap_or("no message").to_owned(), code: String::new() }
 }
@@ -259,7 +259,7 @@ fn root_cause(error: &reqwest::Error) -> String {
 /// Where requests go when no base URL is set.
 pub const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
 
-/// The model asked at `DEFAULT_BASE_URL` when none is named.
+/// The model used at `DEFAULT_BASE_URL` if none is named.
 pub const DEFAULT_MODEL: &str = "gpt-5-mini";
 
 /// Sampling temperature sent by default, until a server rejects it.
@@ -268,7 +268,7 @@ pub(crate) const DEFAULT_TEMPERATURE: f32 = 0.3;
 /// How a server is asked to answer in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StructuredOutput {
-    /// By a strict schema, then by a JSON object, then by words alone: the first that the server takes.
+    /// By a strict schema, then by a JSON object, then by words alone: the first that the server accepts.
     Auto,
     /// By a strict schema only.
     JsonSchema,
@@ -278,12 +278,12 @@ pub enum StructuredOutput {
     Plain,
 }
 
-/// Which model to ask, and how. Its debug form shows no secret.
+/// The model to use, and how to call it. The debug form shows no secret.
 #[derive(Clone)]
 pub struct ModelSettings {
     /// Address of the API, usually ending in `/v1`. A query in it is sent with every request.
     pub base_url: String,
-    /// Sent as bearer token; local servers need none.
+    /// Sent as a bearer token; local servers need none.
     pub api_key: Option<SecretString>,
     /// The model's name, as the server knows it.
     pub model: String,
@@ -293,7 +293,7 @@ pub struct ModelSettings {
     pub timeout: Duration,
     /// Attempts after the first.
     pub max_retries: u32,
-    /// Seed for the jitter of waits; `None` takes a random one.
+    /// Seed for the jitter of waits; `None` means a random seed.
     pub jitter_seed: Option<u64>,
     /// How to ask for JSON.
     pub structured: StructuredOutput,
@@ -320,11 +320,11 @@ impl ModelSettings {
 
     /// Returns the settings that the environment names, or `None` if it names neither key nor base URL.
     ///
-    /// Read through `lookup` are `OPENAI_API_KEY`, `OPENAI_BASE_URL`, and `AFTERTHOUGHT_MODEL` before `OPENAI_MODEL`.
-    /// Empty values count as unset. A base URL without a key is fine.
+    /// `lookup` is asked for `OPENAI_API_KEY`, `OPENAI_BASE_URL`, `AFTERTHOUGHT_MODEL` and then `OPENAI_MODEL`. Empty
+    /// values count as unset. A base URL without a key is fine.
     ///
     /// # Errors
-    /// [`LlmError::Permanent`] if another server than OpenAI's is named but no model.
+    /// [`LlmError::Permanent`] if a server other than OpenAI's is named without a model.
     pub(crate) fn from_env(lookup: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, LlmError> {
         let value = |name| lookup(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
         let (key, base_url) = (value("OPENAI_API_KEY"), value("OPENAI_BASE_URL"));

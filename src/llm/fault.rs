@@ -1,4 +1,4 @@
-//! Faults of a server by what to do next, and the waits between attempts.
+//! Faults of a server, classified by what to do next, and the waits between attempts.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 use serde_json::Value;
 
-/// Why one attempt got no reply. Its texts are raw: they may contain what the server echoes.
+/// Why one attempt got no reply. Its texts are not cleaned: they may contain what the server echoes.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub(super) enum Fault {
     #[error("no connection ({0})")]
@@ -31,7 +31,7 @@ pub(super) enum Verdict {
     TooLong,
 }
 
-/// What a server says about a request that it does not answer.
+/// What a server says about a request that it rejects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Rejection {
     pub message: String,
@@ -58,7 +58,7 @@ impl Rejection {
         }
         let message = match &body["detail"] {
             Value::String(text) => text.clone(),
-            // The entries also contain the input that is complained of; it stays out.
+            // The entries also contain the input that is complained of; it is left out.
             Value::Array(entries) => entries.iter().map(complaint).collect::<Vec<_>>().join(", "),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => return None,
         };
@@ -78,12 +78,12 @@ impl Rejection {
         Self { message: error["message"].as_str().unwrap_or("no message").to_owned(), code }
     }
 
-    /// Returns message and code in lower case, to look for words in.
+    /// Returns the message and the code in lower case, for word searches.
     pub(super) fn text(&self) -> String {
         format!("{} {}", self.message, self.code).to_lowercase()
     }
 
-    /// Returns the status that an error inside a 200 answer stands for; 502 if it names none.
+    /// Returns the status that an error inside a 200 answer corresponds to; 502 if it names none.
     pub(super) fn status(&self) -> u16 {
         let named = self.code.split(' ').filter_map(|word| word.parse().ok()).find(|code| (400..600).contains(code));
         let text = self.text();
@@ -102,11 +102,11 @@ impl Rejection {
             ("invalid_request", 400),
         ];
         let guessed = || by_word.iter().find(|(word, _)| text.contains(word)).map(|(_, status)| *status);
-        // Without a hint the server is taken to be at fault, so that the request is tried again.
+        // Without a hint the server is assumed to be at fault, so that the request is retried.
         named.or_else(guessed).unwrap_or(502)
     }
 
-    /// Whether it is the key that is not taken, which some servers say by 400.
+    /// Whether the key was rejected, which some servers report with status 400.
     pub(super) fn is_about_the_key(&self) -> bool {
         self.names(&["api key", "api_key"])
     }
@@ -117,7 +117,7 @@ impl Rejection {
     }
 }
 
-/// Returns one complaint about a field: its place and what is wrong.
+/// Returns one complaint about a field: where the field is and what is wrong with it.
 fn complaint(entry: &Value) -> String {
     let place = entry["loc"].as_array().into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>().join(".");
     format!("{place}: {}", entry["msg"].as_str().unwrap_or("not taken"))
@@ -138,7 +138,7 @@ const NO_QUOTA: &[&str] = &["insufficient_quota", "exceeded your current quota",
 const NO_MODEL: &[&str] = &["model_not_found", "invalid_model", "invalid model", "unknown model"];
 
 impl Fault {
-    /// Returns what to do about it.
+    /// Returns what to do about the fault.
     pub(super) fn verdict(&self) -> Verdict {
         match self {
             Self::Unreachable(_) | Self::TimedOut(_) | Self::Broken(_) => Verdict::Retry,
@@ -155,7 +155,7 @@ impl Fault {
         }
     }
 
-    /// Whether the server asks for fewer calls.
+    /// Whether the fault means that the server is overloaded and wants fewer calls.
     pub(super) fn is_overload(&self) -> bool {
         matches!(self, Self::Status { status: 429 | 503 | 529, .. })
     }
@@ -165,7 +165,7 @@ impl Fault {
         self.complaint().filter(|_| self.verdict() != Verdict::TooLong)
     }
 
-    /// Returns the complaint, if it is about the request, be it its form or its length.
+    /// Returns the complaint, if it is about the request, whether its form or its length.
     pub(super) fn complaint(&self) -> Option<&Rejection> {
         match self {
             Self::Status { status: 400 | 422 | 501, rejection, .. } => Some(rejection),
@@ -183,10 +183,10 @@ fn status_verdict(status: u16, rejection: &Rejection) -> Verdict {
         // Some servers report a request that is too long as a rate limit or an internal error.
         400 | 422 | 429 | 500 if rejection.names(TOO_LONG) => Verdict::TooLong,
         402 => Verdict::Permanent("check the account's credit"),
-        // OpenAI answers an empty account like a busy minute; no wait would help.
+        // OpenAI reports an exhausted account with the same status as a rate limit, but waiting would not help.
         429 if rejection.names(NO_QUOTA) => Verdict::Permanent("check the account's plan and billing details"),
-        // 409 and 425 come from gateways that lost a race, 520 to 524 from Cloudflare, 529 from overloaded Anthropic
-        // servers.
+        // Statuses 409 and 425 come from gateways that lost a race, 520 to 524 from Cloudflare, 529 from overloaded
+        // Anthropic servers.
         408 | 409 | 425 | 429 | 500 | 502..=504 | 520..=524 | 529 => Verdict::Retry,
         401 => Verdict::Permanent("check OPENAI_API_KEY"),
         // Some servers reject a wrong key with 400 instead of 401.
@@ -215,16 +215,17 @@ impl From<OpenAIError> for Fault {
     }
 }
 
-/// Shortest wait before the first retry; it doubles from one to the next, and up to as much again is added by chance.
+/// Shortest wait before the first retry; the wait doubles each time, and a random amount of up to the same length is
+/// added.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 
-/// Where the doubling ends.
+/// Longest wait, at which the doubling ends.
 const LAST_WAIT: Duration = Duration::from_secs(30);
 
-/// A server that asks for a longer wait is reported instead of waited for.
+/// If a server asks for a longer wait than this, the error is reported instead.
 const LONGEST_ASKED: Duration = Duration::from_mins(5);
 
-/// Returns the waits before each of `retries`, with chance drawn from `seed` or at random.
+/// Returns the waits before each of `retries`, with jitter from `seed`, or from a random seed if there is none.
 pub(super) fn waits(retries: u32, seed: Option<u64>) -> ExponentialBuilder {
     let waits = ExponentialBuilder::new()
         .with_jitter()
@@ -237,7 +238,7 @@ pub(super) fn waits(retries: u32, seed: Option<u64>) -> ExponentialBuilder {
     }
 }
 
-/// Returns how long to wait after `fault`, or `None` to give up; `planned` is the wait that the policy has in mind.
+/// Returns how long to wait after `fault`, or `None` to give up; `planned` is the wait that the retry policy suggests.
 pub(super) fn wait_after(fault: &Fault, planned: Option<Duration>) -> Option<Duration> {
     // Without a planned wait the retries are used up, whatever the server asks for.
     let planned = planned?;
@@ -245,9 +246,9 @@ pub(super) fn wait_after(fault: &Fault, planned: Option<Duration>) -> Option<Dur
     (wait <= LONGEST_ASKED).then_some(wait)
 }
 
-/// Returns how long `headers` ask to wait: `retry-after-ms`, or `retry-after` in seconds or as a date.
+/// Returns the wait that `headers` ask for: `retry-after-ms`, or `retry-after` in seconds or as a date.
 ///
-/// A date is measured against the server's own clock where the answer has it, else against `now`.
+/// A date is compared with the server's own clock if the answer contains it, otherwise with `now`.
 pub(super) fn asked_wait(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let number = |name: &str| text(name).and_then(|text| text.parse::<f64>().ok());

@@ -1,4 +1,4 @@
-//! Requests to a model: one request type, one reply type, and errors sorted by what to do next.
+//! Requests to a model: one request type, one reply type, and errors classified by what to do next.
 //!
 //! ```text
 //! Budgeted ─▶ Source ─┬▶ Client ─▶ retries ─▶ gate ─▶ one HTTP attempt
@@ -6,7 +6,7 @@
 //!                     └▶ Replay, from files, with no network
 //! ```
 //!
-//! Where money counts more than time, the module `batch` has many requests answered together. `Client::embed` asks for
+//! Where money matters more than time, the module `batch` submits many requests together. `Client::embed` requests
 //! vectors.
 
 mod endpoint;
@@ -33,14 +33,14 @@ use serde_json::{Value, json};
 
 use crate::guard::{Guard, Redacted};
 
-/// One question to a model. Only redacted text fits in.
+/// One request to a model. Its types admit only redacted text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
-    /// What stays the same from request to request, first so that provider prompt caches hit.
+    /// The part that is the same in all requests; it comes first so that providers' prompt caches hit.
     pub system: Redacted,
-    /// Turns after it, the user's first, then answer and correction in a repair round.
+    /// The turns that follow: the user's, then in a repair round the answer and the correction.
     pub turns: Vec<Turn>,
-    /// The shape that the answer must have.
+    /// The structure that the answer must have.
     pub schema: ReplySchema,
     /// Longest answer, in tokens.
     pub max_completion_tokens: u32,
@@ -53,7 +53,7 @@ impl Request {
         wire::prompt_tokens(self)
     }
 
-    /// Returns the request as it is stored until it is answered.
+    /// Returns the request in the form in which it is stored until it is answered.
     #[must_use]
     pub(crate) fn body(&self) -> Value {
         let turn = |turn: &Turn| json!({"is_answer": turn.role == TurnRole::Assistant, "text": turn.text.as_str()});
@@ -65,11 +65,11 @@ impl Request {
         })
     }
 
-    /// Reads a request as it was stored; `None` if it was stored by another program. What is a secret by now does not
-    /// leave the machine any more.
+    /// Reads a request as it was stored; `None` if it was stored by another program. Text that the guard now recognises
+    /// as secret is redacted, so that it does not leave the machine.
     #[must_use]
     pub(crate) fn from_body(body: &Value, guard: &Guard) -> Option<Self> {
-        // The guard may know more secrets than on the day on which the request was rendered.
+        // The guard may recognise more secrets than when the request was rendered.
         let text = |value: &Value| Some(guard.redact(value.as_str()?.to_owned()).0);
         let role = |turn: &Value| Some(if turn["is_answer"].as_bool()? { TurnRole::Assistant } else { TurnRole::User });
         let turn = |turn: &Value| Some(Turn { role: role(turn)?, text: text(&turn["text"])? });
@@ -144,7 +144,7 @@ pub trait Complete {
     /// Returns the reply to `request` and whether it cost a call.
     ///
     /// # Errors
-    /// [`LlmError`], sorted by what to do next.
+    /// [`LlmError`], classified by what to do next.
     fn complete(&self, request: &Request) -> impl Future<Output = Result<(Reply, Cost), LlmError>>;
     /// Returns the configured model's name.
     fn model(&self) -> &str;
@@ -165,7 +165,7 @@ pub trait Complete {
 pub struct Rendered {
     /// What is sent.
     pub request: Request,
-    /// How to read the reply, for whoever has rendered it.
+    /// Data that the renderer needs to read the reply.
     pub reading: Value,
 }
 
@@ -197,16 +197,16 @@ impl<C: Complete> Complete for &C {
 /// Whether a reply had to be paid for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cost {
-    /// The server was asked.
+    /// The server was called.
     Call,
-    /// It was known from before.
+    /// The reply was already known.
     Cached,
 }
 
 /// Why there is no reply.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum LlmError {
-    /// Worth trying again later: no connection, timeout, 429, 5xx after the retries.
+    /// Worth trying again later: no connection, a timeout, 429, or 5xx, even after the retries.
     #[error("{endpoint}: {reason} after {attempts} {}; try again later, finished work is kept", plural(*attempts))]
     Transient {
         /// Base URL of the server.
@@ -216,7 +216,7 @@ pub enum LlmError {
         /// Attempts made.
         attempts: u32,
     },
-    /// Will not work without a change by a person: 401, 403, 404, an unknown model.
+    /// Will not work until a person changes something: 401, 403, 404, or an unknown model.
     #[error("{endpoint}: {reason}; {remedy}")]
     Permanent {
         /// Base URL of the server.
@@ -226,7 +226,7 @@ pub enum LlmError {
         /// What to change.
         remedy: &'static str,
     },
-    /// The request is over the model's context length; a smaller one may pass.
+    /// The request exceeds the model's context length; a smaller one may fit.
     #[error("{endpoint}: the request is longer than the model's context; lower --window-tokens")]
     TooLong {
         /// Base URL of the server.
@@ -238,7 +238,7 @@ pub enum LlmError {
         /// The limit, with its unit.
         limit: String,
     },
-    /// The request waits in a batch of the provider; a later run takes the answer.
+    /// The request waits in a batch of the provider; a later run collects the answer.
     #[error("the answer comes with a batch of the provider; a later run with --batch-api takes it")]
     InBatch,
     /// A replayed cassette does not contain this request.
@@ -254,7 +254,7 @@ pub enum LlmError {
     Cassette {
         /// The file.
         path: String,
-        /// Why not.
+        /// Why it failed.
         reason: String,
     },
 }

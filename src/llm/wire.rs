@@ -1,4 +1,4 @@
-//! Request bodies out, reply bodies in, what a server accepts, and the content address of a request; no I/O.
+//! Builds request bodies, reads reply bodies, records what a server accepts, and hashes requests; performs no I/O.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use super::{Finish, Reply, ReplySchema, Request, TurnRole};
 use crate::text::markup::without_control_tokens;
 use crate::tokens;
 
-/// Returns the body that asks `model` for `request` in `dialect`.
+/// Returns the body that sends `request` to `model` in `dialect`.
 pub(super) fn body(request: &Request, model: &str, dialect: &Dialect) -> Value {
     let (format, words) = match dialect.format {
         Format::JsonSchema => (Some(strict_format(&request.schema)), None),
@@ -43,7 +43,7 @@ pub(super) fn messages(request: &Request, schema: Option<&ReplySchema>) -> Value
             TurnRole::User => "user",
             TurnRole::Assistant => "assistant",
         };
-        // A server that renders a chat template would read such a token in a log as the end of our message.
+        // A server that renders a chat template would take such a token from a log for the end of our message.
         json!({"role": role, "content": without_control_tokens(&turn.text)})
     });
     std::iter::once(json!({"role": "system", "content": system})).chain(turns).collect()
@@ -67,12 +67,13 @@ pub(super) fn prompt_tokens(request: &Request) -> u64 {
 
 /// Reads the body of a 200 answer.
 ///
-/// Missing token counts are replaced by our own. An `error` object in it counts as the status that it names.
+/// Missing token counts are replaced by our own. A body with an `error` object counts as an answer with the status that
+/// it names.
 pub(super) fn reply(body: &Value, request: &Request, model: &str) -> Result<Reply, Fault> {
     reply_counted(body, model, || prompt_tokens(request))
 }
 
-/// Reads the body of a 200 answer to a request of `prompt_tokens`, should the server not count them.
+/// Reads the body of a 200 answer; `prompt_tokens` returns the size of the request if the server did not count it.
 pub(super) fn reply_counted(body: &Value, model: &str, prompt_tokens: impl FnOnce() -> u64) -> Result<Reply, Fault> {
     // Some servers report an error with status 200.
     if let Some(rejection) = Rejection::read(body) {
@@ -95,7 +96,7 @@ pub(super) fn reply_counted(body: &Value, model: &str, prompt_tokens: impl FnOnc
         _ => Finish::Stop,
     };
     let text = refusal.map_or_else(|| content(&message["content"]), str::to_owned);
-    // A count that no call can reach is as good as a missing one.
+    // A count higher than any call can reach is treated as missing.
     let usage = |name: &str| body["usage"][name].as_u64().filter(|count| u32::try_from(*count).is_ok());
     Ok(Reply {
         finish,
@@ -106,7 +107,7 @@ pub(super) fn reply_counted(body: &Value, model: &str, prompt_tokens: impl FnOnc
     })
 }
 
-/// Returns the text of a message, which some servers cut into parts.
+/// Returns the text of a message, which some servers split into parts.
 fn content(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -116,7 +117,7 @@ fn content(content: &Value) -> String {
 }
 
 impl Request {
-    /// Returns 64 hex digits that stand for this request to `model`, wherever the server is.
+    /// Returns 64 hex digits that identify this request to `model`, whichever server it is sent to.
     ///
     /// They are the SHA-256 of model, messages, schema and token limit, as JSON with sorted keys.
     #[must_use]
@@ -124,7 +125,7 @@ impl Request {
         hash(&self.address(model))
     }
 
-    /// Returns what [`Request::key`] hashes.
+    /// Returns the value that [`Request::key`] hashes.
     pub(super) fn address(&self, model: &str) -> Value {
         json!({
             "model": model,
@@ -137,7 +138,7 @@ impl Request {
 
 /// Returns the SHA-256 of `address` with its keys sorted, in hex.
 pub(super) fn hash(address: &Value) -> String {
-    // Sorted, since the order of keys differs between versions of the JSON library and the stored hash must not.
+    // Sorted, since the order of keys may differ between versions of the JSON library, but the hash must not.
     let mut hex = String::with_capacity(64);
     for byte in Sha256::digest(sorted(address).to_string()) {
         write!(hex, "{byte:02x}").expect("writing to a String cannot fail");
@@ -157,7 +158,7 @@ fn sorted(value: &Value) -> Value {
     }
 }
 
-/// The form in which JSON is asked for.
+/// The form in which JSON is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Format {
     JsonSchema,
@@ -188,16 +189,16 @@ impl LimitField {
     }
 }
 
-/// Answers shorter than this are not worth asking for.
+/// Lowest token limit that is worth trying.
 const LEAST_TOKENS: u32 = 2_048;
 
-/// What a server is known to take.
+/// The form of request that a server is known to accept.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Dialect {
     pub format: Format,
     pub limit: LimitField,
     pub temperature: Option<f32>,
-    /// Longest answer that it lets be asked for, in tokens.
+    /// Longest answer that it allows a request to ask for, in tokens.
     pub most_tokens: u32,
     may_fall: bool,
     limit_swapped: bool,
@@ -223,10 +224,10 @@ impl Dialect {
         }
     }
 
-    /// Returns the dialect without what `rejection` complains of, or `None` if that is not for us to change.
+    /// Returns the dialect without what `rejection` complains about, or `None` if that cannot be changed.
     ///
-    /// Every step is taken at most once, but for the limit, which falls by halves to [`LEAST_TOKENS`]; so a chain of
-    /// rejections ends.
+    /// Every step is taken at most once, except that the limit may be halved repeatedly, down to [`LEAST_TOKENS`]; so a
+    /// chain of rejections ends.
     pub(super) fn without(self, rejection: &Rejection) -> Option<Self> {
         let text = rejection.text();
         if self.temperature.is_some() && text.contains("temperature") && says_unsupported(&text) {
@@ -249,7 +250,7 @@ impl Dialect {
 
     /// Returns the dialect with a lower limit, if `rejection` complains that an answer as long as `asked` does not fit.
     ///
-    /// Some servers count the limit of the answer against the context, so that a long one leaves no room for the
+    /// Some servers count the limit of the answer against the context, so that a high limit leaves no room for the
     /// prompt.
     pub(super) fn with_less(self, rejection: &Rejection, asked: u32) -> Option<Self> {
         let text = rejection.text();
@@ -262,10 +263,10 @@ impl Dialect {
         (is_it && less >= LEAST_TOKENS).then_some(Self { most_tokens: less, ..self })
     }
 
-    /// Returns what is left when two calls have each learnt something.
+    /// Combines what two calls have each learnt.
     pub(super) fn merge(self, learnt: Self) -> Self {
         Self {
-            // Two calls may learn at the same time; each lesson only ever takes something away.
+            // Two calls may learn at the same time; each lesson only ever removes something.
             format: self.format.max(learnt.format),
             limit: if learnt.limit_swapped { learnt.limit } else { self.limit },
             temperature: self.temperature.and(learnt.temperature),
@@ -276,7 +277,7 @@ impl Dialect {
     }
 }
 
-/// Whether `text`, in lower case, says that something is not taken at all, rather than out of range.
+/// Whether `text`, in lower case, says that something is not supported at all, rather than out of range.
 fn says_unsupported(text: &str) -> bool {
     let words = [
         "unsupported",
