@@ -13,7 +13,7 @@ macro_rules! actions {
         #[serde(rename_all = "snake_case")]
         pub enum Action {
             $($(#[doc = $doc])+ $name,)+
-            /// A word of another version of the program.
+            /// An action written by another version of the program.
             #[serde(other)]
             Other,
         }
@@ -43,7 +43,7 @@ macro_rules! actions {
 }
 
 actions! {
-    /// A memory was made.
+    /// A memory was added.
     Add = "add",
     /// A memory gained a piece of evidence.
     Evidence = "evidence",
@@ -51,23 +51,23 @@ actions! {
     Update = "update",
     /// A memory was updated by an import.
     Import = "import",
-    /// An incoming memory was known, or rejected before.
+    /// An incoming memory was already known, or had been rejected before.
     Skip = "skip",
-    /// A memory took the richer wording.
+    /// A memory adopted the more detailed wording of another.
     Merge = "merge",
-    /// A memory gave way to one with more detail.
+    /// A memory was superseded by one with more detail.
     Refine = "refine",
-    /// A memory gave way to one that cannot hold beside it.
+    /// A memory was superseded by one that contradicts it.
     Contradict = "contradict",
     /// A memory was confirmed.
     Support = "support",
-    /// A memory gave way to another.
+    /// A memory was superseded by another.
     Supersede = "supersede",
     /// Two memories were linked.
     Relate = "relate",
     /// A link was removed.
     Unrelate = "unrelate",
-    /// A memory went to another namespace.
+    /// A memory moved to another namespace.
     Move = "move",
     /// A memory was pinned.
     Pin = "pin",
@@ -83,31 +83,31 @@ actions! {
     Restore = "restore",
     /// A pending memory was accepted.
     Accept = "accept",
-    /// What a memory says was withdrawn with an erased conversation.
+    /// The content of a memory was withdrawn because its conversation was erased.
     Withdraw = "withdraw",
-    /// A memory's time was over.
+    /// A memory expired.
     Expire = "expire",
-    /// A memory was no longer sure enough.
+    /// The confidence of a memory fell too low.
     Fade = "fade",
-    /// A memory was given up.
+    /// A memory was retired.
     Retire = "retire",
-    /// A memory gave way to one with the same words.
+    /// A memory was superseded by one with the same words.
     Unite = "unite",
     /// A memory moved up in the hierarchy.
     Promote = "promote",
     /// A memory moved down in the hierarchy.
     Demote = "demote",
-    /// A memory became less sure.
+    /// The confidence of a memory decreased.
     Decay = "decay",
-    /// A task was over or done.
+    /// A task ended or was completed.
     TaskClosed = "task_closed",
-    /// Of two memories that say the same, one was kept with the evidence of both.
+    /// Of two memories with the same meaning, one was kept with the evidence of both.
     Duplicate = "duplicate",
-    /// A memory gave way to one that says it in more detail.
+    /// A memory was superseded by one that states the same in more detail.
     Refined = "refined",
-    /// Of two that cannot both hold, the one that holds later was kept.
+    /// Of two memories that cannot both be true, the one that became true later was kept.
     Contradicted = "contradicted",
-    /// Of two that cannot both hold, the one that arrived later went to the inbox.
+    /// Of two memories that cannot both be true, the one that arrived later went to the inbox.
     Conflict = "conflict",
     /// Values of one attribute were joined into a list.
     Listed = "listed",
@@ -115,11 +115,11 @@ actions! {
     Derived = "derived",
     /// A derived memory was updated.
     Recounted = "recounted",
-    /// Memories of one matter were linked.
+    /// Memories about the same matter were linked.
     Linked = "linked",
     /// A repair found a row that its history does not explain.
     Repair = "repair",
-    /// A change was taken back.
+    /// A change was undone.
     Undo = "undo",
 }
 

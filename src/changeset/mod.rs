@@ -1,8 +1,8 @@
-//! The one form in which memories change: rows before and after, in order, with the reason for each.
+//! The only form in which memories change: rows before and after each change, in order and with the reason.
 //!
 //! Every write produces a [`Changeset`]. It carries its content by value, so it can be printed, saved, applied to
-//! another file, and inverted. Applying one twice has the effect of applying it once, because each [`RowChange`]
-//! compares what is stored with its two sides first.
+//! another file, and inverted. Applying a changeset twice has the same effect as applying it once, because each
+//! [`RowChange`] first compares what is stored with its two sides.
 
 mod action;
 
@@ -15,7 +15,7 @@ use crate::memory::{Evidence, Memory, MemoryId, Namespace, ParseError, Relation,
 
 pub use action::Action;
 
-/// Version of the serialised form; it grows when an older program could not apply a changeset correctly.
+/// Version of the serialised form, increased whenever an older program could not apply a changeset correctly.
 pub const VERSION: u32 = 1;
 
 /// The changes of one write.
@@ -23,7 +23,7 @@ pub const VERSION: u32 = 1;
 pub struct Changeset {
     /// Version of the form, see [`VERSION`].
     pub version: u32,
-    /// A `UUIDv7`; the id of the run for what was written before changesets had ids.
+    /// A `UUIDv7`, or the id of the run if the changeset was written before changesets had ids.
     pub id: String,
     /// The run that made it, if one did.
     pub run: Option<String>,
@@ -40,10 +40,10 @@ impl Changeset {
         Self { version: VERSION, id: uuid::Uuid::now_v7().to_string(), run, at, changes: Vec::new() }
     }
 
-    /// Returns the changeset that takes this one back: the inverse of each change, the last first.
+    /// Returns the changeset that reverts this one: the inverse of each change, in reverse order.
     #[must_use]
     pub fn inverse(&self, at: Timestamp) -> Self {
-        // In reverse, since a later change may rest on an earlier one: a relation needs both of its memories.
+        // In reverse, since a later change may depend on an earlier one: a relation needs both of its memories.
         let changes = self.changes.iter().rev().map(RowChange::inverse).collect();
         Self { changes, ..Self::new(None, at) }
     }
@@ -102,13 +102,13 @@ pub enum Row {
 pub struct Tombstone {
     /// The memory that said it.
     pub memory: MemoryId,
-    /// Where it is not to be learnt again.
+    /// Where the value must not be learnt again.
     pub namespace: Namespace,
     /// Hash of its content, see [`crate::text::normalise::normalised_hash`].
     pub content_hash: String,
     /// Its attribute.
     pub key: Option<String>,
-    /// Hash of the attribute's value: what was rejected is not kept in words.
+    /// Hash of the attribute's value: the text of a rejected value is not kept.
     pub value_hash: Option<String>,
     /// Why, in a few words.
     pub reason: Option<String>,
@@ -122,11 +122,11 @@ pub struct Tombstone {
 pub enum Entity {
     /// The memory itself.
     Memory,
-    /// Words that it rests on.
+    /// A quote that it rests on.
     Evidence,
     /// A relation from it to another memory.
     Relation,
-    /// The note that its value was rejected.
+    /// The record that its value was rejected.
     Tombstone,
 }
 
@@ -166,7 +166,8 @@ impl Row {
     /// Returns the change of a memory.
     #[must_use]
     pub(crate) fn memory(before: Option<Memory>, after: Option<Memory>) -> Self {
-        // Only the new side is rounded: `before` was read from the store, and both are compared with it later.
+        // Only the new side is rounded: `before` was read from the store, and both sides are compared with the store
+        // later.
         Self::Memory { before: before.map(Box::new), after: after.map(|memory| Box::new(memory_as_stored(&memory))) }
     }
 
@@ -196,12 +197,12 @@ impl Row {
 
     /// Returns the memory that the row belongs to, and for a relation the one at its other end.
     ///
-    /// `None` where both sides are: nothing is known of a purged row.
+    /// Returns `None` if both sides are `None`: nothing is known about a purged row.
     #[must_use]
     pub(crate) fn memories(&self) -> Option<(&MemoryId, Option<&MemoryId>)> {
         match self {
             Self::Memory { before, after } => after.as_ref().or(before.as_ref()).map(|memory| (&memory.id, None)),
-            // With both sides gone the row was purged, and nothing is claimed about it any more.
+            // If both sides are missing, the row was purged and nothing is known about it.
             Self::Evidence { memory, before, after } => (before.is_some() || after.is_some()).then_some((memory, None)),
             Self::Relation { before, after } => {
                 after.as_ref().or(before.as_ref()).map(|relation| (&relation.from, Some(&relation.to)))
@@ -250,15 +251,15 @@ impl Row {
 /// The identity of a row.
 pub(crate) type RowKey<'r> = (Entity, [&'r str; 4]);
 
-/// The same quote of the same message of the same transcript is one piece of evidence.
+/// Returns the identity of a piece of evidence, which its transcript, message and quote determine.
 #[expect(clippy::unnecessary_wraps, reason = "other rows may have no key")]
 pub(crate) fn evidence_key<'r>(memory: &'r MemoryId, piece: &'r Evidence) -> Option<RowKey<'r>> {
-    // The first message is enough: a quote that spans several is found where it begins.
+    // The first message is enough: a quote that spans several messages is identified by the one in which it begins.
     let message = piece.messages.first().map_or("", String::as_str);
     Some((Entity::Evidence, [memory.as_str(), &piece.transcript, message, &piece.quote]))
 }
 
-/// Two memories are linked in one way at most once.
+/// Returns the identity of a relation: there is at most one of each type between two memories.
 #[expect(clippy::unnecessary_wraps, reason = "other rows may have no key")]
 pub(crate) fn relation_key(relation: &Relation) -> Option<RowKey<'_>> {
     Some((Entity::Relation, [relation.from.as_str(), relation.to.as_str(), relation.relation_type.as_str(), ""]))
@@ -270,7 +271,7 @@ impl RowChange {
         Self { action, row, reason: reason.map(Into::into) }
     }
 
-    /// Returns the change that takes this one back.
+    /// Returns the change that reverts this one.
     #[must_use]
     pub fn inverse(&self) -> Self {
         Self { action: Action::Undo, row: self.row.inverse(), reason: self.reason.clone() }
@@ -286,7 +287,7 @@ impl Redact for RowChange {
 
 impl Redact for Row {
     fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
-        // Both sides: what was there before may have been made by an earlier change that is not redacted yet.
+        // Both sides: the earlier state may come from a change that is not redacted yet.
         match self {
             Self::Memory { before, after } => {
                 before.iter_mut().chain(after).for_each(|memory| memory.edit_texts(edit));
@@ -322,17 +323,17 @@ impl Rows {
         Self { action, reason, now, changes: Vec::new() }
     }
 
-    /// Makes a memory that rests on this evidence; `reason` is why it was made.
+    /// Adds a memory that rests on this evidence; `reason` is why it was added.
     pub(crate) fn make(&mut self, memory: Memory, evidence: &[Evidence], reason: Option<&str>) {
         let id = memory.id.clone();
         self.changes.push(RowChange::new(Action::Add, Row::memory(None, Some(memory)), reason));
         self.gain(&id, evidence);
     }
 
-    /// Changes a memory, unless nothing of it is different.
+    /// Changes a memory, unless `after` does not differ.
     pub(crate) fn change(&mut self, before: &Memory, after: Memory) {
         let row = Row::memory(Some(before.clone()), Some(Memory { updated_at: self.now, ..after }));
-        // `updated_at` is always new and use is counted elsewhere; neither alone makes a change worth keeping.
+        // `updated_at` always differs and use is counted elsewhere; a change of these alone is not recorded.
         let is_change = match &row {
             Row::Memory { after: Some(after), .. } => {
                 Memory { updated_at: before.updated_at, usage: before.usage.clone(), ..(**after).clone() } != *before

@@ -1,6 +1,6 @@
 //! The confidence of a memory over time, its warmth, and its tier.
 //!
-//! Pure: the time comes from the caller, and no stored value is changed by it.
+//! The functions are pure: the caller passes the time, and no stored value is changed.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -8,17 +8,17 @@ use serde::Serialize;
 use crate::memory::{Memory, MemoryType, Tier, Usage};
 use crate::store::Outline;
 
-/// Number of uses from which a memory fades half as fast; the same number makes it hot.
+/// Number of uses from which a memory fades half as fast; with the same number it is hot.
 pub(crate) const FULL_USE: u32 = 10;
 
-/// Days after which a memory that is neither used nor confirmed is half as sure, by type; 0 for never.
+/// Days after which the confidence of a memory that is neither used nor confirmed has halved, by type; 0 means never.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HalfLives {
-    /// Of what is so.
+    /// For semantic memories.
     pub semantic: f64,
-    /// Of what happened.
+    /// For episodic memories.
     pub episodic: f64,
-    /// Of how to act.
+    /// For procedural memories.
     pub procedural: f64,
 }
 
@@ -40,10 +40,10 @@ impl HalfLives {
     }
 }
 
-/// What fades, and how fast.
+/// The values that determine how confidence fades.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Certainty {
-    /// What is kept, 0–1.
+    /// The stored confidence, 0–1.
     pub confidence: f64,
     /// The type of the memory.
     pub memory_type: MemoryType,
@@ -56,7 +56,7 @@ pub(crate) struct Certainty {
 }
 
 impl Certainty {
-    /// Returns what the confidence is worth at `now`; see `confidence_at`.
+    /// Returns the confidence that is left at `now`; see `confidence_at`.
     #[must_use]
     pub(crate) fn at(&self, half_lives: &HalfLives, now: Timestamp) -> f64 {
         let half_life = half_lives.of(self.memory_type);
@@ -71,7 +71,7 @@ impl Certainty {
 }
 
 impl From<&Memory> for Certainty {
-    /// A memory without its evidence does not show when that was said, so its last change and use decide.
+    /// Without its evidence, a memory does not show when that was said, so only its last change and use count.
     fn from(memory: &Memory) -> Self {
         let used = memory.usage.last_accessed_at;
         Self {
@@ -84,14 +84,14 @@ impl From<&Memory> for Certainty {
     }
 }
 
-/// Returns when a memory was last used, confirmed or changed: from there on it fades.
+/// Returns when a memory was last used, confirmed or changed, from which time it fades.
 #[must_use]
 pub(crate) fn last_sure(memory: &Outline) -> Timestamp {
     let later = memory.usage.last_accessed_at.max(memory.confirmed_at);
     later.map_or(memory.updated_at, |at| at.max(memory.updated_at))
 }
 
-/// Returns what the confidence of a memory is worth at `now`, between 0 and what is kept:
+/// Returns the confidence that a memory has left at `now`, between 0 and the stored confidence:
 ///
 /// ```text
 /// confidence × 0.5 ^ (days since it was last sure / (half-life of its type × (1 + min(uses, 10) / 10)))
@@ -110,24 +110,24 @@ pub(crate) fn confidence_at(memory: &Outline, half_lives: &HalfLives, now: Times
     certainty.at(half_lives, now)
 }
 
-/// Returns the days from `from` to `to`, none if that is later.
+/// Returns the days from `from` to `to`, or 0 if `from` is later.
 #[must_use]
 pub(crate) fn days_between(from: Timestamp, to: Timestamp) -> f64 {
-    // Clocks differ between machines; a time in the future counts as now, not as negative age.
+    // Clocks differ between machines; a time in the future counts as the present, not as a negative age.
     to.duration_since(from).as_secs_f64().max(0.0) / 86_400.0
 }
 
 /// Days without a use after which a memory is half as warm.
 pub(crate) const COOLING_HALF_LIFE_DAYS: f64 = 30.0;
-/// Warmth at which a memory is warm.
+/// Warmth from which a memory counts as warm.
 // This number and the next are those of the Base Coat specification.
 pub(crate) const WARM: f64 = 3.0;
-/// Warmth at which it is hot.
+/// Warmth from which a memory counts as hot.
 pub(crate) const HOT: f64 = 10.0;
-/// Warmth at which a memory rises to each tier, the highest first. Nothing rises to `l0`, which is for what is
-/// pinned.
+/// Warmth at which a memory rises to each tier, highest tier first. No memory rises to `l0`, which is reserved for
+/// pinned memories.
 pub(crate) const RISES: [(Tier, f64); 3] = [(Tier::L1, HOT), (Tier::L2, 6.0), (Tier::L3, WARM)];
-/// Share of that warmth below which it sinks again.
+/// Share of that warmth below which a memory sinks again.
 // Well below the threshold for rising: a memory near it would otherwise move up and down in every run.
 pub(crate) const SINKS_BELOW: f64 = 0.5;
 
@@ -174,12 +174,13 @@ pub fn heat(usage: &Usage, now: Timestamp) -> Heat {
 }
 
 /// Returns the tier of a memory that is not pinned: it rises as soon as it is warm enough, and sinks, one tier after
-/// the other, only once it has cooled to half of that. What comes of it is where it stays at the same warmth.
+/// the other, only once it has cooled to half of that. The result is stable: at the same warmth the memory stays in
+/// that tier.
 #[must_use]
 pub(crate) fn tier_at(current: Tier, warmth: f64) -> Tier {
-    // What was always loaded because it was pinned begins to sink from the tier below.
+    // A memory that was always loaded because it was pinned starts from the tier below.
     let mut tier = current.max(Tier::L1);
-    // Down to where it stays, so that a second run at the same time has nothing to do.
+    // Repeated until the tier is stable, so that a second run at the same time has nothing to do.
     while let Some((_, rises)) = RISES.iter().find(|(one, _)| *one == tier)
         && warmth < rises * SINKS_BELOW
     {

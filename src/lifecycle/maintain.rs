@@ -12,10 +12,10 @@ use crate::lifecycle::retention::{Act, RetirementReason, Rules, due, is_past, mo
 use crate::memory::{Claim, Memory, MemoryId, MemoryType, Namespace, Relation, RelationType, Status, Tier};
 use crate::store::{Database, Filter, Outline, RunId, RunStatus, Store, StoreError, Writer};
 
-/// One thing to be done.
+/// One action to be taken.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Step {
-    /// To which memory.
+    /// The memory that the action applies to.
     pub memory: MemoryId,
     /// Where it belongs.
     pub namespace: Namespace,
@@ -24,14 +24,14 @@ pub struct Step {
     pub act: Act,
 }
 
-/// Everything that is to be done.
+/// Everything that maintenance has to do.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Upkeep {
-    /// What can be undone, by memory.
+    /// Actions that can be undone, by memory.
     pub steps: Vec<Step>,
-    /// Memories that go for good, by id: what was forgotten or given up long enough ago.
+    /// Ids of memories to be deleted permanently: those that were forgotten or retired long enough ago.
     pub purges: Vec<MemoryId>,
-    /// Old replies of models that go for good.
+    /// Number of old model replies to be deleted permanently.
     pub replies: usize,
 }
 
@@ -42,7 +42,7 @@ impl Upkeep {
         self.steps.is_empty() && self.purges.is_empty() && self.replies == 0
     }
 
-    /// Returns how many steps there are of each kind, by its word in the history.
+    /// Returns the number of steps of each kind, keyed by the name of the kind in the history.
     #[must_use]
     pub(crate) fn counts(&self) -> BTreeMap<&'static str, usize> {
         let mut counts = BTreeMap::new();
@@ -53,9 +53,9 @@ impl Upkeep {
     }
 }
 
-/// Returns what is to be done at `now`.
+/// Returns what has to be done at `now`.
 ///
-/// What a person restored, or took back with an undo, is not taken away again by the same rule.
+/// A memory that a person restored, directly or by undoing a run, is not removed again by the same rule.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -68,15 +68,15 @@ pub fn plan(store: &Database, rules: &Rules, now: Timestamp) -> Result<Upkeep, S
             add(store, &mut steps, memory, act)?;
         }
     }
-    // A memory that is about to leave must not be the one that its duplicate is united with.
+    // A memory that is about to be removed must not be the one that its duplicate is united with.
     let staying = outlines.iter().filter(|memory| !steps.contains_key(&memory.id));
     for (lesser, into) in duplicates(store, &staying.collect::<Vec<_>>(), rules, now)? {
         add(store, &mut steps, lesser, Act::Unite { into })?;
     }
-    // After the other rules, which may already make enough room.
+    // This runs after the other rules, which may already make enough room.
     crowded_out(store, &outlines, rules, now, &mut steps)?;
     for memory in &outlines {
-        // A memory that leaves needs no tier, and one step a memory keeps the run's history readable.
+        // A memory that is removed needs no tier, and one step per memory keeps the run's history readable.
         if let Some(act) = moves(memory, now).filter(|_| !steps.contains_key(&memory.id)) {
             add(store, &mut steps, memory, act)?;
         }
@@ -85,7 +85,8 @@ pub fn plan(store: &Database, rules: &Rules, now: Timestamp) -> Result<Upkeep, S
     Ok(Upkeep { steps: steps.into_values().collect(), purges, replies })
 }
 
-/// Returns what is to be done at `now` as far as an index shows it quickly: what is over, and what goes for good.
+/// Returns what has to be done at `now` as far as an index shows it quickly: memories to expire, and rows to delete
+/// permanently.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -99,24 +100,25 @@ pub(crate) fn plan_quickly(store: &Database, rules: &Rules, now: Timestamp) -> R
     Ok(Upkeep { steps: steps.into_values().collect(), purges, replies })
 }
 
-/// Returns the memories and the number of replies that go for good at `now`: none while the clock is doubted.
+/// Returns the memories, and the number of replies, to be deleted permanently at `now`: none while the clock seems
+/// wrong.
 fn gone_for_good(store: &Database, rules: &Rules, now: Timestamp) -> Result<(Vec<MemoryId>, usize), StoreError> {
     let cutoff = purge_before(rules, now);
     if !store.believes(now)? {
-        // Everything else that a wrong clock does can be undone.
+        // All other effects of a wrong clock can be undone.
         return Ok((Vec::new(), 0));
     }
     Ok((store.forgotten_before(cutoff)?, store.replies_before(cutoff)?))
 }
 
-/// Returns the moment before which something must have been forgotten to be purged at `now`.
+/// Returns the time before which a memory must have been forgotten to be purged at `now`.
 pub(super) fn purge_before(rules: &Rules, now: Timestamp) -> Timestamp {
     now.checked_sub(SignedDuration::from_hours(24 * i64::from(rules.purge_days))).unwrap_or(Timestamp::MIN)
 }
 
-/// Notes a step, unless the memory has one already or a person does not want it.
+/// Adds a step and returns whether it was added: not if the memory already has one, or if a person rejected it before.
 fn add(store: &Database, steps: &mut BTreeMap<MemoryId, Step>, memory: &Outline, act: Act) -> Result<bool, StoreError> {
-    // Checked here, not in the rules: it reads the history of one memory, which most memories never need.
+    // Checked here and not in the rules, because it reads the memory's history, which is unnecessary for most memories.
     if steps.contains_key(&memory.id) || act.takes_away() && store.is_wanted(&memory.id, act.action())? {
         return Ok(false);
     }
@@ -125,8 +127,8 @@ fn add(store: &Database, steps: &mut BTreeMap<MemoryId, Step>, memory: &Outline,
     Ok(true)
 }
 
-/// Returns the active memories that have the same words as another one, with that: the pinned one, else the one that is
-/// worth most, else the first.
+/// Returns the active memories that have the same words as another, paired with the one to keep: the pinned one, else
+/// the most valuable one, else the oldest.
 fn duplicates<'o>(
     store: &Database,
     outlines: &[&'o Outline],
@@ -142,13 +144,14 @@ fn duplicates<'o>(
         let mut alike: Vec<&Outline> = alike.iter().filter_map(|id| by_id.get(id).copied()).collect();
         alike.sort_by(|a, b| {
             let by_worth = || worth(b, rules, now).total_cmp(&worth(a, rules, now));
-            // Of equal ones the older stays; the id makes the choice the same in every run.
+            // Of equally valuable memories the older is kept; the id makes the choice the same in every run.
             let by_age = || (a.created_at, &a.id).cmp(&(b.created_at, &b.id));
             b.pinned.cmp(&a.pinned).then_with(by_worth).then_with(by_age)
         });
         let Some((kept, others)) = alike.split_first() else { continue };
         for other in others.iter().filter(|one| !one.pinned && is_past(rules.duplicate_days, one.created_at, now)) {
-            // Both are read whole, which the outlines are not; pairs with equal words are rare enough for that.
+            // Both memories are read in full, which outlines do not contain; pairs with equal words are rare enough for
+            // that.
             if is_same(&store.memory(&kept.id)?, &store.memory(&other.id)?) {
                 found.push((*other, kept.id.clone()));
             }
@@ -157,7 +160,7 @@ fn duplicates<'o>(
     Ok(found)
 }
 
-/// Whether two memories with the same words say the same: what happened on two days happened twice.
+/// Whether two memories with the same words mean the same: an event on two different days happened twice.
 fn is_same(a: &Memory, b: &Memory) -> bool {
     let (a, b) = (&a.claim, &b.claim);
     // `div_euclid` rounds down for times before 1970 as well.
@@ -166,7 +169,8 @@ fn is_same(a: &Memory, b: &Memory) -> bool {
     a.memory_type == b.memory_type && a.key == b.key && a.value == b.value && a.valid_to == b.valid_to && once
 }
 
-/// Adds what is worth least in namespaces that contain too many, the worst first and of equally good ones the older.
+/// Adds the least valuable memories of namespaces that contain too many, the least valuable first and, of equally
+/// valuable ones, the older first.
 fn crowded_out(
     store: &Database,
     outlines: &[Outline],
@@ -187,7 +191,7 @@ fn crowded_out(
         if over == 0 {
             continue;
         }
-        // After counting: pinned memories use up the limit, but are never retired for it.
+        // Removed only after counting: pinned memories count towards the limit, but are never retired because of it.
         memories.retain(|memory| !memory.pinned);
         memories.sort_by(|a, b| {
             let by_worth = worth(a, rules, now).total_cmp(&worth(b, rules, now));
@@ -197,7 +201,7 @@ fn crowded_out(
             if over == 0 {
                 break;
             }
-            // Memories that a person restored are passed over, so the next worst one goes instead.
+            // Memories that a person restored are skipped, so the next least valuable one is retired instead.
             over -= usize::from(add(store, steps, memory, Act::Retire { because: RetirementReason::Count })?);
         }
     }
@@ -206,22 +210,22 @@ fn crowded_out(
 
 /// Command name of maintenance runs.
 pub(crate) const COMMAND: &str = "maintain";
-/// Days for which the times at which a memory was read, found or shown are kept; use counts are kept for good.
+/// Days for which the times are kept at which a memory was read, found or shown; use counts are kept permanently.
 const LOG_DAYS: u32 = 90;
 
 /// What maintenance did.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Report {
-    /// The run, which can be undone; `None` if nothing was changed that could be.
+    /// The run, which can be undone; `None` if no change was made that can be undone.
     pub run: Option<RunId>,
     /// What was done.
     #[serde(flatten)]
     pub done: Upkeep,
 }
 
-/// Does everything that is due at `now`, and returns what that was; a second time at the same `now` does nothing.
+/// Does everything that is due at `now` and returns it. A second call with the same `now` does nothing.
 ///
-/// What is pinned is never touched. All is undone by `undo` of the run, but for the purge.
+/// Pinned memories are never changed. Undoing the run reverts everything except the purge.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be written.
@@ -229,8 +233,8 @@ pub fn maintain(store: &Store, rules: &Rules, now: Timestamp) -> Result<Report, 
     carry_out(store, rules, now, plan)
 }
 
-/// Does what is due at `now` and can be found quickly however many memories there are: what is over, and what goes for
-/// good. For callers that run every minute; [`maintain`] does the rest once an hour or so.
+/// Does what is due at `now` and can be found quickly however many memories there are: expires memories and deletes
+/// rows permanently. It is meant for callers that run every minute; [`maintain`] does the rest about once an hour.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be written.
@@ -251,14 +255,14 @@ fn carry_out(
              put the clock right if it is wrong"
         );
     }
-    // Before anything is given up, so that nothing goes for good that was not foreseen.
+    // Before the steps, so that only what was planned is deleted permanently.
     if !report.done.purges.is_empty() || report.done.replies > 0 {
         store.purge(rules.purge_days, now)?;
     }
     if !report.done.steps.is_empty() {
-        // Only with steps to take: a run without changes would fill the history every minute.
+        // Only if there are steps: runs without changes would fill the history every minute.
         let run = store.begin_run(COMMAND, &json!({}), now)?.id;
-        // Planned again within the transaction, since others may have written meanwhile.
+        // Planned again within the transaction, since other processes may have written in the meantime.
         let done = store.write(Some(&run), now, |w| {
             let due = plan(w, rules, now)?;
             due.steps.iter().try_for_each(|step| take(w, step, now))?;
@@ -266,7 +270,7 @@ fn carry_out(
         });
         let status = if done.is_ok() { RunStatus::Finished } else { RunStatus::Failed };
         let summary = done.as_ref().map_or_else(|error| json!({"error": error.to_string()}), |due| json!(due.counts()));
-        // Also after a failure, or the run would look as if it were still going on.
+        // Also after a failure; otherwise the run would appear to be still in progress.
         store.finish_run(&run, status, &summary, now)?;
         (report.run, report.done.steps) = (Some(run), done?.steps);
     }
@@ -285,10 +289,10 @@ fn take(w: &Writer<'_>, step: &Step, now: Timestamp) -> Result<(), StoreError> {
     }
 }
 
-/// Supersedes a memory by one with the same words, which takes over its evidence.
+/// Supersedes a memory by one with the same words, which receives its evidence.
 fn unite(w: &Writer<'_>, id: &MemoryId, into: &MemoryId, now: Timestamp) -> Result<(), StoreError> {
     let reason = "the same words";
-    // Copied, not moved: an undo brings the other memory back with its own evidence.
+    // Copied, not moved: an undo restores the other memory with its own evidence.
     w.take_over_evidence(into, id)?;
     let relation_type = RelationType::Supersedes;
     let link = Relation {
@@ -302,7 +306,7 @@ fn unite(w: &Writer<'_>, id: &MemoryId, into: &MemoryId, now: Timestamp) -> Resu
     w.set_status(id, Status::Superseded, Action::Unite, Some(reason.into())).map(drop)
 }
 
-/// Days within which an end counts as near.
+/// Days within which an expiry counts as near.
 pub const NEAR_DAYS: i64 = 7;
 
 /// Counts of active memories.
@@ -312,15 +316,15 @@ pub struct Census {
     pub by_tier: BTreeMap<&'static str, usize>,
     /// By heat.
     pub by_heat: BTreeMap<&'static str, usize>,
-    /// Pinned ones.
+    /// Pinned memories.
     pub pinned: usize,
-    /// Those that expire within a week.
+    /// Memories that expire within a week.
     pub near_expiry: usize,
-    /// Those that are half as sure as they were, or less.
+    /// Memories whose confidence has fallen to half of the stored value, or lower.
     pub fading: usize,
 }
 
-/// Returns how the active memories stand at `now`.
+/// Returns counts of the active memories at `now`.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.

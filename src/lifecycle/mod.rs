@@ -1,4 +1,4 @@
-//! The life of a memory over time: confidence fades, tiers change, and expired memories go.
+//! The life of a memory over time: confidence fades, tiers change, and expired memories are removed.
 //!
 //! ```text
 //! outlines ─▶ due (over? faded? given up?) ─┐

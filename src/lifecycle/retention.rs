@@ -1,6 +1,6 @@
-//! The rules of retention: when a memory expires, is given up, or moves to another tier.
+//! The rules of retention: when a memory expires, is retired, or moves to another tier.
 //!
-//! Pure: the time comes from the caller.
+//! The functions are pure: the caller passes the time.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -16,21 +16,21 @@ use crate::store::Outline;
 pub struct Rules {
     /// How fast confidence fades.
     pub half_lives: HalfLives,
-    /// Confidence, as far as it has faded, below which a memory is no longer recalled.
+    /// Faded confidence below which a memory is no longer recalled.
     pub min_confidence: f64,
-    /// Maximum number of active memories of one namespace; 0 for any number.
+    /// Maximum number of active memories per namespace; 0 means no limit.
     pub max_memories: usize,
-    /// Days without use or confirmation after which what matters too little is given up.
+    /// Days without use or confirmation after which an unimportant memory is retired.
     pub auto_delete_days: u32,
-    /// Importance below which it is.
+    /// Importance below which a memory counts as unimportant.
     pub auto_delete_below: f64,
-    /// Days after which what was superseded is given up.
+    /// Days after which a superseded memory is retired.
     pub superseded_days: u32,
     /// Days after which the less valuable of two memories with the same words is retired.
     pub duplicate_days: u32,
-    /// Days after which short-term memories that are over are given up.
+    /// Days after which expired short-term memories are retired.
     pub expired_days: u32,
-    /// Days after which what was forgotten or given up is gone for good.
+    /// Days after which forgotten or retired memories are deleted permanently.
     pub purge_days: u32,
 }
 
@@ -57,55 +57,55 @@ impl Default for Rules {
     }
 }
 
-/// Share of the importance in what a memory is worth when there are too many; its confidence has the rest.
+/// Weight of the importance in the value of a memory when there are too many; the rest is the weight of its confidence.
 pub const WORTH_IMPORTANCE: f64 = 0.6;
 
 /// What maintenance does to a memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "act", rename_all = "snake_case")]
 pub enum Act {
-    /// Its time is over: it is no longer recalled.
+    /// Its lifetime has ended: it is no longer recalled.
     Expire,
-    /// It has become too unsure: it is no longer recalled.
+    /// Its confidence has fallen too low: it is no longer recalled.
     Fade,
-    /// It gives way to another one with the same words.
+    /// It is superseded by another memory with the same words.
     Unite {
-        /// That one.
+        /// The other memory.
         into: MemoryId,
     },
-    /// It is given up; it can be restored until it is purged.
+    /// It is retired; it can be restored until it is purged.
     Retire {
-        /// Why.
+        /// The reason.
         because: RetirementReason,
     },
     /// It is used more, and loaded more readily.
     Promote {
-        /// Its new place.
+        /// Its new tier.
         to: Tier,
     },
     /// It is used less, and loaded less readily.
     Demote {
-        /// Its new place.
+        /// Its new tier.
         to: Tier,
     },
 }
 
-/// Why a memory is given up.
+/// Why a memory is retired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RetirementReason {
-    /// It matters too little and nobody has used or confirmed it for long.
+    /// It matters too little, and nobody has used or confirmed it for a long time.
     Age,
-    /// There are too many in its namespace, and it is worth least.
+    /// Its namespace contains too many memories, and it is the least valuable.
     Count,
     /// Another one took its place long ago.
     Superseded,
-    /// Its time was over long ago.
+    /// It expired long ago.
     Expired,
 }
 
 impl Act {
-    /// Returns the word for it in the history.
+    /// Returns the action's name in the history.
     #[must_use]
     pub(crate) const fn action(&self) -> Action {
         match self {
@@ -138,14 +138,15 @@ impl Act {
         }
     }
 
-    /// Whether the memory is no longer recalled afterwards.
+    /// Whether the memory is no longer recalled after the action.
     #[must_use]
     pub(crate) const fn takes_away(&self) -> bool {
         !matches!(self, Self::Promote { .. } | Self::Demote { .. })
     }
 }
 
-/// Returns what time alone does to a memory at `now`; `None` for what is pinned, forgotten or pending.
+/// Returns the action that the passing of time alone requires for a memory at `now`; `None` for pinned, forgotten and
+/// pending memories.
 #[must_use]
 pub fn due(memory: &Outline, rules: &Rules, now: Timestamp) -> Option<Act> {
     if memory.pinned {
@@ -165,17 +166,17 @@ pub fn due(memory: &Outline, rules: &Rules, now: Timestamp) -> Option<Act> {
 }
 
 fn of_active(memory: &Outline, rules: &Rules, now: Timestamp) -> Option<Act> {
-    // First: an end that was set is the better reason than fading.
+    // Checked first: an expiry that was set explains the action better than fading does.
     if memory.expires_at.is_some_and(|at| at <= now) {
         return Some(Act::Expire);
     }
-    // What nobody was ever sure of has not faded.
+    // A memory whose confidence was always low has not faded.
     let faded = confidence_at(memory, &rules.half_lives, now) < rules.min_confidence;
     if faded && memory.confidence >= rules.min_confidence {
         return Some(Act::Fade);
     }
     let is_unimportant = memory.importance < rules.auto_delete_below;
-    // From the last use or confirmation, so that unimportant but used memories stay.
+    // Counted from the last use or confirmation, so that unimportant but used memories remain.
     (is_unimportant && is_past(rules.auto_delete_days, last_sure(memory), now))
         .then_some(Act::Retire { because: RetirementReason::Age })
 }
@@ -194,14 +195,14 @@ pub fn moves(memory: &Outline, now: Timestamp) -> Option<Act> {
     }
 }
 
-/// Returns what a memory is worth at `now` when there are too many of them, 0–1: `0.6 importance + 0.4 confidence`, as
-/// far as that has faded.
+/// Returns the value of a memory at `now`, 0–1, which decides when there are too many: `0.6 importance + 0.4
+/// confidence`, with the faded confidence.
 #[must_use]
 pub fn worth(memory: &Outline, rules: &Rules, now: Timestamp) -> f64 {
     WORTH_IMPORTANCE * memory.importance + (1.0 - WORTH_IMPORTANCE) * confidence_at(memory, &rules.half_lives, now)
 }
 
-/// Whether `days` have passed since `from`; never if it is 0.
+/// Whether `days` have passed since `from`; never if `days` is 0.
 pub(super) fn is_past(days: u32, from: Timestamp, now: Timestamp) -> bool {
     days > 0 && days_between(from, now) >= f64::from(days)
 }

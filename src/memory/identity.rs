@@ -14,25 +14,25 @@ use super::ParseError;
 pub struct MemoryId(String);
 
 impl MemoryId {
-    /// Returns a fresh id.
+    /// Returns a new id.
     #[must_use]
     pub fn new() -> Self {
         Self(uuid::Uuid::now_v7().to_string())
     }
 
-    /// Returns the id itself if it is a UUID; else a UUID derived from it, so that any text of a file is a safe id and
-    /// references to it still match.
+    /// Returns the id itself if it is a UUID; otherwise a UUID derived from it, so that any text from a file becomes a
+    /// safe id and references to it still match.
     pub(crate) fn into_uuid(self) -> Self {
         if uuid::Uuid::try_parse(&self.0).is_ok() {
             return self;
         }
-        // The same id of another program always becomes the same UUID, so that a second import finds its memory.
+        // The same id from another program always becomes the same UUID, so that a second import finds its memory.
         let digest = Sha256::digest(self.0.as_bytes());
         let start: [u8; 16] = digest[..16].try_into().expect("a digest has 32 bytes");
         Self(uuid::Builder::from_custom_bytes(start).into_uuid().to_string())
     }
 
-    /// Takes an id as it appears in the database or an export.
+    /// Wraps an id as it appears in the database or an export.
     #[must_use]
     pub fn from_stored(text: impl Into<String>) -> Self {
         Self(text.into())
@@ -63,18 +63,18 @@ impl fmt::Display for MemoryId {
 pub struct Namespace(Vec<String>);
 
 impl Namespace {
-    /// The namespace of what applies to the user everywhere.
+    /// Returns the namespace of memories that apply to the user everywhere.
     #[must_use]
     pub fn global() -> Self {
         Self(vec!["global".into()])
     }
 
-    /// The namespace of one project.
+    /// Returns the namespace of one project.
     ///
     /// # Errors
     /// [`ParseError`] if `id` is empty or contains a control character.
     pub fn project(id: &str) -> Result<Self, ParseError> {
-        // A slash would make another part of the path.
+        // A slash would start another part of the path.
         Self::try_from(vec!["project".to_owned(), id.replace('/', "-")])
     }
 

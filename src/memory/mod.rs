@@ -1,4 +1,4 @@
-//! The memory record and everything attached to it: plain data that is only read and spelled.
+//! The memory record and everything attached to it: plain data without behaviour of its own.
 
 mod identity;
 mod spelled;
@@ -17,7 +17,7 @@ pub use spelled::{
 /// What a memory says, apart from where it is kept and how it is used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
-    /// The kind of remembering.
+    /// The type: a fact, an event or a way of doing something.
     #[serde(rename = "type")]
     pub memory_type: MemoryType,
     /// One of the allowed categories, see [`CATEGORIES`].
@@ -30,25 +30,25 @@ pub struct Claim {
     pub summary: Option<String>,
     /// Topic tag, e.g. `auth`.
     pub subject: Option<String>,
-    /// Normalised attribute, e.g. `user.residence`; two claims with one key speak of the same thing.
+    /// Normalised attribute, e.g. `user.residence`; two claims with the same key are about the same thing.
     pub key: Option<String>,
     /// Value of the attribute, e.g. `Berlin`.
     pub value: Option<String>,
-    /// Parts by type.
+    /// Structured parts, which depend on the type.
     pub structured: Option<Structured>,
-    /// How long it is meant to live.
+    /// The intended lifetime.
     pub scope: Scope,
-    /// 0–1; how much it matters that this is known.
+    /// 0–1; how much the memory matters.
     pub importance: f64,
-    /// 0–1; how sure it is.
+    /// 0–1; how certain the memory is.
     pub confidence: f64,
     /// Free tags.
     pub tags: Vec<String>,
-    /// From when it held in the world.
+    /// When the claim became true.
     pub valid_from: Option<Timestamp>,
-    /// Until when it held in the world.
+    /// When the claim ceased to be true.
     pub valid_to: Option<Timestamp>,
-    /// When it stops being recalled.
+    /// When the memory stops being recalled.
     pub expires_at: Option<Timestamp>,
 }
 
@@ -77,7 +77,7 @@ impl Claim {
     }
 }
 
-/// A memory as it is kept.
+/// A memory as it is stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
     /// Identity.
@@ -100,7 +100,7 @@ pub struct Memory {
     pub extraction_method: ExtractionMethod,
     /// When it was forgotten.
     pub deleted_at: Option<Timestamp>,
-    /// When we learnt it.
+    /// When it was learnt.
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
@@ -132,7 +132,7 @@ impl Memory {
     }
 }
 
-/// How a memory has been used; kept apart so that a read never re-indexes its text.
+/// How a memory has been used; stored separately so that a read never re-indexes its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Times it was recalled.
@@ -153,12 +153,12 @@ impl Default for Usage {
     }
 }
 
-/// What a memory rests on: words that stand in a message of a transcript.
+/// The basis of a memory: words that occur in a message of a transcript.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
     /// Key of the transcript, `source:external_id`.
     pub transcript: String,
-    /// Ids of the messages that the claim rests on; the quote stands in the first.
+    /// Ids of the messages that the claim rests on; the quote is in the first.
     pub messages: Vec<String>,
     /// Verbatim words of that message.
     pub quote: String,
@@ -173,11 +173,11 @@ pub struct Evidence {
 /// A link from one memory to another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relation {
-    /// The memory that relates.
+    /// The memory from which the link starts.
     pub from: MemoryId,
-    /// The memory it relates to.
+    /// The memory to which the link leads.
     pub to: MemoryId,
-    /// What `from` is to `to`.
+    /// The role of `from` with respect to `to`.
     #[serde(rename = "type")]
     pub relation_type: RelationType,
     /// Why, in a few words.
@@ -189,20 +189,20 @@ pub struct Relation {
 /// What an extractor proposes: a claim with the words that it rests on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Candidate {
-    /// What would be remembered.
+    /// The claim that would be remembered.
     pub claim: Claim,
-    /// For whom it holds; decides the namespace.
+    /// To whom the claim applies; determines the namespace.
     pub audience: Audience,
     /// At least one piece, each quote found in its message.
     pub evidence: Vec<Evidence>,
-    /// A known memory that the extractor says this one takes the place of.
+    /// A known memory that this one replaces, according to the extractor.
     pub replaces: Option<MemoryId>,
-    /// Whether its words were taken from elsewhere by whoever wrote them: a page, a file, what a tool printed.
+    /// Whether its words were copied from elsewhere, such as a page, a file or the output of a tool.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_pasted: bool,
 }
 
-/// The structured part of a memory; its shape follows from the memory's type.
+/// The structured part of a memory; its variant depends on the memory's type.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Structured {

@@ -1,18 +1,18 @@
 //! Enumerations with one spelling in the database, in JSON and on the command line.
 
-/// Why a spelled value is not one of ours.
+/// Error for a value that is not one of the allowed spellings.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{value:?} is not {what}; use {allowed}")]
 pub struct ParseError {
-    /// What was given.
+    /// The value that was given.
     pub value: String,
-    /// What it should have been, with its article.
+    /// What was expected, with its article.
     pub what: &'static str,
-    /// The spellings that are understood.
+    /// The allowed spellings.
     pub allowed: &'static str,
 }
 
-/// Declares an enum with one fixed spelling a variant, in `serde`, `Display` and `FromStr` alike.
+/// Declares an enum with one fixed spelling per variant, the same in `serde`, `Display` and `FromStr`.
 macro_rules! string_enum {
     ($(#[$meta:meta])* $name:ident, $what:literal, $allowed:literal, { $($(#[$doc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
         $(#[$meta])*
@@ -25,7 +25,7 @@ macro_rules! string_enum {
 
         #[allow(unreachable_pub, reason = "some of these stay within the crate")]
         impl $name {
-            /// Every value, in the order of the specification.
+            /// All values, in the order of the specification.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
             /// Returns the spelling used in the database, in JSON and on the command line.

@@ -1,5 +1,5 @@
 //! Finds the repository that a folder belongs to by reading git's files. Git itself is never run, because a repository
-//! that somebody else made could have it run anything.
+//! made by somebody else could make git run any command.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -10,38 +10,38 @@ use transcripts::hex;
 
 use super::remote::{Address, Remote};
 
-/// Longest file of git's that is read; more is not a file that git wrote.
+/// Maximum size of a git file that is read, in bytes; git itself writes no larger one.
 const MAX_BYTES: u64 = 1 << 20;
-/// Clones of clones that are followed on one machine.
+/// Maximum number of local clones of clones that are followed.
 // Bounded, since two clones may name each other as their origin.
 const MAX_CLONES: usize = 4;
 
 /// A repository of this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Repository {
-    /// Its folder: the one that contains `.git`, or the repository itself where it is bare or a submodule's. Worktrees
-    /// of one repository share it.
+    /// Its folder: the one that contains `.git`, or the repository itself if it is bare or belongs to a submodule.
+    /// Worktrees of one repository share it.
     pub(super) root: PathBuf,
-    /// Where it comes from.
+    /// The server that it was cloned from.
     pub(super) remote: Option<Remote>,
     /// Identifies the repository when it is found in another place: a hash of the first line of its log, which names
-    /// its first commit, who made it and when.
+    /// its first commit, the author and the time.
     pub(super) mark: Option<String>,
 }
 
 /// Returns the repository that `path` is in, or was in before it was deleted.
 ///
-/// Looks upwards from the nearest folder that is there; not in `home`, nor above it, nor in a root folder.
+/// Searches upwards from the nearest existing folder, but not in or above `home`, nor in a root folder.
 pub(super) fn find(path: &Path, home: Option<&Path>) -> Option<Repository> {
     let start = path.ancestors().find_map(|folder| folder.canonicalize().ok())?;
     let home = home.and_then(|home| home.canonicalize().ok());
-    // A repository in the home folder, such as one of dotfiles, would make one project of everything.
+    // A repository in the home folder, such as one of dotfiles, would turn everything into one project.
     let below_home = |folder: &&Path| folder.parent().is_some() && home.as_deref() != Some(folder);
     let common = start.ancestors().take_while(below_home).find_map(common_folder)?;
     Some(identify(&common, MAX_CLONES))
 }
 
-/// Whether a repository appears in exactly this folder.
+/// Whether exactly this folder contains a repository.
 pub(super) fn stands_in(folder: &Path) -> bool {
     common_folder(folder).is_some()
 }
@@ -59,7 +59,8 @@ fn common_folder(folder: &Path) -> Option<PathBuf> {
     is_repository(folder).then(|| folder.to_owned())
 }
 
-/// Returns what the git folder of a worktree shares with the others; any other git folder is its own.
+/// Returns what the git folder of a worktree shares with the others; for any other git folder, returns the folder
+/// itself.
 fn shared(git: &Path) -> Option<PathBuf> {
     let common = read(&git.join("commondir")).map_or_else(|| git.to_owned(), |text| git.join(text.trim()));
     common.canonicalize().ok().filter(|common| is_repository(common))
@@ -83,7 +84,7 @@ fn identify(common: &Path, clones: usize) -> Repository {
             let path = lone.root.join(path);
             let names = [path.join(".git"), path.clone(), path.with_added_extension("git")];
             let origin = names.iter().filter(|path| !is_share(path)).find_map(|path| shared(path));
-            // A clone whose remote is itself leads nowhere.
+            // A clone that is its own remote leads nowhere.
             let other = origin.filter(|origin| origin != common);
             other.map_or(lone, |other| identify(&other, clones - 1))
         }
@@ -93,7 +94,7 @@ fn identify(common: &Path, clones: usize) -> Repository {
 
 fn mark_of(common: &Path) -> Option<String> {
     let log = common.join("logs").join("HEAD");
-    // Anything but a plain file could block the reader.
+    // Anything but a regular file could block the reader.
     let file = fs::metadata(&log).ok().filter(fs::Metadata::is_file).and_then(|_| fs::File::open(log).ok())?;
     let mut line = Vec::new();
     BufReader::new(file.take(MAX_BYTES)).read_until(b'\n', &mut line).ok()?;
@@ -105,13 +106,13 @@ fn root_of(common: &Path) -> PathBuf {
     common.parent().filter(|_| is_inside).unwrap_or(common).to_owned()
 }
 
-/// Whether it is a share of another machine: to ask for it would send the person's name there.
+/// Whether the path is a network share of another machine: accessing it would send the person's name there.
 pub(super) fn is_share(path: &Path) -> bool {
     let text = path.as_os_str().as_encoded_bytes();
     text.starts_with(b"\\\\") || text.starts_with(b"//")
 }
 
-/// Reads a small file; anything but a plain file could make the reader wait for ever.
+/// Reads a small file; anything but a regular file could block the reader for ever.
 pub(super) fn read(path: &Path) -> Option<String> {
     let data = fs::metadata(path).ok()?;
     let is_small = data.is_file() && data.len() <= MAX_BYTES;
@@ -133,13 +134,13 @@ pub(super) fn origin(settings: &str) -> Option<String> {
         }
         let Some((key, value)) = setting.split_once('=') else { continue };
         let Some(name) = remote.as_ref().filter(|_| key.trim().eq_ignore_ascii_case("url")) else { continue };
-        // The first one is where git fetches from.
+        // Git fetches from the first URL.
         if !remotes.iter().any(|(known, _)| known == name) {
             remotes.push((name.clone(), plain(value.trim())));
         }
     }
     let at = remotes.iter().position(|(name, _)| name == "origin");
-    // Of several remotes without an `origin`, none identifies the repository.
+    // If there are several remotes but no `origin`, none of them identifies the repository.
     let at = at.or_else(|| (remotes.len() == 1).then_some(0))?;
     Some(remotes.swap_remove(at).1).filter(|address| !address.is_empty())
 }

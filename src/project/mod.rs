@@ -7,9 +7,10 @@
 //!                                ─▶ the folder as text ──────┘
 //! ```
 //!
-//! Worktrees and clones of one repository, and all folders in it, have one identity. It holds on every machine where
-//! the repository has a remote or a name. A folder's text is the last resort: on another machine the same text may be
-//! another project, which is why an address that the log itself names counts for more than what is there here.
+//! Worktrees and clones of one repository, and all folders in it, have one identity. The identity is the same on every
+//! machine if the repository has a remote or a name. The text of a folder's path is the last resort: on another machine
+//! the same path may be another project. For this reason an address that the log itself names takes precedence over
+//! what exists on this machine.
 
 mod git;
 mod remote;
@@ -25,13 +26,13 @@ use crate::memory::{Namespace, string_enum};
 
 pub(crate) use remote::{Remote, without_credentials};
 
-/// Longest part of a namespace, in bytes.
+/// Maximum length of a part of a namespace, in bytes.
 const MAX_PART: usize = 200;
 
 string_enum!(
     /// What an identity rests on, from the weakest to the strongest.
     Basis, "the basis of a project's identity", "text, folder, remote or name", {
-    /// The text that the log gives: a folder that does not exist (any more), or the name of a channel.
+    /// The text from the log: a folder that does not exist (any more), or the name of a channel.
     Text = "text",
     /// A repository of this machine.
     Folder = "folder",
@@ -41,17 +42,17 @@ string_enum!(
     Name = "name",
 });
 
-/// Bytes of a hash after the name of a project.
+/// Numbers of hash bytes that may follow the name of a project.
 const HASHED: &[usize] = &[3, 6, 16];
 
 /// What distinguishes a project from every other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Identity {
-    /// What it rests on.
+    /// The basis of the identity.
     pub basis: Basis,
     /// The text, folder, address or name.
     pub key: String,
-    /// The name for people.
+    /// The name shown to people.
     pub name: String,
 }
 
@@ -62,7 +63,7 @@ impl Identity {
         (!name.is_empty()).then(|| Self { basis, key: key.into(), name })
     }
 
-    /// Returns the identity of a project that is known by its name.
+    /// Returns the identity of a project that a person named.
     #[must_use]
     pub(crate) fn named(name: &str) -> Option<Self> {
         checked(name).map(|name| Self { basis: Basis::Name, key: name.clone(), name })
@@ -97,13 +98,14 @@ impl Identity {
         format!("{}:{}", self.basis.as_str(), self.key)
     }
 
-    /// Returns the namespaces that it may have, the first that is free being its own: its name and, where it has not
-    /// chosen that itself, digits of a hash against others of that name.
+    /// Returns the namespaces that the project may have, in order of preference; it gets the first that is free. Each
+    /// consists of its name and, unless a person chose the name, digits of a hash that distinguish it from other
+    /// projects of that name.
     pub(crate) fn namespaces(&self) -> impl Iterator<Item = Namespace> + '_ {
         self.spelled_with(if self.basis == Basis::Name { &[0] } else { HASHED })
     }
 
-    /// Returns those that it may have where the name that it has chosen belongs to another.
+    /// Returns the namespaces that the project may have if the name chosen for it belongs to another project.
     pub(crate) fn namespaces_apart(&self) -> impl Iterator<Item = Namespace> + '_ {
         self.spelled_with(HASHED)
     }
@@ -118,11 +120,11 @@ impl Identity {
     }
 }
 
-/// What is known of a conversation's project before the store is asked.
+/// What is known about a conversation's project before the store is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProjectSighting {
-    /// The folder as the log spells it, under which the project is remembered; none where the log names only an
-    /// address, or where another machine's folder must be meant.
+    /// The folder as the log spells it, under which the project is stored; `None` if the log names only an address, or
+    /// if the folder must be on another machine.
     pub path: Option<String>,
     /// What identifies the project.
     pub identity: Identity,
@@ -130,11 +132,12 @@ pub(crate) struct ProjectSighting {
     pub root: Option<String>,
     /// What identifies that repository when it is found in another place.
     pub mark: Option<String>,
-    /// Whether the folder that the log names is there.
+    /// Whether the folder that the log names exists.
     pub is_here: bool,
-    /// Whether the log itself names the repository of a folder that is not there: the best that can be known of it.
+    /// Whether the log itself names the repository of a folder that does not exist, which is the best available
+    /// information.
     pub is_claim: bool,
-    /// The identity that the log's text alone gives, which is all that earlier versions used.
+    /// The identity derived from the log's text alone, which is all that earlier versions used.
     pub text: Option<Identity>,
     /// A settings file that was ignored, and why.
     pub warning: Option<String>,
@@ -154,7 +157,7 @@ impl Machine {
         Self { home: etcetera::home_dir().ok() }
     }
 
-    /// Returns which project `transcript` belongs to; `None` if it names none.
+    /// Returns the project that `transcript` belongs to, or `None` if it names none.
     #[must_use]
     pub(crate) fn sight(&self, transcript: &Transcript) -> Option<ProjectSighting> {
         let address = transcript.repository.as_deref().and_then(Remote::parse);
@@ -167,7 +170,7 @@ impl Machine {
         }
     }
 
-    /// Returns which project a folder of this machine belongs to; `None` if it is nobody's.
+    /// Returns the project that a folder of this machine belongs to, or `None` if it belongs to none.
     #[must_use]
     pub(crate) fn sight_path(&self, path: &str) -> Option<ProjectSighting> {
         self.sight_folder(&tidied(path), None)
@@ -250,13 +253,13 @@ fn is_drive(part: &str) -> bool {
     part.len() == 2 && part.ends_with(':')
 }
 
-/// Whether a repository stands, or a worktree of one, in exactly this folder.
+/// Whether exactly this folder contains a repository or a worktree of one.
 #[must_use]
 pub(crate) fn is_repository(folder: &str) -> bool {
     git::stands_in(Path::new(folder))
 }
 
-/// Returns what a log names without the end that says nothing; the address of a local folder becomes its path.
+/// Returns the text from a log without a meaningless ending; the address of a local folder becomes its path.
 fn tidied(text: &str) -> String {
     let text = text.trim();
     let path = text.strip_prefix("file://").map(|path| path.strip_prefix("localhost").unwrap_or(path));
@@ -270,7 +273,7 @@ fn plain(path: &Path) -> String {
     text.strip_prefix(r"\\?\").filter(|rest| !rest.starts_with("UNC")).unwrap_or(&text).to_owned()
 }
 
-/// Longest name of a project, in bytes.
+/// Maximum length of a project's name, in bytes.
 const MAX_NAME: usize = 100;
 
 /// What the nearest settings file says.
@@ -282,8 +285,8 @@ pub(super) struct Named {
     pub(super) warning: Option<String>,
 }
 
-/// Reads the nearest settings file at or above `path`, but not in `home` or above it. Only its `project` counts: a
-/// file that came with a repository sets nothing else here.
+/// Reads the nearest settings file at or above `path`, but not in `home` or above it. Only its `project` is used: no
+/// other setting is read here from a file that came with a repository.
 pub(super) fn nearest(path: &Path, home: Option<&Path>) -> Named {
     // The home folder may be a link, and `path` may lead through the link or its target.
     let homes = [home.map(Path::to_owned), home.and_then(|home| home.canonicalize().ok())];
@@ -319,10 +322,10 @@ fn name_in(text: &str) -> Result<Option<String>, String> {
     }
 }
 
-/// What the name of a project may be, for messages.
+/// The rules for the name of a project, for messages.
 pub(crate) const ALLOWED: &str = "use up to 100 letters, digits and signs, without / and \\";
 
-/// Returns the name if it can be one of a project.
+/// Returns the name if it is allowed as the name of a project.
 #[must_use]
 pub(crate) fn checked(name: &str) -> Option<String> {
     let name = name.trim();

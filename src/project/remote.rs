@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-/// Hosts that take names of repositories in any case.
+/// Hosts that ignore case in the names of repositories.
 const CASELESS: &[&str] = &["github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "dev.azure.com"];
 
-/// Hosts under another name, with the port that belongs to it.
+/// Alternative names of hosts, with the port that belongs to each.
 const SAME_HOST: &[(&str, &str)] = &[
     ("www.github.com", "github.com"),
     ("ssh.github.com:443", "github.com"),
@@ -63,7 +63,7 @@ impl Remote {
         }
     }
 
-    /// Reads what a log names as its project, if that is the address of a repository beyond doubt.
+    /// Reads the text that a log names as its project, if it is clearly the address of a repository.
     pub(super) fn named(project: &str) -> Option<Self> {
         // What follows a question mark may be all that distinguishes one page from another.
         let is_whole = !project.contains(['?', '#']) && !project.contains(char::is_whitespace);
@@ -80,7 +80,7 @@ impl Remote {
         let last = parts.pop()?;
         parts.extend(Some(last.strip_suffix(".git").unwrap_or(last)).filter(|name| !name.is_empty()));
         let name = *parts.last()?;
-        // A path that climbs up would give one repository several keys.
+        // A path with `..` would give one repository several keys.
         if parts.contains(&"..") {
             return None;
         }
@@ -95,7 +95,7 @@ impl Remote {
 fn url(scheme: &str, rest: &str) -> Option<Remote> {
     let (_, usual_port) = SCHEMES.iter().find(|(name, _)| *name == scheme)?;
     let (authority, path) = rest.split_once('/')?;
-    // From the right: a password may contain an `@`, a host cannot.
+    // Split from the right: a password may contain an `@`, a host cannot.
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host).to_lowercase();
     // The colons of an IPv6 address are inside brackets.
     let port = host.rsplit_once(':').filter(|_| !host.ends_with(']')).map_or("", |(_, port)| port);
@@ -116,14 +116,14 @@ fn scp(address: &str) -> Option<Remote> {
     }
     let (user, host) = before.rsplit_once('@').map_or((None, before), |(user, host)| (Some(user), host));
     let host = host.to_lowercase();
-    // A relative path starts in the home of its user, unless that user belongs to the service itself.
+    // A relative path starts in the home of its user, unless the user is that of the hosting service itself.
     let is_personal = !path.starts_with('/') && !CASELESS.contains(&host.as_str());
     let user = user.filter(|user| is_personal && !matches!(*user, "git" | "gitea" | "forgejo" | "gogs" | "hg"));
     let user = user.map(|user| user.split(':').next().unwrap_or(user));
     Remote::new(&host, user, path)
 }
 
-/// Whether it is a path such as `C:\src`.
+/// Whether the text is a path such as `C:\src`.
 fn is_drive(text: &str) -> bool {
     let mut chars = text.chars();
     chars.next().is_some_and(|letter| letter.is_ascii_alphabetic()) && chars.next() == Some(':')

@@ -1,4 +1,4 @@
-//! Layouts as git makes them, and what each path in them belongs to.
+//! Tests with the layouts that git creates, and the project of each path in them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
