@@ -309,22 +309,6 @@ impl Memories {
         }
     }
 
-    /// Returns the start of a memory's id that no other memory's id shares.
-    ///
-    /// # Errors
-    /// [`ApiError`] if it cannot be read.
-    pub fn short_id(&self, id: &MemoryId) -> Result<String, ApiError> {
-        Ok(self.ledger("shorten an id")?.short_id(id)?)
-    }
-
-    /// Returns the start of a run's id that no other run's id shares.
-    ///
-    /// # Errors
-    /// [`ApiError`] if it cannot be read.
-    pub fn short_run_id(&self, id: &RunId) -> Result<String, ApiError> {
-        Ok(self.ledger("shorten an id")?.short_run_id(id)?)
-    }
-
     fn reaches(&self, namespace: &Namespace) -> bool {
         self.namespaces.as_ref().is_none_or(|namespaces| namespaces.contains(namespace))
     }

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::api::{Change, Decision, Memories, PlanOutcome, ReviewedChange, RunId, SavedPlan, SavedPlanError};
+use crate::api::{Change, Decision, PlanOutcome, ReviewedChange, RunId, SavedPlan, SavedPlanError};
 use crate::config::Partial;
 use anyhow::Context as _;
 use serde_json::json;
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &ApplyArgs, context: &Context<'_>) -> anyhow::Result<Exi
     let memories = context.memories_with(Partial::default())?;
     // A repeated command is no error, so scripts may apply a plan without first checking.
     if let Some(run) = memories.applied_by(&plan)? {
-        return known(&run, &memories, out);
+        return known(&run, out);
     }
     // With --json a question would end up between the lines that a program parses.
     let asks = !args.yes && !out.is_json() && can_ask();
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &ApplyArgs, context: &Context<'_>) -> anyhow::Result<Exi
         // Applied for real to a copy: only that shows which changes would be decided again.
         let copy = memories.copy_in_memory()?;
         let tried = copy.apply_plan(&plan).with_context(|| cannot(&args.file))?;
-        print_changes(&tried, true, &copy, out)?;
+        print_changes(&tried, true, out)?;
         if args.dry_run {
             return Ok(ExitStatus::Success);
         }
@@ -69,12 +69,12 @@ pub(crate) fn run(args: &ApplyArgs, context: &Context<'_>) -> anyhow::Result<Exi
         Ok(done) => {
             // Otherwise the changes were already shown before the question.
             if !asks {
-                print_changes(&done, false, &memories, out)?;
+                print_changes(&done, false, out)?;
             }
-            hint(&done, &memories, out)?;
+            hint(&done, out);
         }
         // Another process applied the plan after the check above.
-        Err(SavedPlanError::Applied { run }) => return known(&run, &memories, out),
+        Err(SavedPlanError::Applied { run }) => return known(&run, out),
         Err(error) => return Err(error).with_context(|| cannot(&args.file)),
     }
     Ok(ExitStatus::Success)
@@ -90,20 +90,20 @@ fn cannot(path: &Path) -> String {
     format!("cannot apply {}", path.display())
 }
 
-fn known(run: &RunId, memories: &Memories, out: &Printer) -> anyhow::Result<ExitStatus> {
+fn known(run: &RunId, out: &Printer) -> anyhow::Result<ExitStatus> {
     if out.is_json() {
         out.json(&json!({ "run": run, "applied_before": true }))?;
     } else {
-        let id = memories.short_run_id(run)?;
+        let id = run.short();
         out.note(format_args!("nothing to do: run {id} has applied this plan; `afterthought undo {id}` reverts it"));
     }
     Ok(ExitStatus::Success)
 }
 
-fn print_changes(outcome: &PlanOutcome, is_dry: bool, memories: &Memories, out: &Printer) -> anyhow::Result<()> {
+fn print_changes(outcome: &PlanOutcome, is_dry: bool, out: &Printer) -> anyhow::Result<()> {
     let PlanOutcome { run, done, summary } = outcome;
     for reviewed in &done.changes {
-        print_change(reviewed, memories, out)?;
+        print_change(reviewed, out)?;
     }
     if out.is_json() {
         let mut value = summary.clone();
@@ -115,7 +115,7 @@ fn print_changes(outcome: &PlanOutcome, is_dry: bool, memories: &Memories, out: 
     Ok(())
 }
 
-fn print_change(reviewed: &ReviewedChange, memories: &Memories, out: &Printer) -> anyhow::Result<()> {
+fn print_change(reviewed: &ReviewedChange, out: &Printer) -> anyhow::Result<()> {
     let ReviewedChange { change, instead_of } = reviewed;
     if out.is_json() {
         let mut value = report::as_json(change);
@@ -129,7 +129,7 @@ fn print_change(reviewed: &ReviewedChange, memories: &Memories, out: &Printer) -
     if change.decision == Decision::Skip && instead_of.is_none() && !out.is_verbose() {
         return Ok(());
     }
-    for line in report::lines(change, memories) {
+    for line in report::lines(change) {
         out.line(line)?;
     }
     if let Some(before) = instead_of {
@@ -147,14 +147,13 @@ fn spelled(change: &Change) -> String {
     format!("{} ({}{waits})", change.decision.as_str(), change.reason)
 }
 
-fn hint(PlanOutcome { run, done, .. }: &PlanOutcome, memories: &Memories, out: &Printer) -> anyhow::Result<()> {
+fn hint(PlanOutcome { run, done, .. }: &PlanOutcome, out: &Printer) {
     let again = done.decided_again();
     if again > 0 {
         let rows = counted(again, "change");
         out.note(format_args!("{rows} decided again, since memories have changed after the plan was made"));
     }
-    out.note(format_args!("{DIM}`afterthought undo {}` reverts it{DIM:#}", memories.short_run_id(run)?));
-    Ok(())
+    out.note(format_args!("{DIM}`afterthought undo {}` reverts it{DIM:#}", run.short()));
 }
 
 /// Saves a plan where only this user can read it, whole or not at all.

@@ -116,7 +116,7 @@ fn explain(brief: &Brief, request: &BriefRequest, memories: &Memories, out: &Pri
     let shown = counted(brief.shown.len(), "line");
     out.line(format_args!("{BOLD}{shown}, {tokens} of {most} tokens, {characters} of {longest} characters{BOLD:#}"))?;
     for shown in &brief.shown {
-        let (section, id) = (spaced(shown.section.as_str()), memories.short_id(&shown.memory.id)?);
+        let (section, id) = (spaced(shown.section.as_str()), shown.memory.id.short());
         out.line(format_args!("{:.2} {} {}", shown.standing.total, id, one_line(&shown.memory.claim.content, 200)))?;
         let pinned = if shown.memory.pinned { " · pinned" } else { "" };
         out.line(format_args!(
@@ -131,14 +131,14 @@ fn explain(brief: &Brief, request: &BriefRequest, memories: &Memories, out: &Pri
             let said =
                 memories.get_memory(&one.id)?.map(|memory| one_line(&memory.claim.content, 120)).unwrap_or_default();
             let as_well = match &one.because {
-                ExclusionReason::SaysTheSame { other } => format!(" · as {} does", memories.short_id(other)?),
+                ExclusionReason::SaysTheSame { other } => format!(" · as {} does", other.short()),
                 ExclusionReason::Unimportant
                 | ExclusionReason::Faded
                 | ExclusionReason::BesideThePoint
                 | ExclusionReason::OverQuota
                 | ExclusionReason::OverBudget => String::new(),
             };
-            out.line(format_args!("{:.2} {} {said}", one.standing.total, memories.short_id(&one.id)?))?;
+            out.line(format_args!("{:.2} {} {said}", one.standing.total, one.id.short()))?;
             out.line(format_args!("     {DIM}{}{as_well}{DIM:#}", parts(&one.standing)))?;
         }
     }
@@ -192,7 +192,7 @@ fn print_last(memories: &Memories, out: &Printer) -> anyhow::Result<ExitStatus> 
     out.line(format_args!("{BOLD}{count} at {}{BOLD:#}", at.strftime("%Y-%m-%d %H:%M UTC")))?;
     for id in &ids {
         let said = memories.get_memory(id)?.map(|memory| one_line(&memory.claim.content, 200)).unwrap_or_default();
-        out.line(format_args!("{} {said}", memories.short_id(id)?))?;
+        out.line(format_args!("{} {said}", id.short()))?;
     }
     Ok(ExitStatus::Success)
 }

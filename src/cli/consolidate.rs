@@ -1,7 +1,7 @@
 //! `consolidate`: runs a full pass over all memories.
 
 use crate::api::pass::{Event, PassChange, Report};
-use crate::api::{Action, ConsolidationOptions, FullSummary, Memories, RunId};
+use crate::api::{Action, ConsolidationOptions, FullSummary, RunId};
 use crate::memory::Namespace;
 use anyhow::ensure;
 use indicatif::ProgressBar;
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &ConsolidateArgs, context: &Context<'_>) -> anyhow::Resu
     bar.finish_and_clear();
     // After the spinner is cleared, since it would otherwise stay on the line of the error.
     let summary = summary?;
-    print_summary(&summary, args.dry_run, &memories, out)?;
+    print_summary(&summary, args.dry_run, out)?;
     let is_whole = !summary.interrupted && summary.total.failed_calls == 0 && summary.halted.is_none();
     Ok(if is_whole { ExitStatus::Success } else { ExitStatus::Failures })
 }
@@ -121,7 +121,7 @@ fn show(change: &PassChange, namespace: &Namespace, out: &Printer) -> std::io::R
     }
 }
 
-fn print_summary(summary: &FullSummary, dry_run: bool, memories: &Memories, out: &Printer) -> anyhow::Result<()> {
+fn print_summary(summary: &FullSummary, dry_run: bool, out: &Printer) -> anyhow::Result<()> {
     if out.is_json() {
         return Ok(out.json(summary)?);
     }
@@ -161,10 +161,7 @@ fn print_summary(summary: &FullSummary, dry_run: bool, memories: &Memories, out:
     }
     warn(summary, out);
     if let Some(run) = summary.run.as_deref().filter(|_| changes > 0) {
-        out.note(format_args!(
-            "{DIM}`afterthought undo {}` reverts it{DIM:#}",
-            memories.short_run_id(&RunId::from_stored(run))?
-        ));
+        out.note(format_args!("{DIM}`afterthought undo {}` reverts it{DIM:#}", RunId::from_stored(run).short()));
     }
     Ok(())
 }

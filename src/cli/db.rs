@@ -252,13 +252,13 @@ fn print_maintenance(report: &Report, tense: Tense, memories: &Memories, out: &P
     for step in steps.iter().filter(|_| tense == Tense::Would || out.is_verbose()) {
         let said =
             memories.get_memory(&step.memory)?.map(|memory| one_line(&memory.claim.content, 80)).unwrap_or_default();
-        let (act, id) = (step.act.action(), memories.short_id(&step.memory)?);
+        let (act, id) = (step.act.action(), step.memory.short());
         out.line(format_args!("{CHANGED}{act:>8}{CHANGED:#} {id} {said}"))?;
         out.line(format_args!("         {DIM}{}{DIM:#}", step.act.reason()))?;
     }
     for id in purges.iter().filter(|_| tense == Tense::Would) {
         let said = memories.get_memory(id)?.map(|memory| one_line(&memory.claim.content, 80)).unwrap_or_default();
-        out.line(format_args!("{CHANGED}   purge{CHANGED:#} {} {said}", memories.short_id(id)?))?;
+        out.line(format_args!("{CHANGED}   purge{CHANGED:#} {} {said}", id.short()))?;
         out.line(format_args!("         {DIM}forgotten long ago; this cannot be undone{DIM:#}"))?;
     }
     let would = if tense == Tense::Would { "would be " } else { "" };
@@ -273,7 +273,7 @@ fn print_maintenance(report: &Report, tense: Tense, memories: &Memories, out: &P
         purges.len()
     ))?;
     if let Some(run) = &report.run {
-        out.note(format_args!("{DIM}`afterthought undo {}` reverts it{DIM:#}", memories.short_run_id(run)?));
+        out.note(format_args!("{DIM}`afterthought undo {}` reverts it{DIM:#}", run.short()));
     }
     Ok(())
 }
@@ -301,7 +301,7 @@ pub(crate) struct AuditArgs {
     /// Entries since, e.g. 2027-01-31
     #[arg(long, value_name = "TIME", value_parser = time)]
     since: Option<Timestamp>,
-    /// Entries about this memory: its id, or the start of it
+    /// Entries about this memory: its id, or the end or start of it
     #[arg(long, value_name = "ID")]
     memory: Option<String>,
 }
@@ -311,12 +311,11 @@ pub(crate) fn audit(args: &AuditArgs, context: &Context<'_>) -> anyhow::Result<E
     let (mut entries, broken) = Memories::audit_log(&config)?;
     // The log is a file of its own, so its entries outlive the memories that they name.
     entries.retain(|entry| is_wanted(args, entry));
-    let memories = context.memories_if_any()?;
     for entry in &entries {
         if out.is_json() {
             out.json(entry)?;
         } else {
-            out.line(audit_line(entry, memories.as_ref()))?;
+            out.line(audit_line(entry))?;
         }
     }
     if broken > 0 {
@@ -338,10 +337,7 @@ fn is_wanted(args: &AuditArgs, entry: &AuditEntry) -> bool {
     args.since.is_none_or(|since| entry.at >= since) && args.memory.as_deref().is_none_or(is_of)
 }
 
-fn audit_line(entry: &AuditEntry, memories: Option<&Memories>) -> String {
-    // A purged memory is no longer in the store but still in the log, so its full id is printed.
-    let short =
-        |id: &MemoryId| memories.and_then(|memories| memories.short_id(id).ok()).unwrap_or_else(|| id.to_string());
+fn audit_line(entry: &AuditEntry) -> String {
     let through = match entry.through {
         AuditChannel::Command => "by command",
         AuditChannel::Agent => "by an agent",
@@ -362,7 +358,7 @@ fn audit_line(entry: &AuditEntry, memories: Option<&Memories>) -> String {
     };
     let count = counted(entry.memories, "memory");
     let conversations = entry.conversations.map(|count| format!(" of {}", counted(count, "conversation")));
-    let ids: Vec<_> = entry.ids.iter().take(5).map(short).collect();
+    let ids: Vec<_> = entry.ids.iter().take(5).map(MemoryId::short).collect();
     let more = if entry.ids.len() > ids.len() { " …" } else { "" };
     format!(
         "{:.0} {BOLD}{did}{BOLD:#} {count}{} {DIM}user {}, {through}{DIM:#} {}{more}",

@@ -1,6 +1,6 @@
 //! `update`, `pin`, `restore` and `relate`: change memories by hand.
 
-use crate::api::{Author, Memories, MemoryChange, Restored, RivalPolicy};
+use crate::api::{Author, MemoryChange, Restored, RivalPolicy};
 use crate::memory::{Memory, MemoryId, RelationType};
 
 use super::args::{Context, time};
@@ -11,7 +11,7 @@ use super::printer::one_line;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought memory update 3fa2c1d9 --importance 0.9 --tag deploy")]
 pub(crate) struct UpdateArgs {
-    /// Id of a memory, or a unique start of it
+    /// Id of a memory, or a unique end or start of it
     id: String,
     /// New text
     #[arg(long)]
@@ -43,7 +43,7 @@ pub(crate) struct UpdateArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought memory pin 3fa2c1d9")]
 pub(crate) struct PinArgs {
-    /// Ids of memories, or unique starts of them
+    /// Ids of memories, or unique ends or starts of them
     #[arg(required = true)]
     ids: Vec<String>,
     /// Unpin
@@ -58,7 +58,7 @@ pub(crate) struct PinArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought memory restore 3fa2c1d9")]
 pub(crate) struct RestoreArgs {
-    /// Ids of memories, or unique starts of them
+    /// Ids of memories, or unique ends or starts of them
     #[arg(required = true)]
     ids: Vec<String>,
     /// Keep the memories that contradict them active
@@ -97,13 +97,13 @@ pub(crate) fn update(args: &UpdateArgs, context: &Context<'_>) -> anyhow::Result
     };
     let memories = context.memories()?;
     let (memory, is_changed) = memories.update_memory(&args.id, &change, Author::Person)?;
-    report(context, &memories, &[memory], if is_changed { "updated" } else { "unchanged" })
+    report(context, &[memory], if is_changed { "updated" } else { "unchanged" })
 }
 
 pub(crate) fn pin(args: &PinArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let memories = context.memories()?;
     let pinned = memories.pin(&args.ids, !args.off)?;
-    report(context, &memories, &pinned, if args.off { "unpinned" } else { "pinned" })
+    report(context, &pinned, if args.off { "unpinned" } else { "pinned" })
 }
 
 pub(crate) fn restore(args: &RestoreArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
@@ -111,22 +111,16 @@ pub(crate) fn restore(args: &RestoreArgs, context: &Context<'_>) -> anyhow::Resu
     let memories = context.memories()?;
     let restored = memories.restore(&args.ids, rivals, Author::Person)?;
     for (memory, restored) in &restored {
-        warn_of_rivals(&memory.id, restored, args.keep_both, &memories, context)?;
+        warn_of_rivals(&memory.id, restored, args.keep_both, context);
     }
     let restored: Vec<Memory> = restored.into_iter().map(|(memory, _)| memory).collect();
-    report(context, &memories, &restored, "restored")
+    report(context, &restored, "restored")
 }
 
-fn warn_of_rivals(
-    id: &MemoryId,
-    restored: &Restored,
-    keep_both: bool,
-    memories: &Memories,
-    context: &Context<'_>,
-) -> anyhow::Result<()> {
+fn warn_of_rivals(id: &MemoryId, restored: &Restored, keep_both: bool, context: &Context<'_>) {
     for rival in &restored.rivals {
         let what = one_line(&rival.claim.content, 120);
-        let (id, other) = (memories.short_id(id)?, memories.short_id(&rival.id)?);
+        let (id, other) = (id.short(), rival.id.short());
         context.out.warn(match (restored.waits, keep_both) {
             (true, _) => format!(
                 "{id} waits in the inbox, since {other} is pinned and both cannot hold: {what}; `afterthought inbox \
@@ -139,7 +133,6 @@ fn warn_of_rivals(
             ),
         });
     }
-    Ok(())
 }
 
 pub(crate) fn relate(args: &RelateArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
@@ -155,25 +148,16 @@ pub(crate) fn relate(args: &RelateArgs, context: &Context<'_>) -> anyhow::Result
     };
     // Read again, so that what is printed is the state after the change.
     let both = [memories.get_memory(&from)?, memories.get_memory(&to)?];
-    report(context, &memories, &both.into_iter().flatten().collect::<Vec<_>>(), word)
+    report(context, &both.into_iter().flatten().collect::<Vec<_>>(), word)
 }
 
 /// Prints the outcome for each memory; exits 1 if there is none.
-pub(super) fn report(
-    context: &Context<'_>,
-    memories: &Memories,
-    changed: &[Memory],
-    word: &str,
-) -> anyhow::Result<ExitStatus> {
+pub(super) fn report(context: &Context<'_>, changed: &[Memory], word: &str) -> anyhow::Result<ExitStatus> {
     for memory in changed {
         if context.out.is_json() {
             context.out.json(memory)?;
         } else {
-            context.out.line(format_args!(
-                "{word} {} {}",
-                memories.short_id(&memory.id)?,
-                one_line(&memory.claim.content, 160)
-            ))?;
+            context.out.line(format_args!("{word} {} {}", memory.id.short(), one_line(&memory.claim.content, 160)))?;
         }
     }
     Ok(if changed.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })

@@ -27,7 +27,7 @@ use super::when::{End, moment};
     after_help = "Examples:\n  afterthought memory forget 3fa2c1d9\n  afterthought memory forget --category task --yes\n  afterthought memory forget --before 2y --dry-run\n  afterthought memory forget --project shop --yes\n  afterthought memory forget --source ~/old/logs --yes"
 )]
 pub(crate) struct ForgetArgs {
-    /// Ids of memories, or unique starts of them
+    /// Ids of memories, or unique ends or starts of them
     ids: Vec<String>,
     #[command(flatten)]
     selection: Selection,
@@ -74,10 +74,10 @@ pub(crate) fn run(args: &ForgetArgs, context: &Context<'_>) -> anyhow::Result<Ex
     if args.dry_run {
         // Resolved even for a dry run, so that a mistyped id is an error in both.
         let named = ids.iter().map(|id| memories.resolve(id)).collect::<Result<Vec<_>, _>>()?;
-        return report(context, &memories, &named, "would be forgotten");
+        return report(context, &named, "would be forgotten");
     }
     let forgotten = memories.forget(&ids, args.reason.as_deref(), Author::Person)?;
-    report(context, &memories, &forgotten, "forgotten")
+    report(context, &forgotten, "forgotten")
 }
 
 fn selected(args: &ForgetArgs, context: &Context<'_>, memories: &Memories) -> anyhow::Result<Vec<Memory>> {
@@ -172,7 +172,7 @@ fn print_erased(
         }
         for id in ids {
             let said = memories.get_memory(id)?.map(|memory| one_line(&memory.claim.content, 100)).unwrap_or_default();
-            out.line(format_args!("{style}{}{style:#} {said} {DIM}{what}{DIM:#}", memories.short_id(id)?))?;
+            out.line(format_args!("{style}{}{style:#} {said} {DIM}{what}{DIM:#}", id.short()))?;
         }
     }
     out.line(format_args!(

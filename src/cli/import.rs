@@ -89,7 +89,7 @@ pub(crate) fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<Ex
     let arguments = json!({ "paths": args.paths, "consolidate": true });
     let imported = runtime.block_on(memories.consolidate_imported(gathered, &model, &arguments, args.dry_run))?;
     if let Some(run) = &imported.run {
-        out.note(format_args!("{DIM}`afterthought undo {}` reverts it{DIM:#}", memories.short_run_id(run)?));
+        out.note(format_args!("{DIM}`afterthought undo {}` reverts it{DIM:#}", run.short()));
     }
     // Saved before the outcomes are printed: a closed pipe must not cost the plan.
     if let Some(path) = &args.out {

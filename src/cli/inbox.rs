@@ -47,7 +47,7 @@ struct ListArgs {
 
 #[derive(Debug, clap::Args)]
 struct JudgeArgs {
-    /// Ids of memories, or unique starts of them
+    /// Ids of memories, or unique ends or starts of them
     ids: Vec<String>,
     /// Every pending memory, within --namespace if given
     #[arg(long = "all", conflicts_with = "ids")]
@@ -73,7 +73,7 @@ fn list(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
     let waiting = memories.inbox(args.selection.filter(context)?)?;
     for one in &waiting {
-        print_one(one, &memories, context)?;
+        print_one(one, context)?;
     }
     if waiting.is_empty() {
         context.out.note("the inbox is empty");
@@ -83,7 +83,7 @@ fn list(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     Ok(if waiting.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
 }
 
-fn print_one(one: &Waiting, memories: &Memories, context: &Context<'_>) -> anyhow::Result<()> {
+fn print_one(one: &Waiting, context: &Context<'_>) -> anyhow::Result<()> {
     let (out, memory) = (context.out, &one.memory);
     if out.is_json() {
         return Ok(out.json(one)?);
@@ -95,7 +95,7 @@ fn print_one(one: &Waiting, memories: &Memories, context: &Context<'_>) -> anyho
         claim.memory_type,
         claim.category,
         memory.namespace,
-        memories.short_id(&memory.id)?
+        memory.id.short()
     ))?;
     out.line(format_args!("  {CHANGED}{}{CHANGED:#}", one.reason.as_deref().unwrap_or("the reason was not kept")))?;
     for known in &one.replaces {
@@ -124,11 +124,11 @@ fn judge(args: &JudgeArgs, verdict: Verdict, context: &Context<'_>) -> anyhow::R
         return Ok(ExitStatus::NoMatch);
     }
     let judgement = memories.judge(&ids, verdict, args.reason.as_deref())?;
-    report(context, &memories, &judgement.memories, &format!("{}ed", verdict.as_str()))?;
+    report(context, &judgement.memories, &format!("{}ed", verdict.as_str()))?;
     if judgement.superseded > 0 {
         context.out.note(format_args!("superseded by that: {}", judgement.superseded));
     }
-    let run = memories.short_run_id(&judgement.run)?;
+    let run = judgement.run.short();
     context.out.note(format_args!("{DIM}`afterthought undo {run}` takes it back{DIM:#}"));
     Ok(ExitStatus::Success)
 }

@@ -12,7 +12,7 @@ use super::printer::{ADDED, BOLD, DIM, Printer, REMOVED, counted, day, one_line}
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought memory show 3fa2c1d9")]
 pub(crate) struct ShowArgs {
-    /// Id of a memory, or a unique start of it
+    /// Id of a memory, or a unique end or start of it
     id: String,
 }
 
@@ -20,7 +20,7 @@ pub(crate) struct ShowArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought memory why 3fa2c1d9")]
 pub(crate) struct WhyArgs {
-    /// Id of a memory, or a unique start of it
+    /// Id of a memory, or a unique end or start of it
     id: String,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct WhyArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought memory history 3fa2c1d9")]
 pub(crate) struct HistoryArgs {
-    /// Id of a memory, or a unique start of it
+    /// Id of a memory, or a unique end or start of it
     id: String,
 }
 
@@ -118,7 +118,7 @@ fn print_relations(details: &MemoryDetails, memories: &Memories, out: &Printer) 
             format!("← {} by ", relation.relation_type)
         };
         let reason = relation.reason.as_ref().map_or_else(String::new, |reason| format!(" ({reason})"));
-        out.line(format_args!("  {verb}{} {content}{DIM}{reason}{DIM:#}", memories.short_id(other)?))?;
+        out.line(format_args!("  {verb}{} {content}{DIM}{reason}{DIM:#}", other.short()))?;
     }
     Ok(())
 }
@@ -155,7 +155,7 @@ pub(crate) fn why(args: &WhyArgs, context: &Context<'_>) -> anyhow::Result<ExitS
 }
 
 pub(crate) fn history(args: &HistoryArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let Some((memories, details)) = details(&args.id, context)? else { return Ok(ExitStatus::NoMatch) };
+    let Some((_, details)) = details(&args.id, context)? else { return Ok(ExitStatus::NoMatch) };
     let out = context.out;
     for entry in &details.history {
         if out.is_json() {
@@ -163,7 +163,7 @@ pub(crate) fn history(args: &HistoryArgs, context: &Context<'_>) -> anyhow::Resu
             continue;
         }
         let run = match &entry.run {
-            Some(run) => format!(" · run {}", memories.short_run_id(run)?),
+            Some(run) => format!(" · run {}", run.short()),
             None => String::new(),
         };
         let reason = entry.reason.as_ref().map_or_else(String::new, |reason| format!(" · {reason}"));

@@ -1,6 +1,6 @@
 //! `list`: lists memories by their properties; defines the filters that other commands share.
 
-use crate::api::{ApiError, Filter, Memories, NamespaceSubtree, Order, unit_importance};
+use crate::api::{Filter, Memories, NamespaceSubtree, Order, unit_importance};
 use crate::memory::{Memory, MemoryType, Namespace, Scope, Status};
 
 use anyhow::Context as _;
@@ -200,12 +200,12 @@ pub(crate) fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<Exit
         }
     } else if context.out.is_narrow() {
         for memory in &memories {
-            lines(memory, &all, context.out)?;
+            lines(memory, context.out)?;
         }
     } else {
         let rows = memories.iter().map(|memory| {
-            Ok([
-                all.short_id(&memory.id)?,
+            [
+                memory.id.short().to_owned(),
                 one_line(&memory.claim.content, 200),
                 format!("{}/{}", memory.claim.memory_type, memory.claim.category),
                 memory.namespace.to_string(),
@@ -213,10 +213,9 @@ pub(crate) fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<Exit
                 memory.status.to_string(),
                 // A log may be imported years later; when a fact began to hold says more than when it was read.
                 day(memory.claim.valid_from.unwrap_or(memory.created_at)),
-            ])
+            ]
         });
-        let rows = rows.collect::<Result<_, ApiError>>()?;
-        context.out.table(["id", "memory", "kind", "namespace", "weight", "status", "since"], rows)?;
+        context.out.table(["id", "memory", "kind", "namespace", "weight", "status", "since"], rows.collect())?;
     }
     if memories.is_empty() {
         if all.count_memories(filter)? > 0 {
@@ -235,8 +234,8 @@ pub(crate) fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<Exit
 }
 
 /// Prints a memory on two lines, for a terminal that is too narrow for a table.
-fn lines(memory: &Memory, all: &Memories, out: &Printer) -> anyhow::Result<()> {
-    let (claim, id) = (&memory.claim, all.short_id(&memory.id)?);
+fn lines(memory: &Memory, out: &Printer) -> anyhow::Result<()> {
+    let (claim, id) = (&memory.claim, memory.id.short());
     out.line(one_line(&claim.content, 200))?;
     out.line(format_args!(
         "  {DIM}{id} · {}/{} · {} · {}{DIM:#}",

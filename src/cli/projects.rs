@@ -141,6 +141,6 @@ fn merge(from: &str, into: &str, context: &Context<'_>) -> anyhow::Result<ExitSt
     context
         .out
         .line(format_args!("moved from {from} into {into}: {moved}, of which {settled} met what was known there"))?;
-    context.out.note(format_args!("`afterthought undo {}` takes it back", memories.short_run_id(&merged.run)?));
+    context.out.note(format_args!("`afterthought undo {}` takes it back", merged.run.short()));
     Ok(ExitStatus::Success)
 }

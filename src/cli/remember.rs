@@ -58,7 +58,7 @@ pub(crate) fn run(args: &RememberArgs, context: &Context<'_>) -> anyhow::Result<
         }
         Some(memory) if change.decision == Decision::Skip && !out.is_json() => {
             let content = one_line(&memory.claim.content, 160);
-            out.line(format_args!("already stored: {} {content}", memories.short_id(&memory.id)?))?;
+            out.line(format_args!("already stored: {} {content}", memory.id.short()))?;
         }
         None if !out.is_json() => out.note(format_args!(
             "not remembered: {}; find it with `afterthought memory list --status forgotten`, and `afterthought memory restore ID` \

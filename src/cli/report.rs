@@ -5,6 +5,7 @@ use std::io;
 use std::ops::Add;
 
 use crate::api::{Change, Decision, Files, Memories, Plan, SelectionCounts, Summary};
+use crate::memory::MemoryId;
 use serde_json::json;
 
 use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, one_line};
@@ -52,7 +53,7 @@ impl<'a> RunReporter<'a> {
             return Ok(());
         }
         self.shown += 1;
-        for line in lines(change, self.memories) {
+        for line in lines(change) {
             self.out.line(line)?;
         }
         Ok(())
@@ -97,7 +98,7 @@ fn print_undone(out: &Printer, memories: &Memories, summary: &Summary) {
     }
     // The hint is an extra: a file that cannot be read was reported by the run itself.
     for (run, windows) in memories.undone_windows().unwrap_or_default().into_iter().take(NAMED_UNDONE) {
-        let id = memories.short_run_id(&run).unwrap_or_else(|_| run.to_string());
+        let id = run.short();
         out.note(format_args!(
             "memories from {} are absent, because run {id} was undone; `afterthought undo {id} --redo` and another \
              `run` bring them back",
@@ -126,7 +127,7 @@ pub(super) fn as_json(change: &Change) -> serde_json::Value {
 }
 
 /// Returns the lines that show a change to a person: its sign, the memory, and the replaced text, if any.
-pub(super) fn lines(change: &Change, memories: &Memories) -> Vec<String> {
+pub(super) fn lines(change: &Change) -> Vec<String> {
     let claim = &change.incoming.candidate.claim;
     let content = one_line(&change.merged.as_ref().unwrap_or(claim).content, 160);
     let (sign, style) = match change.decision {
@@ -136,12 +137,7 @@ pub(super) fn lines(change: &Change, memories: &Memories) -> Vec<String> {
         Decision::Skip => (" ", DIM),
     };
     // A new memory has an id of its own; any other decision is about the memory that it targets.
-    let id = change
-        .new_id
-        .as_ref()
-        .or(change.target.as_ref())
-        .map(|id| memories.short_id(id).unwrap_or_else(|_| id.to_string()));
-    let id = id.unwrap_or_default();
+    let id = change.new_id.as_ref().or(change.target.as_ref()).map_or("", MemoryId::short);
     let kind = format!("{}/{}", claim.memory_type, claim.category);
     let space = &change.incoming.namespace;
     let mut lines = vec![format!("{style}{sign} {content}{style:#}  {DIM}{kind} · {space} · {id}{DIM:#}")];

@@ -276,8 +276,8 @@ fn extract(args: &LogArgs, mode: Mode<'_>, context: &Context<'_>) -> anyhow::Res
     };
     let (summary, plan) = runtime.block_on(work)?;
     bar.finish_and_clear();
-    let run = summary.run.clone().map(|run| memories.short_run_id(&RunId::from_stored(run))).transpose()?;
-    reporter.print_summary(&summary, run.as_deref())?;
+    let run = summary.run.clone().map(RunId::from_stored);
+    reporter.print_summary(&summary, run.as_ref().map(RunId::short))?;
     if let (Mode::Plan(Some(path)), Some(plan)) = (mode, plan) {
         apply::save(path, &plan, out)?;
     }

@@ -31,19 +31,18 @@ pub(crate) fn list(args: &RunsArgs, context: &Context<'_>) -> anyhow::Result<Exi
             let count = |pointer: &str| {
                 run.summary.as_ref().and_then(|summary| summary.pointer(pointer)?.as_u64()).unwrap_or(0).to_string()
             };
-            Ok([
-                memories.short_run_id(&run.id)?,
+            [
+                run.id.short().to_owned(),
                 run.started_at.strftime("%Y-%m-%d %H:%M").to_string(),
                 run.status.as_str().to_owned(),
                 count("/transcripts"),
                 count("/decisions/add"),
                 count("/llm_calls"),
                 what(run),
-            ])
+            ]
         });
-        let rows = rows.collect::<anyhow::Result<_>>()?;
         let header = ["run", "started", "status", "logs", "added", "calls", "read"];
-        context.out.table(header, rows)?;
+        context.out.table(header, rows.collect())?;
     }
     if runs.is_empty() {
         return Ok(context.out.nothing("no runs yet; `afterthought run PATH` reads conversation logs"));
@@ -55,7 +54,7 @@ pub(crate) fn list(args: &RunsArgs, context: &Context<'_>) -> anyhow::Result<Exi
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought runs show last\n  afterthought runs show 3fa2c1d9")]
 pub(crate) struct ShowRunArgs {
-    /// Id of a run, a unique start of it, or `last`
+    /// Id of a run, a unique end or start of it, or `last`
     run: String,
 }
 
@@ -92,7 +91,7 @@ pub(crate) fn show(args: &ShowRunArgs, context: &Context<'_>) -> anyhow::Result<
         out.line(format_args!(
             "{CHANGED}{:<10}{CHANGED:#} {} {}{DIM}{reason}{DIM:#}",
             change.action,
-            memories.short_id(&change.memory)?,
+            change.memory.short(),
             content.as_deref().unwrap_or("no longer stored"),
         ))?;
     }

@@ -53,7 +53,7 @@ pub(crate) fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<Ex
         out.warn(format_args!("searched by words alone: {}", spelled(&error.into())));
     }
     for hit in &found {
-        print(hit, args, &memories, out)?;
+        print(hit, args, out)?;
     }
     if !standing.is_empty() && !out.is_json() {
         out.line(format_args!("{BOLD}standing memories, shown for every query{BOLD:#}"))?;
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<Ex
         if out.is_json() {
             out.json(&Marked { standing: true, hit })?;
         } else {
-            print(hit, args, &memories, out)?;
+            print(hit, args, out)?;
         }
     }
     let ids: Vec<_> = found.iter().chain(&standing).map(|hit| hit.memory.id.clone()).collect();
@@ -103,14 +103,14 @@ struct Marked<'a> {
     hit: &'a Found,
 }
 
-fn print(hit: &Found, args: &SearchArgs, memories: &Memories, out: &Printer) -> anyhow::Result<()> {
+fn print(hit: &Found, args: &SearchArgs, out: &Printer) -> anyhow::Result<()> {
     if out.is_json() {
         return Ok(out.json(hit)?);
     }
     let memory = &hit.memory;
     let kind = format!("{}/{}", memory.claim.memory_type, memory.claim.category);
     out.line(format_args!("{BOLD}{:.2}{BOLD:#} {}", hit.score.total, one_line(&memory.claim.content, 300)))?;
-    let (id, learnt) = (memories.short_id(&memory.id)?, day(memory.created_at));
+    let (id, learnt) = (memory.id.short(), day(memory.created_at));
     out.line(format_args!("     {DIM}{kind} · {} · learnt {learnt} · {id}{DIM:#}", memory.namespace))?;
     if let Some(quote) = &hit.quote {
         out.line(format_args!("     {DIM}evidence: “{}”{DIM:#}", one_line(&quote.text, 200)))?;
@@ -128,7 +128,7 @@ fn print(hit: &Found, args: &SearchArgs, memories: &Memories, out: &Printer) -> 
         out.line(format_args!(
             "     {direction} {} {says} {DIM}{}{DIM:#}",
             related.relation,
-            memories.short_id(&related.memory.id)?
+            related.memory.id.short()
         ))?;
     }
     Ok(())

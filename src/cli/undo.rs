@@ -24,7 +24,7 @@ const NAMED: usize = 5;
     after_help = "Examples:\n  afterthought undo last\n  afterthought undo 3fa2c1d9 --with-later\n  afterthought undo 3fa2c1d9 --keep --dry-run"
 )]
 pub(crate) struct UndoArgs {
-    /// Id of a run, a unique start of it, or `last` for the last one that changed something
+    /// Id of a run, a unique end or start of it, or `last` for the last one that changed something
     run: String,
     #[command(flatten)]
     later: Later,
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<Exit
         let windows = counted(reopened, "window");
         out.note(format_args!("the next `run` stores the memories from {windows} again, without asking a model"));
     } else if !args.redo && !undone.removed.is_empty() && run.command == "run" {
-        let id = memories.short_run_id(&run.id)?;
+        let id = run.id.short();
         out.note(format_args!(
             "{DIM}later runs leave these memories out; `afterthought undo {id} --redo` makes the next `run` store them again{DIM:#}"
         ));
@@ -125,7 +125,7 @@ fn choose(
         bail!(
             "later runs have changed memories of run {}, so nothing was undone; pass --keep to keep those memories, \
              or --with-later to undo the later runs, too",
-            memories.short_run_id(&run.id)?
+            run.id.short()
         );
     }
     let question = "Keep those memories as they are [k], undo the later runs, too [l], or do nothing [N]?";
@@ -142,14 +142,14 @@ fn named(one: &LaterChanges, memories: &Memories) -> anyhow::Result<String> {
         Some(id) => {
             let run = memories.run(id.as_str())?;
             let at = run.started_at.strftime("%Y-%m-%d %H:%M");
-            format!("run {} of {at} ({})", memories.short_run_id(id)?, one_line(&what(&run), 80))
+            format!("run {} of {at} ({})", id.short(), one_line(&what(&run), 80))
         }
         None => "somebody by hand".to_owned(),
     };
     let mut said = Vec::new();
     for id in one.memories.iter().take(NAMED) {
         let content = memories.get_memory(id)?.map(|memory| one_line(&memory.claim.content, 80)).unwrap_or_default();
-        said.push(format!("{} {CHANGED}{content}{CHANGED:#}", memories.short_id(id)?));
+        said.push(format!("{} {CHANGED}{content}{CHANGED:#}", id.short()));
     }
     if one.memories.len() > NAMED {
         said.push(format!("and {} more", one.memories.len() - NAMED));
@@ -173,7 +173,7 @@ fn print_undone(
     let (removed, restored) = (undone.removed.len(), undone.restored.len());
     out.line(format_args!("{} {would}removed, {restored} restored", counted(removed, "memory")))?;
     if runs.len() > 1 {
-        let ids = runs.iter().map(|run| memories.short_run_id(run)).collect::<Result<Vec<_>, _>>()?;
+        let ids: Vec<&str> = runs.iter().map(RunId::short).collect();
         out.line(format_args!("{} runs {would}undone: {}", runs.len(), ids.join(", ")))?;
     }
     if is_dry {
@@ -181,7 +181,7 @@ fn print_undone(
         print_affected("restore", &undone.restored, memories, out)?;
     }
     for kept in &undone.kept {
-        out.line(format_args!("kept {}: {}", memories.short_id(&kept.memory)?, kept.because))?;
+        out.line(format_args!("kept {}: {}", kept.memory.short(), kept.because))?;
     }
     Ok(())
 }
@@ -191,7 +191,7 @@ fn print_affected(action: &str, ids: &[MemoryId], memories: &Memories, out: &Pri
     for id in ids {
         // The text is the present one; what a restored memory said before is in its history.
         let content = memories.get_memory(id)?.map(|memory| one_line(&memory.claim.content, 160)).unwrap_or_default();
-        out.line(format_args!("{action} {} {content}", memories.short_id(id)?))?;
+        out.line(format_args!("{action} {} {content}", id.short()))?;
     }
     Ok(())
 }

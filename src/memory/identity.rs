@@ -43,6 +43,17 @@ impl MemoryId {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Returns the last eight characters: what is shown to people, and what they type.
+    #[must_use]
+    pub fn short(&self) -> &str {
+        short(&self.0)
+    }
+}
+
+/// Returns the end of an id. A `UUIDv7` begins with its time, which all ids of one run share, and ends with chance.
+pub(crate) fn short(id: &str) -> &str {
+    id.char_indices().nth_back(7).map_or(id, |(start, _)| &id[start..])
 }
 
 impl Default for MemoryId {

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use transcripts::MessageTime;
 
+pub(crate) use identity::short;
 pub use identity::{MemoryId, Namespace};
 pub(crate) use spelled::string_enum;
 pub use spelled::{

@@ -132,7 +132,7 @@ fn detailed(memory: &Memory) -> String {
     notes.extend(claim.subject.as_deref().map(|subject| format!("about:{}", harmless_line(subject))));
     notes.extend((!claim.tags.is_empty()).then(|| format!("tags:{}", harmless_line(&claim.tags.join(" ")))));
     notes.extend(claim.expires_at.map(|at| format!("expires:{}", minute(at))));
-    notes.extend([format!("in:{}", harmless_line(&memory.namespace.to_string())), format!("id:{}", short(memory))]);
+    notes.extend([format!("in:{}", harmless_line(&memory.namespace.to_string())), format!("id:{}", memory.id.short())]);
     let mut lines = vec![format!("- {}", quoted(memory, &said(memory, DETAILED_CHARS)))];
     lines.extend(parts(memory).iter().map(|(name, part)| format!("  {name}: {}", cut(memory, part, COMPACT_CHARS))));
     lines.push(format!("  [{}]\n", notes.join(", ")));
@@ -148,7 +148,7 @@ fn structured(memory: &Memory) -> String {
         ("quotation", suspicion(memory).map(str::to_owned)),
     ];
     let attributes = [
-        ("id", short(memory).to_owned()),
+        ("id", memory.id.short().to_owned()),
         ("type", claim.memory_type.to_string()),
         ("category", harmless_line(&claim.category)),
         ("importance", tenths(memory).to_string()),
@@ -231,7 +231,7 @@ fn cut(memory: &Memory, text: &str, limit: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(limit) else { return text.to_owned() };
     // Only in the second half: writing without spaces may have its only space near the start.
     let end = text[..end].rfind(' ').filter(|space| *space > end / 2).unwrap_or(end);
-    format!("{} [… cut from {} characters, id {}]", &text[..end], text.chars().count(), short(memory))
+    format!("{} [… cut from {} characters, id {}]", &text[..end], text.chars().count(), memory.id.short())
 }
 
 /// Returns the text, as a quotation with its reason where it reads like an order.
@@ -258,13 +258,6 @@ fn day(memory: &Memory) -> String {
 
 fn minute(at: Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M UTC").to_string()
-}
-
-/// Returns the last eight characters of the id: what a person types.
-fn short(memory: &Memory) -> &str {
-    // The end of a `UUIDv7` is random; its beginning is a time that memories of one run share.
-    let id = memory.id.as_str();
-    &id[id.len().saturating_sub(8)..]
 }
 
 /// Returns `text` with the five signs spelled out that mean something between tags.

@@ -46,6 +46,11 @@ impl RunId {
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Returns the last eight characters: what is shown to people, and what they type.
+    pub(crate) fn short(&self) -> &str {
+        crate::memory::short(&self.0)
+    }
 }
 
 impl fmt::Display for RunId {
