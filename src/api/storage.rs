@@ -222,7 +222,7 @@ impl Default for AdapterRegistry {
             Adapter { scheme: "file", about, open: open_sqlite },
             Adapter {
                 scheme: "memory",
-                about: "a SQLite database that is gone when it is closed",
+                about: "a SQLite database that is discarded when it is closed",
                 open: open_in_memory,
             },
         ];

@@ -220,7 +220,7 @@ pub(super) fn parsed(text: &str, path: &Path) -> anyhow::Result<Value> {
     }
     // Editors on Windows may write a byte order mark, which JSON does not allow.
     serde_json::from_str(text.trim_start_matches('\u{feff}'))
-        .with_context(|| format!("{} is no valid JSON and is left as it is; put that right first", path.display()))
+        .with_context(|| format!("{} is not valid JSON and was not changed; fix it first", path.display()))
 }
 
 /// Returns the shell command that starts this program, with the options that hooks need.

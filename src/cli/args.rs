@@ -25,7 +25,7 @@ pub(crate) struct Global {
     /// Read this settings file instead of your own
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Print JSON, one value a line
+    /// Print JSON, one value per line
     #[arg(long, global = true)]
     json: bool,
     /// Print only data and errors

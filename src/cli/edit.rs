@@ -16,10 +16,10 @@ pub(crate) struct UpdateArgs {
     /// New text
     #[arg(long)]
     content: Option<String>,
-    /// Its title; one taken from the content follows the content
+    /// New title; a title derived from the content changes with it
     #[arg(long)]
     title: Option<String>,
-    /// Value of the attribute that it sets; one that stood in the content follows the content
+    /// New value of its attribute; a value that occurs in the content changes with it
     #[arg(long)]
     value: Option<String>,
     /// Its category
@@ -126,7 +126,7 @@ fn warn_of_rivals(id: &MemoryId, restored: &Restored, keep_both: bool, context: 
                 "{id} waits in the inbox, since {other} is pinned and both cannot hold: {what}; `afterthought inbox \
                  accept {id}` puts it in its place"
             ),
-            (false, true) => format!("{other}, which had taken its place or contradicts it, stays, too: {what}"),
+            (false, true) => format!("{other}, which had taken its place or contradicts it, is kept as well: {what}"),
             (false, false) => format!(
                 "{other}, which had taken its place or contradicts it, is superseded now: {what}; --keep-both would \
                  leave it"

@@ -162,7 +162,7 @@ fn print_erased(
     }
     let groups = [
         (&erased.memories, REMOVED, "would be gone", true),
-        (&erased.restored, CHANGED, "holds again, since what had taken its place is gone", false),
+        (&erased.restored, CHANGED, "is active again, since its replacement is gone", false),
         (&erased.reverted, CHANGED, "says again what it said before", false),
         (&erased.mixed, CHANGED, "stays, in words that come from there and from elsewhere; look at it", false),
     ];

@@ -11,7 +11,7 @@ use crate::config::Partial;
 
 /// Store a memory
 ///
-/// A memory that is already known is confirmed; one that it contradicts is superseded. Text that holds a secret is refused.
+/// A memory that is already known is confirmed; one that it contradicts is superseded. Text that contains a secret is rejected.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought remember 'The shop deploys with Nomad.' --tag deploy")]
 pub(crate) struct RememberArgs {
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &RememberArgs, context: &Context<'_>) -> anyhow::Result<
     match memory {
         Some(memory) if restored && !out.is_json() => {
             let content = one_line(&memory.claim.content, 160);
-            out.line(format_args!("restored {} {content}", memories.short_id(&memory.id)?))?;
+            out.line(format_args!("restored {} {content}", memory.id.short()))?;
         }
         Some(memory) if change.decision == Decision::Skip && !out.is_json() => {
             let content = one_line(&memory.claim.content, 160);

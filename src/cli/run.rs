@@ -62,7 +62,7 @@ struct Batches {
 /// Show what `run` would change, as a diff, and write no memory
 ///
 /// Replies of a model are stored, so that the run that follows does not pay for them again. With --out, the plan is saved with
-/// one line a change; delete the lines that you do not want, and pass the file to `runs apply`.
+/// one change per line; delete the lines that you do not want, and pass the file to `runs apply`.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought runs plan ~/.claude/projects\n  afterthought runs plan ~/.claude/projects --out plan.json"

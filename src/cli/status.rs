@@ -32,7 +32,7 @@ pub(crate) struct StatusArgs {
     /// Check settings, database, model and hooks instead, and exit 3 when something is wrong
     #[arg(long, conflicts_with = "days")]
     check: bool,
-    /// Show instead what models cost on each of this many days, the last of which is today
+    /// Show the cost of models on each of the last N days, today included
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     days: Option<u32>,
 }
@@ -272,7 +272,9 @@ fn encryption(memories: &Memories) -> Check {
     match memories.encryption() {
         Ok(Encryption::Encrypted(Some(place))) => check(State::Good, format!("encrypted, key from {place}")),
         Ok(Encryption::Encrypted(None)) => check(State::Good, "encrypted, key from the system keyring".to_owned()),
-        Ok(Encryption::Plain(None)) => check(State::Good, "none; whoever can read the file can read it all".to_owned()),
+        Ok(Encryption::Plain(None)) => {
+            check(State::Good, "not encrypted; anyone who can read the file can read every memory".to_owned())
+        }
         Ok(Encryption::Plain(Some(place))) => {
             check(State::Note, format!("none, though {place} holds a key; `afterthought db encrypt` encrypts"))
         }
@@ -316,7 +318,7 @@ fn permissions(path: &Path) -> Check {
     if mode & 0o077 == 0 {
         Check::new("permissions", State::Good, "readable by you only")
     } else {
-        let finding = format!("{mode:o}: others can read it; `chmod 600 {}`", path.display());
+        let finding = format!("{mode:o}: other users can read it; run `chmod 600 {}`", path.display());
         Check::new("permissions", State::Bad, finding)
     }
 }
@@ -360,7 +362,7 @@ fn agent_checks(agent: Agent, fired: &[HookFiring], now: Timestamp) -> Vec<Check
     // Agents hide failed hooks, so after an update or a move nothing else would show that they stopped working.
     if let Some(gone) = installed.iter().find(|one| !is_there(&one.program)) {
         let finding = format!(
-            "the hooks call {}, which is not there; run `afterthought agent install {}` again",
+            "the hooks call {}, which does not exist; run `afterthought agent install {}` again",
             gone.program,
             agent.as_str()
         );
@@ -393,7 +395,7 @@ fn fires(agent: Agent, fired: &[&HookFiring], now: Timestamp) -> Check {
     if fired.is_empty() {
         let trust = if agent == Agent::Codex { "; Codex runs them only once you trust them with /hooks" } else { "" };
         // Not a fault: right after installation no session has begun yet.
-        return Check::new("fired", State::Note, format!("none of them yet; begin a session{trust}"));
+        return Check::new("fired", State::Note, format!("no hook has run yet; start a session{trust}"));
     }
     let times = fired.iter().map(|one| format!("{} {} ago", one.event, age(one.at, now)));
     Check::new("fired", State::Good, times.collect::<Vec<_>>().join(", "))
@@ -404,7 +406,8 @@ fn queue(memories: &Memories, now: Timestamp) -> Vec<Check> {
     let count = |status: JobStatus| jobs.iter().filter(|job| job.status == status).count();
     let (waiting, failed) = (count(JobStatus::Waiting), count(JobStatus::Failed));
     let last = jobs.iter().filter(|job| job.status == JobStatus::Done).map(|job| job.updated_at).max();
-    let last = last.map_or_else(|| "none done yet".to_owned(), |last| format!("the last done {} ago", age(last, now)));
+    let last =
+        last.map_or_else(|| "none finished yet".to_owned(), |last| format!("last finished {} ago", age(last, now)));
     let (state, remedy) = if failed > 0 {
         (State::Note, "; see `afterthought runs queue`; `afterthought runs retry` tries again")
     } else {
@@ -457,7 +460,7 @@ impl Spending {
     }
 
     fn spelled(&self) -> String {
-        let partial = if self.is_partial { ", without the models that have no price" } else { "" };
+        let partial = if self.is_partial { ", excluding models without a known price" } else { "" };
         format!(
             "${:.4} today, ${:.4} in {DAYS} days for {}{partial}",
             self.today,
@@ -501,7 +504,7 @@ fn failures(health: &Health) -> String {
     if health.jobs_failed > 0 {
         failed.push(counted(health.jobs_failed, "job"));
     }
-    let halted = health.halted.as_ref().map(|why| format!("; the last run stopped asking: {why}"));
+    let halted = health.halted.as_ref().map(|why| format!("; the last run stopped sending requests: {why}"));
     if failed.is_empty() {
         return format!("none{}", halted.unwrap_or_default());
     }
@@ -586,7 +589,7 @@ fn total(days: &[DaySpending]) -> String {
     let tokens: u64 = days.iter().map(|day| day.spent.prompt_tokens + day.spent.completion_tokens).sum();
     let calls: u64 = days.iter().map(|day| day.spent.calls).sum();
     let (known, unknown) = known_cost(days);
-    let unpriced = if unknown { ", without the models that have no price" } else { "" };
+    let unpriced = if unknown { ", excluding models without a known price" } else { "" };
     format!("{BOLD}${known:.4}{BOLD:#} for {}, {}{unpriced}", counted(calls, "call"), counted(tokens, "token"))
 }
 
@@ -621,7 +624,7 @@ mod tests {
         assert_eq!(
             failures(&health),
             "2 windows and 1 job failed; see `afterthought runs queue`; `afterthought runs retry` tries again; the last \
-             run stopped asking: the key is not valid"
+             run stopped sending requests: the key is not valid"
         );
         let now = Timestamp::from_second(300).unwrap();
         assert_eq!(last_run(&health, now), "succeeded 5 min ago; a failure occurred 3 min ago");

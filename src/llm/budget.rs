@@ -70,7 +70,7 @@ impl Budget {
         if (limits.max_cost.is_some() || limits.day.is_some()) && price.is_none() {
             return Err(LlmError::Permanent {
                 endpoint: model.to_owned(),
-                reason: "the price of this model is not known, so a limit on its cost cannot be kept".to_owned(),
+                reason: "the price of this model is not known, so a limit on its cost cannot be enforced".to_owned(),
                 remedy: "set its price with --price PROMPT,COMPLETION, or limit the run by --max-tokens",
             });
         }
@@ -489,7 +489,7 @@ mod tests {
         let error = Budget::new(limits, None, "llama").unwrap_err().to_string();
         assert_eq!(
             error,
-            "llama: the price of this model is not known, so a limit on its cost cannot be kept; set its price with --price PROMPT,COMPLETION, or limit the run by --max-tokens"
+            "llama: the price of this model is not known, so a limit on its cost cannot be enforced; set its price with --price PROMPT,COMPLETION, or limit the run by --max-tokens"
         );
         assert!(Budget::new(Limits { max_tokens: Some(1), ..Limits::default() }, None, "llama").is_ok());
     }

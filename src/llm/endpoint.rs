@@ -242,7 +242,7 @@ fn transport(error: &reqwest::Error) -> Fault {
     } else if error.is_builder() {
         Fault::Unsendable(cause)
     } else {
-        Fault::Broken(format!("the connection broke off ({cause})"))
+        Fault::Broken(format!("the connection was lost ({cause})"))
     }
 }
 

@@ -110,7 +110,7 @@ impl ProjectResolver {
         if let Some((before, path)) = placement.before.as_ref().zip(sighting.path.as_ref()) {
             let now = &placement.namespace;
             (lookup.warn)(&format!(
-                "{path} belonged to {before} and now belongs to {now}; if they are one project, say so with \
+                "{path} belonged to {before} and now belongs to {now}; if they are the same project, run \
                  `afterthought project merge {before} {now}`"
             ));
         }

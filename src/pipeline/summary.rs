@@ -314,7 +314,7 @@ fn reason(path: &Path, error: &IngestError) -> String {
         && open(path).is_ok_and(|input| recognise(&Head::of(&input)).is_some());
     let path = path.display();
     if is_of_memories {
-        format!("{path} holds memories, not conversations; take them over with `afterthought import {path}`")
+        format!("{path} contains memories, not conversations; import them with `afterthought import {path}`")
     } else {
         full_text(error)
     }

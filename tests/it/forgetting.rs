@@ -105,7 +105,7 @@ fn restoring_what_was_replaced_names_what_replaced_it_and_leaves_one_that_holds(
     assert!(!over.is_empty() && over.iter().all(|link| link["from"] == riga.as_str()), "{links}");
 
     let both = good(&desk, &["memory", "restore", &id_of(&desk, "Rome"), "--keep-both"]);
-    assert!(both.err.contains("stays, too"), "{both:?}");
+    assert!(both.err.contains("is kept as well"), "{both:?}");
     assert_eq!(active(&desk).len(), 2);
 }
 

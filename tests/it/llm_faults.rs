@@ -205,7 +205,7 @@ fn rows() -> Vec<Row> {
             "resets for ever",
             &[Answer::Cut("{")],
             3,
-            "URL: the connection broke off (end of file before message length reached) after 3 attempts; try again later, finished work is kept",
+            "URL: the connection was lost (end of file before message length reached) after 3 attempts; try again later, finished work is kept",
         ),
         row(
             "401",

@@ -119,7 +119,7 @@ fn programs_get_documented_fields() {
     for pointer in ["/files/skipped_records", "/files/failed", "/windows/failed"] {
         assert!(summary.pointer(pointer).is_some_and(Value::is_u64), "{pointer}");
     }
-    assert_eq!(summary["decisions"]["add"], run.len() - 1, "one line a change, then the summary");
+    assert_eq!(summary["decisions"]["add"], run.len() - 1, "one change per line, then the summary");
     let id = id_of(&desk, "peanuts");
     let rows: &[(&[&str], &[&str])] = &[
         (&["log", "formats"], &["name", "about", "rule"]),

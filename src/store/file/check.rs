@@ -234,7 +234,7 @@ impl Database {
                 conn,
                 "SELECT id FROM memories WHERE seq NOT IN (SELECT id FROM memory_near_docsize) ORDER BY seq",
             )?;
-            checked.add_each(FlawKind::NearIndex, "memories that are not filed", &missing);
+            checked.add_each(FlawKind::NearIndex, "memories missing from the index of near claims", &missing);
             let strange = places(
                 conn,
                 "SELECT id FROM memory_near_docsize WHERE id NOT IN (SELECT seq FROM memories) ORDER BY id",

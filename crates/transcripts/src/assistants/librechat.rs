@@ -216,7 +216,7 @@ fn conversations(document: &str, sink: &mut Sink<'_>) -> Vec<Vec<Value>> {
                 None
             }
             None => {
-                sink.skip(index + 1, "incomplete; it is read once it is whole");
+                sink.skip(index + 1, "incomplete; it is read once it is complete");
                 None
             }
         };
@@ -410,7 +410,7 @@ mod tests {
         let cut = &tree[..tree.rfind("\"createdAt\"").unwrap()];
         let (seen, skipped) = read(cut);
         assert_eq!(seen[0].messages[0].text, "says a");
-        assert_eq!(skipped, vec!["incomplete; it is read once it is whole"; 2]);
+        assert_eq!(skipped, vec!["incomplete; it is read once it is complete"; 2]);
     }
 
     #[test]

@@ -31,7 +31,7 @@ impl Record {
                 let reason = json::reason(&self.text, &error);
                 // The agent appends while we read, so the last line is often half-written.
                 let is_cut = !self.complete && reason != json::TOO_DEEP;
-                let cut = "incomplete last record; it is read once it is whole";
+                let cut = "incomplete last record; it is read once it is complete";
                 sink.skip(self.number, if is_cut { cut.to_owned() } else { reason });
             }
         }
