@@ -1,6 +1,7 @@
 //! The measures of each kind of row.
 //!
-//! The suites define their measures and import the types of `measure`, so the list of all of them stands apart.
+//! The suites define their measures and import the types of `measure`, so the list of all measures is in a module of
+//! its own.
 
 use crate::measure::{Definition, Measure, measures_of};
 use crate::vocabulary::Kind;

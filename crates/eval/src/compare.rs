@@ -6,20 +6,21 @@
 //! Results B ─▶ Tally ┘                  └▶ cases that changed, with findings that appeared and disappeared
 //! ```
 //!
-//! Cases are drawn, not memories: the memories of one conversation are not independent. Both runs are drawn alike, so
-//! that a case that is hard for both does not widen the interval.
+//! Cases are resampled rather than memories, because the memories of one conversation are not independent. Both runs
+//! are resampled with the same cases, so a case that is hard for both does not widen the interval.
 //!
 //! The interval is the percentile interval of a paired bootstrap over cases (Efron and Tibshirani, *An Introduction to
-//! the Bootstrap*, 1993). The test is a paired randomisation test: if the runs do not differ, what a case adds to the
-//! difference could as well be subtracted. Where both runs have the same denominator in a case, as for recall, this
-//! exchanges their results, the recommended test for ratios of sums (Noreen, *Computer-Intensive Methods for Testing
-//! Hypotheses*, 1989; Yeh, “More accurate tests for the statistical significance of result differences”, COLING 2000;
-//! Dror and others, “The Hitchhiker's Guide to Testing Statistical Significance in Natural Language Processing”, ACL
-//! 2018). For precision one run may have a larger denominator, since it finds more; exchanging results would then also
-//! exchange how much was found. The test therefore flips the sign of each case's contribution to the linearised
-//! difference (Hemerik, Goeman and Finos, “Robust testing in generalized linear models by sign flipping score
-//! contributions”, Journal of the Royal Statistical Society B, 2020). Several measures are tested at once, so each has
-//! a second p after Holm (“A simple sequentially rejective multiple test procedure”, 1979).
+//! the Bootstrap*, 1993). The test is a paired randomisation test: if the runs do not differ, the contribution of each
+//! case to the difference is as likely to have the opposite sign. Where both runs have the same denominator in a case,
+//! as for recall, flipping the sign exchanges their results, which is the recommended test for ratios of sums (Noreen,
+//! *Computer-Intensive Methods for Testing Hypotheses*, 1989; Yeh, “More accurate tests for the statistical
+//! significance of result differences”, COLING 2000; Dror and others, “The Hitchhiker's Guide to Testing Statistical
+//! Significance in Natural Language Processing”, ACL 2018). For precision, one run may have a larger denominator
+//! because it found more; exchanging results would then also exchange how much was found. The test therefore flips the
+//! sign of each case's contribution to the linearised difference (Hemerik, Goeman and Finos, “Robust testing in
+//! generalized linear models by sign flipping score contributions”, Journal of the Royal Statistical Society B, 2020).
+//! Several measures are tested at once, so each also has a p corrected by Holm's method (“A simple sequentially
+//! rejective multiple test procedure”, 1979).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,22 +33,22 @@ use crate::results::{Cost, Finding, Manifest, Ratio, Results, Row};
 use crate::tally::{CaseTally, DRAWS, Interval, SplitMix, Tally, harmonic_mean, middle_95};
 use crate::vocabulary::Kind;
 
-/// Random sign flips, if there are too many cases to try all.
+/// Number of random sign flips, used if there are too many cases to try all combinations.
 // A p of .05 then has a standard error of .003.
 const FLIPS: u32 = 5_000;
-/// Number of cases up to which all sign flips are tried.
+/// Largest number of cases for which all sign flips are tried.
 const EXACT: usize = 12;
-/// Seed that makes every comparison of the same files the same.
+/// Seed that makes every comparison of the same files identical.
 const SEED: u64 = 0x5eed_cafe_f00d_0002;
-/// Standard errors of a difference that shows in 80 of 100 runs at 5 %: 1.960 and 0.842.
+/// Size, in standard errors, of a difference that is detected in 80 of 100 runs at the 5 % level: 1.960 + 0.842.
 const POWER: f64 = 2.802;
-/// Difference up to which two values are equal.
+/// Largest difference at which two values still count as equal.
 const SAME: f64 = 1e-12;
-/// Changed cases that are listed, unless all are wanted.
+/// Number of changed cases that a short report lists.
 const CHANGES: usize = 8;
-/// Findings of a changed case that are listed, unless all are wanted.
+/// Number of findings that a short report lists for each changed case.
 const FINDINGS: usize = 6;
-/// Relative error of sums in another order.
+/// Relative rounding error of sums whose terms are added in a different order.
 const ROUNDING: f64 = 1e-9;
 
 /// The comparison of two runs; the second is measured against the first.
@@ -57,30 +58,30 @@ pub struct Comparison {
     pub(crate) a: Manifest,
     /// The second run.
     pub(crate) b: Manifest,
-    /// The suites that both have.
+    /// The suites that both runs contain.
     pub(crate) suites: Vec<SuiteComparison>,
-    /// Suites that only one of them has.
+    /// Suites that only one of the runs contains.
     pub(crate) alone: Vec<String>,
 }
 
-/// One suite and kind in both runs.
+/// The results of both runs for one suite and kind.
 #[derive(Debug, Serialize)]
 pub(crate) struct SuiteComparison {
     /// The suite.
     pub(crate) suite: String,
     /// The kind of its cases.
     pub(crate) kind: String,
-    /// Number of cases that both have run.
+    /// Number of cases that both runs contain.
     pub(crate) cases: usize,
-    /// Cases that one of them has not run.
+    /// Cases that are missing from one of the runs.
     pub(crate) left_out: Vec<String>,
-    /// Whether the cases were edited between the two.
+    /// Whether the cases were edited between the two runs.
     pub(crate) changed: bool,
-    /// Each measure.
+    /// The difference in each measure.
     pub(crate) measures: Vec<Difference>,
-    /// The cost of the cases in each.
+    /// The cost of the cases in each run.
     pub(crate) cost: [Cost; 2],
-    /// Cases that changed either way, those that got worse first.
+    /// Cases that changed in either direction, those that got worse first.
     pub(crate) changes: Vec<CaseChange>,
 }
 
@@ -102,23 +103,23 @@ pub(crate) struct Difference {
     pub(crate) difference: Option<f64>,
     /// 95 % interval of the difference; `None` for fewer than two cases.
     pub(crate) interval: Option<Interval>,
-    /// Probability of a difference as large in either direction if the runs do not differ.
+    /// Probability of a difference at least as large in either direction if the runs do not differ.
     pub(crate) p: Option<f64>,
-    /// The same, corrected for all measures.
+    /// The same probability, corrected for the number of measures.
     pub(crate) p_of_all: Option<f64>,
-    /// Smallest difference that this number of cases would show in 80 of 100 runs.
+    /// Smallest difference that would be detected with this number of cases in 80 of 100 runs.
     pub(crate) least: Option<f64>,
     /// The conclusion.
     pub(crate) verdict: Verdict,
 }
 
-/// Conclusion from a difference.
+/// Conclusion drawn from a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Verdict {
-    /// The second is better, and the interval excludes zero.
+    /// The second run is better, and the interval excludes zero.
     Better,
-    /// The second is worse, and the interval excludes zero.
+    /// The second run is worse, and the interval excludes zero.
     Worse,
     /// There is a difference that may be chance.
     Unclear,
@@ -294,7 +295,7 @@ fn compared(a: &Tally, b: &Tally, results: [&Results; 2]) -> Option<SuiteCompari
         run.chain(tally.failed.iter().map(|(case, _)| case.clone())).collect()
     };
     let mut left_out: Vec<String> = named(a).into_iter().chain(named(b)).collect();
-    // A case that only one run has would shift every measure for a reason that is no change.
+    // A case that only one run contains would shift every measure although nothing has changed.
     left_out.retain(|case| !both.contains(case.as_str()));
     left_out.sort();
     left_out.dedup();
@@ -313,7 +314,7 @@ fn compared(a: &Tally, b: &Tally, results: [&Results; 2]) -> Option<SuiteCompari
     })
 }
 
-/// Returns the cost of `cases` of a suite, and of the requests for all its cases together.
+/// Returns the cost of `cases` in the suite of `tally`, plus the cost of requests shared by all cases of that suite.
 fn cost(results: &Results, tally: &Tally, cases: &BTreeSet<&str>) -> Cost {
     let own = results.rows.iter().filter(|row| row.suite == tally.suite && row.kind == tally.kind);
     let own = own.filter(|row| cases.contains(row.case.as_str())).map(|row| row.cost);
@@ -336,7 +337,7 @@ fn case_change(a: &Tally, b: &Tally, one: &CaseTally, other: &CaseTally, results
     let (before, after) = (a.over(&[one]), b.over(&[other]));
     let mut measures = Vec::new();
     for (at, measure) in a.measures.iter().enumerate().filter(|(_, measure)| measure.harmonic_of.is_none()) {
-        // A measure that only one version of the program has cannot have changed.
+        // A measure that only one version of the program defines cannot have changed.
         let Some(place) = b.measures.iter().position(|own| own.name == measure.name) else { continue };
         let (one, other) = (before[at], after[place]);
         let is_same = one == other || one.zip(other).is_some_and(|(one, other)| (one - other).abs() < SAME);
@@ -353,7 +354,7 @@ fn case_change(a: &Tally, b: &Tally, one: &CaseTally, other: &CaseTally, results
         new.map(|found| format!("{}: {}", found.what, found.text)).collect()
     };
     let (fixed, broken) = (texts(&was, &is), texts(&is, &was));
-    // Findings count besides the measures: one fixed and one broken can leave a measure as it was.
+    // Findings are compared as well as measures: one fixed and one broken finding can leave a measure unchanged.
     let (mut better, mut worse) = (!fixed.is_empty(), !broken.is_empty());
     for change in &measures {
         better |= change.is_better == Some(true);
@@ -368,7 +369,7 @@ fn case_change(a: &Tally, b: &Tally, one: &CaseTally, other: &CaseTally, results
     Some(CaseChange { case: one.case.clone(), direction, measures, fixed, broken })
 }
 
-/// Returns the findings of the first run of a case that lower a measure.
+/// Returns the findings that lower a measure, from the first run of a case.
 fn counted_findings<'r>(results: &'r Results, tally: &Tally, case: &str) -> Vec<&'r Finding> {
     let is_it = |row: &&Row| row.suite == tally.suite && row.kind == tally.kind && row.case == case;
     let row = results.rows.iter().find(is_it);
@@ -385,14 +386,14 @@ pub struct Arm {
     gain: Option<Difference>,
 }
 
-/// Returns each suite of `rows` as one way of answering the same questions, compared with the first. Its name is what
-/// follows the colon in the name of its suite.
+/// Returns each suite of `rows` as one way of answering the same questions, compared with the first suite. The name of
+/// each is the part of the suite's name after the colon.
 pub fn arms(rows: Vec<Row>) -> Vec<Arm> {
     let tallies = Tally::all(&Results::new(Manifest::default(), rows));
     let arm = |tally: &Tally| {
         let first = tallies.first().filter(|first| first.suite != tally.suite);
         let gain = first.and_then(|first| {
-            // All arms answer the same questions in the same order, so their cases are paired by place.
+            // All arms answer the same questions in the same order, so their cases are paired by position.
             let pairs: Vec<(&CaseTally, &CaseTally)> = first.cases.iter().zip(&tally.cases).collect();
             differences(first, tally, &pairs).into_iter().find(|difference| difference.name == "r@10")
         });
@@ -432,9 +433,9 @@ pub(crate) fn differences(a: &Tally, b: &Tally, pairs: &[(&CaseTally, &CaseTally
         .map(|(at, measure)| {
             let (first, second) = found[at];
             let difference = first.zip(second).map(|(one, other)| other - one);
-            // Draws of one pair are equal, which would look like certainty.
+            // All draws from a single pair are equal, which would look like certainty.
             let many = (pairs.len() > 1).then(|| drawn[at].clone());
-            // Without any spread between the draws, nothing can be said about how small a difference would show.
+            // Without any spread between the draws, the smallest detectable difference cannot be estimated.
             let least = many.as_deref().and_then(deviation).map(|error| error * POWER).filter(|least| *least > SAME);
             let interval = many.and_then(middle_95);
             Difference {
@@ -471,26 +472,26 @@ fn verdict(difference: Option<f64>, interval: Option<Interval>, better: Better) 
     }
 }
 
-/// Returns for each measure its difference in every draw.
+/// Returns, for each measure, its difference in every draw.
 fn drawn(pairs: &Pairs<'_>) -> Vec<Vec<f64>> {
     let mut random = SplitMix::new(SEED);
     let mut found = vec![Vec::with_capacity(DRAWS); pairs.measures()];
     for _ in 0..DRAWS {
-        // One draw of cases serves all measures; drawing for each would multiply the time.
+        // All measures share one draw of cases; a separate draw for each would multiply the time.
         let drawn: Vec<usize> = (0..pairs.len()).map(|_| random.below(pairs.len())).collect();
         for (found, (one, other)) in found.iter_mut().zip(pairs.values(drawn.into_iter())) {
-            // A draw in which one run measured nothing has no difference and is left out.
+            // A draw in which one run has no value for the measure has no difference and is left out.
             found.extend(one.zip(other).map(|(one, other)| other - one));
         }
     }
     found
 }
 
-/// Returns how often a sum is as large if each of `contributions` may have either sign.
+/// Returns how often the sum of `contributions` is at least as large as observed if each may have either sign.
 fn chance(contributions: &[f64]) -> f64 {
     let seen = contributions.iter().sum::<f64>().abs();
     let size: f64 = contributions.iter().map(|one| one.abs()).sum();
-    // Up to 4,096 assignments are cheap, and their p has no random error.
+    // All of up to 4,096 sign assignments can be tried cheaply, and their p has no random error.
     let exact = contributions.len() <= EXACT;
     let rounds = if exact { 1_u32 << contributions.len() } else { FLIPS };
     let mut random = SplitMix::new(SEED);
@@ -498,10 +499,10 @@ fn chance(contributions: &[f64]) -> f64 {
     for round in 0..rounds {
         let mut is_flipped = |at: usize| if exact { round >> at & 1 == 1 } else { random.below(2) == 1 };
         let sum: f64 = contributions.iter().enumerate().map(|(at, one)| if is_flipped(at) { -one } else { *one }).sum();
-        // Sums in another order differ in the last digits; without the tolerance equal ones would be missed.
+        // Sums in a different order differ in the last digits; without the tolerance, equal sums would not be counted.
         as_large += u32::from(sum.abs() >= seen - size * ROUNDING);
     }
-    // Random flips include the observed one, so that no p is zero.
+    // The observed assignment counts as one of the random ones, so p is never zero.
     let extra = u32::from(!exact);
     f64::from(as_large + extra) / f64::from(rounds + extra)
 }
@@ -521,7 +522,7 @@ fn holm(chances: &[Option<f64>]) -> Vec<Option<f64>> {
     let mut found = vec![None; chances.len()];
     let (mut least, mut left) = (0.0_f64, u32::try_from(order.len()).unwrap_or(u32::MAX));
     for (at, p) in order {
-        // A corrected p is never below that of a smaller p, which Holm's step-down order requires.
+        // A corrected p is never below that of a smaller p, as Holm's step-down procedure requires.
         least = least.max((p * f64::from(left)).min(1.0));
         found[at] = Some(least);
         left -= 1;
@@ -535,7 +536,7 @@ struct Pairs<'a> {
     cases: Vec<[Vec<Ratio>; 2]>,
 }
 
-/// A value of a measure in both runs.
+/// The value of a measure in each of the two runs.
 type Both = (Option<f64>, Option<f64>);
 
 impl<'a> Pairs<'a> {
@@ -576,11 +577,12 @@ impl<'a> Pairs<'a> {
         sums
     }
 
-    /// Returns for each measure the contribution of each case to the difference. They add up to the difference, exactly
-    /// for counts and for shares with equal denominators, else to first order. `None` if one run did not measure it.
+    /// Returns, for each measure, the contribution of each case to the difference, or `None` if one run did not measure
+    /// it. The contributions add up to the difference: exactly for counts and for shares with equal denominators,
+    /// otherwise to first order.
     ///
-    /// A case contributes what it has beyond its expectation, which follows from both runs together. A run that merely
-    /// finds more with the same quality therefore contributes nothing.
+    /// A case contributes the amount by which it exceeds its expected value, which is derived from both runs together.
+    /// A run that merely finds more at the same quality therefore contributes nothing.
     fn contributions(&self) -> Vec<Option<Vec<f64>>> {
         let sums = self.sums(0..self.len());
         let together: Vec<Ratio> = sums[0].iter().zip(&sums[1]).map(|(one, other)| one.plus(*other)).collect();
@@ -594,7 +596,7 @@ impl<'a> Pairs<'a> {
             let (one, other) = (one?, other?);
             let (a, b) = (value(one)?, value(other)?);
             let mean = harmonic_mean(Some(a), Some(b)).filter(|mean| *mean > 0.0)?;
-            // The derivative of 2ab/(a+b) by a is 2b²/(a+b)², that is (mean/a)²/2.
+            // The derivative of 2ab/(a+b) with respect to a is 2b²/(a+b)², which equals (mean/a)²/2.
             let (by_one, by_other) = ((mean / a).powi(2) / 2.0, (mean / b).powi(2) / 2.0);
             let both = plain(one)?.into_iter().zip(plain(other)?);
             Some(both.map(|(first, second)| by_one * first + by_other * second).collect())
@@ -640,7 +642,7 @@ mod tests {
         let recall = &suite.measures[0];
         assert_eq!((recall.a, recall.b, recall.difference), (Some(0.25), Some(0.75), Some(0.5)));
         assert_eq!(recall.verdict, Verdict::Better);
-        // Ten cases, all the same way: 2 of the 1,024 assignments are as extreme.
+        // Ten cases that all change in the same direction: 2 of the 1,024 assignments are as extreme.
         assert!((recall.p.unwrap() - 2.0 / 1024.0).abs() < 1e-9, "{recall:?}");
         assert!(recall.p_of_all >= recall.p);
         assert_eq!(suite.measures[3].verdict, Verdict::Same);
@@ -652,7 +654,7 @@ mod tests {
     #[test]
     fn more_memories_of_the_same_precision_are_no_difference() {
         let names: Vec<String> = (0..10).map(|n| format!("c{n}")).collect();
-        // One memory of one case is wrong in the first run; the second finds twice as many, and all of them right.
+        // In the first run, one memory of one case is wrong; the second run finds twice as many, all of them right.
         let with = |count: u64, wrong: u64| {
             let one = |(n, name): (u64, &String)| (name.clone(), [count - if n == 0 { wrong } else { 0 }, count]);
             let each: Vec<_> = (0_u64..).zip(&names).map(one).collect();

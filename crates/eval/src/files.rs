@@ -37,7 +37,7 @@ pub(crate) fn format_error(path: &Path, place: &str, reason: impl Into<String>) 
 pub(crate) fn write_atomically(path: &Path, text: &str) -> Result<(), EvalError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let written = fs::create_dir_all(folder).and_then(|()| {
-        // In the same folder, since a rename across file systems is not atomic.
+        // Created in the same folder, because a rename across file systems is not atomic.
         let mut draft = tempfile::NamedTempFile::new_in(folder)?;
         draft.write_all(text.as_bytes())?;
         draft.persist(path).map_err(|error| error.error)?;
@@ -46,9 +46,9 @@ pub(crate) fn write_atomically(path: &Path, text: &str) -> Result<(), EvalError>
     written.map_err(|source| EvalError::Write { path: path.to_owned(), source })
 }
 
-/// A case on a line of a JSON Lines file.
+/// A case on one line of a JSON Lines file.
 pub trait LineCase: DeserializeOwned {
-    /// The end of the names of such files, such as `-pairs.jsonl`; what stands before it is the language.
+    /// The ending of the names of such files, such as `-pairs.jsonl`; the part before it is the language.
     const ENDING: &'static str;
 
     /// Returns the id, unique among the cases of a split.
@@ -97,8 +97,8 @@ pub(crate) fn walk(path: &Path) -> impl Iterator<Item = PathBuf> {
     entries.filter(|entry| entry.file_type().is_file()).map(walkdir::DirEntry::into_path)
 }
 
-/// Reads the cases of all files in or below `paths`, by file and line. A line that is not a valid case becomes an error
-/// that names the line.
+/// Reads the cases of all files in or below `paths`, ordered by file and line. A line that is not a valid case becomes
+/// an error that names the line.
 pub fn read_cases<T: LineCase>(paths: &[PathBuf]) -> (Vec<Placed<T>>, Vec<EvalError>) {
     let (mut cases, mut errors) = (Vec::new(), Vec::new());
     let mut seen = BTreeSet::new();
@@ -128,7 +128,7 @@ pub fn read_cases<T: LineCase>(paths: &[PathBuf]) -> (Vec<Placed<T>>, Vec<EvalEr
         }
     }
     let mut ids = BTreeSet::new();
-    // Rows are matched by these ids across runs, so two with one id would be compared at random.
+    // Rows are matched by these ids across runs, so two cases with the same id would be compared at random.
     for placed in cases.iter().filter(|one| !ids.insert((&one.split, one.case.id()))) {
         let place = format!("{}: ", placed.case.id());
         errors.push(format_error(&placed.file, &place, "two cases have this id; rename one of them"));
@@ -136,7 +136,7 @@ pub fn read_cases<T: LineCase>(paths: &[PathBuf]) -> (Vec<Placed<T>>, Vec<EvalEr
     (cases, errors)
 }
 
-/// Every line is parsed by itself, so only the column is of use.
+/// Every line is parsed by itself, so only the column in the error is of use.
 fn line_error(error: &serde_json::Error) -> String {
     error.to_string().replace(" at line 1 column", ", at column").replace(", at column 0", "")
 }
@@ -145,7 +145,7 @@ pub(crate) fn last_part(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Returns the part of `path` behind `evals/`, else its last part: the same name on every machine.
+/// Returns the part of `path` after `evals/`, or else its last part, so that the name is the same on every machine.
 pub(crate) fn suite_name(path: &Path) -> String {
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let parts: Vec<String> = whole
@@ -156,14 +156,14 @@ pub(crate) fn suite_name(path: &Path) -> String {
         })
         .collect();
     match parts.iter().rposition(|part| part == "evals") {
-        // The last `evals` counts, since a checkout may be in a folder of that name.
+        // The last `evals` is used, because a checkout may be in a folder of that name.
         Some(at) if at + 1 < parts.len() => parts[at + 1..].join("/"),
         Some(_) | None => parts.last().cloned().unwrap_or_default(),
     }
 }
 
-/// Returns the SHA-256 of every file in or below `path` together with its place there, in hex. Recorded replies,
-/// Markdown and hidden files do not count.
+/// Returns, in hexadecimal, the SHA-256 of all files in or below `path` and their relative paths. Recorded replies,
+/// Markdown files and hidden files are excluded.
 ///
 /// # Errors
 /// [`EvalError::Read`] if a file cannot be read.
@@ -175,7 +175,7 @@ pub fn content_hash(path: &Path) -> Result<String, EvalError> {
         // Recordings and notes do not change what is measured, so they must not invalidate a baseline.
         entry.depth() == 0 || !(name.starts_with('.') || name == REPLIES || is_markdown)
     };
-    // Sorted, because file systems list folders in any order and the hash depends on it.
+    // Sorted, because file systems list entries in arbitrary order and the hash depends on it.
     for entry in walkdir::WalkDir::new(path).sort_by_file_name().into_iter().filter_entry(counts) {
         let entry = entry.map_err(|error| EvalError::Read { path: path.to_owned(), source: error.into() })?;
         if entry.file_type().is_dir() {
@@ -190,7 +190,7 @@ pub fn content_hash(path: &Path) -> Result<String, EvalError> {
     Ok(hex(hasher))
 }
 
-/// Returns the SHA-256 of `parts` in hex; the same text in other parts has another hash.
+/// Returns the SHA-256 of `parts` in hexadecimal; the same text divided differently has another hash.
 pub fn hash_of(parts: &[&str]) -> String {
     let mut hasher = Sha256::new();
     parts.iter().for_each(|part| hash_part(&mut hasher, part.as_bytes()));
@@ -263,7 +263,7 @@ pub struct CaseMemory {
     pub source: Option<String>,
 }
 
-/// Distinguishes a `null` from a field that is missing.
+/// Distinguishes `null` from a missing field.
 #[expect(clippy::option_option, reason = "missing, null, or a time")]
 fn given<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Option<Moment>>, D::Error> {
     Option::deserialize(from).map(Some)
@@ -287,7 +287,7 @@ impl CaseMemory {
 /// A day, a month or an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
-    /// A month in UTC, by its first day.
+    /// A month in UTC, represented by its first day.
     Month(Date),
     /// A day in UTC.
     Day(Date),
@@ -296,17 +296,17 @@ pub enum Moment {
 }
 
 impl Moment {
-    /// Returns noon of the day, or of the month's first day.
+    /// Returns noon of the day, or of the first day of the month.
     pub fn noon(self) -> Timestamp {
         self.at(time(12, 0, 0, 0), |month| month)
     }
 
-    /// Returns the first instant.
+    /// Returns the first instant of the moment.
     pub fn first(self) -> Timestamp {
         self.at(Time::MIN, |month| month)
     }
 
-    /// Returns the last instant, in whole seconds.
+    /// Returns the last instant of the moment, in whole seconds.
     pub fn last(self) -> Timestamp {
         self.at(time(23, 59, 59, 0), Date::last_of_month)
     }

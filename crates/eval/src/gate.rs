@@ -68,7 +68,7 @@ impl BaselineSuite {
             == (&other.suite, &other.kind, &other.extractor, &other.model)
     }
 
-    /// Returns its name for people.
+    /// Returns its name as shown to people.
     fn title(&self) -> String {
         let by = self.model.as_ref().unwrap_or(&self.extractor);
         format!("{} ({}, {by})", self.suite, self.kind)
@@ -134,7 +134,7 @@ impl Baseline {
         }
     }
 
-    /// Writes the file whole or not at all.
+    /// Writes the file atomically.
     ///
     /// # Errors
     /// [`EvalError::Write`] if it cannot be written.
@@ -143,14 +143,14 @@ impl Baseline {
         write_atomically(path, &(text + "\n"))
     }
 
-    /// Replaces the figures of the suites in `results`, and returns their names. Other suites stay unchanged.
+    /// Replaces the figures of the suites in `results`, and returns their names. Other suites remain unchanged.
     ///
     /// # Errors
     /// [`EvalError::Failed`] if a case could not be run.
     pub fn renew(&mut self, results: &[Results]) -> Result<Vec<String>, EvalError> {
         let mut renewed = Vec::new();
         for (line, tally) in results.iter().flat_map(suites_of) {
-            // A baseline without the failed case would no longer notice when it gets worse.
+            // A baseline without the failed case would no longer reveal when that case gets worse.
             if let Some((case, error)) = tally.failed.first() {
                 return Err(EvalError::Failed(format!("{case} could not be run ({error}); fix it and renew again")));
             }
@@ -166,15 +166,15 @@ impl Baseline {
     }
 }
 
-/// Improvements of a suite that are listed, unless all are wanted.
+/// Number of improvements that a short report lists for each suite.
 const IMPROVEMENTS: usize = 6;
-/// Difference up to which two values are equal.
+/// Largest difference at which two values still count as equal.
 const SAME: f64 = 1e-9;
 
 /// Ruling on one suite of the baseline, or on one that it does not contain.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct SuiteRuling {
-    /// The suite with kind and extractor, for people.
+    /// The suite with its kind and extractor, for people.
     pub(crate) suite: String,
     /// The ruling.
     pub ruling: Ruling,
@@ -182,7 +182,7 @@ pub struct SuiteRuling {
     pub(crate) exact: bool,
     /// Sentences about what is wrong or got worse.
     pub(crate) worse: Vec<String>,
-    /// Sentences about what got better, or changed in no direction.
+    /// Sentences about what got better, or changed without getting better or worse.
     pub(crate) better: Vec<String>,
 }
 
@@ -200,14 +200,15 @@ pub enum Ruling {
     Wrong,
 }
 
-/// Compares `results` with `baseline`; suites in the order of the baseline, then those that it does not contain.
+/// Compares `results` with `baseline`. Suites are in the order of the baseline, followed by those that it does not
+/// contain.
 pub fn judge(baseline: &Baseline, results: &[Results]) -> Vec<SuiteRuling> {
     let run: Vec<(BaselineSuite, Tally)> = results.iter().flat_map(suites_of).collect();
     let mut rulings = Vec::new();
     for line in &baseline.suites {
         rulings.push(match run.iter().find(|(other, _)| other.is_same_suite(line)) {
             Some((other, tally)) => compare_suite(line, other, tally),
-            // Not an error: suites that need a model or a downloaded set cannot run everywhere.
+            // Not an error: suites that need a model or a downloaded data set cannot run everywhere.
             None => SuiteRuling { ruling: Ruling::Skipped, ..empty(line) },
         });
     }
@@ -221,7 +222,7 @@ pub fn judge(baseline: &Baseline, results: &[Results]) -> Vec<SuiteRuling> {
 }
 
 impl SuiteRuling {
-    /// Returns whether the baseline can be renewed with something better.
+    /// Returns whether renewing the baseline would record an improvement.
     pub fn is_better(&self) -> bool {
         self.ruling == Ruling::Passed && !self.better.is_empty()
     }
@@ -253,7 +254,7 @@ fn empty(line: &BaselineSuite) -> SuiteRuling {
 }
 
 fn compare_suite(line: &BaselineSuite, other: &BaselineSuite, tally: &Tally) -> SuiteRuling {
-    // Exact only if both are: a figure from a live model varies from run to run.
+    // Exact only if both are: the figures of a live model vary from run to run.
     let mut ruling = SuiteRuling { exact: line.exact && other.exact, ..empty(line) };
     ruling.worse = wrong(line, other);
     if !ruling.worse.is_empty() {
@@ -287,10 +288,10 @@ fn compare_suite(line: &BaselineSuite, other: &BaselineSuite, tally: &Tally) -> 
     ruling
 }
 
-/// Returns why a suite cannot be compared.
+/// Returns the reasons why a suite cannot be compared.
 fn wrong(line: &BaselineSuite, other: &BaselineSuite) -> Vec<String> {
     let mut found = Vec::new();
-    // Edited cases make other figures; comparing them would blame the program.
+    // Edited cases produce different figures; comparing them would blame the program for the edit.
     if line.content != other.content {
         found.push(
             "its cases are not those of the baseline; renew the baseline if they were meant to change".to_owned(),
@@ -312,12 +313,12 @@ fn wrong(line: &BaselineSuite, other: &BaselineSuite) -> Vec<String> {
     found
 }
 
-/// Any measure of any case counts.
+/// Compares the figures of each case; a change in any measure of any case counts.
 fn compare_exactly(before: &Tally, after: &Tally, pairs: &[(&CaseTally, &CaseTally)], ruling: &mut SuiteRuling) {
     for (one, other) in pairs {
         let (was, is) = (before.over(&[one]), after.over(&[other]));
         for ((measure, was), is) in before.measures.iter().zip(was).zip(is) {
-            // It follows from two other measures, so a change would be reported twice.
+            // This measure is derived from two others, so a change would be reported twice.
             if measure.harmonic_of.is_some() {
                 continue;
             }
@@ -341,13 +342,13 @@ enum Change {
     None,
     Worse,
     Better,
-    /// A measure without a value on one side; its cause shows in another measure.
+    /// The measure has a value on one side only; the cause shows in another measure.
     Other,
 }
 
 fn change(was: Option<f64>, is: Option<f64>, better: Better) -> Change {
     match was.zip(is) {
-        // `zip` is `None` if either side lacks a value; equal then means that both do.
+        // `zip` is `None` if either side lacks a value; if the sides are also equal, both lack one.
         None if was == is => Change::None,
         None => Change::Other,
         Some((was, is)) if (was - is).abs() < SAME => Change::None,
@@ -356,7 +357,7 @@ fn change(was: Option<f64>, is: Option<f64>, better: Better) -> Change {
     }
 }
 
-/// Only what is certainly worse over all cases counts.
+/// Compares over all cases; only a measure that is certainly worse counts.
 fn compare_by_interval(before: &Tally, after: &Tally, pairs: &[(&CaseTally, &CaseTally)], ruling: &mut SuiteRuling) {
     for found in differences(before, after, pairs) {
         let text = || {
@@ -424,7 +425,7 @@ mod tests {
         let fallen = judge(&baseline, &[with(3)]);
         assert_eq!((fallen[0].ruling, fallen[0].exact), (Ruling::Worse, false));
         assert!(fallen[0].worse[0].starts_with("recall was 0.500, is 0.300"), "{fallen:?}");
-        // One case of twenty says little.
+        // One case out of twenty proves little.
         let mut slip = with(5);
         slip.rows[0].measures.insert("recall".into(), Ratio::of(4, 10));
         assert_eq!(judge(&baseline, &[slip])[0].ruling, Ruling::Passed);

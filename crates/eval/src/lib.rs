@@ -40,7 +40,7 @@ pub use tally::{SEED, SplitMix};
 
 use std::path::PathBuf;
 
-/// Why something could not be measured; one variant for each thing a person does differently.
+/// Reasons why something could not be measured; one variant for each way a person can respond.
 #[derive(Debug, thiserror::Error)]
 pub enum EvalError {
     /// A file does not exist or cannot be read.
@@ -74,7 +74,7 @@ pub enum EvalError {
     Results {
         /// The file.
         path: PathBuf,
-        /// The fault, and what helps.
+        /// The fault and its remedy.
         reason: String,
     },
     /// A path contains no case.

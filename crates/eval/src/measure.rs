@@ -28,7 +28,7 @@ pub(crate) enum Unit {
 }
 
 impl Unit {
-    /// Returns `value` with the digits that its unit needs; `–` if nothing was measured.
+    /// Returns `value` with as many digits as its unit needs; `–` if nothing was measured.
     pub(crate) fn format(self, value: Option<f64>) -> String {
         match (value, self) {
             (None, _) => "–".to_owned(),
@@ -59,9 +59,9 @@ pub(crate) struct Measure {
 }
 
 impl Measure {
-    /// Returns whether both are computed alike; a better description changes nothing.
+    /// Returns whether both measures are computed in the same way; their descriptions may differ.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        // Not the description, which may be reworded without a change of what is measured.
+        // The description is left out, as it may be reworded without changing what is measured.
         let key = |one: &Self| (one.kind.clone(), one.name.clone(), one.better, one.unit, one.harmonic_of.clone());
         key(self) == key(other)
     }
@@ -70,22 +70,22 @@ impl Measure {
 /// A measure in a table of measures: name, description, direction and unit.
 pub struct Definition(&'static str, &'static str, Better, Unit);
 
-/// A share of which more is better.
+/// Defines a share of which more is better.
 pub(crate) const fn share(name: &'static str, about: &'static str) -> Definition {
     Definition(name, about, Better::Higher, Unit::Share)
 }
 
-/// A share of which less is better.
+/// Defines a share of which less is better.
 pub(crate) const fn fault(name: &'static str, about: &'static str) -> Definition {
     Definition(name, about, Better::Lower, Unit::Share)
 }
 
-/// A number for each case, of which less is better.
+/// Defines a number per case of which less is better.
 pub(crate) const fn number(name: &'static str, about: &'static str) -> Definition {
     Definition(name, about, Better::Lower, Unit::Number)
 }
 
-/// A total, of which less is better.
+/// Defines a total of which less is better.
 pub(crate) const fn count(name: &'static str, about: &'static str) -> Definition {
     Definition(name, about, Better::Lower, Unit::Count)
 }

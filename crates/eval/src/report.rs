@@ -1,4 +1,4 @@
-//! Reports of runs: one model of blocks, printed as text by the program and written here as Markdown.
+//! Reports of runs, composed of blocks that the program prints as text and this module writes as Markdown.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -10,11 +10,11 @@ use crate::results::{Confusion, Cost, Finding, Manifest, Results, Row, SharedCos
 use crate::tally::{CaseTally, GROUPS, Interval, Tally};
 use crate::text::on_one_line;
 
-/// Cases with findings that are listed, unless all are wanted.
+/// Number of cases with findings that a short report lists.
 const CASES: usize = 12;
-/// Findings of one case that are listed, unless all are wanted.
+/// Number of findings that a short report lists for each case.
 const FINDINGS: usize = 14;
-/// Measures used to compare groups of cases, unless all are wanted.
+/// Number of measures by which a short report compares groups of cases.
 const COLUMNS: usize = 8;
 
 /// A part of a report.
@@ -81,7 +81,7 @@ impl Block {
         Self::Case(name.to_owned(), about, lines)
     }
 
-    /// Returns a remark about what is not listed, if anything is not.
+    /// Returns a remark about what is not listed, or `None` if everything is.
     pub(crate) fn left_out(all: usize, shown: usize, what: &str) -> Option<Self> {
         (all > shown).then(|| Self::Note(format!("{} more {what}; -v shows all", all - shown)))
     }
@@ -107,7 +107,7 @@ pub enum Detail {
 }
 
 impl Detail {
-    /// Returns how many cases, and how many findings of each, are listed, if a short report has these limits.
+    /// Returns how many cases to list and how many findings of each; a short report has the limits given here.
     pub(crate) const fn limits(self, cases: usize, findings: usize) -> (usize, usize) {
         match self {
             Self::Short => (cases, findings),
@@ -116,7 +116,7 @@ impl Detail {
     }
 }
 
-/// Rows of one run under one label.
+/// The rows of one run under one label.
 #[derive(Debug)]
 pub struct Report {
     /// What was measured, for people.
@@ -125,7 +125,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Returns a report about `rows` of no suite; `shared` is the cost of requests for all of them together.
+    /// Returns a report about `rows` without a suite; `shared` is the cost of requests for all of them together.
     pub fn new(label: &str, rows: Vec<Row>, shared: Option<Cost>) -> Self {
         let mut results = Results::new(Manifest::default(), rows);
         results.shared.extend(shared.map(|cost| SharedCost { cost, ..SharedCost::default() }));
@@ -197,7 +197,7 @@ fn totals_line(rows: &[&Row]) -> Option<Block> {
     (!parts.is_empty()).then(|| Block::Line(parts.join(", ")))
 }
 
-/// Returns median and 95th percentile of the times of questions, where each row is one.
+/// Returns the median and the 95th percentile of the time per row.
 fn latency(rows: &[&Row]) -> String {
     let mut times: Vec<u64> = rows.iter().filter(|row| row.error.is_none()).map(|row| row.cost.ms).collect();
     times.sort_unstable();
@@ -307,7 +307,7 @@ fn finding_line(finding: &Finding) -> Cell {
     let why = if finding.why.is_empty() { String::new() } else { format!(" ({})", on_one_line(&finding.why)) };
     let quote = finding.evidence.first().filter(|quote| quote.quote != finding.text);
     let quote = quote.map_or_else(String::new, |quote| format!(" — “{}”", on_one_line(&quote.quote)));
-    // A name of a memory says more than its text alone.
+    // A memory's name adds information that its text does not contain.
     let says_more = finding.id.chars().count() < 20 && finding.id != finding.what;
     let id = if says_more { format!(" {}", finding.id) } else { String::new() };
     let text = format!("{}{id}{why}: {}{quote}", finding.what, on_one_line(&finding.text));
@@ -341,7 +341,7 @@ pub fn spread_over_runs(results: &Results) -> Vec<Block> {
     blocks
 }
 
-/// Returns mean, standard deviation, least and most.
+/// Returns the mean, the standard deviation, the minimum and the maximum.
 fn spread(values: &[f64]) -> [Option<f64>; 4] {
     if values.is_empty() {
         return [None; 4];
@@ -349,14 +349,14 @@ fn spread(values: &[f64]) -> [Option<f64>; 4] {
     let count = float(values.len());
     let mean = values.iter().sum::<f64>() / count;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    // Divided by one less than the count, since the mean is estimated from the same values.
+    // The divisor is one less than the count, because the mean is estimated from the same values.
     let deviation = (values.len() > 1).then(|| (squares / (count - 1.0)).sqrt());
     let ordered = |pick: fn(f64, f64) -> f64| values.iter().copied().reduce(pick);
     [Some(mean), deviation, ordered(f64::min), ordered(f64::max)]
 }
 
 impl Manifest {
-    /// Returns what was run, on one line.
+    /// Returns a description of what was run, on one line.
     pub(crate) fn summary(&self) -> String {
         let prompts: String = self.prompts.chars().take(8).collect();
         let folder = self.prompt_folder.as_ref().map_or_else(String::new, |folder| format!(" of {}", folder.display()));
@@ -379,7 +379,7 @@ pub fn to_markdown(all: &[Results]) -> String {
     markdown_of(&blocks)
 }
 
-/// Returns blocks as Markdown. Text of conversations is escaped, so that it contains no markup.
+/// Returns blocks as Markdown. Text from conversations is escaped, so that it cannot act as markup.
 fn markdown_of(blocks: &[Block]) -> String {
     let mut text = "# Evaluation\n".to_owned();
     write_blocks(blocks, &mut text).expect("writing to a String cannot fail");
@@ -411,7 +411,7 @@ fn write_blocks(blocks: &[Block], to: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-/// Returns `text` on one line, with every character escaped that Markdown or HTML would take for markup.
+/// Returns `text` on one line, with every character escaped that Markdown or HTML would interpret as markup.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for one in on_one_line(text).chars() {

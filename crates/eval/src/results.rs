@@ -1,4 +1,4 @@
-//! The result file of a run: what was run, and one row for each case. Finished cases are kept beside it.
+//! The result file of a run: what was run, and one row for each case. Finished cases are cached in a file beside it.
 //!
 //! ```text
 //! { "form": "afterthought-eval-results", "version": 1,
@@ -171,7 +171,7 @@ impl Results {
         Ok(read)
     }
 
-    /// Writes the file whole or not at all.
+    /// Writes the file atomically.
     ///
     /// # Errors
     /// [`EvalError::Write`] if it cannot be written.
@@ -318,7 +318,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Returns it on one line for people.
+    /// Returns the cost on one line, for people.
     pub(crate) fn summary(&self) -> String {
         #[expect(clippy::cast_precision_loss, reason = "a duration")]
         let seconds = self.ms as f64 / 1_000.0;
@@ -335,7 +335,7 @@ impl Cost {
         )
     }
 
-    /// Returns the sum; money only if both know it, or one of them made no call.
+    /// Returns the sum of both. The money is known only if both know it, or one of them made no call.
     pub(crate) fn plus(self, other: Self) -> Self {
         Self {
             calls: self.calls + other.calls,
@@ -355,7 +355,7 @@ impl Cost {
 
     /// Returns the sum of all `costs`.
     pub(crate) fn sum(costs: impl IntoIterator<Item = Self>) -> Self {
-        // Starts from known and free; the first call of unknown price makes the sum unknown.
+        // The sum starts at a known price of zero; the first call of unknown price makes it unknown.
         costs.into_iter().fold(Self { money: Some(0.0), ..Self::default() }, Self::plus)
     }
 }
@@ -397,7 +397,7 @@ impl Row {
         Self { kind: kind.to_string(), case: case.into(), ..Self::default() }
     }
 
-    /// Returns the row of a case that could not be run, or clears the measures of one that may not count.
+    /// Returns the row with an error and without measures, for a case that could not be run or must not count.
     #[must_use]
     pub fn failed(self, error: String) -> Self {
         Self { error: Some(error), measures: BTreeMap::new(), ..self }
@@ -407,7 +407,7 @@ impl Row {
         self.measures.insert(name.to_owned(), Ratio::of(part, whole));
     }
 
-    /// Counts a check; nothing if it was not made.
+    /// Counts a check; does nothing if the check was not made.
     pub(crate) fn checked(&mut self, name: &str, is_so: Option<bool>) {
         self.ratio(name, u64::from(is_so == Some(true)), u64::from(is_so.is_some()));
     }
@@ -434,7 +434,7 @@ impl Row {
         self.findings.push(Finding { what, id, text, why, counts: true, evidence: Vec::new() });
     }
 
-    /// Notes the time since `started`.
+    /// Records the time since `started`.
     #[must_use]
     pub fn timed(mut self, started: Instant) -> Self {
         self.cost.ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -447,24 +447,24 @@ pub(crate) const fn float(count: usize) -> f64 {
     count as f64
 }
 
-/// Returns the number of the first `texts` that fit into `budget` tokens together.
+/// Returns how many of the first `texts` fit into `budget` tokens together.
 pub(crate) fn fitting(texts: &[&str], budget: usize, tokens: fn(&str) -> usize) -> usize {
     let mut left = budget;
     let mut fits = |text: &str| left.checked_sub(tokens(text)).map(|rest| left = rest).is_some();
-    // Stops at the first that does not fit: a context is cut off, not picked from.
+    // Stops at the first text that does not fit: a context is cut off, and later texts are not picked from.
     texts.iter().take_while(|text| fits(text)).count()
 }
 
-/// Returns the discounted gain of the places that `is_right` accepts, as a share of the best possible with `best` of them.
-/// Only the first 10 places count.
+/// Returns the discounted gain of the positions for which `is_right` is true, as a share of the best gain possible with
+/// `best` right results. Only the first 10 positions count.
 pub(crate) fn ndcg(is_right: impl Iterator<Item = bool>, best: usize) -> f64 {
-    // Places count from 0, and the first has the full gain of 1 / log2(2).
+    // Positions are counted from 0, and the first one has the full gain of 1 / log2(2).
     let gain = |place: usize| 1.0 / float(place + 2).log2();
     let found: f64 = is_right.take(10).enumerate().filter(|(_, right)| *right).map(|(place, _)| gain(place)).sum();
     found / (0..best.min(10)).map(gain).sum::<f64>()
 }
 
-/// Returns one divided by the first place that `is_right` accepts; 0 if there is none.
+/// Returns the reciprocal of the first position for which `is_right` is true; 0 if there is none.
 pub(crate) fn reciprocal_rank(mut is_right: impl Iterator<Item = bool>) -> f64 {
     is_right.position(|right| right).map_or(0.0, |place| 1.0 / float(place + 1))
 }
@@ -476,7 +476,7 @@ struct Line {
     kept: serde_json::Value,
 }
 
-/// Finished cases, one on each line of a file.
+/// A cache of finished cases, stored one per line of a file.
 #[derive(Debug)]
 pub struct Cache {
     path: PathBuf,
@@ -487,18 +487,19 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Opens the cache beside `out`, or starts a new one if `fresh`. A line that was cut off with its run is ignored.
+    /// Opens the cache beside `out`, or starts a new one if `fresh`. A line that an interrupted run left incomplete is
+    /// ignored.
     ///
     /// # Errors
     /// [`EvalError::Write`] if it cannot be opened.
     pub fn open_beside(out: &Path, fresh: bool) -> Result<Self, EvalError> {
         let path = path_beside(out, "kept.jsonl");
-        // A line may have been cut off within a character.
+        // A line may have been cut off in the middle of a character.
         let text = if fresh { Vec::new() } else { fs::read(&path).unwrap_or_default() };
         let text = String::from_utf8_lossy(&text);
         let lines = text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok());
         let known: BTreeMap<_, _> = lines.map(|line| (line.key, line.kept)).collect();
-        // Rewritten, so that what is appended does not continue a line that was cut off.
+        // Rewritten, so that appended text does not continue a line that was cut off.
         write_atomically(&path, &to_text(&known))?;
         let file = File::options().append(true).open(&path);
         let file = file.map_err(|source| EvalError::Write { path: path.clone(), source })?;
@@ -506,17 +507,17 @@ impl Cache {
         Ok(Self { path, known, used, file: RefCell::new(file), hits: Cell::new(0) })
     }
 
-    /// Returns the outcome under `key`, and counts the hit.
+    /// Returns the outcome stored under `key`, and counts the hit.
     pub fn get<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
         let kept = self.known.borrow().get(key).cloned()?;
-        // An entry of another version counts as unknown, and the case is run again.
+        // An entry written by another version counts as unknown, and the case is run again.
         let kept = serde_json::from_value(kept).ok()?;
         self.used.borrow_mut().insert(key.to_owned());
         self.hits.set(self.hits.get() + 1);
         Some(kept)
     }
 
-    /// Stores `value` under `key` at once.
+    /// Stores `value` under `key` immediately.
     ///
     /// # Errors
     /// [`EvalError::Write`] if it cannot be written.
@@ -537,7 +538,7 @@ impl Cache {
         self.hits.get()
     }
 
-    /// Removes what this run did not use.
+    /// Removes the entries that this run did not use.
     ///
     /// # Errors
     /// [`EvalError::Write`] if the file cannot be written.

@@ -22,15 +22,15 @@ use crate::results::{Row, fitting, float, ndcg, reciprocal_rank};
 use crate::text::{fold, normalize};
 use crate::vocabulary::Kind;
 
-/// Token limit of a brief, unless the situation gives one.
+/// Token limit of a brief, unless the situation specifies one.
 pub const BRIEF_TOKENS: usize = 2_000;
-/// Number of memories among which the context of a question is chosen.
+/// Number of memories from which the context of a question is chosen.
 pub const QA_LIMIT: usize = 20;
-/// Number of memories a query returns, unless it gives one.
+/// Number of memories that a query returns, unless it specifies another number.
 pub const RECALL_LIMIT: usize = 10;
-/// Token limit of a context, unless the question gives one.
+/// Token limit of a context, unless the question specifies one.
 const QA_TOKENS: usize = 400;
-/// Number of places that the measures look at.
+/// Number of results that the measures consider.
 const PLACES: usize = 10;
 
 /// A store and queries.
@@ -288,7 +288,7 @@ fn check_sides(id: &str, must: &[String], must_not: &[String]) -> Result<(), Str
 }
 
 fn check_purpose(id: &str, empty: bool, asks: bool) -> Result<(), String> {
-    // Both or neither would make the case impossible to pass or impossible to fail.
+    // Having both or neither would make the case impossible to pass or impossible to fail.
     if empty == asks {
         return Err(format!("{id}: give either must and must_not, or empty if nothing may be found"));
     }
@@ -368,7 +368,7 @@ pub struct ComposedBrief {
     pub tokens: usize,
 }
 
-/// Scores the memories that a query has found, best first.
+/// Scores the memories that a query found, best first.
 pub fn score_query(
     placed: &Placed<RecallCase>,
     query: &Query,
@@ -401,7 +401,7 @@ pub fn score_query(
 }
 
 fn score_required(case: &RecallCase, query: &Query, found: &[FoundMemory], tokens: fn(&str) -> usize, row: &mut Row) {
-    // Recall at 1 can reach 1 only with a single answer; the share keeps queries with more comparable.
+    // Recall at 1 can reach 1 only with a single answer; a share keeps queries with several answers comparable.
     let all = float(query.must.len());
     let is_among = |k: usize, id: &String| found.iter().take(k).any(|one| one.id == *id);
     let among = |k: usize| float(query.must.iter().filter(|id| is_among(k, id)).count());
@@ -447,7 +447,7 @@ pub fn score_brief(placed: &Placed<BriefCase>, situation: &Situation, brief: &Co
         row.yes("all held", missing.is_empty());
         missing.into_iter().for_each(|id| row.fault("missed", id, text_of(id), "the brief lacks it"));
     }
-    // The whole text is searched: a title or a heading can leak what no memory of the list contains.
+    // The whole text is searched: a title or a heading can leak what none of the listed memories contains.
     let text = normalize(&brief.text);
     let never = patterns(&situation.id, "never", &situation.never).unwrap_or_default();
     let leaked: Vec<&String> = situation.must_not.iter().filter(contains).collect();
@@ -485,7 +485,7 @@ pub fn score_question(
     }
     misled.iter().for_each(|pattern| row.fault("misled", pattern, "", "the context must not contain it"));
     if question.must.is_empty() {
-        // With misleading patterns given, related memories may be found as long as none of them misleads.
+        // If misleading patterns are given, related memories may be found as long as none of them misleads.
         let is_silent = if question.must_not.is_empty() { context.is_empty() } else { misled.is_empty() };
         row.yes("abstained", is_silent);
         if question.must_not.is_empty() {
@@ -512,13 +512,13 @@ pub fn score_question(
     row
 }
 
-/// Returns whether the context has a memory with this id, or cites these words of a message.
+/// Returns whether the context contains a memory with this id, or cites these words of a message.
 fn cites(context: &[FoundMemory], case: &QaCase, piece: &str) -> bool {
     if case.transcript.is_empty() {
         return context.iter().any(|memory| memory.id == piece);
     }
     let piece = fold(&normalize(piece));
-    // A quote may be longer than the piece or a part of it.
+    // A quote may be longer than the piece, or a part of it.
     let quotes = context.iter().flat_map(|memory| &memory.quotes).map(|quote| normalize(&fold(quote)));
     quotes.into_iter().any(|quote| quote.contains(&piece) || (!quote.is_empty() && piece.contains(&quote)))
 }

@@ -51,8 +51,8 @@ impl CaseTally {
 }
 
 impl Tally {
-    /// Returns a tally for each suite and kind of `results`, in the order of its rows. Repetitions of a case are added
-    /// up, so that an interval over cases counts them as one case.
+    /// Returns a tally for each suite and kind of `results`, in the order of its rows. The repetitions of a case are
+    /// added up, so that an interval over cases counts them as one case.
     pub(crate) fn all(results: &Results) -> Vec<Self> {
         let mut tallies: Vec<Self> = Vec::new();
         for row in &results.rows {
@@ -78,8 +78,8 @@ impl Tally {
         }
         let of = |measure: &Measure| row.measures.get(&measure.name).copied().unwrap_or_default();
         let ratios: Vec<Ratio> = self.measures.iter().map(of).collect();
-        // Repetitions show the noise of the model and not of the cases; as cases of their own they would narrow the
-        // interval.
+        // Repetitions show the noise of the model, not that of the cases; counted as separate cases they would narrow
+        // the interval.
         if let Some(case) = self.cases.iter_mut().find(|case| case.case == row.case) {
             case.ratios.iter_mut().zip(ratios).for_each(|(own, more)| *own = own.plus(more));
             return;
@@ -104,7 +104,8 @@ impl Tally {
         };
         let each = self.measures.iter().zip(sums);
         each.map(|(measure, sum)| match &measure.harmonic_of {
-            // From the sums, not from the means of cases, so that F1 agrees with the recall and precision beside it.
+            // Computed from the sums, not from the means of cases, so that F1 agrees with the recall and precision
+            // beside it.
             Some([one, other]) => harmonic_mean(plain(one), plain(other)),
             None => sum.value(measure.unit),
         })
@@ -129,7 +130,7 @@ impl Tally {
     ///
     /// The same cases in the same order always have the same intervals.
     pub(crate) fn intervals(&self, cases: &[&CaseTally]) -> Vec<Option<Interval>> {
-        // Draws of a single case are equal, which would look like certainty.
+        // All draws of a single case are equal, which would look like certainty.
         if cases.len() < 2 {
             return vec![None; self.measures.len()];
         }
@@ -137,7 +138,7 @@ impl Tally {
         let mut random = SplitMix::new(SEED);
         let mut values: Vec<Vec<f64>> = vec![Vec::with_capacity(DRAWS); self.measures.len()];
         for _ in 0..DRAWS {
-            // Whole cases are drawn: the memories of one conversation are not independent.
+            // Whole cases are drawn, because the memories of one conversation are not independent.
             let drawn: Vec<&CaseTally> = (0..cases.len()).map(|_| cases[random.below(cases.len())]).collect();
             values.iter_mut().zip(self.over(&drawn)).for_each(|(values, value)| values.extend(value));
         }
@@ -170,7 +171,7 @@ impl Tally {
 /// Returns the harmonic mean; `None` if one of the two is missing.
 pub(crate) fn harmonic_mean(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     let (one, other) = (one?, other?);
-    // Both are zero: the limit is zero, where the formula would divide by zero.
+    // If both are zero, the limit is zero, where the formula would divide by zero.
     Some(if one + other == 0.0 { 0.0 } else { 2.0 * one * other / (one + other) })
 }
 
@@ -208,7 +209,7 @@ impl SplitMix {
         mixed ^ (mixed >> 31)
     }
 
-    /// Returns a number below `limit`; the bias of the remainder is far below what a draw can show.
+    /// Returns a number below `limit`; the bias of the remainder is too small to affect a draw.
     pub fn below(&mut self, limit: usize) -> usize {
         usize::try_from(self.next() % limit as u64).unwrap_or_default()
     }
@@ -221,8 +222,8 @@ pub(crate) mod tests {
     use crate::results::Manifest;
     use crate::vocabulary::Kind;
 
-    /// Returns results with a row for each of `cases`: its name, what is found of what is required, what is correct of
-    /// what is there, and how many are forbidden.
+    /// Returns results with a row for each of `cases`: its name, how many required memories were found, how many
+    /// existing memories are correct, and how many are forbidden.
     pub(crate) fn results(cases: &[(&str, [u64; 2], [u64; 2], u64)]) -> Results {
         let row = |(case, recall, precision, forbidden): &(&str, [u64; 2], [u64; 2], u64)| Row {
             suite: "smoke".into(),

@@ -1,4 +1,4 @@
-//! Text as scores see it: normalisation, sentences, language, and the content words of facts.
+//! Text as the scores see it: normalisation, sentences, language, and the content words of facts.
 
 use std::collections::BTreeSet;
 
@@ -24,10 +24,11 @@ pub(crate) fn on_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns `pattern` with its literal characters normalised as [`normalize`] does, and its syntax unchanged.
+/// Returns `pattern` with its literal characters normalised as in [`normalize`], and its syntax unchanged.
 pub(crate) fn normalize_pattern(pattern: &str) -> String {
     let mut made = String::with_capacity(pattern.len());
-    // NFC and not NFKC for the whole: compatibility forms may turn into characters with a meaning in patterns.
+    // The whole pattern is in NFC, not NFKC, because compatibility forms may turn into characters with a special
+    // meaning.
     for one in pattern.nfc() {
         // ASCII is the syntax of patterns, and lower-casing would turn `\S` into `\s`.
         if one.is_ascii() {
@@ -54,7 +55,7 @@ const fn plain(one: char) -> char {
     }
 }
 
-/// Returns the sentences of `text`, trimmed, in order; a line break ends a sentence.
+/// Returns the sentences of `text`, trimmed and in order; a line break ends a sentence.
 pub(crate) fn sentences(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     for line in text.lines() {
@@ -80,7 +81,7 @@ pub(crate) fn sentences(text: &str) -> Vec<&str> {
     found
 }
 
-/// Frequent words that distinguish the languages written in Latin letters.
+/// Frequent words that distinguish between languages written in Latin letters.
 const FREQUENT: [(Language, &str); 3] = [
     (
         Language::En,
@@ -123,7 +124,7 @@ const fn is_han(one: char) -> bool {
     matches!(one, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3134f}')
 }
 
-/// English words that carry no answer.
+/// English words that add no content to an answer.
 const STOP_WORDS: &str = "a an the and or but nor if because while until of to in on at by for from with about as into \
     through during before after between against above below under over up down out off again further once is are was \
     were be been being am do does did doing has have had having will would can could should may might must it its \

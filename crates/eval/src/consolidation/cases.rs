@@ -1,4 +1,4 @@
-//! Consolidation cases: what should happen to memories that arrive where others are known.
+//! Consolidation cases: what should happen to incoming memories when other memories are already stored.
 
 use std::collections::BTreeSet;
 
@@ -131,7 +131,7 @@ impl Event {
         }
     }
 
-    /// Returns the id with the text of the event; nothing for an act.
+    /// Returns the id and the text of the event; `None` for an act.
     pub(crate) fn text(&self) -> Option<(String, String)> {
         match self {
             Self::Act(_) => None,
@@ -142,7 +142,8 @@ impl Event {
 }
 
 impl<'de> Deserialize<'de> for Event {
-    /// Distinguishes the three by a field that only one has, so that an error is about the intended one.
+    /// Distinguishes the three variants by a field that only one of them has, so that an error describes the intended
+    /// one.
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let mut fields = Map::deserialize(from)?;
         let id = fields.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -153,7 +154,7 @@ impl<'de> Deserialize<'de> for Event {
         if fields.contains_key("again") {
             return from_value(fields.into()).map(Self::Again).map_err(fail);
         }
-        // By hand, since serde cannot flatten a struct that denies unknown fields.
+        // Parsed by hand, because serde cannot flatten a struct that denies unknown fields.
         let [arrival, parts] = ["arrival", "parts"].map(|name| fields.shift_remove(name).unwrap_or_default());
         let arrival = from_value(arrival).map_err(fail)?;
         let parts = from_value::<Option<bool>>(parts).map_err(fail)?.unwrap_or_default();
@@ -187,7 +188,7 @@ impl LineCase for Pair {
     }
 }
 
-/// Returns whether a decision takes two memories for one.
+/// Returns whether a decision treats two memories as one.
 pub(crate) const fn joins(decision: Decision) -> bool {
     match decision {
         Decision::Skip | Decision::Support | Decision::Merge | Decision::Refine => true,

@@ -1,4 +1,4 @@
-//! Controls of consolidation: a decider by the similarity of words, and invented memories that hide a case.
+//! Consolidation controls: a decider based on word similarity, and invented memories that a case is hidden among.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +24,7 @@ pub struct ComparedMemory<'a> {
     pub is_active: bool,
 }
 
-/// Returns the decision about `incoming`, the place of the known memory that it is about, and the reason.
+/// Returns the decision about `incoming`, the index of the known memory that it concerns, and the reason.
 pub fn decide_by_similarity(
     incoming: ComparedMemory<'_>,
     known: &[ComparedMemory<'_>],
@@ -45,7 +45,7 @@ pub fn decide_by_similarity(
         .map(|(place, other)| (cosine(&words, &other), place, other))
         .max_by(|one, other| one.0.total_cmp(&other.0));
     let Some((similarity, place, other)) = nearest else { return (Decision::Add, None, "nothing is similar") };
-    // Guards make the control a fair one: it fails by its method and not by an obvious omission.
+    // The guards keep the control fair: it should fail because of its method, not because of an obvious omission.
     if similarity < ALIKE || !is_guarded(&words, &other) {
         return (Decision::Add, None, "nothing is similar");
     }
@@ -60,7 +60,7 @@ pub fn decide_by_similarity(
     }
 }
 
-/// Returns whether both have the same numbers and the same polarity.
+/// Returns whether both texts have the same numbers and the same polarity.
 fn is_guarded(one: &BTreeMap<String, u32>, other: &BTreeMap<String, u32>) -> bool {
     let numbers = |words: &BTreeMap<String, u32>| -> BTreeSet<String> {
         words.keys().filter(|word| word.chars().any(|c| c.is_ascii_digit())).cloned().collect()
@@ -82,7 +82,7 @@ pub(crate) fn word_counts(text: &str) -> BTreeMap<String, u32> {
     };
     for c in text.chars().flat_map(char::to_lowercase) {
         let is_dense = matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}');
-        // A dense character ends the word before it and is a word of its own.
+        // A dense character ends the preceding word and is a word of its own.
         if is_dense || !(c.is_alphanumeric() || c == '\'') {
             put(&mut word);
         }
@@ -106,21 +106,21 @@ fn cosine(one: &BTreeMap<String, u32>, other: &BTreeMap<String, u32>) -> f64 {
     if lengths == 0.0 { 0.0 } else { dot / lengths }
 }
 
-/// Seed that makes the distractors the same in every run.
+/// Seed that makes the distractors identical in every run.
 const SEED: u64 = 0x0dd5_eed5_0fd1_57ac;
 
-/// Invented names are put together from these.
-// Invented, so that no distractor is about a thing that a case mentions.
+/// Syllables that invented names are composed of.
+// Names are invented so that no distractor mentions anything that a case mentions.
 const FIRST: &[&str] = &["Zor", "Quen", "Vax", "Myr", "Thul", "Jex", "Wob", "Yss", "Krel", "Ombr", "Fiz", "Ghal"];
 const SECOND: &[&str] = &["ava", "imu", "ode", "uki", "eshi", "ora", "ylo", "anto", "ibe", "umbo"];
 const THIRD: &[&str] = &["x", "dur", "lith", "nok", "rax", "vent", "zim", "pha", "quil", "tross", "mek", "gorn"];
 
-/// A kind of sentence: `{}` is the name, `#` a number, `@` one of the values.
+/// A sentence template: `{}` is replaced by the name, `#` by a number and `@` by one of the values.
 struct Sentence {
     text: &'static str,
     category: &'static str,
     memory_type: MemoryType,
-    /// Last part of the key, where it has one.
+    /// Last part of the key, if the memory has one.
     key: Option<&'static str>,
     values: &'static [&'static str],
 }
@@ -170,7 +170,7 @@ const KINDS: &[Sentence] = &[
     fact("{} 서비스는 포트 #번을 사용한다.", Some("port"), &[]),
 ];
 
-/// Returns `count` distractors. The same count always yields the same ones, and no two are about the same name.
+/// Returns `count` distractors. The same count always yields the same ones, and no two have the same name.
 pub fn distractors(count: usize) -> Vec<CaseMemory> {
     let mut random = SplitMix::new(SEED);
     (0..count).map(|index| distractor(index, &mut random)).collect()
@@ -193,7 +193,7 @@ fn distractor(index: usize, random: &mut SplitMix) -> CaseMemory {
     }
 }
 
-/// Returns a name for each number; names beyond all combinations are numbered.
+/// Returns a distinct name for each index; once all combinations are used, names are extended and then numbered.
 fn name(index: usize) -> String {
     let (rest, third) = (index / THIRD.len(), THIRD[index % THIRD.len()]);
     let (rest, second) = (rest / SECOND.len(), SECOND[rest % SECOND.len()]);

@@ -49,11 +49,11 @@ pub struct PairOutcome {
     pub reason: String,
     /// Why both cannot be true.
     pub conflict: Option<Conflict>,
-    /// Whether the incoming memory was taken for the older one.
+    /// Whether the incoming memory was judged to be the older one.
     pub late: bool,
-    /// Whether it waits for a person.
+    /// Whether the decision waits for a person.
     pub waits: bool,
-    /// Whether the decision is about a memory other than the known one.
+    /// Whether the decision concerns a memory other than the known one.
     pub elsewhere: bool,
     /// Whether the known memory was among the candidates for comparison; `None` if it may not be.
     pub found: Option<bool>,
@@ -81,7 +81,7 @@ pub fn score_pair(placed: &Placed<Pair>, outcome: &PairOutcome) -> Row {
     row.ratio("wrong retirements", has(PairFault::WrongRetirement), 1);
     row.ratio("lost facts", has(PairFault::LostKnown) + has(PairFault::LostIncoming), 1);
     row.ratio("lost details", has(PairFault::LostDetail), 1);
-    // Where the incoming memory is to be added, nothing had to be found.
+    // If the incoming memory should be added, there was no memory to find.
     row.checked("neighbours", outcome.found.filter(|_| pair.expect != Decision::Add));
     row.confusion.push(Confusion {
         of: "decision".to_owned(),
@@ -108,7 +108,7 @@ fn expected(pair: &Pair) -> String {
     text
 }
 
-/// Returns a decision with its marks, such as `contradict (changed, late)`.
+/// Returns a decision with its qualifiers, such as `contradict (changed, late)`.
 fn describe(decision: Decision, conflict: Option<Conflict>, late: bool, waits: bool) -> String {
     let marks = [conflict.map(Conflict::as_str), late.then_some("late"), waits.then_some("waits")];
     let marks: Vec<&str> = marks.into_iter().flatten().collect();
@@ -137,7 +137,7 @@ pub(super) fn faults_of(pair: &Pair, outcome: &PairOutcome) -> Vec<PairFault> {
 struct Judged<'a> {
     pair: &'a Pair,
     outcome: &'a PairOutcome,
-    /// Whether the decision is right, and about the right memory.
+    /// Whether the decision is right and concerns the right memory.
     accepted: bool,
     /// The decision that determines what must remain.
     wanted: Decision,
@@ -145,7 +145,7 @@ struct Judged<'a> {
 
 impl<'a> Judged<'a> {
     fn new(pair: &'a Pair, outcome: &'a PairOutcome) -> Self {
-        // Adding is right whatever it was compared with; every other decision must be about the known memory.
+        // Adding is right whatever memory it was compared with; every other decision must concern the known memory.
         let listed = outcome.decision == pair.expect || pair.accepted.contains(&outcome.decision);
         let accepted = listed && (!outcome.elsewhere || outcome.decision == Decision::Add);
         Self { pair, outcome, accepted, wanted: if accepted { outcome.decision } else { pair.expect } }
@@ -159,9 +159,10 @@ impl<'a> Judged<'a> {
         self.contradicts_as_expected().then(|| self.outcome.conflict == self.pair.why)
     }
 
-    /// If both wait for a person, none is older.
+    /// Returns whether the order of the two memories is right; `None` if both wait for a person, as neither is older
+    /// then.
     fn is_late_right(&self) -> Option<bool> {
-        // While a person has not decided a conflict, neither memory comes after the other.
+        // Until a person has decided a conflict, neither memory is the later one.
         let resolved = self.pair.why != Some(Conflict::Conflict) && !self.outcome.waits;
         (self.contradicts_as_expected() && resolved).then_some(self.outcome.late == self.pair.late)
     }
@@ -201,7 +202,7 @@ impl<'a> Judged<'a> {
         })
     }
 
-    /// Returns whether a memory of its own states the part of the known one that is still true.
+    /// Returns whether a separate memory states the part of the known memory that is still true.
     fn keeps_rest(&self) -> bool {
         self.pair.part && self.rests(|after| after.rests_on_known && !after.rests_on_incoming, false)
     }
@@ -250,7 +251,7 @@ impl<'a> Judged<'a> {
         !(own || taken_up || said || self.keeps(&self.pair.incoming.content))
     }
 
-    /// Returns whether both state the same, so that only a detail can be lost.
+    /// Returns whether both memories state the same fact, so that only a detail can be lost.
     const fn is_only_detail(&self) -> bool {
         match self.wanted {
             Decision::Merge | Decision::Refine | Decision::Support | Decision::Skip => true,

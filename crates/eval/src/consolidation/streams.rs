@@ -9,7 +9,7 @@ use crate::vocabulary::{Kind, RelationType, Status, StreamFault};
 
 use super::cases::{Event, Stream};
 
-/// Stands for a distractor among the events that a memory rests on.
+/// Represents a distractor among the events that a memory rests on.
 pub const DISTRACTOR: &str = "(distractor)";
 
 /// Measures of the rows of streams.
@@ -34,15 +34,15 @@ pub struct FinalMemory {
 pub struct StreamOutcome {
     /// Every memory.
     pub memories: Vec<FinalMemory>,
-    /// Relations between them, by their places in `memories`.
+    /// Relations between them, by their indices in `memories`.
     pub links: BTreeSet<(usize, RelationType, usize)>,
-    /// Acts of a person that could not be done.
+    /// Acts of a person that could not be carried out.
     pub failed_acts: Vec<String>,
     /// Number of memories that a second run of the stream added.
     pub growth: u64,
 }
 
-/// A fault with the event, relation or act that has it.
+/// A fault together with the event, relation or act that it concerns.
 pub(super) type StreamFinding = (StreamFault, String);
 type Groups = Vec<BTreeSet<String>>;
 
@@ -53,7 +53,7 @@ pub fn score_stream(placed: &Placed<Stream>, outcome: &StreamOutcome) -> Row {
     let mut row = Row { phenomena: stream.phenomenon.clone(), ..placed.row(Kind::Stream) };
     let events = stream.events.iter().filter(|event| event.id().is_some()).count() as u64;
     let is_event = |id: &str| stream.events.iter().any(|event| event.id() == Some(id));
-    // A set, since one event may have several faults but is misplaced once.
+    // A set, because one event may have several faults but counts as misplaced only once.
     let misplaced: BTreeSet<&String> = faults.iter().map(|(_, id)| id).filter(|id| is_event(id)).collect();
     let lost = faults.iter().filter(|(fault, _)| *fault == StreamFault::Lost).count() as u64;
     row.ratio("streams", u64::from(is_exact), 1);
@@ -81,7 +81,7 @@ pub fn score_stream(placed: &Placed<Stream>, outcome: &StreamOutcome) -> Row {
     row
 }
 
-/// Returns groups of events, those that wait behind the others.
+/// Returns groups of events as text, with those that wait after the active ones.
 fn describe(active: &[Vec<String>], waiting: &[Vec<String>]) -> String {
     let joined = |groups: &[Vec<String>]| {
         let mut groups: Vec<String> = groups.iter().map(|group| group.join("+")).collect();
@@ -110,7 +110,7 @@ pub(super) fn faults_of(stream: &Stream, outcome: &StreamOutcome) -> (Vec<Stream
         }
     }
     faults.extend(outcome.failed_acts.iter().map(|act| (StreamFault::Act, act.clone())));
-    // Memories that rest on no event, or on the same ones as another memory, show only here.
+    // Memories that rest on no event, or on the same events as another memory, are detected only here.
     let same = without(&parts, &active) == without(&parts, &sets(&stream.active))
         && sorted(&waiting) == sorted(&sets(&stream.waiting));
     let is_exact = same && faults.is_empty();
@@ -134,7 +134,8 @@ fn sorted(groups: &Groups) -> Groups {
     sorted
 }
 
-/// Events of several parts may be in several memories; these are identified by the other events.
+/// Returns the groups without the events in `parts`. An event with several parts may be in several memories, which are
+/// identified by their other events.
 fn without(parts: &BTreeSet<&str>, groups: &Groups) -> Groups {
     let others = |group: &BTreeSet<String>| -> BTreeSet<String> {
         group.iter().filter(|id| !parts.contains(id.as_str())).cloned().collect()
@@ -142,7 +143,7 @@ fn without(parts: &BTreeSet<&str>, groups: &Groups) -> Groups {
     let mut rest: Groups = groups
         .iter()
         .map(|group| (group, others(group)))
-        // A memory of parts alone is judged by its parts; one that rests on nothing stays, since it is a fault.
+        // A memory that rests only on parts is judged by them; one that rests on nothing remains, since it is a fault.
         .filter(|(group, rest)| group.is_empty() || !rest.is_empty())
         .map(|(_, rest)| rest)
         .collect();
@@ -180,7 +181,7 @@ fn faults_of_event(
     if is_waiting && !should_wait {
         faults.push(StreamFault::Waiting);
     }
-    // An event that was dropped wrongly is reported as lost, not also as apart from its group.
+    // A wrongly dropped event is reported as lost, not also as separated from its group.
     let alive: BTreeSet<&String> = active.iter().flatten().collect();
     if let Some(wanted) = wanted.filter(|_| is_active) {
         let own: Vec<&BTreeSet<String>> = active.iter().filter(has).collect();

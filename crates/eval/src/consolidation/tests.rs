@@ -1,4 +1,4 @@
-//! Tests: every kind of fault is found, and nothing right is a fault.
+//! Tests that every kind of fault is found, and that nothing right counts as a fault.
 
 use std::collections::BTreeSet;
 
@@ -28,8 +28,8 @@ fn pair(fields: &Value) -> Pair {
     serde_json::from_value(whole).unwrap()
 }
 
-/// An outcome: the decision with its marks, then memories, each a letter for its status, whose words it rests on, and `=`
-/// with what it says: `k`, `i` or both.
+/// An outcome: the decision with its qualifiers, then the memories. Each memory is a letter for its status, letters for
+/// the memories whose words it rests on, and `=` followed by what it states: `k`, `i` or both.
 fn outcome(decided: &str, memories: &[&str]) -> PairOutcome {
     let mut words = decided.split(' ');
     let name = words.next().unwrap();
@@ -86,19 +86,19 @@ fn every_fault_of_a_pair_is_found() {
         (&changed, "contradict changed", retired, &[]),
         (&late, "contradict changed late", &["Ak!=k", "Si=i"], &[]),
         (&open, "contradict conflict waits", &["Ak!=k", "Pi=i"], &[]),
-        // Joined where both hold.
+        // Joined although both are true.
         (&hard, "support", &["Aki!=k"], &[F::Decision, F::FalseMerge, F::LostIncoming]),
         (&add, "support", &["Aki!=k"], &[F::Decision, F::LostIncoming]),
         (&hard, "refine", &["Sk!=k", "Aki=i"], &[F::Decision, F::FalseMerge, F::LostKnown]),
         (&hard, "merge", &["Aki!=both"], &[F::Decision, F::FalseMerge]),
         (&hard, "skip", &["Ak!=k"], &[F::Decision, F::FalseMerge, F::LostIncoming]),
-        // Retired where both hold, or the wrong one.
+        // Retired although both are true, or the wrong memory retired.
         (&hard, "contradict changed", retired, &[F::Decision, F::WrongRetirement, F::LostKnown]),
         (&add, "contradict changed late", &["Ak!=k", "Si=i"], &[F::Decision, F::WrongRetirement, F::LostIncoming]),
         (&late, "contradict changed", retired, &[F::Late, F::WrongRetirement, F::LostKnown]),
         (&changed, "contradict changed late", &["Ak!=k", "Si=i"], &[F::Late, F::WrongRetirement, F::LostIncoming]),
         (&open, "contradict changed", retired, &[F::Why, F::WrongRetirement, F::LostKnown]),
-        // A contradiction for another reason, or none at all.
+        // A contradiction with the wrong reason, or with no reason.
         (&changed, "contradict corrected", retired, &[F::Why]),
         (&changed, "contradict conflict waits", &["Ak!=k", "Pi=i"], &[F::Why]),
         (&changed, "add", both, &[F::Decision, F::MissedContradiction]),
@@ -130,7 +130,7 @@ fn details_are_lost_apart_from_facts_and_a_second_right_answer_is_right() {
         (&either, "support", &["Aki!=k"], &[]),
         (&either, "add", &["Ak!=k", "Ai=i"], &[]),
         (&either, "support elsewhere", &["Ak!=k"], &[F::Decision]),
-        // Of a compound memory the rest stays, in whatever memory.
+        // The rest of a compound memory remains, in whichever memory.
         (&compound, "contradict changed", &["Sk!=k", "Aki=both"], &[]),
         (&compound, "contradict changed", &["Sk!=k", "Ai=i"], &[F::WrongRetirement, F::LostKnown]),
     ];
@@ -140,7 +140,7 @@ fn details_are_lost_apart_from_facts_and_a_second_right_answer_is_right() {
     }
 }
 
-/// A stream of events a, b, c and d, of which `p` may be one of several parts.
+/// A stream of events a, b, c and d, and optionally `p`, an event with several parts.
 fn stream(fields: &Value) -> Stream {
     let event = |id: &str| json!({"id": id, "arrival": 1, "content": id, "said": null, "parts": id == "p"});
     let ids = ["a", "b", "c", "d"].into_iter().chain(fields.get("p").map(|_| "p"));
@@ -152,7 +152,7 @@ fn stream(fields: &Value) -> Stream {
     serde_json::from_value(whole).unwrap()
 }
 
-/// Memories, each a letter for its status and the events that it rests on: `A:ab`.
+/// Memories, each written as a letter for its status and the events that it rests on: `A:ab`.
 fn end(memories: &[&str], links: &[(usize, &'static str, usize)]) -> StreamOutcome {
     let left = |text: &&str| {
         let (head, events) = text.split_once(':').unwrap();
@@ -163,7 +163,7 @@ fn end(memories: &[&str], links: &[(usize, &'static str, usize)]) -> StreamOutco
     StreamOutcome { memories: memories.iter().map(left).collect(), links, ..StreamOutcome::default() }
 }
 
-/// Fields of a stream, memories and links in the end, and the faults that these are.
+/// Fields of a stream, the memories and links at its end, and the faults that they constitute.
 type StreamRow<'a> = (&'a Value, &'a [&'a str], &'a [(usize, &'static str, usize)], &'a [(StreamFault, &'a str)]);
 
 #[test]

@@ -1,4 +1,4 @@
-//! Extraction cases: a conversation, what should be remembered of it, and what must not be.
+//! Extraction cases: a conversation, what should be remembered from it, and what must not be.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use crate::vocabulary::{ForbiddenKind, Importance, Language, MemoryType, Role, R
 const CASE_FILE: &str = "case.json";
 /// Name of the file beside it with an independent reader's verdicts.
 const VERDICT_FILE: &str = "judged.json";
-/// Format in which conversations are written that stand in the case itself.
+/// Format of conversations that are written in the case itself.
 pub const INLINE_FORMAT: &str = "openai-chat";
 
 /// A conversation, what should be remembered of it, and what must not be.
@@ -152,7 +152,7 @@ pub fn inline_log(id: &str, messages: &[CaseMessage]) -> String {
     let mut last: Option<Timestamp> = None;
     let mut made: Vec<Value> = Vec::with_capacity(messages.len());
     for (number, said) in (1..).zip(messages) {
-        // A minute apart, so that the order of the messages is also that of their times.
+        // One minute apart, so that sorting the messages by time preserves their order.
         let next = last.map(|last| last.checked_add(1.minute()).unwrap_or(last));
         last = said.at.map(Moment::noon).or(next);
         let mut message = json!({"id": format!("m{number}"), "role": said.role, "content": said.text});
@@ -193,7 +193,7 @@ impl LineCase for ShortCase {
 }
 
 impl ShortCase {
-    /// Returns the case in its long form, its entries numbered.
+    /// Returns the case in its long form, with its entries numbered.
     fn to_case(&self) -> Case {
         let numbered = |letter: &str, number: usize| format!("{letter}{}", number + 1);
         let golds = self.must.iter().enumerate();
@@ -211,7 +211,7 @@ impl ShortCase {
     }
 }
 
-/// The gold and forbidden memories of a case with compiled patterns.
+/// The gold and forbidden memories of a case, with compiled patterns.
 #[derive(Debug)]
 pub(crate) struct Patterns {
     pub(crate) golds: Vec<GoldPatterns>,
@@ -247,7 +247,7 @@ pub(crate) struct ForbiddenPatterns {
     unless: Vec<Regex>,
 }
 
-/// A place in a case, such as `m1.all[0]: `, and what is wrong there.
+/// A position in a case, such as `m1.all[0]: `, and what is wrong there.
 pub(crate) type PatternFault = (String, String);
 
 impl Patterns {
@@ -308,7 +308,7 @@ impl GoldPatterns {
         self.evidence.iter().any(|piece| message.contains(piece.as_str()))
     }
 
-    /// Returns the parts of the evidence that stand in none of the normalised `messages`.
+    /// Returns the parts of the evidence that occur in none of the normalised `messages`.
     pub(crate) fn missing_evidence<'a>(&'a self, messages: &'a [&str]) -> impl Iterator<Item = &'a str> {
         let found = |piece: &String| messages.iter().any(|message| message.contains(piece.as_str()));
         self.evidence.iter().filter(move |piece| !found(piece)).map(String::as_str)
@@ -334,11 +334,11 @@ fn required(id: &str, patterns: &[String]) -> Result<Vec<Regex>, PatternFault> {
     compile(id, "all", patterns)
 }
 
-/// Compiles `patterns` of `field` of the entry `id`.
+/// Compiles the `patterns` in `field` of the entry `id`.
 pub(crate) fn compile(id: &str, field: &str, patterns: &[String]) -> Result<Vec<Regex>, PatternFault> {
     let compile = |(at, pattern): (usize, &String)| {
         let place = format!("{id}.{field}[{at}]: ");
-        // Multi-line, since the texts of a memory stand on lines of their own and `^` should match each.
+        // Multi-line, because each text of a memory is on its own line and `^` should match at the start of each.
         let regex = RegexBuilder::new(&normalize_pattern(pattern)).case_insensitive(true).multi_line(true).build();
         let regex =
             regex.map_err(|error| (place.clone(), format!("{pattern:?} is no pattern: {}", last_line(&error))))?;
@@ -351,18 +351,18 @@ pub(crate) fn compile(id: &str, field: &str, patterns: &[String]) -> Result<Vec<
     patterns.iter().enumerate().map(compile).collect()
 }
 
-/// The regex parser draws the place over several lines and states the reason on the last.
+/// The regex parser marks the position over several lines and states the reason on the last one.
 fn last_line(error: &regex::Error) -> String {
     let text = error.to_string();
     text.lines().last().unwrap_or_default().trim().trim_start_matches("error: ").to_owned()
 }
 
-/// A case that was read, with its patterns compiled.
+/// A case that was read from a file, with its patterns compiled.
 #[derive(Debug)]
 pub struct LoadedCase {
-    /// Its folder, or its file if that has many cases.
+    /// Its folder, or its file if that contains many cases.
     pub folder: PathBuf,
-    /// Its id: the name of its folder, or the one on its line.
+    /// Its id: the name of its folder, or the id on its line.
     pub id: String,
     /// Name of the folder that contains it, such as `dev` or `unseen`.
     pub(crate) split: String,
@@ -372,7 +372,7 @@ pub struct LoadedCase {
     pub(crate) patterns: Patterns,
     /// An independent reader's verdicts.
     pub(crate) verdicts: Vec<ReaderVerdict>,
-    /// The conversation, where it stands in the case itself.
+    /// The conversation, if it is written in the case itself.
     pub conversation: Option<Vec<CaseMessage>>,
 }
 
@@ -388,7 +388,7 @@ impl LoadedCase {
         if let Some(log) = case.logs.iter().find(|log| !folder.join(log).exists()) {
             return Err(form("logs: ", format!("there is no {} beside it", log.display())));
         }
-        // A path such as `.` has no last part; the real one names the case and its split.
+        // A path such as `.` has no last part; the canonical path names the case and its split.
         let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
         let verdicts = folder.join(VERDICT_FILE);
         Ok(Self {
@@ -429,7 +429,7 @@ pub fn has_cases(path: &Path) -> bool {
     })
 }
 
-/// A folder or file, and the case in it or why it cannot be read.
+/// A folder or file, and the case in it or the reason why it cannot be read.
 pub type DiscoveredCase = (PathBuf, Result<LoadedCase, EvalError>);
 
 /// Reads every extraction case in or below `paths`, sorted by path.
@@ -456,7 +456,7 @@ pub fn discover(paths: &[PathBuf]) -> Result<Vec<DiscoveredCase>, EvalError> {
         }
     }
     let mut seen = BTreeSet::new();
-    // A folder and a folder in it may both be given; no case counts twice.
+    // A folder and its subfolder may both be given; no case counts twice.
     places.retain(|place| seen.insert(place.canonicalize().unwrap_or_else(|_| place.clone())));
     let mut found = Vec::new();
     for place in places {

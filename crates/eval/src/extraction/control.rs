@@ -33,7 +33,7 @@ const FIRST_PERSON: &str = "i i'm i've i'll i'd me my mine we we're we've we'll 
     unserem unserer";
 
 impl Control {
-    /// Returns the memories that it makes of `conversations`, in the order of the messages.
+    /// Returns the memories that this control makes from `conversations`, in the order of the messages.
     pub fn extract(self, conversations: &[Conversation]) -> Vec<Prediction> {
         if self == Self::Invented {
             return invented(conversations);
@@ -61,18 +61,18 @@ impl Control {
             Self::Nothing | Self::Invented => false,
             Self::EverySentence => true,
             Self::FirstPerson => {
-                // Keyboards on telephones write a typographic apostrophe.
+                // Phone keyboards insert a typographic apostrophe.
                 let lower = sentence.to_lowercase().replace('\u{2019}', "'");
                 let mut words =
                     lower.split(|one: char| !one.is_alphabetic() && one != '\'').filter(|word| !word.is_empty());
-                // Chinese has no spaces between words, so the character itself is looked for.
+                // Chinese has no spaces between words, so the character itself is searched for.
                 lower.contains('我') || words.any(|word| FIRST_PERSON.split_whitespace().any(|own| own == word))
             }
         }
     }
 }
 
-/// Returns, for each message of a person, alternately an invented fact and its first sentence reversed.
+/// Returns, for each message of a person, alternately an invented fact and the message's first sentence reversed.
 fn invented(conversations: &[Conversation]) -> Vec<Prediction> {
     let mut kept: Vec<Prediction> = Vec::new();
     for conversation in conversations {
@@ -90,7 +90,7 @@ fn invented(conversations: &[Conversation]) -> Vec<Prediction> {
     kept
 }
 
-/// Returns `sentence` denied, with every digit replaced by another.
+/// Returns `sentence` negated, with every digit replaced by another.
 fn reversed(sentence: &str) -> String {
     // Adding 3 modulo 10 changes every digit, so no number survives by chance.
     let other = |one: char| one.to_digit(10).and_then(|digit| char::from_digit((digit + 3) % 10, 10)).unwrap_or(one);

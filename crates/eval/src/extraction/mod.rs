@@ -49,7 +49,7 @@ pub(crate) const MEASURES: &[Definition] = &[
     fault("growth", "memories added by reading the same logs again"),
 ];
 
-/// Relation of a memory to the gold memories of its case, the worst first.
+/// How a memory relates to the gold memories of its case, from worst to best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Standing {
     /// It states what must not be kept.
@@ -60,9 +60,9 @@ enum Standing {
     Unlisted,
     /// It repeats what another memory states.
     Duplicate,
-    /// It states something required.
+    /// It states a required gold memory.
     Right,
-    /// It states only what may be left out.
+    /// It states only gold memories that may be left out.
     Optional,
 }
 
@@ -72,7 +72,7 @@ impl Standing {
     }
 }
 
-/// The assessment of one memory. Golds and forbidden entries are given by their places in [`Patterns`].
+/// The assessment of one memory. Gold and forbidden memories are given by their indices in [`Patterns`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Assessment {
     standing: Standing,
@@ -81,14 +81,14 @@ struct Assessment {
     /// The gold memories that it distorts.
     distorts: Vec<usize>,
     forbidden: Vec<usize>,
-    /// Whether its type is right, if its standing is.
+    /// Whether its type is right; `None` unless the memory itself is right.
     type_right: Option<bool>,
-    /// Whether it cites a message with gold evidence, if its standing is right.
+    /// Whether it cites a message with gold evidence; `None` unless the memory itself is right.
     evidence_right: Option<bool>,
     /// Number of its quotes that appear in the cited message.
     quotes_found: usize,
     in_language: bool,
-    /// A reader's verdict, if it is unlisted.
+    /// An independent reader's verdict, if the memory is unlisted.
     verdict: Option<Ruling>,
 }
 
@@ -122,7 +122,7 @@ pub fn score(case: &LoadedCase, extraction: &Extraction) -> Row {
     row
 }
 
-/// Returns the row of a case without measures, for one that could not be run.
+/// Returns a row without measures for a case that could not be run.
 pub fn empty_row(case: &LoadedCase) -> Row {
     Row {
         split: case.split.clone(),
@@ -136,9 +136,9 @@ pub fn empty_row(case: &LoadedCase) -> Row {
 
 /// Assesses `predictions`.
 ///
-/// A forbidden memory is nothing else. A gold memory is found if one memory states it, or if the memories that cite its
-/// evidence state it together; these then count as stating it. A memory that states a gold memory correctly distorts no
-/// other. Memories and gold memories are paired such that as few as possible are duplicates.
+/// A forbidden memory counts as nothing else. A gold memory is found if one memory states it, or if the memories that
+/// cite its evidence state it together; these then count as stating it. A memory that states one gold memory correctly
+/// never counts as distorting another. Memories and gold memories are paired so that as few as possible are duplicates.
 fn assess(patterns: &Patterns, case: &LoadedCase, predictions: &[Prediction], texts: &MessageTexts) -> Scored {
     let mut assessments: Vec<Assessment> =
         predictions.iter().map(|prediction| first_assessment(patterns, case, prediction, texts)).collect();
@@ -152,7 +152,7 @@ fn assess(patterns: &Patterns, case: &LoadedCase, predictions: &[Prediction], te
     for (assessment, prediction) in assessments.iter_mut().zip(predictions) {
         assess_details(patterns, assessment, prediction, texts);
         if assessment.standing == Standing::Unlisted {
-            // By the exact text, since a verdict on other words would be a guess.
+            // Compared by the exact text, because applying a verdict to other words would be a guess.
             let same = |verdict: &&ReaderVerdict| verdict.content.trim() == prediction.content.trim();
             assessment.verdict = case.verdicts.iter().find(same).map(|verdict| verdict.verdict);
         }
@@ -173,7 +173,7 @@ fn first_assessment(
     };
     let forbidden: Vec<usize> =
         patterns.forbidden.iter().enumerate().filter(|(_, one)| one.matches(text)).map(|(at, _)| at).collect();
-    // A forbidden memory finds nothing: otherwise a leaked secret could raise recall.
+    // A forbidden memory is credited with no gold memory: otherwise a leaked secret could raise recall.
     let golds = if forbidden.is_empty() { places(Match::Stated) } else { Vec::new() };
     let distorts = places(Match::Distorted);
     let standing = if !forbidden.is_empty() {
@@ -200,12 +200,12 @@ fn first_assessment(
     }
 }
 
-/// Pairs memories with gold memories; a memory that states something gold and stays unpaired is a duplicate.
+/// Pairs memories with gold memories; a memory that states a gold memory but remains unpaired is a duplicate.
 fn mark_duplicates(patterns: &Patterns, assessments: &mut [Assessment]) {
     let choices: Vec<Vec<usize>> = assessments
         .iter()
         .map(|assessment| {
-            // Required and important ones first, so that an optional one never takes their partner.
+            // Required and important gold memories come first, so that an optional one never takes their partner.
             let mut golds = assessment.golds.clone();
             golds.sort_by_key(|&gold| (patterns.golds[gold].gold.optional, patterns.golds[gold].gold.importance));
             golds
@@ -220,8 +220,8 @@ fn mark_duplicates(patterns: &Patterns, assessments: &mut [Assessment]) {
 
 /// Returns, for each left item, the right item that it is paired with, such that as many as possible are paired.
 ///
-/// `choices` lists for each left item the right items that fit, the preferred first. The order of the left items
-/// decides only who is paired, never how many.
+/// `choices` lists, for each left item, the right items that fit, in order of preference. The order of the left items
+/// determines only which of them are paired, never how many.
 pub(crate) fn pair_up(choices: &[Vec<usize>], rights: usize) -> Vec<Option<usize>> {
     // Pairing each with the first that fits would depend on the order and could leave more items unpaired.
     let mut owners: Vec<Option<usize>> = vec![None; rights];
@@ -237,10 +237,10 @@ pub(crate) fn pair_up(choices: &[Vec<usize>], rights: usize) -> Vec<Option<usize
     paired
 }
 
-/// Finds a right item for `left`, moving owners to other items where necessary (an augmenting path).
+/// Finds a right item for `left`, reassigning owners to other items where necessary (an augmenting path).
 fn place(left: usize, choices: &[Vec<usize>], owners: &mut [Option<usize>], tried: &mut [bool]) -> bool {
     for &right in &choices[left] {
-        // Without this mark, two owners could push each other back and forth without end.
+        // Without this mark, two owners could displace each other endlessly.
         if std::mem::replace(&mut tried[right], true) {
             continue;
         }
@@ -252,8 +252,8 @@ fn place(left: usize, choices: &[Vec<usize>], owners: &mut [Option<usize>], trie
     false
 }
 
-/// Returns whether the memories that cite the evidence of `gold` state it together, and credits those that state a
-/// part.
+/// Returns whether the memories that cite the evidence of `gold` state it together, and credits those that state a part
+/// of it.
 fn is_stated_together(
     patterns: &Patterns,
     gold: usize,
@@ -263,7 +263,7 @@ fn is_stated_together(
 ) -> bool {
     let wanted = &patterns.golds[gold];
     let is_candidate = |at: &usize| {
-        // Without the same evidence, the patterns of one fact could be matched by unrelated memories together.
+        // Without the requirement of common evidence, unrelated memories could together match the patterns of one fact.
         assessments[*at].standing != Standing::Forbidden && cites(patterns, gold, &predictions[*at], texts)
     };
     let citing: Vec<usize> = (0..predictions.len()).filter(is_candidate).collect();
@@ -288,7 +288,7 @@ fn cites(patterns: &Patterns, gold: usize, prediction: &Prediction, texts: &Mess
     prediction.evidence.iter().any(|cited| texts.cited(cited).any(|text| patterns.golds[gold].rests_on(text)))
 }
 
-/// Assesses type and evidence of a memory that is right or optional.
+/// Assesses the type and the evidence of a memory that is right or optional.
 fn assess_details(patterns: &Patterns, assessment: &mut Assessment, prediction: &Prediction, texts: &MessageTexts) {
     if !assessment.standing.is_right() {
         return;
@@ -332,7 +332,7 @@ fn count_memories(patterns: &Patterns, extraction: &Extraction, scored: &Scored,
         (standing(Standing::Right), standing(Standing::Optional), standing(Standing::Unlisted));
     let kept = count(&|one| one.verdict == Some(Ruling::Kept));
     let unjudged = count(&|one| one.standing == Standing::Unlisted && one.verdict.is_none());
-    // Optional memories are in neither part: keeping them is neither right nor wrong.
+    // Optional memories are in neither the numerator nor the denominator: keeping them is neither right nor wrong.
     row.ratio("precision", right, all - optional);
     row.ratio("precision judged", right + kept, all - optional);
     row.ratio("type", count(&|one| one.type_right == Some(true)), count(&|one| one.type_right.is_some()));
@@ -340,7 +340,7 @@ fn count_memories(patterns: &Patterns, extraction: &Extraction, scored: &Scored,
     let quotes = extraction.predictions.iter().map(|one| one.evidence.len() as u64).sum();
     row.ratio("quotes", assessments.iter().map(|one| one.quotes_found as u64).sum(), quotes);
     row.ratio("language", count(&|one| one.in_language), all);
-    // Per case and not per memory: storing more must not make a leak look smaller.
+    // Counted per case and not per memory: storing more must not make a leak look smaller.
     row.ratio("forbidden", standing(Standing::Forbidden), 1);
     let counts = [
         ("memories", all),
@@ -404,7 +404,7 @@ fn names_date(prediction: &Prediction, date: Moment) -> bool {
     if prediction.valid.iter().any(|at| (first..=last).contains(at)) {
         return true;
     }
-    // Cases give dates in UTC; a memory names the calendar day without a zone.
+    // Cases give dates in UTC; a memory names the calendar day without a time zone.
     let day = first.to_zoned(jiff::tz::TimeZone::UTC).date();
     let (year, month, number) = (day.year(), i32::from(day.month()), day.day());
     let spellings = if matches!(date, Moment::Month(_)) {
@@ -421,8 +421,8 @@ fn names_date(prediction: &Prediction, date: Moment) -> bool {
     spellings.iter().any(|date| prediction.searched.contains(&normalize(date)))
 }
 
-/// Returns twice the number of pairs of unequal importance that are in the right order, a tie counting half, and twice
-/// the number of such pairs.
+/// Considers the pairs of unequal importance. Returns twice the number that are in the right order, where a tie counts
+/// half, and twice the number of all such pairs.
 fn count_order(ranked: &[(Importance, f64)]) -> (u64, u64) {
     // Everything is doubled, so that a tie can count half without fractions.
     let (mut right, mut pairs) = (0, 0);
@@ -437,15 +437,15 @@ fn count_order(ranked: &[(Importance, f64)]) -> (u64, u64) {
     (right, pairs)
 }
 
-/// Counts what was extracted and then retired, and returns the ids of the gold memories that were lost by that.
+/// Counts what was extracted and then retired, and returns the ids of the gold memories that were lost as a result.
 ///
-/// A required gold memory is lost if a superseded memory states it and the active ones do not; that memory was wrongly
-/// retired.
+/// A required gold memory is lost if a superseded memory states it and the active ones do not; that superseded memory
+/// was wrongly retired.
 fn count_retired(patterns: &Patterns, found: &[bool], retired: &[Prediction], row: &mut Row) -> BTreeSet<String> {
     let states = |gold: usize, memory: &Prediction| patterns.golds[gold].compare(&memory.searched) == Match::Stated;
     let required: Vec<usize> = (0..patterns.golds.len()).filter(|&gold| !patterns.golds[gold].gold.optional).collect();
     let was_stated = |gold: usize| retired.iter().any(|one| states(gold, one));
-    // Out of what was extracted at all: what was never found cannot be lost by retiring it.
+    // Relative to what was extracted at all: retiring cannot lose a memory that was never found.
     let extracted = required.iter().filter(|&&gold| found[gold] || was_stated(gold)).count();
     let lost: Vec<usize> = required.iter().copied().filter(|&gold| !found[gold] && was_stated(gold)).collect();
     let is_wrong = |one: &&Prediction| lost.iter().any(|&gold| states(gold, one));
@@ -454,7 +454,7 @@ fn count_retired(patterns: &Patterns, found: &[bool], retired: &[Prediction], ro
     lost.into_iter().map(|gold| patterns.golds[gold].gold.id.clone()).collect()
 }
 
-/// How a text leaves a date open.
+/// Ways in which a text leaves a date open, or does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Openness {
     /// It names a day, week or month only relative to an unnamed day.
@@ -487,7 +487,7 @@ fn date_pattern(text: &str) -> Regex {
     Regex::new(&format!("(?i){text}")).expect("the pattern is a constant that compiles")
 }
 
-/// Returns how an English text leaves a date open; one that also names a date does not.
+/// Returns how an English text leaves a date open; a text that also names a date is closed.
 pub(crate) fn date_openness(text: &str) -> Openness {
     // Checked first: "last week (2026-03-02)" is as good as the date alone.
     if ABSOLUTE.is_match(text) {
@@ -501,7 +501,7 @@ pub(crate) fn date_openness(text: &str) -> Openness {
     }
 }
 
-/// Returns the findings: missed gold memories and faulty memories, those that count first.
+/// Returns the findings, missed gold memories and faulty memories, with those that lower a measure first.
 fn findings(case: &LoadedCase, extraction: &Extraction, scored: &Scored, lost: &BTreeSet<String>) -> Vec<Finding> {
     let conversations = &extraction.conversations;
     let missed = case.case.memories.iter().zip(&scored.found).filter(|(gold, found)| !**found && !gold.optional);
@@ -528,7 +528,7 @@ fn findings(case: &LoadedCase, extraction: &Extraction, scored: &Scored, lost: &
         if let Some((what, why)) = complaint(case, prediction, assessment) {
             let evidence = prediction.evidence.iter().map(|cited| quote(cited, conversations)).collect();
             let (id, text) = (prediction.content.clone(), prediction.content.clone());
-            // Details of a right memory have measures of their own and must not look like missed memories.
+            // Details of a right memory have their own measures and must not look like missed memories.
             let counts = !assessment.standing.is_right();
             faulty.push((assessment.standing, Finding { what: what.to_owned(), id, text, why, counts, evidence }));
         }
@@ -582,7 +582,7 @@ fn complaint(case: &LoadedCase, prediction: &Prediction, assessment: &Assessment
     }
 }
 
-/// Returns the expected and actual types of memories that state something gold.
+/// Returns the expected and actual types of memories that state a gold memory.
 fn type_confusion(case: &LoadedCase, predictions: &[Prediction], scored: &Scored) -> Vec<Confusion> {
     let mut counts: BTreeMap<(String, String), u64> = BTreeMap::new();
     for (prediction, assessment) in predictions.iter().zip(&scored.assessments) {
@@ -600,8 +600,8 @@ fn type_confusion(case: &LoadedCase, predictions: &[Prediction], scored: &Scored
     each.map(|((expected, got), count)| Confusion { of: "type".to_owned(), expected, got, count }).collect()
 }
 
-/// Returns what the author of the case should fix: gold texts that do not match themselves or are forbidden, and
-/// evidence that nobody said.
+/// Returns what the author of the case should fix: gold texts that do not match their own patterns or are forbidden,
+/// and evidence that occurs in no message.
 fn case_faults(case: &Case, patterns: &Patterns, texts: &MessageTexts) -> Vec<String> {
     let mut found = Vec::new();
     let messages = texts.all();
@@ -630,7 +630,7 @@ fn case_faults(case: &Case, patterns: &Patterns, texts: &MessageTexts) -> Vec<St
     found
 }
 
-/// Returns the id of a message, preceded by the number of its conversation if there are several.
+/// Returns the id of a message, preceded by the number of its conversation if there is more than one.
 fn label(conversations: &[Conversation], key: &str, id: &str) -> String {
     match conversations.iter().position(|conversation| conversation.key == key) {
         Some(at) if conversations.len() > 1 => format!("{}/{id}", at + 1),
@@ -662,7 +662,7 @@ mod tests {
     use crate::tally::Tally;
     use crate::vocabulary::MemoryType;
 
-    /// What was said, message 1 first.
+    /// The messages, numbered from 1.
     const SAID: [&str; 4] = [
         "We moved deploys from Thursday to Tuesday.",
         "Ana owns billing, and Ben owns search.",
@@ -698,7 +698,7 @@ mod tests {
     const LIMIT: &str = "20 ?mb ! 20 ?gb @ 4";
 
     const TABLE: &[TableRow] = &[
-        // Matching one memory.
+        // One memory that matches or does not.
         row(&[DEPLOY], &[], &[], "", "0"),
         row(&[DEPLOY], &[], &["Deploys are on Tuesday. @ 1"], "R", "1"),
         row(&[DEPLOY], &[], &["DEPLOYS ARE ON TUESDAYS @ 1"], "R", "1"),
@@ -716,7 +716,7 @@ mod tests {
         row(&["用户叫周岚，在杭州 @ 4"], &[], &["用户叫周岚,在杭州 @ 4"], "R", "1"),
         row(&["^20 mb$ @ 4"], &[], &["20 MB @ 4"], "R", "1"),
         row(&["straße @ 4"], &[], &["STRAßE @ 4"], "R", "1"),
-        // One memory, several gold ones.
+        // One memory that states several gold memories.
         row(&[ANA, BEN], &[], &["Ana owns billing, Ben owns search. @ 2"], "R", "11"),
         row(&[ANA, BEN], &[], &["Ana owns billing. @ 2", "Ben owns search. @ 2"], "RR", "11"),
         row(&[ANA, BEN], &[], &["Ana owns billing, Ben owns search. @ 2", "Ben owns search. @ 2"], "RR", "11"),
@@ -728,19 +728,19 @@ mod tests {
             "RRD",
             "11",
         ),
-        // The same again.
+        // The same gold memory stated again.
         row(&[ANA], &[], &["Ana owns billing. @ 2", "Billing is Ana's. @ 2"], "RD", "1"),
         row(&[ANA], &[], &["Ana owns billing. @ 2", "Billing is Ana's. @ 2", "Ana: billing. @ 2"], "RDD", "1"),
         row(&["?ana & billing @ 2"], &[], &["Ana owns billing. @ 2", "Billing is Ana's. @ 2"], "OD", "1"),
-        // What may be left out.
+        // A gold memory that may be left out.
         row(&["?ana & billing @ 2"], &[], &["Ana owns billing. @ 2"], "O", "1"),
         row(&["?ana & billing @ 2"], &[], &[], "", "0"),
         row(&["?ana & billing @ 2", BEN], &[], &["Ana owns billing, Ben owns search. @ 2"], "R", "11"),
         row(&["?20 ?mb ! gb @ 4"], &[], &["20 MB, not 20 GB @ 4"], "X", "0"),
-        // Distorted beside right.
+        // A distorted memory beside a right one.
         row(&[DEPLOY, LIMIT], &[], &["Deploys not on Tuesday; the limit is 20 MB. @ 4"], "R", "01"),
         row(&[DEPLOY], &[], &["Deploys are not on Tuesday. @ 1", "Deploys are on Tuesday. @ 1"], "XR", "1"),
-        // Said together by memories that cite the evidence.
+        // Memories that cite the evidence and state a gold memory together.
         row(&[MEAT], &[], &["The user eats no meat. @ 3", "The grandmother's is an exception. @ 3"], "RR", "1"),
         row(&[MEAT], &[], &["The user eats no meat. @ 3", "The grandmother's is an exception. @ 1"], "UU", "0"),
         row(&[MEAT], &[], &["The user eats no meat. @ 3"], "U", "0"),
@@ -754,7 +754,7 @@ mod tests {
         row(&["?meat & grandmother @ 3"], &[], &["No meat. @ 3", "Grandmother's excepted. @ 3"], "OO", "1"),
         row(&[MEAT, "?meat @ 3"], &[], &["No meat. @ 3", "Grandmother's excepted. @ 3"], "RR", "11"),
         row(&["meat & grandmother ! always @ 3"], &[], &["Always meat. @ 3", "Grandmother's excepted. @ 3"], "UU", "0"),
-        // Forbidden.
+        // A forbidden memory.
         row(&[ANA], &["blue.?green"], &["They deploy blue-green. @ 1"], "F", "0"),
         row(&[ANA], &["blue.?green | not|never"], &["They do not deploy blue-green. @ 1"], "U", "0"),
         row(&[ANA], &["hunter2"], &["Ana owns billing; password hunter2. @ 2"], "F", "0"),

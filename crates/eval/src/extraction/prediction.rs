@@ -1,4 +1,4 @@
-//! Plain input of the scores: conversations, extracted memories and what they cost.
+//! Plain input for the scores: conversations, extracted memories and their cost.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::results::Cost;
 use crate::text::{fold, normalize};
 use crate::vocabulary::{MemoryType, Role};
 
-/// A memory that the system under test has made.
+/// A memory that the system under test has produced.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prediction {
     /// Its type.
@@ -17,11 +17,11 @@ pub struct Prediction {
     pub content: String,
     /// The messages that it cites.
     pub evidence: Vec<Citation>,
-    /// Its importance from 0 to 1, where the system gives one.
+    /// Its importance from 0 to 1, if the system provides one.
     pub importance: Option<f64>,
-    /// The times from and until which it is valid, as far as they are given.
+    /// The times at which its validity begins and ends, where known.
     pub valid: Vec<Timestamp>,
-    /// All its texts, normalised, one on each line.
+    /// All its texts, normalised, one per line.
     pub(crate) searched: String,
 }
 
@@ -51,7 +51,7 @@ impl Prediction {
         }
     }
 
-    /// Replaces the texts in which patterns are searched: title, content, value and whatever else a reader sees.
+    /// Replaces the texts in which patterns are searched for: title, content, value and whatever else a reader sees.
     #[must_use]
     pub fn with_texts<'a>(mut self, texts: impl IntoIterator<Item = &'a str>) -> Self {
         let lines: Vec<String> = texts.into_iter().map(normalize).filter(|line| !line.is_empty()).collect();
@@ -93,7 +93,7 @@ impl Message {
     }
 }
 
-/// What the system made of the logs of a case.
+/// What the system produced from the logs of a case.
 #[derive(Debug, Default)]
 pub struct Extraction {
     /// The active memories.
@@ -102,13 +102,13 @@ pub struct Extraction {
     pub superseded: Vec<Prediction>,
     /// Number of memories that wait for a person.
     pub pending: u64,
-    /// Active memories before the logs were read a second time and memories added by that, where they were.
+    /// If the logs were read a second time: the number of active memories before that, and of memories that it added.
     pub reread: Option<(u64, u64)>,
     /// The conversations as the system saw them.
     pub conversations: Vec<Conversation>,
-    /// Requests to a model, without money and time.
+    /// Requests to a model, without their price and time.
     pub usage: Cost,
-    /// Problems that did not spoil the result.
+    /// Problems that did not invalidate the result.
     pub notes: Vec<String>,
 }
 
@@ -125,7 +125,8 @@ impl MessageTexts {
         let mut texts = BTreeMap::new();
         for conversation in conversations {
             for message in &conversation.messages {
-                // Patterns see normalised text; a quote must be verbatim, so only case and white space are forgiven.
+                // Patterns are matched against normalised text; a quote must be verbatim except for case and white
+                // space.
                 let text = MessageText { normal: normalize(&message.text), folded: fold(&message.text) };
                 texts.insert((conversation.key.clone(), message.id.clone()), text);
             }
@@ -142,11 +143,11 @@ impl MessageTexts {
         citation.messages.iter().filter_map(|id| self.get(citation, id)).map(|text| text.normal.as_str())
     }
 
-    /// Returns whether the quote is word for word in the first cited message.
+    /// Returns whether the quote occurs in the first cited message, ignoring case and white space.
     pub(crate) fn has_quote(&self, citation: &Citation) -> bool {
         let quote = fold(&citation.quote);
         let first = citation.messages.first().and_then(|id| self.get(citation, id));
-        // Every text contains the empty quote.
+        // Every text contains the empty string.
         !quote.is_empty() && first.is_some_and(|text| text.folded.contains(&quote))
     }
 

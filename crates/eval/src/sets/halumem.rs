@@ -1,4 +1,4 @@
-//! `HaluMem`: memories of long dialogues compared with points that should be remembered, updated and kept out.
+//! `HaluMem`: memories of long dialogues, compared with points that should be remembered, updated or kept out.
 //!
 //! ```text
 //! user ─▶ sessions as logs ─▶ memories ─▶ extraction: points stated, interference accepted
@@ -7,8 +7,8 @@
 //!      └▶ points as memories ─▶ search ─▶ evidence found, interference found
 //! ```
 //!
-//! The set has texts and no patterns, so a point counts as stated if a memory has most of its words and all of its numbers:
-//! a lower bound, not comparable with the figures of a judge.
+//! The set contains texts and no patterns, so a point counts as stated if a memory has most of its words and all of its
+//! numbers. This is a lower bound, and not comparable with the figures of a judge.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -32,14 +32,14 @@ use crate::vocabulary::{Kind, Role};
 pub const LIMIT: usize = 20;
 /// Token limit of a context.
 const TOKENS: usize = 1_000;
-/// Number of places in which evidence counts.
+/// Number of results among which evidence counts.
 pub const PLACES: usize = 10;
 /// A user with all sessions.
 #[derive(Debug, Deserialize)]
 pub struct User {
-    /// Identity.
+    /// The user's identifier.
     pub uuid: String,
-    /// The sessions, in their order.
+    /// The sessions, in order.
     sessions: Vec<Dialogue>,
 }
 
@@ -81,10 +81,10 @@ struct Point {
     /// `primary`, `secondary`, `system`, or `interference` for what must not be kept.
     #[serde(default, rename = "memory_source")]
     source: String,
-    /// Whether it replaces others; a text in the file.
+    /// Whether it replaces other points; written as text in the file.
     #[serde(default)]
     is_update: Value,
-    /// Those others.
+    /// The points that it replaces.
     #[serde(default, rename = "original_memories")]
     originals: Vec<String>,
     /// How much it matters, from 0 to 1.
@@ -93,12 +93,12 @@ struct Point {
 }
 
 impl Point {
-    /// Returns whether it must not be kept: the assistant's mistake.
+    /// Returns whether it must not be kept because it is a mistake of the assistant.
     fn is_interference(&self) -> bool {
         self.source == "interference"
     }
 
-    /// Returns whether it replaces others.
+    /// Returns whether it replaces other points.
     fn is_update(&self) -> bool {
         let is_update =
             // The published files write booleans as the texts "True" and "False".
@@ -141,7 +141,7 @@ fn time(text: &str) -> Option<Timestamp> {
     super::time("%b %d, %Y, %H:%M:%S", text.trim())
 }
 
-/// Reads the users of the file at `path`, in its order: one on each line.
+/// Reads the users from the file at `path`, one per line and in the order of the file.
 ///
 /// # Errors
 /// [`EvalError::Read`], or [`EvalError::Format`] with the line.
@@ -166,13 +166,13 @@ pub(crate) const MEASURES: &[Definition] = &[
     fault("omitted", "updates that no memory states"),
 ];
 
-/// Measures of the rows of questions to the extracted memories.
+/// Measures of the rows of questions asked of the extracted memories.
 pub(crate) const QUESTION_MEASURES: &[Definition] = &[
     share("evidence@10", "points that answer and are stated by the first 10 memories found"),
     share("complete", "contexts of 1,000 tokens with two thirds of the answer's words"),
 ];
 
-/// Measures of the rows of questions to a store of all points.
+/// Measures of the rows of questions asked of a store that contains all points.
 pub(crate) const RETRIEVAL_MEASURES: &[Definition] = &[
     share("recall@10", "points that answer, among the first 10"),
     share("MRR", "one divided by the place of the first point that answers"),
@@ -195,13 +195,13 @@ impl User {
         sessions.map(conversation).collect()
     }
 
-    /// Returns when the questions are asked: at the last turn.
+    /// Returns the time at which the questions are asked, which is that of the last turn.
     pub fn now(&self) -> Timestamp {
         let turns = self.sessions.iter().flat_map(|session| &session.turns);
         turns.filter_map(|turn| time(&turn.timestamp)).max().unwrap_or(Timestamp::UNIX_EPOCH)
     }
 
-    /// Returns all points as memories, the interference among them.
+    /// Returns all points as memories, including the interference.
     pub fn points_as_memories(&self) -> Vec<CaseMemory> {
         let memory = |(number, content): (usize, &&str)| CaseMemory {
             id: format!("p{number}"),
@@ -221,7 +221,7 @@ impl User {
     fn points_by_text(&self) -> BTreeMap<&str, &Point> {
         let mut points: BTreeMap<&str, &Point> = BTreeMap::new();
         for point in self.sessions.iter().flat_map(|session| &session.points) {
-            // A point may be repeated in later sessions; twice in the store it would compete with itself.
+            // A point may be repeated in later sessions; stored twice, it would compete with itself.
             points.entry(&point.content).or_insert(point);
         }
         points
@@ -250,7 +250,7 @@ pub fn score_user(user: &User, memories: &[Prediction]) -> Row {
     row
 }
 
-/// Returns how closely a memory states a text: 0 if a number differs or too few of its words are there.
+/// Returns how closely a memory states a text: 0 if a number differs or too few of its words occur.
 fn closeness(text: &str, memory: &str) -> f64 {
     let (gold, said) = (fact_words(text), fact_words(memory));
     let (recall, precision) = (share_of(&gold, &said), share_of(&said, &gold));
@@ -280,7 +280,7 @@ fn score_points(points: &[&Point], memories: &[Prediction], row: &mut Row) {
         }
     }
     for (one, other) in true_of.iter().zip(&false_of) {
-        // A tie counts as true: the interference then adds nothing to the true point.
+        // A tie counts as true: in that case the interference adds nothing to the true point.
         row.yes("precision", *one > 0.0 && one >= other);
     }
     for point in &lies {
@@ -300,7 +300,7 @@ fn score_updates(points: &[&Point], memories: &[Prediction], row: &mut Row) {
     for point in points.iter().filter(|point| point.is_update() && !point.is_interference()) {
         let new = |memory: &&Prediction| closeness(&point.content, &memory.content);
         let is_said = memories.iter().any(|memory| new(&memory) > 0.0);
-        // A memory of the change states both; it is stale only where it is closer to the old fact.
+        // A memory about the change states both facts; it is stale only if it is closer to the old one.
         let is_stale = memories
             .iter()
             .any(|memory| point.originals.iter().any(|old| closeness(old, &memory.content) > new(&memory)));
@@ -310,7 +310,7 @@ fn score_updates(points: &[&Point], memories: &[Prediction], row: &mut Row) {
     }
 }
 
-/// Scores the extracted memories that the search has found for a question, best first.
+/// Scores the extracted memories that the search found for a question, best first.
 pub fn score_question(
     user: &User,
     number: usize,
@@ -329,7 +329,7 @@ pub fn score_question(
     row
 }
 
-/// Scores the points that the search has found for a question in a store of all points; `None` if no point answers it.
+/// Scores the points that the search found for a question in a store of all points; `None` if no point answers it.
 pub fn score_retrieval(user: &User, number: usize, question: &Question, found: &[FoundMemory]) -> Option<Row> {
     let points = user.points_by_text();
     // Evidence that is not among the points is not in the store, so no search could find it.

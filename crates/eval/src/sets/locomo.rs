@@ -1,8 +1,8 @@
 //! `LoCoMo`: conversations of two people with questions, evidence and facts.
 //!
-//! Three things are measured without a judge. Retention: the share of answers whose content words are left in the
-//! memories that rest on the evidence. Retrieval: whether turns and memories that answer are found. Facts: how the
-//! memories compare with the facts that come with the file. The turns themselves are the ceiling of all three.
+//! Three things are measured without a judge. Retention: the share of answers whose content words survive in the
+//! memories that rest on the evidence. Retrieval: whether turns and memories that contain the answer are found. Facts:
+//! how the memories compare with the facts in the file. The turns themselves give the upper limit of all three.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -21,19 +21,19 @@ use crate::vocabulary::Kind;
 
 /// Number of turns or memories to search for.
 pub const LIMIT: usize = 50;
-/// Share of an answer's content words that must be left, in hundredths.
+/// Share of an answer's content words that must survive, in hundredths.
 const LEAST_HUNDREDTHS: usize = 67;
 /// Token limit of a context.
 const TOKENS: usize = 400;
-/// Number of places that the measures look at.
+/// Number of results that the measures consider.
 const PLACES: usize = 10;
-/// Questions whose answers appear in the turns: several turns (1) and one (4).
+/// Categories of questions whose answers appear in the turns: in several turns (1) or in one (4).
 const CATEGORIES: [u64; 2] = [1, 4];
-/// Questions that have evidence.
+/// Categories of questions that have evidence.
 const WITH_EVIDENCE: std::ops::RangeInclusive<u64> = 1..=4;
-/// Questions about what nobody said.
+/// Category of questions about things that nobody said.
 const ADVERSARIAL: u64 = 5;
-/// How the start of a session is written, without a time zone.
+/// Format of the start time of a session, which has no time zone.
 const START: &str = "%I:%M %p on %d %B, %Y";
 
 /// One conversation with its questions.
@@ -43,15 +43,15 @@ pub struct Sample {
     pub id: String,
     /// The log for the system: the conversation without questions, observations and summaries.
     pub conversation: Value,
-    /// The turns, in their order.
+    /// The turns, in order.
     pub turns: Vec<Turn>,
     /// The questions of categories 1 to 4 that have evidence.
     pub asked: Vec<Question>,
-    /// The questions of category 5 about what nobody said, each with the wrong answer.
+    /// The questions of category 5, about things that nobody said, each with the wrong answer.
     adversarial: Vec<Question>,
-    /// Number of questions of these categories that name no existing turn.
+    /// Number of questions in categories 1 to 4 that name no existing turn.
     without_evidence: usize,
-    /// The facts that come with the file, each with the turns that it rests on.
+    /// The facts in the file, each with the turns that it rests on.
     observations: Vec<(String, BTreeSet<String>)>,
 }
 
@@ -62,7 +62,7 @@ pub struct Turn {
     pub id: String,
     /// The number of its session.
     pub session: u32,
-    /// When that began.
+    /// The start of that session.
     pub at: Option<Timestamp>,
     /// The speaker.
     pub speaker: String,
@@ -79,7 +79,7 @@ pub struct Question {
     pub question: String,
     /// The gold answer; empty if there is none.
     answer: String,
-    /// 1 for several turns, 2 for times, 3 for what follows from them, 4 for one turn, 5 for what nobody said.
+    /// 1 for several turns, 2 for times, 3 for inferences, 4 for one turn, 5 for things that nobody said.
     category: u64,
     /// The turns that contain the answer.
     pub evidence: BTreeSet<String>,
@@ -121,7 +121,7 @@ fn sample(value: &Value) -> Sample {
     let (mut asked, mut adversarial): (Vec<_>, Vec<_>) =
         all_asked.into_iter().partition(|question| WITH_EVIDENCE.contains(&question.category));
     for question in asked.iter_mut().chain(&mut adversarial) {
-        // Some citations of the file name no turn; nothing could find them.
+        // Some citations in the file name no existing turn, so nothing could find them.
         question.evidence.retain(|id| known.contains(id.as_str()));
     }
     let is_lost = |question: &&Question| question.should_be_left() && question.evidence.is_empty();
@@ -168,7 +168,7 @@ fn turns(conversation: &Value) -> Vec<Turn> {
 
 fn question(value: &Value) -> Option<Question> {
     let category = value["category"].as_u64().filter(|category| (1..=ADVERSARIAL).contains(category))?;
-    // Of a question about what nobody said, the file gives only the answer that would be wrong.
+    // For a question about something that nobody said, the file gives only the answer that would be wrong.
     let given = if category == ADVERSARIAL { &value["adversarial_answer"] } else { &value["answer"] };
     let answer = match given {
         Value::String(answer) => answer.clone(),
@@ -180,8 +180,8 @@ fn question(value: &Value) -> Option<Question> {
     Some(Question { question, answer, category, evidence: ids(&value["evidence"]) })
 }
 
-/// Returns the turns named by a text or a list of texts. Several in one text are separated, `D30:05` is `D30:5`, and
-/// what is not an id of a turn is left out.
+/// Returns the ids of turns in a text or a list of texts. One text may contain several; `D30:05` becomes `D30:5`, and
+/// anything that is not the id of a turn is left out.
 fn ids(value: &Value) -> BTreeSet<String> {
     let texts: Vec<&str> = match value {
         Value::String(text) => vec![text],
@@ -222,7 +222,7 @@ impl Corrections {
     /// `correct_answer`, or a folder with such files named `errors*.json` in or below it.
     ///
     /// # Errors
-    /// [`EvalError`] if a file cannot be read or is none.
+    /// [`EvalError`] if a file cannot be read or contains no corrections.
     pub fn read(path: &Path) -> Result<Self, EvalError> {
         let mut corrections = Self::default();
         for file in files(path) {
@@ -245,8 +245,8 @@ impl Corrections {
     }
 
     /// Corrects the evidence of the questions of `sample`. If an answer is wrong, its question is used for retrieval
-    /// only, since the corrected answer is an explanation and no text to look for. Returns the number of corrected
-    /// citations and of such questions.
+    /// only, because the corrected answer is an explanation and not a text to search for. Returns the number of
+    /// corrected citations and the number of such questions.
     pub fn apply(&self, sample: &mut Sample) -> (u64, u64) {
         let (mut citations, mut answers) = (0, 0);
         let known: Vec<String> = sample.turns.iter().map(|turn| turn.id.clone()).collect();
@@ -254,12 +254,12 @@ impl Corrections {
             let Some(corrected) = self.entries.get(&question.question) else { return };
             let mut evidence = ids(&corrected.evidence);
             evidence.retain(|id| known.contains(id));
-            // A correction that cites no known turn leaves the original in place; a question needs some evidence.
+            // A correction that cites no known turn is ignored, because a question needs some evidence.
             if !evidence.is_empty() && evidence != question.evidence {
                 question.evidence = evidence;
                 citations += 1;
             }
-            // An entry may correct the citation alone and confirm the answer.
+            // A correction may change only the citation and confirm the answer.
             let same = corrected.answer.as_deref() == Some(question.answer.as_str());
             if !same && corrected.kind != "WRONG_CITATION" {
                 // Without an answer, the question counts for retrieval only.
@@ -282,7 +282,7 @@ fn files(path: &Path) -> Vec<PathBuf> {
     walk(path).filter(is_one).collect()
 }
 
-/// Measures of the rows of conversations whose answers should be left.
+/// Measures of the rows that score which answers the memories of a conversation retain.
 pub(crate) const RETENTION_MEASURES: &[Definition] = &[
     share("retention", "answers left in the memories"),
     share("retention of facts", "answers left in the facts of the file"),
@@ -295,7 +295,7 @@ pub(crate) const RETENTION_MEASURES: &[Definition] = &[
     fault("vague dates", "memories that are vague about a time"),
 ];
 
-/// Measures of the rows of questions to turns and memories.
+/// Measures of the rows of questions for which turns and memories are searched.
 pub(crate) const QUESTION_MEASURES: &[Definition] = &[
     share("turns recall@10", "turns that answer, among the first 10 turns found"),
     share("turns MRR", "one divided by the place of the first turn that answers"),
@@ -308,7 +308,7 @@ pub(crate) const QUESTION_MEASURES: &[Definition] = &[
     fault("memories trap", "the same, in the memories found"),
 ];
 
-/// Measures of the rows of questions to one way of searching the turns.
+/// Measures of the rows of questions for which the turns are searched in one way.
 pub(crate) const SEARCH_MEASURES: &[Definition] = &[
     share("r@5", "turns that answer a question among the first 5"),
     share("r@10", "among the first 10"),
@@ -344,13 +344,13 @@ impl<'a> SourcedText<'a> {
     /// Returns a turn with its photo. A photo contains answers, but does not count among the spoken words.
     fn of_turn(turn: &'a Turn) -> Self {
         let mut text = Self::new(&turn.said, BTreeSet::from([turn.id.clone()]));
-        // Captions were written by a model and not said, but questions ask about them.
+        // Captions were written by a model rather than spoken, but questions ask about them.
         text.words.extend(turn.photo.as_deref().map(content_words).unwrap_or_default());
         text
     }
 }
 
-/// Returns the turns that a memory cites. A photo is a message of its own beside its turn.
+/// Returns the turns that a memory cites. A photo is a separate message beside its turn.
 fn turns_of<'a>(messages: impl IntoIterator<Item = &'a String>) -> BTreeSet<String> {
     // The reader gives a photo the id of its turn with a suffix.
     messages.into_iter().map(|id| id.split('/').next().unwrap_or(id).to_owned()).collect()
@@ -379,7 +379,7 @@ fn has_answer(answer: &str, there: &BTreeSet<String>) -> bool {
     !wanted.is_empty() && found * 100 >= wanted.len() * LEAST_HUNDREDTHS
 }
 
-/// Scores how many answers are left in the memories of a conversation, in the facts of the file, and in the turns.
+/// Scores how many answers survive in the memories of a conversation, in the facts of the file, and in the turns.
 pub fn score_retention(sample: &Sample, extraction: &Extraction, tokens: fn(&str) -> usize) -> Row {
     let memories: Vec<SourcedText<'_>> =
         extraction.predictions.iter().map(|one| SourcedText::new(&one.content, cited_turns(one))).collect();
@@ -423,7 +423,7 @@ pub fn score_retention(sample: &Sample, extraction: &Extraction, tokens: fn(&str
             evidence: Vec::new(),
         });
     }
-    // Stable, so each half keeps the order of the questions.
+    // The sort is stable, so each half retains the order of the questions.
     row.findings.sort_by_key(|finding| !finding.counts);
     row
 }
@@ -438,27 +438,27 @@ pub struct Answers {
 }
 
 impl Question {
-    /// Returns whether its answer should be left in the memories.
+    /// Returns whether the memories should retain its answer.
     fn should_be_left(&self) -> bool {
         CATEGORIES.contains(&self.category) && !self.answer.is_empty()
     }
 }
 
 impl Sample {
-    /// Returns the questions whose answers should be left in the memories.
+    /// Returns the questions whose answers the memories should retain.
     fn questions(&self) -> impl Iterator<Item = &Question> {
         self.asked.iter().filter(|question| question.should_be_left())
     }
 
-    /// Returns all questions that are asked of the search, those about what nobody said last.
+    /// Returns all questions to search for, with those about things that nobody said last.
     pub fn all_questions(&self) -> impl Iterator<Item = &Question> {
         self.asked.iter().chain(&self.adversarial)
     }
 }
 
-/// Scores the search results for the question of this number.
+/// Scores the search results for the question with this number.
 ///
-/// Questions of category 5 have no answer: for them only the wrong answer is looked for.
+/// Questions of category 5 have no answer; only the wrong answer is searched for.
 pub fn score_answers(
     sample: &Sample,
     (index, question): (usize, &Question),
@@ -498,7 +498,7 @@ pub fn score_answers(
     row.yes("turns complete", has_answer(&question.answer, &of_turns));
     row.yes("memories complete", complete);
     row.yes("kept", is_kept);
-    // What extraction has lost cannot be found, so it says nothing about the search.
+    // What extraction has lost cannot be found, so it does not reflect on the search.
     if is_kept {
         row.yes("complete of kept", complete);
     }
@@ -519,7 +519,7 @@ const fn category_name(number: u64) -> &'static str {
     }
 }
 
-/// Scores the turns, with ids and texts, that one way of searching has found for a question of `sample`, best first.
+/// Scores the turns, with ids and texts, that one way of searching found for `question`, best first.
 pub fn score_search(case: String, question: &Question, found: &[(String, String)], tokens: fn(&str) -> usize) -> Row {
     let mut row = Row {
         phenomena: vec![format!("category {}", question.category)],
@@ -539,7 +539,7 @@ pub fn score_search(case: String, question: &Question, found: &[(String, String)
     row
 }
 
-/// Compares the memories of a conversation with the facts of the file.
+/// Compares the memories of a conversation with the facts in the file.
 pub fn score_facts(sample: &Sample, extraction: &Extraction) -> Row {
     let mut row = Row { split: sample.id.clone(), ..Row::new(Kind::LocomoObservations, &sample.id) };
     let facts = &sample.observations;
@@ -547,7 +547,7 @@ pub fn score_facts(sample: &Sample, extraction: &Extraction) -> Row {
         .predictions
         .iter()
         .map(|memory| {
-            // A fact is often asked for in one turn and given in the next, and either is a fair citation.
+            // A fact is often asked for in one turn and given in the next, so a citation of either is fair.
             let turns = with_adjacent(&cited_turns(memory));
             let is_stated = |(fact, evidence): &(String, BTreeSet<String>)| {
                 !turns.is_disjoint(evidence) && is_similar(fact, &memory.content)
@@ -557,7 +557,7 @@ pub fn score_facts(sample: &Sample, extraction: &Extraction) -> Row {
         .collect();
     let memories = choices.len() as u64;
     let stated: BTreeSet<usize> = choices.iter().flatten().copied().collect();
-    // One to one, so that repeating a fact does not raise the precision.
+    // Paired one to one, so that repeating a fact does not raise the precision.
     let paired = pair_up(&choices, facts.len()).into_iter().flatten().count();
     row.ratio("recall", stated.len() as u64, facts.len() as u64);
     row.ratio("precision", paired as u64, memories);
@@ -572,14 +572,14 @@ pub fn score_facts(sample: &Sample, extraction: &Extraction) -> Row {
     row
 }
 
-/// Returns whether a memory states a fact in similar words. A memory may state several facts, so its own words may go
-/// beyond them.
+/// Returns whether a memory states a fact in similar words. A memory may state several facts, so it may contain further
+/// words.
 fn is_similar(fact: &str, text: &str) -> bool {
     let is_similar = share_of(&fact_words(fact), &fact_words(text)) >= LEAST_SHARE || token_f1(fact, text) >= LEAST_F1;
     is_similar && numbers_agree(fact, text)
 }
 
-/// Returns `turns` with those just before and after each.
+/// Returns `turns` together with the turns just before and after each.
 fn with_adjacent(turns: &BTreeSet<String>) -> BTreeSet<String> {
     let mut all = turns.clone();
     for (session, turn) in turns.iter().filter_map(|id| id.strip_prefix('D')?.split_once(':')) {

@@ -1,7 +1,8 @@
-//! `LongMemEval`: whether the search finds the sessions and turns that answer a question, among many that do not.
+//! `LongMemEval`: whether the search finds the few sessions and turns, among many, that answer a question.
 //!
-//! The turns of a question's sessions are memories of one store. Files of all three sizes have the same format: in the
-//! oracle's, every session answers. Questions that nothing answers are left out of retrieval, as their authors do.
+//! The turns of a question's sessions are memories in one store. Files of all three sizes have the same format; in the
+//! oracle file, every session contributes to the answer. Questions without an answer are excluded from retrieval, as
+//! the authors of the set do.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,7 +20,7 @@ use crate::results::{Row, float, ndcg};
 use crate::retrieval::FoundMemory;
 use crate::vocabulary::Kind;
 
-/// Number of turns to search for; sessions are ranked by them.
+/// Number of turns to search for; sessions are ranked by their turns.
 pub const LIMIT: usize = 50;
 /// Token limit of a context.
 const TOKENS: usize = 1_000;
@@ -60,10 +61,10 @@ struct Turn {
     has_answer: bool,
 }
 
-/// Reads the questions of the file at `path`, in its order.
+/// Reads the questions from the file at `path`, in the order of the file.
 ///
 /// # Errors
-/// [`EvalError::Read`], or [`EvalError::Format`] if it is no such file.
+/// [`EvalError::Read`], or [`EvalError::Format`] if it is not such a file.
 pub fn read(path: &Path) -> Result<Vec<Item>, EvalError> {
     read_json(path)
 }
@@ -91,7 +92,7 @@ impl Item {
         self.id.ends_with("_abs")
     }
 
-    /// Returns when the question is asked: at its date, else at the last session.
+    /// Returns the time at which the question is asked: its date, or else that of the last session.
     pub fn now(&self) -> Timestamp {
         let last = self.dates.iter().filter_map(|date| time(date)).max();
         time(&self.asked).or(last).unwrap_or(Timestamp::UNIX_EPOCH)
@@ -114,7 +115,7 @@ impl Item {
         self.ids.get(place).cloned().unwrap_or_else(|| format!("session-{place}"))
     }
 
-    /// Returns the turns, each with the places of its session and in its session.
+    /// Returns the turns, each with the index of its session and its own index within that session.
     fn turns(&self) -> impl Iterator<Item = (usize, usize, &Turn)> {
         let sessions = self.sessions.iter().enumerate();
         sessions.flat_map(|(place, turns)| turns.iter().enumerate().map(move |(number, turn)| (place, number, turn)))
@@ -134,7 +135,7 @@ impl Item {
     }
 }
 
-/// Scores the turns that the search has found for the question of `item`, best first.
+/// Scores the turns that the search found for the question of `item`, best first.
 pub fn score(item: &Item, found: &[FoundMemory], tokens: fn(&str) -> usize) -> Row {
     let mut row = Row {
         split: if item.abstains() { "abstention" } else { "answered" }.to_owned(),
@@ -142,12 +143,12 @@ pub fn score(item: &Item, found: &[FoundMemory], tokens: fn(&str) -> usize) -> R
         about: item.question.clone(),
         ..Row::new(Kind::LongMemEval, &item.id)
     };
-    // Its authors leave these out of retrieval, since no session answers them.
+    // The authors of the set exclude these questions from retrieval, because no session answers them.
     if item.abstains() {
         return row;
     }
     let mut sessions: Vec<&str> = Vec::new();
-    // Each session counts once, at the place of its best turn.
+    // Each session counts once, at the position of its best turn.
     for session in found.iter().filter_map(|one| one.id.rsplit_once('#')).map(|(session, _)| session) {
         if !sessions.contains(&session) {
             sessions.push(session);

@@ -1,4 +1,4 @@
-//! Public data sets: conversations, questions and facts that were not written here. None is part of this repository.
+//! Public data sets: conversations, questions and facts published by others. None is part of this repository.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ pub mod halumem;
 pub mod locomo;
 pub mod longmemeval;
 
-/// Bytes of a file that identify it; whole files have hundreds of megabytes.
+/// Number of leading bytes by which a file is identified; whole files have hundreds of megabytes.
 const HEAD: u64 = 64 * 1024;
 
 /// A public data set.
@@ -25,24 +25,24 @@ const HEAD: u64 = 64 * 1024;
 pub enum PublicSet {
     /// Conversations of two people with questions, evidence and observations.
     Locomo,
-    /// Questions with many sessions, few of which answer.
+    /// Questions with many sessions, few of which contain the answer.
     LongMemEval,
     /// Long dialogues with points to remember, to update and to keep out.
     HaluMem,
 }
 
 impl PublicSet {
-    /// Returns the set to which a file belongs, by its beginning.
+    /// Returns the set to which a file belongs, judged by its beginning.
     pub fn of(path: &Path) -> Option<Self> {
         let mut head = Vec::new();
         std::fs::File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head)).ok()?;
-        // The limit may fall within a character.
+        // The limit may fall in the middle of a character.
         let head = String::from_utf8_lossy(&head);
         let has = |name: &str| head.contains(&format!("\"{name}"));
         let ends = |ending: &str| path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending));
         if ends("jsonl") && has("uuid\"") && (has("sessions\"") || has("persona_info\"")) {
             Some(Self::HaluMem)
-        // Before LoCoMo, whose test has to parse the whole file.
+        // Checked before LoCoMo, whose test has to parse the whole file.
         } else if has("question_id\"") && has("haystack_") {
             Some(Self::LongMemEval)
         } else {
@@ -51,7 +51,7 @@ impl PublicSet {
     }
 }
 
-/// Location of a public data set, as a file `external/*.toml` describes it. No such set is part of this repository.
+/// Location of a public data set, as described by a file `external/*.toml`. No such set is part of this repository.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExternalSet {
@@ -94,9 +94,9 @@ impl ExternalSet {
     }
 }
 
-/// Reads a time without a zone, written as `form`.
+/// Reads a time without a zone, written in the format `form`.
 fn time(form: &str, text: &str) -> Option<Timestamp> {
-    // The sets give no zone; UTC keeps the order and the distances of times.
+    // The sets give no time zone; UTC preserves the order of times and the intervals between them.
     let civil = strtime::parse(form, text).ok()?.to_datetime().ok()?;
     Some(civil.to_zoned(TimeZone::UTC).ok()?.timestamp())
 }
