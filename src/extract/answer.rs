@@ -1,4 +1,4 @@
-//! The answer to one request, split by session; pure.
+//! The answer to one request, split by session. Pure.
 
 use serde_json::Value;
 
@@ -9,21 +9,21 @@ use super::schema::item_schema;
 use super::{DropReason, Dropped, Task};
 use crate::llm::ReplySchema;
 
-/// The result of reading an answer, for each session that the request showed. Each entry of its list is one candidate
-/// or one dropped proposal of one session.
+/// The result of reading an answer, for each session that the request showed. Each entry of its list becomes one
+/// candidate or one dropped proposal of exactly one session.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Answer {
-    /// How much could be read.
+    /// How much of it could be read.
     pub legible: Legible,
-    /// In the order of the sessions.
+    /// The results, in the order of the sessions.
     pub sessions: Vec<Checked>,
 }
 
 impl Answer {
-    /// Reads `text`, the answer to the request that showed `shown` of `tasks`, one session each, and asked for
+    /// Reads `text`, the answer to the request that showed `shown` of `tasks`, one session each, and specified
     /// `schema`.
     ///
-    /// An entry belongs to the session that contains its quote; what it cites of other sessions is left out.
+    /// An entry belongs to the session that contains its quote; its citations of other sessions are removed.
     pub(super) fn read(text: &str, tasks: &[Task<'_>], shown: &[Shown], schema: &ReplySchema) -> Self {
         let Some(list) = entries(text) else {
             return Self { legible: Legible::Not, sessions: vec![Checked::default(); tasks.len()] };
@@ -33,11 +33,12 @@ impl Answer {
         let count = list.items.len();
         for (place, value) in (1..).zip(list.items) {
             let may_be_cut = !list.whole && place == count;
-            // Models write numbers as text or alone instead of in a list; the session is found by those numbers.
+            // Models may write numbers as text, or a single number instead of a list; the session is determined by
+            // these numbers.
             let mut value = normalised(value, item_schema(schema), may_be_cut);
-            // Messages are numbered through the whole request, so a number alone identifies its session.
+            // Messages are numbered consecutively through the whole request, so a number alone identifies its session.
             let session = session_of(&value, tasks, shown);
-            // Evidence belongs to one transcript, so what is cited of the others cannot be stored with it.
+            // Evidence belongs to one transcript, so citations of other sessions cannot be stored with it.
             keep_citations_of(&mut value, session, shown);
             items[session].push(Item { place, value, may_be_cut });
         }
@@ -47,17 +48,18 @@ impl Answer {
         Self { legible, sessions }
     }
 
-    /// Returns the errors to name in a repair round: those that a second look can correct, in the order of the list.
+    /// Returns the errors to list in a repair request: those that a second attempt can correct, in the order of the
+    /// list.
     pub(super) fn errors(&self) -> Vec<String> {
         let dropped = self.sessions.iter().flat_map(|session| &session.dropped);
         let mut mendable: Vec<&(usize, Dropped)> = dropped.filter(|(_, one)| is_mendable(one.reason)).collect();
-        // The model finds an entry by its place in its own list, whatever session it belongs to.
+        // The model finds an entry by its position in its own list, whatever session it belongs to.
         mendable.sort_by_key(|(place, _)| *place);
         mendable.into_iter().map(|(place, dropped)| format!("entry {place}: {}", dropped.detail)).collect()
     }
 
-    /// Whether a repair round is worth its price: nothing could be read, an entry is malformed or has a wrong number or
-    /// date, or every proposal failed. Proposals that nobody said are not asked for again.
+    /// Whether a repair request is worth its cost: nothing could be read, an entry is malformed or has a wrong number
+    /// or date, or every proposal failed. Proposals of things that nobody said are not requested again.
     pub(super) fn wants_repair(&self) -> bool {
         let dropped = || self.sessions.iter().flat_map(|session| &session.dropped).map(|(_, one)| one.reason);
         let is_slip =
@@ -67,44 +69,44 @@ impl Answer {
             || self.sessions.iter().all(|session| session.candidates.is_empty()) && dropped().any(is_mendable)
     }
 
-    /// Whether any of it could be used. An empty list counts: it says that there is nothing to keep.
+    /// Whether any of it could be used. An empty list counts: it means that there is nothing to keep.
     pub(super) fn is_usable(&self) -> bool {
         let proposed: usize = self.sessions.iter().map(Checked::proposed).sum();
         let broken: usize = self.sessions.iter().map(Checked::broken).sum();
         self.legible != Legible::Not && (proposed == 0 || broken < proposed)
     }
 
-    /// Whether the list could be read to its end.
+    /// Whether the list could be read completely.
     pub(super) fn is_whole(&self) -> bool {
         self.legible == Legible::Whole
     }
 
-    /// Returns this answer merged with that of a repair round, if the latter could be read.
+    /// Returns this answer merged with that of a repair request, if the latter could be read.
     pub(super) fn repaired(self, second: Self) -> Self {
         if second.legible == Legible::Not { self } else { self.merged(second) }
     }
 
-    /// Returns the title of the last entry that was taken.
+    /// Returns the title of the last entry that was accepted.
     pub(super) fn last_title(&self) -> Option<&str> {
         let last = self.sessions.iter().rev().find_map(|session| session.candidates.last());
         last.map(|candidate| candidate.claim.title.as_str())
     }
 
-    /// Puts `rest`, the entries after the place where this answer was cut, after its own. Returns whether it brought
-    /// any, or came to the end.
+    /// Appends `rest`, the entries after the point at which this answer was cut. Returns whether this is progress:
+    /// `rest` contains new entries, or the list is now complete.
     pub(super) fn extend(&mut self, rest: Self) -> bool {
         if rest.legible == Legible::Not {
             return false;
         }
-        // An empty rest that is complete says that nothing was missing, so it is progress too.
+        // An empty but complete rest means that nothing was missing, so it is also progress.
         let mut has_grown = rest.legible == Legible::Whole;
         for (session, rest) in self.sessions.iter_mut().zip(rest.sessions) {
-            // Asked to continue, some models begin the list anew; repeated entries are not progress.
+            // Asked to continue, some models restart the list; repeated entries are not progress.
             let new = rest.candidates.into_iter().filter(|one| !session.candidates.contains(one));
             let new: Vec<_> = new.collect();
             has_grown |= !new.is_empty();
             session.candidates.extend(new);
-            // The entry in which the cut fell was sent again.
+            // The entry at which the answer was cut has been sent again.
             session.dropped.retain(|(_, dropped)| dropped.detail != CUT_SHORT);
             session.dropped.extend(rest.dropped);
         }
@@ -114,7 +116,7 @@ impl Answer {
         has_grown
     }
 
-    /// Puts the entries of a repair round in the place of the faulty ones; what was not sent again stays dropped.
+    /// Replaces the faulty entries with those from a repair request; entries that were not sent again stay dropped.
     fn merged(self, second: Self) -> Self {
         let (mut sessions, mut given_up) = (Vec::new(), Vec::new());
         let mut sent_again = 0;
@@ -122,7 +124,7 @@ impl Answer {
             let (mendable, mut dropped): (Vec<_>, Vec<_>) =
                 first.dropped.into_iter().partition(|(_, one)| is_mendable(one.reason));
             given_up.extend(mendable.into_iter().map(|(place, one)| (place, number, one)));
-            // Some models send the good entries again, too.
+            // Some models also send the valid entries again.
             let new = second.candidates.into_iter().filter(|one| !first.candidates.contains(one));
             let new: Vec<_> = new.collect();
             sent_again += new.len() + second.dropped.len();
@@ -130,18 +132,19 @@ impl Answer {
             sessions.push(Checked { candidates: first.candidates.into_iter().chain(new).collect(), dropped });
         }
         given_up.sort_by_key(|(place, ..)| *place);
-        // A repair reply does not say which fault each entry replaces. As many faults as came back count as replaced.
+        // A repair reply does not say which faulty entry each one replaces, so as many of them count as replaced as
+        // were sent.
         for (place, number, one) in given_up.into_iter().skip(sent_again) {
             sessions[number].dropped.push((place, withdrawn(one)));
         }
-        // What the first answer lost at its end was not asked for again.
+        // Entries lost at the end of the first answer were not requested again.
         let legible = if self.legible == Legible::Cut { Legible::Cut } else { second.legible };
         Self { legible, sessions }
     }
 }
 
-/// Returns the session to which an entry belongs: that of the message that contains its quote, else that of the first
-/// message that it cites, else the first.
+/// Returns the session to which an entry belongs: that of the message containing its quote, or else that of the first
+/// message it cites, or else the first session.
 fn session_of(entry: &Value, tasks: &[Task<'_>], shown: &[Shown]) -> usize {
     let found = |number: i64| {
         let place = |(session, shown): (usize, &Shown)| Some((session, shown.index(number)?));
@@ -153,12 +156,12 @@ fn session_of(entry: &Value, tasks: &[Task<'_>], shown: &[Shown]) -> usize {
         quote::find(quote, &tasks[session].transcript.messages[index].text).is_some()
     };
     let several = cited.iter().any(|(session, _)| *session != cited[0].0);
-    // Searching quotes is expensive; with a single session the answer cannot depend on it.
+    // Searching for quotes is expensive; with a single session, the result cannot depend on it.
     let quoted = if several { cited.iter().find(is_quoted) } else { None };
     quoted.or(cited.first()).map_or(0, |(session, _)| *session)
 }
 
-/// Leaves out what an entry cites of other sessions; a number that was not shown at all stays, and is an error.
+/// Removes an entry's citations of other sessions; a number that was not shown at all is kept, and is an error.
 fn keep_citations_of(entry: &mut Value, session: usize, shown: &[Shown]) {
     let is_other =
         |number: i64| shown.iter().enumerate().any(|(other, shown)| other != session && shown.index(number).is_some());
@@ -171,7 +174,7 @@ fn numbers(entry: &Value) -> impl Iterator<Item = i64> {
     entry["messages"].as_array().into_iter().flatten().filter_map(Value::as_i64)
 }
 
-/// An entry that the model withdrew is no longer a fault of the answer.
+/// An entry that the model withdrew no longer counts as an error in the answer.
 fn withdrawn(dropped: Dropped) -> Dropped {
     match dropped.reason {
         DropReason::Invalid => {

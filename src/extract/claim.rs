@@ -1,4 +1,4 @@
-//! Conversion of a checked proposal into a claim: dates, parts by type, and confidence; pure.
+//! Conversion of a checked proposal into a claim: dates, parts by type, and confidence. Pure.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use transcripts::Message;
 /// Maximum number of tags kept.
 const MAX_TAGS: usize = 8;
 
-/// Returns the claim of `proposal`, with its dates on the clock of the message that it quotes.
+/// Returns the claim of `proposal`, with its dates in the time zone of the message that it quotes.
 pub(super) fn claim(proposal: &Proposal, quoted: &Message) -> Result<Claim, Dropped> {
     // "Until Friday" ends at the speaker's midnight, which may be another day in UTC.
     let offset = quoted.time.and_then(|time| time.offset_seconds).unwrap_or(0);
@@ -30,11 +30,11 @@ pub(super) fn claim(proposal: &Proposal, quoted: &Message) -> Result<Claim, Drop
     let trimmed = |text: &Option<String>| text.as_deref().map(|text| text.trim().to_owned());
     Ok(Claim {
         subject: trimmed(&proposal.subject),
-        // Key and value are compared as a pair; one without the other says nothing.
+        // Key and value are compared as a pair; one without the other has no meaning.
         key: trimmed(&proposal.key).filter(|_| proposal.value.is_some()),
         value: trimmed(&proposal.value).filter(|_| proposal.key.is_some()),
         structured: structured(proposal),
-        // Not asked of the model: two fields that say the same could disagree.
+        // Not requested from the model: two fields with the same meaning could disagree.
         scope: if expires_at.is_some() { Scope::ShortTerm } else { Scope::LongTerm },
         #[expect(clippy::cast_precision_loss, reason = "it is at most 10")]
         importance: proposal.importance as f64 / 10.0,
@@ -54,7 +54,7 @@ fn invalid(detail: impl Into<String>) -> Dropped {
 fn confidence(basis: Basis, quoted: &Message) -> f64 {
     match basis {
         Basis::Stated if quoted.is_human() => 0.9,
-        // An assistant's statement passes the checks only if a person confirmed it, so both mean the same.
+        // An assistant's statement passes the checks only if a person confirmed it, so both are equally certain.
         Basis::Stated | Basis::Confirmed => 0.8,
         Basis::Implied => 0.6,
     }
@@ -70,7 +70,7 @@ fn tags(given: &[String]) -> Vec<String> {
     tags
 }
 
-/// Returns the parts that belong to the memory's type; parts of another type are left out.
+/// Returns the parts that belong to the memory's type; parts of other types are omitted.
 fn structured(proposal: &Proposal) -> Option<Structured> {
     match proposal.memory_type {
         MemoryType::Semantic => profile(proposal),

@@ -11,40 +11,40 @@ use transcripts::{Kind, Message, MessageTime, Role, TimeSource};
 use crate::text::visible::visible;
 use crate::tokens;
 
-/// Tokens kept of a tool call, a tool's answer or a placeholder for a file.
-// Hardly anything that a tool prints is worth remembering, but it shows what people speak about.
+/// Number of tokens kept of a tool call, a tool result or a file's placeholder.
+// Hardly any tool output is worth remembering, but it shows what people are talking about.
 const TOOL_TOKENS: usize = 60;
-/// Tokens kept of what an assistant or another agent says on its way.
+/// Number of tokens kept of intermediate messages of an assistant or another agent.
 const ASSISTANT_TOKENS: usize = 400;
-/// Tokens kept of an assistant's last words before a person speaks: what a "yes" or "no" answers.
+/// Number of tokens kept of an assistant's last words before a person speaks: they explain a "yes" or "no".
 const ANSWER_TOKENS: usize = 800;
-/// Tokens kept of a message that is shown as context only.
+/// Number of tokens kept of a message that is shown only as context.
 const CONTEXT_TOKENS: usize = 200;
-/// Tokens kept of a message from long ago that is shown again.
+/// Number of tokens kept of a much earlier message that is shown again.
 pub(super) const CARRIED_TOKENS: usize = 40;
-/// Upper bound of the tokens of number and label without the speaker's name, and of the marker where a text is clipped.
+/// Upper bound of the tokens of number and label without the speaker's name, and of the marker of clipped text.
 const FRAME_TOKENS: usize = 24;
 /// Longest name shown, in characters.
 const NAME_CHARS: usize = 60;
 /// Size in bytes from which the tokens of a text are not counted exactly, because it exceeds every window anyway.
 const HUGE_BYTES: usize = 200_000;
 
-/// Where in the prompt a message is, which decides how much of it is shown.
+/// The position of a message in the prompt, which determines how much of it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Said long before.
+    /// Much earlier.
     Carried,
-    /// Read before.
+    /// Already read.
     Context,
-    /// Said on the way.
+    /// Between other messages.
     Within,
-    /// Followed by a person's words, or by nothing.
+    /// Before a person's message, or at the end.
     BeforeAnswer,
-    /// Too long for one request: these bytes of it, at character boundaries.
+    /// Part of a message that is too long for one request: these bytes of it, at character boundaries.
     Part(Range<usize>),
 }
 
-/// What a message costs at most, in tokens; never less than what [`message`] renders and the stamp before it.
+/// The maximum cost of a message, in tokens; at least that of the output of [`message`] and the stamp before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MessageCost {
     /// In the part to extract from.
@@ -58,22 +58,22 @@ pub(super) fn is_shown(message: &Message) -> bool {
     match message.kind {
         Kind::Prose => message.role != Role::System,
         Kind::ToolCall | Kind::ToolResult | Kind::Attachment => true,
-        // None of these is what a participant said: an assistant's thoughts, injected text, a generated summary.
+        // None of these was said by a participant: an assistant's reasoning, injected text, a generated summary.
         Kind::Reasoning | Kind::Context | Kind::Summary => false,
     }
 }
 
-/// Returns what each of `messages`, which follow one another, costs in a prompt.
+/// Returns the cost of each of the consecutive `messages` in a prompt.
 ///
-/// An assistant's words are counted as generously as they may be shown. So the count does not depend on what follows,
-/// and a transcript that grows keeps its windows.
+/// An assistant's words are always counted at the maximum length that may be shown. The count therefore does not depend
+/// on what follows, and a transcript that grows keeps its windows.
 pub(super) fn message_costs(messages: &[Message]) -> Vec<MessageCost> {
     let mut clock = Clock::default();
     let cost = |message: &Message| {
         if !is_shown(message) {
             return MessageCost { full: 0, context: 0 };
         }
-        // Hidden messages return above without moving the clock, because rendering skips them too.
+        // Hidden messages are skipped above without advancing the clock, because rendering skips them too.
         let stamp = if clock.moves(message) { STAMP_TOKENS } else { 0 };
         let cost = message_cost(message);
         MessageCost { full: cost.full + stamp, context: cost.context + stamp }
@@ -81,16 +81,16 @@ pub(super) fn message_costs(messages: &[Message]) -> Vec<MessageCost> {
     messages.iter().map(cost).collect()
 }
 
-/// Returns what a message that is shown costs, without a stamp.
+/// Returns the cost of a message that is shown, without a stamp.
 pub(super) fn message_cost(message: &Message) -> MessageCost {
-    // Tokenizing a huge paste is slow, and any generous estimate has the same effect: it exceeds the budget.
+    // Tokenizing a huge text is slow, and any generous estimate has the same effect: it exceeds the budget.
     let full = if clipped(message, &Place::BeforeAnswer).len() > HUGE_BYTES {
         message.text.len() / 2
     } else {
-        // The real number is not known yet. A four-digit one costs as much as any that a window reaches.
+        // The actual number is not known yet. A four-digit one costs as much as any that a window contains.
         tokens::count(&self::message(9_999, message, &Place::BeforeAnswer)) + 1
     };
-    // A clipped text has few lines only by luck, so its tokens are taken to be doubled by line ends.
+    // A clipped text may have many lines, so line ends are assumed to double its tokens.
     MessageCost { full, context: full.min(FRAME_TOKENS + label(message).len() + 2 * CONTEXT_TOKENS) }
 }
 
@@ -103,7 +103,7 @@ pub(super) fn message(number: usize, message: &Message, place: &Place) -> String
     format!("[{number}] {}{part}: {}", label(message), indented(&clipped(message, place)))
 }
 
-/// Returns who speaks: a person bare, everybody and everything else in round brackets.
+/// Returns the label of the speaker: the bare name of a person, or any other speaker in round brackets.
 pub(super) fn label(message: &Message) -> String {
     let name = message.speaker.as_deref().map(speaker).filter(|name| !name.is_empty());
     if message.is_human() {
@@ -133,7 +133,7 @@ fn role(message: &Message) -> &'static str {
 
 /// Returns a name on one line that neither ends a label nor begins one in brackets.
 pub(super) fn speaker(name: &str) -> String {
-    // Names come from logs. A colon would end the label early and let the rest pass as words of the message.
+    // Names come from logs. A colon would end the label early and turn the rest into words of the message.
     let name = one_line(name, NAME_CHARS).replace([':', '：'], "-");
     name.trim_start_matches(|c: char| "()（）⟮⟯﴾﴿[]".contains(c) || c.is_whitespace()).to_owned()
 }
@@ -153,42 +153,42 @@ fn clipped<'a>(message: &'a Message, place: &Place) -> Cow<'a, str> {
         _ => TOOL_TOKENS,
     };
     match place {
-        // A part was already cut to size; clipping it again would lose words that no other request shows.
+        // A part already has the right size; clipping it again would lose words that no other request shows.
         Place::Part(bytes) => Cow::Borrowed(&text[bytes.clone()]),
         Place::Carried => tokens::clip_middle(text, CARRIED_TOKENS),
         Place::Context => tokens::clip_middle(text, spoken.min(CONTEXT_TOKENS)),
-        // A person's words are what memories are made of: none is left out.
+        // Memories are made of people's words, so none of them are omitted.
         Place::Within | Place::BeforeAnswer if message.is_human() => Cow::Borrowed(text),
         Place::Within | Place::BeforeAnswer => tokens::clip_middle(text, spoken),
     }
 }
 
-/// The tags that structure a prompt; where they appear in a text, their bracket is swapped for a harmless one.
+/// The tags that structure a prompt; if they appear in a text, their bracket is replaced with a harmless one.
 static TAGS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)<(\s*/?\s*(?:conversation|already_read|known_memories|instructions)\b)")
         .expect("the pattern is constant and a test compiles it")
 });
 
-/// Disarms what looks like the prompt's own tags.
+/// Disables anything that looks like the prompt's own tags.
 pub(super) fn without_tags(text: &str) -> Cow<'_, str> {
     // A text that closes `<conversation>` itself could otherwise add instructions outside of it.
     TAGS.replace_all(text, "‹$1")
 }
 
-/// Indents every line of `text` but the first, whatever it takes for a line end, and disarms what looks like the
+/// Indents every line of `text` but the first, for every kind of line end, and disables anything that looks like the
 /// prompt's own tags.
 ///
 /// One space is enough to keep a line out of the first column, and costs no token before a word. Invisible characters
-/// that hide or reorder text are taken out.
+/// that hide or reorder text are removed.
 fn indented(text: &str) -> String {
     let text = without_tags(text);
-    // Models may take any line end of Unicode for a new line, and with it for a new message.
+    // Models may interpret any Unicode line end as a new line, and thus as a new message.
     visible(text.trim(), true).replace('\n', "\n ")
 }
 
 /// Returns `text` on one line, of at most `limit` characters, without the prompt's own tags.
 pub(super) fn one_line(text: &str, limit: usize) -> String {
-    // Cut before splitting, so that a megabyte of text in a title costs no more than a long one.
+    // Cut before splitting, so that a title of a megabyte takes no longer than any other long one.
     let text: String = text.chars().take(limit.saturating_mul(4)).collect();
     let line = visible(&text, false).split_whitespace().collect::<Vec<_>>().join(" ").replace('<', "‹");
     let mut short: String = line.chars().take(limit).collect();
@@ -198,13 +198,13 @@ pub(super) fn one_line(text: &str, limit: usize) -> String {
     short
 }
 
-/// Upper bound of the tokens of a stamp's line.
+/// Upper bound of the tokens of a stamp line.
 pub(super) const STAMP_TOKENS: usize = 24;
 
-/// The stamp that the messages shown so far are under.
+/// The stamp that applies to the messages shown so far.
 ///
-/// A new one is due with each half hour, date or offset of the speaker's clock, so that no message is further than half
-/// an hour from its stamp. Whether it is due depends on the message before alone, wherever a window begins.
+/// A new stamp is needed for each half hour, date or offset of the speaker's clock, so that no message is more than
+/// half an hour from its stamp. This depends only on the previous message, wherever a window begins.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Clock {
     last: Option<Mark>,
@@ -219,15 +219,15 @@ struct Mark {
 }
 
 impl Clock {
-    /// Whether a stamp is due before `message`, which is shown next.
+    /// Whether a new stamp is needed before `message`, which is shown next.
     pub(super) fn moves(&mut self, message: &Message) -> bool {
-        // What has no time of its own was said with what precedes it.
+        // A message without a time of its own belongs to the time of the one before it.
         let Some(mark) = message.time.as_ref().map(mark) else { return false };
-        // Any difference counts, also one backwards: logs are not always in the order of their times.
+        // Any difference counts, even a step back: logs are not always in chronological order.
         self.last.replace(mark) != Some(mark)
     }
 
-    /// Returns the line that is due before `message`, which is shown next.
+    /// Returns the line that is needed before `message`, which is shown next.
     pub(super) fn line(&mut self, message: &Message) -> Option<String> {
         let time = message.time.filter(|_| self.moves(message))?;
         Some(format!("@ {}", stamp(&time)))
@@ -237,14 +237,14 @@ impl Clock {
 fn mark(time: &MessageTime) -> Mark {
     let civil = time.civil();
     let half_hour = match time.source {
-        // The time of a file says when it was written, which may be hours after the words.
+        // The time of a file states when it was written, which may be hours after the words.
         TimeSource::File => None,
         TimeSource::Log | TimeSource::Derived => Some(2 * civil.hour() + civil.minute() / 30),
     };
     Mark { date: civil.date(), half_hour, offset_seconds: time.offset_seconds }
 }
 
-/// Returns weekday, date, time and offset as the speaker's own clock showed them.
+/// Returns weekday, date, time and offset in the speaker's local time.
 fn stamp(time: &MessageTime) -> String {
     let civil = time.civil();
     match time.source {

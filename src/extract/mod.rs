@@ -17,10 +17,10 @@ pub use window::WindowBudget;
 use crate::memory::{Candidate, Memory};
 use transcripts::{Message, Transcript};
 
-/// The messages that an extractor reads at once: `start..end` of a transcript.
+/// The messages that an extractor reads together: `start..end` of a transcript.
 ///
-/// The messages from `context_start` to `start` were read before; they are shown so that words like "that one" can be
-/// understood, and no candidate may rest on them alone.
+/// The messages from `context_start` to `start` were read before; they are shown so that phrases like "that one" can be
+/// understood, and no candidate may be based on them alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     /// First message shown.
@@ -31,16 +31,16 @@ pub struct Span {
     pub end: usize,
 }
 
-/// Everything an extractor may look at for one window.
+/// Everything an extractor may use for one window.
 #[derive(Debug, Clone, Copy)]
 pub struct Task<'a> {
     /// The conversation; its texts are redacted.
     pub transcript: &'a Transcript,
     /// The part of it to extract from.
     pub span: Span,
-    /// Memories that are known already, the closest first.
+    /// Already known memories, the closest first.
     pub known: &'a [Memory],
-    /// What the person asked to keep or never to keep, from `--instructions`.
+    /// What the person asked to keep or to discard, from `--instructions`.
     pub instructions: Option<&'a str>,
     /// Categories that are allowed.
     pub categories: &'a [String],
@@ -53,7 +53,7 @@ impl<'a> Task<'a> {
         &self.transcript.messages[self.span.start..self.span.end]
     }
 
-    /// Returns the messages shown, context included.
+    /// Returns the messages shown, including the context.
     #[must_use]
     pub(crate) fn shown(&self) -> &'a [Message] {
         &self.transcript.messages[self.span.context_start..self.span.end]
@@ -64,11 +64,11 @@ impl<'a> Task<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Read whole, with candidates.
+    /// Read completely, with candidates.
     Ok,
-    /// Read whole; nothing worth keeping.
+    /// Read completely; nothing worth keeping.
     OkEmpty,
-    /// Part of the reply could not be used. If its end is missing for good, the next run asks again.
+    /// Part of the reply could not be used. If its end could not be obtained, the next run asks again.
     Partial,
     /// No part of the reply could be used, or there was none; the next run tries again.
     Failed,
@@ -96,7 +96,7 @@ pub struct Extraction {
 pub struct Dropped {
     /// Why.
     pub reason: DropReason,
-    /// What is wrong with it, in short.
+    /// A short description of the error.
     pub detail: String,
 }
 
@@ -104,19 +104,19 @@ pub struct Dropped {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DropReason {
-    /// It does not have the shape that was asked for.
+    /// It does not have the requested shape.
     Invalid,
     /// It cites a message that was not shown, or only messages that were shown as context.
     WrongMessage,
     /// Its quote is not in the cited message.
     QuoteNotFound,
-    /// It rests on injected text, a boot file, or an assistant alone.
+    /// It is based on injected text, a boot file, or only an assistant's words.
     NotSaid,
-    /// It has a number that nobody said.
+    /// It contains a number that nobody said.
     NumberNotSaid,
-    /// It has a date that nobody said and that does not follow from when something was said.
+    /// It contains a date that nobody said and that does not follow from when something was said.
     DateNotSaid,
-    /// It names somebody or something that nobody named.
+    /// It contains a name that nobody mentioned.
     NameNotSaid,
     /// It says the opposite of its quote.
     PolarityChanged,
@@ -124,7 +124,7 @@ pub enum DropReason {
     OtherSpeaker,
     /// Nothing is left once its secrets are removed, or it contains personal data that the settings drop.
     Secret,
-    /// It repeats the instructions that agents get at every start.
+    /// It repeats the instructions that agents receive at every start.
     KnownContext,
 }
 

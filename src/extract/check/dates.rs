@@ -1,7 +1,7 @@
-//! Finds dates of a claim that nobody said and that do not follow from when something was said.
+//! Finds dates in a claim that nobody said and that do not follow from when something was said.
 //!
-//! The usual slip is a date counted from another day than that of the message, such as from today when an old
-//! conversation is read. A date within the reach of a word of time that was said is believed.
+//! A common error is a relative date resolved against a day other than that of the message, such as today when an old
+//! conversation is read. A date within the range of a time expression that was used is accepted.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -15,36 +15,36 @@ use super::numbers::counts;
 use crate::text::date::{Days, TimeSpan, Written, bare_months, lapses, written};
 use crate::text::number::digit;
 
-/// For how long something may be judged to matter without anybody saying so.
+/// Longest time, in days, for which the model may judge that something matters without anybody saying so.
 const MAX_JUDGED_DAYS: i32 = 400;
 
-/// Longest reach of a word of time that counts beyond its session, in days.
+/// Longest range, in days, of a time expression that counts outside its session.
 const NEAR_DAYS: i32 = 9;
-/// Days and spans of time that are counted from each other; of more, nothing would be foreign.
+/// Maximum number of days and spans that are combined; with more, almost any date could be derived.
 const MAX_COUNTED: usize = 200;
 
-/// The days that a claim may name.
+/// The dates that a claim may mention.
 #[derive(Debug, Default)]
 pub(super) struct Dates {
     spans: Vec<(Date, Date)>,
-    /// Years of birth and the like that follow from an age.
+    /// Years of birth and similar years that follow from an age.
     years: Vec<i16>,
     /// Days on which something was said.
     stamps: Vec<Date>,
-    /// Days that were named, from which spans of time may be counted.
+    /// Days that were mentioned, from which spans of time may be counted.
     named: Vec<(Date, Date)>,
     lapses: Vec<TimeSpan>,
-    /// Whether words that reach far are left out.
+    /// Whether time expressions with a long range are ignored.
     is_near: bool,
 }
 
 impl Dates {
-    /// Returns an empty set that ignores words of time with a long reach.
+    /// Returns an empty set that ignores time expressions with a long range.
     pub(super) fn near() -> Self {
         Self { is_near: true, ..Self::default() }
     }
 
-    /// Adds what was said, and on which day of the speaker's calendar.
+    /// Adds a text, and the day on the speaker's calendar on which it was said.
     pub(super) fn add(&mut self, text: &str, said_on: Option<Date>) {
         let dates = written(text);
         self.add_bare_years(text, &dates);
@@ -53,7 +53,7 @@ impl Dates {
             let named: Vec<_> = match (days.year, said_on) {
                 (Some(year), _) => days.within(year).into_iter().collect(),
                 (None, Some(today)) => {
-                    // "On 3 January" said in December means the next year, so the neighbours of the year count as well.
+                    // "On 3 January" said in December refers to the next year, so the adjacent years count as well.
                     (-1..=1).filter_map(|step| days.within(today.year().checked_add(step)?)).collect()
                 }
                 (None, None) => Vec::new(),
@@ -71,14 +71,14 @@ impl Dates {
             };
             self.spans.extend(reach(text, today).into_iter().filter(is_near));
             let ages = counts(text).filter(|_| !self.is_near);
-            // Whether the birthday has passed this year is unknown, so two years are possible.
+            // Whether this year's birthday has passed is unknown, so two years are possible.
             self.years.extend(ages.flat_map(|age| [today.year() - age, today.year() - age - 1]));
         }
     }
 
     fn add_named(&mut self, named: Vec<(Date, Date)>) {
         for days in named {
-            // Nobody counts weeks from a year.
+            // Nobody counts weeks from a whole year.
             let is_short = days.0.checked_add(31.days()).is_ok_and(|limit| days.1 <= limit);
             if is_short && !self.named.contains(&days) {
                 self.named.push(days);
@@ -90,17 +90,17 @@ impl Dates {
     pub(super) fn add_stamp(&mut self, today: Date) {
         if !self.stamps.contains(&today) {
             self.stamps.push(today);
-            // Logs in UTC are a day off for speakers far east or west of it.
+            // Logs in UTC differ by a day for speakers far east or west.
             self.spans.extend(today.yesterday().ok().zip(today.tomorrow().ok()));
         }
     }
 
-    /// A number that looks like a year may be one, however it is put.
+    /// A number that looks like a year may be one, whatever its context.
     fn add_bare_years(&mut self, text: &str, dates: &[Written]) {
         let is_alone = |at: usize| !dates.iter().any(|date| date.at.contains(&at));
         let runs = text.split(|c| digit(c).is_none()).filter(|run| run.len() == 4);
         let runs = runs.filter(|run| is_alone(run.as_ptr() as usize - text.as_ptr() as usize));
-        // Other numbers of four digits are ports and amounts far more often than years.
+        // Other four-digit numbers are ports and amounts far more often than years.
         let years = runs.filter_map(|run| run.parse::<i16>().ok()).filter(|year| (1500..2200).contains(year));
         self.spans.extend(years.filter_map(|year| Some((Date::new(year, 1, 1).ok()?, Date::new(year, 12, 31).ok()?))));
     }
@@ -128,7 +128,7 @@ impl Dates {
         Self::foreign(sources, &as_field(text)).is_none()
     }
 
-    /// Whether `text`, the end of something's use, is traced or a judgement that stays near to when it was said.
+    /// Whether `text`, the end of something's usefulness, can be traced, or is a judgement close to when it was said.
     pub(super) fn may_expire(&self, text: &str) -> bool {
         let near = |days: &Days| {
             let Some((first, last)) = days.year.and_then(|year| days.within(year)) else { return false };
@@ -139,7 +139,7 @@ impl Dates {
         written(&as_field(text)).iter().all(|one| one.meanings.iter().any(|days| near(days) || self.is_traced(*days)))
     }
 
-    /// Whether a span of time leads from a day that was named to one between `first` and `last`.
+    /// Whether a span of time leads from a mentioned day to one between `first` and `last`.
     fn is_counted(&self, first: Date, last: Date) -> bool {
         self.lapses.iter().take(MAX_COUNTED).any(|lapse| {
             self.named.iter().take(MAX_COUNTED).any(|&(from, to)| {
@@ -172,12 +172,12 @@ impl Dates {
     }
 }
 
-/// A year that stands alone is read as one.
+/// Returns a field that consists of a bare year in a form that is read as a date.
 fn as_field(text: &str) -> String {
     format!("in {}", text.trim())
 }
 
-/// Words of time, and the first and last day that they may mean, counted from the day of the message.
+/// Time expressions, and the first and last day that they may refer to, relative to the day of the message.
 const REACHES: &[(&str, i32, i32)] = &[
     (
         r"\b(?:today|tonight|now|this (?:morning|afternoon|evening)|just|heute|jetzt|gerade|hoy|ahora|esta noche)\b|今天|今日|今晚|今早|现在|刚才|刚刚|目前",
@@ -297,19 +297,20 @@ const REACHES: &[(&str, i32, i32)] = &[
     ),
 ];
 
-/// Whole languages whose words of time are not read here.
+/// Scripts of languages whose time expressions are not recognised.
 const OTHER_LANGUAGE: &str = r"[\p{Cyrillic}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Arabic}\p{Hebrew}\p{Thai}\p{Devanagari}\p{Greek}]|(?i)\b(?:hier|demain|aujourd|semaine|mois|année|depuis|prochaine?|dernière?|ieri|domani|oggi|settimana|mese|anno|prossim[ao]|scors[ao]|ontem|amanhã|hoje|mês|ano passado|próximo ano|gisteren|vandaag|volgende|vorige|igår|idag|wczoraj|jutro|dün|yarın)\b";
 
 static TABLE: LazyLock<Vec<(Regex, i32, i32)>> = LazyLock::new(|| {
     let compile =
         |pattern: &str| Regex::new(&format!("(?i){pattern}")).expect("the pattern is constant and a test compiles it");
     let mut table: Vec<_> = REACHES.iter().map(|&(pattern, from, to)| (compile(pattern), from, to)).collect();
-    // Words that cannot be read may mean any day within a year or so; a correct claim must not fail for them.
+    // Words that are not recognised may refer to any day within about a year; a correct claim must not fail because of
+    // them.
     table.push((compile(OTHER_LANGUAGE), -400, 400));
     table
 });
 
-/// Returns the days that the words of time in `text` may mean when they are said on `today`, as spans.
+/// Returns the days, as spans, that the time expressions in `text` may refer to when they are used on `today`.
 fn reach(text: &str, today: Date) -> Vec<(Date, Date)> {
     let span = |from: i32, to: i32| Some((today.checked_add(from.days()).ok()?, today.checked_add(to.days()).ok()?));
     let named = TABLE.iter().filter(|(pattern, ..)| pattern.is_match(text)).filter_map(|&(_, from, to)| span(from, to));
@@ -329,7 +330,7 @@ static DAY_OF_MONTH: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the pattern is constant and a test compiles it")
 });
 
-/// "On the 5th" is that day of this month or of a neighbour.
+/// "On the 5th" is that day of this month or of an adjacent one.
 fn days_of_month(text: &str, today: Date) -> Vec<(Date, Date)> {
     let numbers = DAY_OF_MONTH
         .captures_iter(text)
@@ -345,7 +346,7 @@ fn days_of_month(text: &str, today: Date) -> Vec<(Date, Date)> {
         .collect()
 }
 
-/// Which end of a year, month or day is meant.
+/// The end of a year, month or day that is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::extract) enum Edge {
     /// Its first second.
@@ -360,7 +361,7 @@ pub(in crate::extract) fn instant(text: &str, edge: Edge, offset_seconds: i32) -
     if let Ok(at) = text.parse::<Timestamp>() {
         return Some(at);
     }
-    // What follows a day, e.g. a time without offset, is beyond the precision that is asked for.
+    // Anything after a day, such as a time without an offset, exceeds the requested precision.
     let day = text.get(..10).filter(|_| text.get(10..11).is_none_or(|next| next == "T" || next == " ")).unwrap_or(text);
     let parts: Vec<&str> = day.split('-').collect();
     let number = |part: &str, digits: usize| (part.len() == digits).then(|| part.parse::<i16>().ok()).flatten();
@@ -380,7 +381,7 @@ pub(in crate::extract) fn instant(text: &str, edge: Edge, offset_seconds: i32) -
         }
         _ => return None,
     };
-    // Nobody remembers beyond these years; a date there is a slip.
+    // Nobody remembers dates outside this range, so such a date is an error.
     if !(date(1000, 1, 1)..date(4000, 1, 1)).contains(&first) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Comparison of a claim with the messages that it rests on: dates, numbers, names, negation and speaker.
+//! Comparison of a claim with the messages it cites: dates, numbers, names, negation and speaker.
 
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -19,7 +19,7 @@ use crate::extract::{DropReason, Dropped, Task};
 use crate::memory::Memory;
 use crate::text::negation::is_answer;
 
-/// The sessions of one request, by their place in it.
+/// The sessions of one request, by their position in it.
 pub(in crate::extract) struct EvidencePool<'a> {
     tasks: &'a [Task<'a>],
     shown: &'a [Shown],
@@ -48,7 +48,7 @@ impl<'a> EvidencePool<'a> {
         })
     }
 
-    /// Returns the dates that sessions give to each other: without those that a session reaches from afar.
+    /// Returns the dates that sessions share with each other: without those from time expressions with a long range.
     fn dates(&self) -> &Dates {
         self.dates.get_or_init(|| {
             let mut dates = Dates::near();
@@ -71,7 +71,7 @@ impl<'a> EvidencePool<'a> {
     }
 }
 
-/// Adds the numbers of a session.
+/// Adds the numbers in a session.
 fn add_numbers(numbers: &mut Numbers, task: &Task<'_>, shown: &Shown) {
     messages(task, shown).for_each(|message| numbers.add(&message.text));
     about(task.transcript).for_each(|text| numbers.add(text));
@@ -81,7 +81,7 @@ fn add_numbers(numbers: &mut Numbers, task: &Task<'_>, shown: &Shown) {
     }
 }
 
-/// Adds the dates of a session.
+/// Adds the dates in a session.
 fn add_dates(dates: &mut Dates, task: &Task<'_>, shown: &Shown) {
     let began = task.transcript.created_at.map(|at| Offset::UTC.to_datetime(at).date());
     for message in messages(task, shown) {
@@ -122,30 +122,30 @@ pub(in crate::extract) struct EvidenceCheck<'a> {
     dates: OnceCell<Dates>,
 }
 
-/// The messages that a claim cites, by their place in the transcript.
+/// The messages that a claim cites, by their position in the transcript.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::extract) struct Citation<'a> {
     /// The message that is quoted.
     pub quoted: usize,
-    /// The others that are cited.
+    /// The other cited messages.
     pub others: &'a [usize],
     /// The quote as it appears in the message.
     pub quote: &'a str,
-    /// The known memory that is replaced.
+    /// The known memory that the claim replaces.
     pub replaced: Option<&'a Memory>,
 }
 
 impl<'a> EvidenceCheck<'a> {
-    /// Returns the evidence of the session at this place of a request.
+    /// Returns the evidence of the session at this position in a request.
     pub(in crate::extract) fn new(pool: &'a EvidencePool<'a>, session: usize) -> Self {
         let (task, shown) = pool.session(session);
         Self { pool, task, shown, numbers: OnceCell::new(), dates: OnceCell::new() }
     }
 
-    /// Checks that what `proposal` says comes from the evidence. Of its fields, a date of when it held that cannot be
-    /// traced is emptied: the rest is no worse for it.
+    /// Checks that the statement of `proposal` is based on the evidence. A date field that cannot be traced is cleared,
+    /// since the rest of the proposal is still valid.
     pub(in crate::extract) fn check(&self, proposal: &mut Proposal, citation: &Citation<'_>) -> Result<(), Dropped> {
-        // Only the first refusal is reported. Dates come first, because a wrong date also consists of wrong numbers.
+        // Only the first rejection is reported. Dates come first, because a wrong date also consists of wrong numbers.
         self.dates(proposal, citation)?;
         self.numbers(proposal, citation)?;
         self.names(proposal, citation.quote)?;
@@ -178,7 +178,7 @@ impl<'a> EvidenceCheck<'a> {
         let year = self.message(citation.quoted).time.map(|time| time.civil().year());
         for text in claim_texts(proposal) {
             let places = Dates::places(text);
-            // Sessions of one request explain each other, so a number is foreign only if no session has it.
+            // Sessions of one request explain each other, so a number is unsupported only if no session contains it.
             let elsewhere = self.pool.numbers().foreign(text, &places);
             let foreign = own.foreign(text, &places).into_iter().find(|number| {
                 elsewhere.contains(number)
@@ -204,13 +204,13 @@ impl<'a> EvidenceCheck<'a> {
             };
             if field.as_ref().is_some_and(|text| !is_traced(text)) {
                 tracing::debug!(field = name, title = proposal.title, "left out a date that cannot be traced");
-                // A memory with an unknown end is still useful; dropping it would lose what was really said.
+                // A memory with an unknown end is still useful; dropping it would lose what was actually said.
                 *field = None;
             }
         }
     }
 
-    /// Returns where a date may come from: this session, the others, and the memory that is replaced.
+    /// Returns the possible sources of a date: this session, the others, and the memory that is replaced.
     fn dated<'d>(&'d self, replaced: Option<&'d Replaced>) -> Vec<&'d Dates> {
         let own = self.dates.get_or_init(|| {
             let mut dates = Dates::default();
@@ -233,7 +233,7 @@ impl<'a> EvidenceCheck<'a> {
 
     fn polarity(&self, proposal: &Proposal, citation: &Citation<'_>) -> Result<(), Dropped> {
         let quoted = &self.message(citation.quoted).text;
-        // Models like to quote without the "don't" in front, so the whole sentence is read.
+        // Models often omit the "don't" at the start of a quote, so the whole sentence is read.
         let sentence = quote::find(citation.quote, quoted).map_or(citation.quote, |range| around(quoted, range));
         match change(&proposal.content, sentence, &self.cited(citation)) {
             Some(Change::Lost) => refused(DropReason::PolarityChanged, "content says what the quote denies".to_owned()),
@@ -272,7 +272,7 @@ impl<'a> EvidenceCheck<'a> {
         &self.task.transcript.messages[index]
     }
 
-    /// Returns the text of all that is cited.
+    /// Returns the text of all cited messages.
     fn cited(&self, citation: &Citation<'_>) -> String {
         let all = std::iter::once(&citation.quoted).chain(citation.others);
         all.map(|&index| self.message(index).text.as_str()).collect::<Vec<_>>().join("\n")
@@ -287,7 +287,7 @@ struct Replaced {
 
 impl Replaced {
     fn new(memory: &Memory) -> Self {
-        // A claim that moves a date or a price often names the old one, which only the memory contains.
+        // A claim that moves a date or changes a price often mentions the old one, which only the memory contains.
         let mut known = Self { numbers: Numbers::default(), dates: Dates::default() };
         for text in std::iter::once(&memory.claim.content).chain(&memory.claim.value) {
             known.numbers.add(text);
@@ -301,7 +301,7 @@ impl Replaced {
     }
 }
 
-/// Returns every text of a proposal that is stored and may therefore contain a slip.
+/// Returns every text of a proposal that is stored and may therefore contain an error.
 fn claim_texts(proposal: &Proposal) -> impl Iterator<Item = &str> {
     let episode = proposal.episode.iter().flat_map(|episode| {
         [&episode.situation, &episode.action].into_iter().chain(&episode.reasoning).chain(&episode.learnings)
@@ -318,7 +318,8 @@ fn claim_texts(proposal: &Proposal) -> impl Iterator<Item = &str> {
         .map(String::as_str)
 }
 
-/// Returns the sentence or line around `range`, from the clause in which it begins, without a "no" that only answers.
+/// Returns the sentence or line around `range`, from the clause in which it begins, without a "no" that is only an
+/// answer.
 fn around(text: &str, range: Range<usize>) -> &str {
     let is_end = |c: char| matches!(c, '.' | '!' | '?' | '\n' | '。' | '！' | '？' | ';' | '；');
     let is_clause_end = |c: char| is_end(c) || matches!(c, ',' | '，' | ':' | '：' | '、' | '—');
@@ -342,7 +343,7 @@ fn refused(reason: DropReason, detail: String) -> Result<(), Dropped> {
     Err(Dropped { reason, detail })
 }
 
-/// The speaker as the subject, in several languages.
+/// First-person pronouns, in several languages.
 static FIRST_PERSON: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?i)\b(?:i|i'm|i've|i'd|i'll|my|ich|mein(?:e[rnms]?)?|yo|mi|mis|je|j'ai|mon|ma|mes|io|mio|mia|eu|meu|minha)\b|我(?:[^们們]|$)|私|僕|俺|(?:^|\s)(?:나는|내가|저는|제가|내|제)\s",
@@ -355,25 +356,25 @@ static FIRST_PERSON: LazyLock<Regex> = LazyLock::new(|| {
 struct Speech<'a> {
     /// The quote.
     quote: &'a str,
-    /// Who is quoted.
+    /// The name of the quoted speaker.
     speaker: &'a str,
     /// Everybody who speaks in the conversation.
     speakers: &'a [&'a str],
-    /// Who else is cited.
+    /// The other cited speakers.
     others: &'a [&'a str],
-    /// The text of all messages that are cited.
+    /// The text of all cited messages.
     cited: &'a str,
 }
 
 /// Returns the participant to whom `content` attributes what the quoted speaker says in the first person.
 fn other_subject<'a>(content: &str, speech: &Speech<'a>) -> Option<&'a str> {
     let (content, cited) = (content.to_lowercase(), speech.cited.to_lowercase());
-    // People are cited by a part of their name: "Ana" is "Ana Vos".
+    // People are mentioned by part of their name: "Ana" is "Ana Vos".
     let same = |one: &str, two: &str| {
         let (one, two) = (one.to_lowercase(), two.to_lowercase());
         one.contains(&two) || two.contains(&one)
     };
-    // Phones write "I’m" with a typographic apostrophe, which the pattern does not have.
+    // Phones write "I’m" with a typographic apostrophe, which the pattern does not include.
     let quote = speech.quote.replace('’', "'");
     if !FIRST_PERSON.is_match(&quote)
         || starts_with_name(&content, speech.speaker)
@@ -395,12 +396,12 @@ fn first(name: &str) -> String {
 
 fn starts_with_name(content: &str, name: &str) -> bool {
     let name = first(name);
-    // A name of one letter begins too many other words.
+    // A name of one letter is the beginning of too many other words.
     let rest = (name.chars().count() > 1).then(|| content.strip_prefix(&name)).flatten();
     rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphabetic()))
 }
 
-/// Whether a name appears in a folded text, not as a part of a longer word.
+/// Whether a name appears in a folded text as a whole word.
 fn is_named(text: &str, name: &str) -> bool {
     let name = first(name);
     text.match_indices(&name).any(|(at, _)| {

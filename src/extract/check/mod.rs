@@ -1,16 +1,16 @@
-//! Checks of a model's entries: nothing is believed that cannot be found in the conversation. Pure.
+//! Checks of a model's entries: nothing is accepted that cannot be found in the conversation. Pure.
 //!
-//! In order, an entry is refused when
-//! - it does not have the shape that was asked for ([`DropReason::Invalid`]),
+//! The checks are made in this order. An entry is rejected if
+//! - it does not have the requested shape ([`DropReason::Invalid`]),
 //! - it cites a message that was not shown, or only context (`WrongMessage`),
 //! - its quote does not appear in a cited message (`QuoteNotFound`, see `quote`),
 //! - no person said or confirmed it, or it repeats injected text (`NotSaid`),
 //! - a date was not said and does not follow from when something was said (`DateNotSaid`, see `dates`),
-//! - a number appears in no message and cannot be computed from those that do (`NumberNotSaid`, see `numbers`),
-//! - a name was named by nobody (`NameNotSaid`, see `names`),
+//! - a number appears in no message and cannot be computed from numbers that do (`NumberNotSaid`, see `numbers`),
+//! - nobody mentioned one of its names (`NameNotSaid`, see `names`),
 //! - it says the opposite of its quote (`PolarityChanged`, see `polarity`),
-//! - it gives to one person what another said of themselves (`OtherSpeaker`),
-//! - nothing is left of it without its secrets (`Secret`).
+//! - it attributes to one person what another said about themselves (`OtherSpeaker`),
+//! - nothing is left of it once its secrets are removed (`Secret`).
 
 mod dates;
 mod evidence;
@@ -40,7 +40,7 @@ use evidence::{Citation, EvidenceCheck};
 use quote::Injected;
 pub use quote::quote_found;
 
-/// The detail given when the entry in which an answer was cut is dropped.
+/// The detail given when the entry at which an answer was cut is dropped.
 pub(super) const CUT_SHORT: &str = "is cut short";
 
 /// How much of an answer could be read.
@@ -57,9 +57,9 @@ pub(super) enum Legible {
 /// The checked entries of an answer that belong to one session: each is a candidate or a dropped proposal.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Checked {
-    /// What passed.
+    /// Entries that passed.
     pub candidates: Vec<Candidate>,
-    /// What did not, by its 1-based place in the list.
+    /// Entries that did not pass, each with its 1-based position in the list.
     pub dropped: Vec<(usize, Dropped)>,
 }
 
@@ -69,7 +69,7 @@ impl Checked {
         self.candidates.len() + self.dropped.len()
     }
 
-    /// Returns the number of entries that do not have the shape that was asked for.
+    /// Returns the number of entries that do not have the requested shape.
     pub(super) fn broken(&self) -> usize {
         self.dropped.iter().filter(|(_, one)| one.reason == DropReason::Invalid).count()
     }
@@ -78,15 +78,15 @@ impl Checked {
 /// An entry of an answer.
 #[derive(Debug, Clone)]
 pub(super) struct Item {
-    /// Its 1-based place in the list.
+    /// Its 1-based position in the list.
     pub place: usize,
     /// The entry, unchecked.
     pub value: Value,
-    /// Whether it is the last of a list that is not whole.
+    /// Whether it is the last entry of an incomplete list.
     pub may_be_cut: bool,
 }
 
-/// Whether a second look can correct a proposal that was dropped for `reason`.
+/// Whether a second attempt can correct a proposal that was dropped for `reason`.
 pub(super) fn is_mendable(reason: DropReason) -> bool {
     match reason {
         DropReason::Invalid
@@ -101,8 +101,8 @@ pub(super) fn is_mendable(reason: DropReason) -> bool {
     }
 }
 
-/// Checks `items`, the entries that belong to `session` in the answer to the request of `pool`, against that session
-/// and against `schema`, with which they were asked for.
+/// Checks `items`, the entries of an answer that belong to `session` of `pool`, against that session and against
+/// `schema`, which the request specified.
 pub(super) fn check(items: Vec<Item>, pool: &EvidencePool<'_>, session: usize, schema: &ReplySchema) -> Checked {
     let mut checked = Checked::default();
     if items.is_empty() {
@@ -118,7 +118,7 @@ pub(super) fn check(items: Vec<Item>, pool: &EvidencePool<'_>, session: usize, s
     checked
 }
 
-/// Drops a candidate of which nothing is left without its secrets.
+/// Drops a candidate of which nothing is left once its secrets are removed.
 pub(super) fn without_secret(candidate: Candidate) -> Result<Candidate, Dropped> {
     let claim = &candidate.claim;
     let quote = candidate.evidence.first().map_or("", |evidence| evidence.quote.as_str());
@@ -134,7 +134,7 @@ fn dropped(reason: DropReason, detail: impl Into<String>) -> Dropped {
 
 /// Longest quote kept, in bytes.
 const MAX_QUOTE_BYTES: usize = 600;
-/// Maximum number of errors named of one entry.
+/// Maximum number of errors reported for one entry.
 const MAX_ERRORS: usize = 3;
 
 /// The session, the schema and the injected text that the entries of one answer are compared with.
@@ -159,7 +159,7 @@ impl<'a> EntryChecker<'a> {
     fn new(pool: &'a EvidencePool<'a>, session: usize, schema: &'a ReplySchema) -> Self {
         let (task, shown) = pool.session(session);
         let messages = &task.transcript.messages;
-        // From the beginning of the transcript: boot files are injected at the start, long before most windows.
+        // From the beginning of the transcript: boot files are injected at its start, long before most windows.
         let injected = messages[..task.span.end].iter().enumerate().filter(|(_, one)| one.kind == Kind::Context);
         Self {
             task,
@@ -192,7 +192,7 @@ impl<'a> EntryChecker<'a> {
             .validator
             .iter_errors(&item)
             .take(MAX_ERRORS)
-            // Masked, so that the values stay out of the repair prompt and the stored detail.
+            // Masked, so that the values do not appear in the repair prompt or the stored detail.
             .map(|error| format!("{} {}", error.instance_path(), error.masked()).trim().to_owned())
             .collect();
         if errors.is_empty() {
@@ -231,12 +231,12 @@ impl<'a> EntryChecker<'a> {
         Ok(Cited { quoted, others, quote })
     }
 
-    /// Whether a person stands behind it, in the part to extract from, in words that were not injected.
+    /// Whether a person supports it, in the part to extract from, with words that were not injected.
     fn is_said(&self, proposal: &Proposal, cited: &Cited) -> Result<(), Dropped> {
         let not_said = |detail: &str| Err(dropped(DropReason::NotSaid, detail));
         let quoted = self.message(cited.quoted);
         let all = || std::iter::once(&cited.quoted).chain(&cited.others);
-        // A file is nobody's words, unless the person who attached it also speaks about it.
+        // The content of a file is not a person's own words, unless the person who attached it also talks about it.
         let is_shown_by_speaker = quoted.kind == Kind::Attachment
             && quoted.role == Role::User
             && all().any(|&index| self.message(index).is_human() && self.message(index).speaker == quoted.speaker);
@@ -245,7 +245,7 @@ impl<'a> EntryChecker<'a> {
         {
             return not_said("the quote is not what a participant said");
         }
-        // What an assistant claims alone may be invented; learnt as a memory, it would come back as a fact.
+        // A claim made only by an assistant may be invented; stored as a memory, it would return as a fact.
         if !all().any(|&index| self.message(index).is_human()) {
             return not_said("no person said or confirmed it");
         }
@@ -255,7 +255,7 @@ impl<'a> EntryChecker<'a> {
         {
             return not_said("no person confirmed it afterwards");
         }
-        // Context was extracted with an earlier window; a memory resting on it alone would be learnt twice.
+        // Context was extracted with an earlier window, so a memory based only on it would be learnt twice.
         let span = self.task.span;
         if !all().any(|&index| (span.start..span.end).contains(&index) && self.message(index).is_human()) {
             return Err(dropped(DropReason::WrongMessage, "no cited message of a person is in <conversation>"));
@@ -268,7 +268,7 @@ impl<'a> EntryChecker<'a> {
         Ok(())
     }
 
-    /// Whether its numbers, dates and names were said, by whom it says, and not the other way round.
+    /// Whether its numbers, dates and names were said, by the person it names, and without reversing the meaning.
     fn is_grounded(&self, proposal: &mut Proposal, cited: &Cited) -> Result<(), Dropped> {
         let (quoted, others, quote) = (cited.quoted, &cited.others[..], cited.quote.as_str());
         let replaced = self.known(proposal.replaces);
@@ -288,7 +288,7 @@ impl<'a> EntryChecker<'a> {
         }
     }
 
-    /// A number that no known memory has is a slip; the memory stands without it.
+    /// A number that belongs to no known memory is an error; the proposal is kept without it.
     fn known(&self, number: Option<i64>) -> Option<&'a Memory> {
         let position = usize::try_from(number?).ok()?.checked_sub(1)?;
         self.task.known[..self.shown.known].get(position)
@@ -299,7 +299,7 @@ impl<'a> EntryChecker<'a> {
     }
 }
 
-/// Checks what the schema cannot say in strict mode.
+/// Checks what the schema cannot express in strict mode.
 fn sound(proposal: Proposal) -> Result<Proposal, Dropped> {
     let invalid = |detail: &str| Err(dropped(DropReason::Invalid, detail));
     // Strict mode has no bounds, so the schema that was sent cannot contain this one.
@@ -318,7 +318,7 @@ fn shortened(quote: &str) -> String {
     if quote.len() <= MAX_QUOTE_BYTES {
         return quote.to_owned();
     }
-    // A beginning of the passage is still verbatim, so the stored quote is still found in its message.
+    // A prefix of the passage is still verbatim, so the stored quote can still be found in its message.
     let cut = &quote[..quote.floor_char_boundary(MAX_QUOTE_BYTES)];
     cut.rsplit_once(char::is_whitespace).map_or(cut, |(whole_words, _)| whole_words).to_owned()
 }
@@ -326,7 +326,7 @@ fn shortened(quote: &str) -> String {
 /// Whether a text says nothing without the placeholders of its secrets.
 fn is_only_secret(content: &str, quote: &str, value: Option<&str>) -> bool {
     let blank = |text: &str| PLACEHOLDER.replace_all(text, " ").chars().all(|c| !c.is_alphanumeric());
-    // A placeholder inside a word, as in an address, leaves a useful rest; one that stands alone is the whole content.
+    // A placeholder inside a word, as in an address, leaves something useful; on its own it is the whole content.
     let is_point = ALONE.is_match(content) && units(&PLACEHOLDER.replace_all(content, " ")).len() < 8;
     blank(content) || blank(quote) || value.is_some_and(|value| PLACEHOLDER.is_match(value) && blank(value)) || is_point
 }

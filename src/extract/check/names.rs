@@ -1,8 +1,8 @@
-//! Finds names of a claim that are in no message.
+//! Finds names in a claim that appear in no message.
 //!
-//! Only what is surely a name is looked at: a given name, a capitalised word within an English or Spanish sentence, a
-//! Chinese, Japanese or Korean name beside what marks it as one. What could be another form of a word that was said,
-//! or a word that needs no source, is believed.
+//! Only unmistakable names are checked: a given name, a capitalised word within an English or Spanish sentence, or a
+//! Chinese, Japanese or Korean name next to a word that marks it as one. A word is accepted if it could be another form
+//! of a word that was said, or if it needs no source.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -38,7 +38,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Adds a text that may name somebody or something.
+    /// Adds a text that may mention somebody or something by name.
     pub(super) fn add(&mut self, text: &str) {
         let folded = searchable(text);
         self.words
@@ -47,9 +47,9 @@ impl Names {
         self.text.push('\n');
     }
 
-    /// Returns a name of `content`, a sentence, that comes from nowhere; `quote` shows the script of the conversation.
+    /// Returns a name in the sentence `content` that has no source; `quote` shows the script of the conversation.
     pub(super) fn foreign<'t>(&self, content: &'t str, quote: &str) -> Option<&'t str> {
-        // Between scripts a name is written otherwise.
+        // A name is spelled differently in another script.
         if quote.chars().any(|c| c.is_alphabetic() && !is_latin(c))
             != content.chars().any(|c| c.is_alphabetic() && !is_latin(c))
         {
@@ -62,13 +62,13 @@ impl Names {
             return None;
         }
         self.foreign_given(content).or_else(|| {
-            // German writes every noun with a capital.
+            // German capitalises every noun.
             let is_german = [content, quote].iter().any(|text| detect(text, READ) == Some(Language::German));
             capitalised(content).into_iter().filter(|_| !is_german).find(|word| !self.is_known(word))
         })
     }
 
-    /// Returns a given name of `text`, be it only a heading, that comes from nowhere.
+    /// Returns a given name in `text`, which may be just a heading, that has no source.
     pub(super) fn foreign_given<'t>(&self, text: &'t str) -> Option<&'t str> {
         words(text).map(|(_, word)| word).find(|word| {
             word.starts_with(char::is_uppercase) && GIVEN.contains(fold_case(word).as_str()) && !self.is_known(word)
@@ -86,7 +86,7 @@ impl Names {
         };
         let chinese = CHINESE.captures_iter(content).filter_map(|found| found.name("name"));
         let honoured = HONORIFIC.captures_iter(content).filter_map(|found| found.name("ja").or(found.name("ko")));
-        // 皆さん and the like are nobody's name.
+        // 皆さん and similar words are not names.
         let is_nobody = |name: &str| {
             [
                 "皆",
@@ -111,10 +111,11 @@ impl Names {
 
     fn is_known(&self, word: &str) -> bool {
         let name = fold_case(word);
-        // "Ana's" and, in German or after a typo, "Anas" are forms of a name that was said.
+        // "Ana's" and, in German or after a typing error, "Anas" are forms of a name that was said.
         let stem = name.strip_suffix("'s").or_else(|| name.strip_suffix('s')).unwrap_or(&name);
         let is_given = GIVEN.contains(name.as_str());
-        // In the text rather than among its words: a name may be part of one, as in `PostgreSQL` or an address.
+        // Searched in the text rather than among its words: a name may be part of one, as in `PostgreSQL` or an
+        // address.
         if self.text.contains(stem) || !is_given && (is_common(word, &name) || is_common(word, stem)) {
             return true;
         }
@@ -127,7 +128,7 @@ impl Names {
     }
 }
 
-/// Whether `said` is another form of the same word, or the word with a slip.
+/// Whether `said` is another form of the same word, or the word with a typing error.
 fn is_form(name: &str, said: &str, is_given: bool) -> bool {
     let (length, other) = (name.chars().count(), said.chars().count());
     let shared = name.chars().zip(said.chars()).take_while(|(one, two)| one == two).count();
@@ -139,7 +140,7 @@ fn is_form(name: &str, said: &str, is_given: bool) -> bool {
     shared >= 4 && shared * 5 >= length.min(other) * 3 || other + 2 >= length && osa_distance(name, said) <= slips
 }
 
-/// Returns the words with a capital that no beginning of a sentence explains.
+/// Returns the words whose capital is not explained by the start of a sentence.
 fn capitalised(content: &str) -> Vec<&str> {
     let mut is_start = true;
     let mut end = 0;
@@ -150,7 +151,7 @@ fn capitalised(content: &str) -> Vec<&str> {
             '.', '!', '?', ':', ';', '\n', '"', '“', '”', '«', '(', '‘', '\'', '/', '`', '…', '—', '–', '_', '#', '@',
         ]);
         end = at + word.len();
-        // The first word of a sentence has a capital anyway, and acronyms are often written out in the log.
+        // The first word of a sentence is capitalised anyway, and acronyms are often written out in the log.
         if !is_start && word.starts_with(char::is_uppercase) && word.chars().count() > 2 && !is_acronym(word) {
             found.push(word);
         }
@@ -182,12 +183,12 @@ fn searchable(text: &str) -> String {
     folded(text).replace('’', "'")
 }
 
-/// Given names and what people say for them.
+/// Given names and their common short forms.
 const NICKNAMES: &str = "bob=robert rob=robert bill=william will=william mike=michael tom=thomas liz=elizabeth beth=elizabeth \
      kate=katherine kate=catherine jim=james joe=joseph dick=richard rick=richard tony=anthony jack=john \
      peggy=margaret ted=edward sepp=josef pepe=josé paco=francisco hans=johannes harry=henry steve=stephen";
 
-/// Words that reveal a tool, and the name of the tool.
+/// Words that imply a tool, and the name of the tool.
 const TOOLS: &str = "k8s=kubernetes kubectl=kubernetes helm=kubernetes rs=rust cargo=rust rustc=rust py=python pip=python \
      pytest=python js=javascript ts=typescript tsx=typescript npm=node npm=javascript pg=postgresql pg=postgres \
      psql=postgresql gh=github vscode=visual vscode=studio vscode=code tf=terraform gcp=google aws=amazon nyc=york \
@@ -220,7 +221,7 @@ fn is_common(word: &str, folded: &str) -> bool {
     let is_of_a_place = ["ish", "ese", "ian", "ians", "ism", "ist"].iter().any(|ending| folded.ends_with(ending));
     COMMON.split_whitespace().any(|common| common == folded)
         || is_of_a_place && word.chars().count() > 5
-        // An identifier: a person's name has one capital.
+        // An identifier: a person's name has only one capital.
         || word.chars().skip(1).any(|c| c.is_numeric() || c == '_')
 }
 

@@ -1,4 +1,4 @@
-//! Finds numbers of a claim that are in no message.
+//! Finds numbers in a claim that appear in no message.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -7,12 +7,12 @@ use regex::Regex;
 
 use crate::text::number::{Number, digit, in_digits, in_words};
 
-/// Counts up to this may be counted from a list; they are only compared with another count of the same things.
+/// Numbers up to this one may result from counting a list; they are only compared with other counts of the same things.
 const SMALL: f64 = 12.0;
-/// Number of digits from which a number is compared digit by digit, like that of a telephone.
+/// Number of digits from which a number is compared digit by digit, like a telephone number.
 const LONG: usize = 7;
 
-/// Words of languages whose numerals are not read here, behind which a number can hide.
+/// Words of languages whose numerals are not recognised, so that a number may be hidden in them.
 static OTHER_NUMERAL: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?i)\b(?:(?:quatre-)?vingts?|vingt-\w+|trente|quarante|cinquante|soixante|deux cents|trois cents|douzaine|duecento|trecento|venti|ventuno|trenta|quaranta|cinquanta|sessanta|settanta|ottanta|novanta|mila|vinte|trinta|quarenta|cinquenta|sessenta|setenta|oitenta|duzentos|trezentos|сто|двести|триста|пятьсот|тысяч\w*|(?:два|три|пять|шесть|семь|восемь)\w*десят\w*|сорок|девяносто)\b|[백천만십]\s?(?:개|명|원|년|월|일|번|시간|분)",
@@ -20,7 +20,7 @@ static OTHER_NUMERAL: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is constant and a test compiles it")
 });
 
-/// Names that contain digits but no number.
+/// Names that contain digits but are not numbers.
 const NAMES: [&str; 12] =
     ["i18n", "l10n", "a11y", "k8s", "base64", "sha256", "utf-8", "utf8", "utf-16", "x86", "h264", "md5"];
 
@@ -28,14 +28,14 @@ const NAMES: [&str; 12] =
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
     known: Vec<Number>,
-    /// All digits of each text, for rows of digits that are grouped otherwise.
+    /// All digits of each text, for rows of digits that are grouped differently.
     rows: Vec<String>,
     /// Whether a text has numbers that cannot be read.
     is_partial: bool,
 }
 
 impl Numbers {
-    /// Adds the numbers of a text.
+    /// Adds the numbers in a text.
     pub(super) fn add(&mut self, text: &str) {
         self.known.extend(in_digits(text));
         self.known.extend(in_words(text));
@@ -43,7 +43,8 @@ impl Numbers {
         self.is_partial |= OTHER_NUMERAL.is_match(text);
     }
 
-    /// Returns the unknown numbers of `content`, except for those within `dates`: first those in digits, then in words.
+    /// Returns the unknown numbers in `content`, except for those within `dates`: first those in digits, then those in
+    /// words.
     pub(super) fn foreign<'t>(&self, content: &'t str, dates: &[Range<usize>]) -> Vec<&'t str> {
         let lower = content.to_lowercase();
         let is_name = |at: &Range<usize>| {
@@ -51,9 +52,9 @@ impl Numbers {
                 lower.match_indices(name).any(|(start, _)| start <= at.start && at.end <= start + name.len())
             })
         };
-        // Dates have a check of their own, which also accepts days that are counted from others.
+        // Dates are checked separately; that check also accepts days that are counted from others.
         let is_in_date = |at: &Range<usize>| dates.iter().any(|date| date.start < at.end && at.start < date.end);
-        // A spelled number of a claim is only checked where it cannot be an article or an idiom.
+        // A spelled-out number in a claim is only checked where it cannot be an article or an idiom.
         let spelled = in_words(content)
             .into_iter()
             .filter(|number| number.readings.iter().all(|value| *value > SMALL && *value < 1e9));
@@ -84,12 +85,12 @@ impl Numbers {
 
     /// Whether a long row of digits appears in a text, grouped in any way.
     fn is_row(&self, number: &Number) -> bool {
-        // Telephone and account numbers are grouped by taste; only their digits are comparable.
+        // Telephone and account numbers are grouped in different ways, so only their digits can be compared.
         let row: String = number.readings.first().map(|value| format!("{value:.0}")).unwrap_or_default();
         row.len() >= LONG && self.rows.iter().any(|known| known.contains(&row))
     }
 
-    /// Whether the clock time may be one that was said otherwise: "3 pm", "half past three", 下午三点.
+    /// Whether the clock time may be one that was said in another form: "3 pm", "half past three", 下午三点.
     fn is_time(&self, number: &Number) -> bool {
         let mut parts = number.chain.split(':').filter_map(|part| part.parse::<f64>().ok());
         let (Some(hour), Some(minute)) = (parts.next(), parts.next()) else { return false };
@@ -99,16 +100,16 @@ impl Numbers {
                     || known.chain.split([':', '.']).any(|part| part.parse() == Ok(wanted))
             })
         };
-        // An hour to either side: "quarter to four" is 15:45, and clocks of twelve and 24 hours are mixed.
+        // One hour earlier or later: "quarter to four" is 15:45, and 12-hour and 24-hour clocks are mixed.
         let is_hour = [0.0, 1.0, -1.0].iter().any(|near| {
             has((hour + near).rem_euclid(12.0)) || has(hour + near) || has((hour + near).rem_euclid(12.0) + 12.0)
         });
         is_hour && (minute.rem_euclid(15.0) == 0.0 || has(minute))
     }
 
-    /// Whether the same things are counted, but as another number.
+    /// Whether the same things are counted, but with a different number.
     fn is_counted_otherwise(&self, number: &Number, value: f64) -> bool {
-        // Without a counted noun, two numbers cannot be said to count the same.
+        // Without a counted noun, it is unknown whether two numbers count the same things.
         if number.noun.chars().count() < 2 && number.unit.is_none() {
             return false;
         }
@@ -118,7 +119,7 @@ impl Numbers {
             .filter(|known| known.noun == number.noun)
             .filter_map(|known| known.readings.first().copied())
             .collect();
-        // "One more" and "two of these, three of those" leave room to count.
+        // "One more" and "two of these, three of those" allow for other counts.
         let sums = others
             .iter()
             .enumerate()
@@ -147,16 +148,16 @@ fn has_chain(number: &Number, known: &Number) -> bool {
             && known.chain.replace(['.', ','], ":").trim_start_matches('0') == number.chain.trim_start_matches('0')
 }
 
-/// Whether both are the same in another unit: two weeks, 14 days.
+/// Whether both are the same quantity in different units: two weeks, 14 days.
 fn converts(number: &Number, known: &Number) -> bool {
     let (Some(one), Some(two)) = (number.unit, known.unit) else { return false };
     number.readings.iter().any(|value| known.readings.iter().any(|other| one.converts(*value, two, *other)))
 }
 
-/// How many numbers make a text a list, in which every number would follow from two others.
+/// Number of values from which a text is considered a list, in which any number could be derived from two others.
 const MAX_NUMBERS: usize = 60;
 
-/// Words that double.
+/// Words that mean a doubling.
 static TWICE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)\b(?:twice|double[ds]?|doubling|both|pair|doppelt\w*|beide[nrs]?|verdoppel\w*|doble|ambos|ambas|duplic\w*)\b|两|双|倍")
         .expect("the pattern is constant and a test compiles it")
@@ -168,7 +169,7 @@ pub(super) fn is_computed(number: &str, text: &str, year: Option<i16>) -> bool {
     let same = |one: f64, two: f64| (one - two).abs() <= 1e-9 * two.abs().max(1.0);
     let wanted = self::values(number);
     let is = |value: f64| wanted.iter().any(|wanted| same(value, *wanted));
-    // A year of birth from an age, or the year in which something began that lasts for so long.
+    // A year of birth from an age, or the year in which something began that has lasted that long.
     if year.is_some_and(|year| values.iter().any(|value| is(f64::from(year) - value))) {
         return true;
     }

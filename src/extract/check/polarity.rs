@@ -1,13 +1,13 @@
-//! Finds claims that say the opposite of their quotes: a negation that was lost, or one that nobody made.
+//! Finds claims that say the opposite of their quotes: a negation was lost or invented.
 //!
-//! Only the plain case is judged: the words that the quote denies all appear in the claim, nothing in the claim denies
-//! them in any other way, and no other sentence of the evidence says them undenied; or the reverse.
+//! Only clear cases are judged: the words that the quote denies all appear in the claim, the claim does not deny them
+//! in any other way, and no other sentence of the evidence states them without a negation; or the reverse.
 
 use crate::text::negation::{first_denial, is_negative, plain};
 use crate::text::script::is_wide;
 use crate::text::tokens::units;
 
-/// Words that carry no meaning of their own in a comparison.
+/// Words without a meaning of their own in a comparison.
 const EMPTY: &str = "
     the a an to of in on at for with by from and or is are was were be been am do does did will would shall should can could may
     might must have has had it its this that these those i we you he she they my our your his her their me us them any all ever
@@ -22,7 +22,7 @@ const REPORTS: &str = "
     say says said saying think thought believe believed mean meant claim claimed suggest suggested agree agreed true case
     suppose know knew whether if";
 
-/// How a claim and its quote disagree.
+/// How a claim contradicts its quote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
     /// The quote denies what the claim says.
@@ -31,22 +31,22 @@ pub(super) enum Change {
     Invented,
 }
 
-/// Returns how `content` turns its evidence around: `quote`, which appears in `sentence`, and the text of all that is
-/// cited.
+/// Returns how `content` reverses its evidence: the quote, which appears in `sentence`, and the text `cited` of all
+/// cited messages.
 pub(super) fn change(content: &str, sentence: &str, cited: &str) -> Option<Change> {
-    // Idioms such as "don't forget" contain a negation and deny nothing.
+    // Idioms such as "don't forget" contain a negation but deny nothing.
     let (claim, said, all) = (plain(content), plain(sentence), plain(cited));
     if states_a_change(&claim) {
         return None;
     }
-    // "Don't you use tabs?" expects a yes, so a negation in a question denies nothing for sure.
+    // "Don't you use tabs?" expects a yes, so a negation in a question does not necessarily deny anything.
     if !is_negative(&claim) && !sentence.contains(['?', '？']) {
         return lost(&claim, &said, &all).then_some(Change::Lost);
     }
     (!is_negative(&all) && invented(&claim, &said, &all)).then_some(Change::Invented)
 }
 
-/// Whether a claim says what was before and what is now. Such a claim may say what its quote denies.
+/// Whether a claim states both what was true before and what is true now. Such a claim may state what its quote denies.
 fn states_a_change(claim: &str) -> bool {
     const WORDS: &str = "changed|moved|switched|replaced|instead|rather than|former|used to|statt|gewechselt|umgestellt|früher|\
         ersetzt|cambi|en vez de|en lugar de|pasó de|antes|改|换|替代|取代";
@@ -56,15 +56,15 @@ fn states_a_change(claim: &str) -> bool {
 fn lost(claim: &str, said: &str, all: &str) -> bool {
     let Some((denial, is_doubled)) = first_denial(said) else { return false };
     let denied = clause_after(said, denial.end);
-    // Japanese and Korean deny at the end of the clause.
+    // Japanese and Korean put the negation at the end of the clause.
     let denied = if denied.trim().chars().filter(|c| c.is_alphanumeric()).count() < 2 {
         clause_before(said, denial.start)
     } else {
         denied
     };
-    // "I never said that we use tabs" denies the part after the report.
+    // "I never said that we use tabs" denies what follows the reporting verb.
     let words: Vec<String> = content_words(denied).into_iter().skip_while(|word| is_report(word)).collect();
-    // Two negations may cancel each other or not; a wrong guess would reject a true claim.
+    // Two negations may or may not cancel each other; a wrong guess would reject a true claim.
     if is_doubled || !says_enough(&words) {
         return false;
     }
@@ -80,15 +80,15 @@ fn invented(claim: &str, said: &str, all: &str) -> bool {
     !is_doubled && says_enough(&words) && has_all(&content_words(source), &words)
 }
 
-/// Whether a claim that begins with `before` sets off what the quote says from what somebody else said: "uses A, not B"
-/// after "So you use B?" and "A". What is denied is then another's.
+/// Whether a claim that begins with `before` contrasts the quote with what somebody else said: "uses A, not B" after
+/// "So you use B?" and "A". The negated part then belongs to the other person.
 fn is_contrast(before: &str, said: &str) -> bool {
     let said = content_words(said);
     before.trim_end().ends_with([',', ';', '(', '—', '，', '；', '（', '、', '而'])
         && content_words(before).iter().any(|word| said.contains(word))
 }
 
-/// Whether words are enough to identify a statement: two, a long one, or two characters of Chinese.
+/// Whether words are enough to identify a statement: two words, one long word, or two Chinese characters.
 fn says_enough(words: &[String]) -> bool {
     words.len() > 1 || words.iter().any(|word| word.chars().count() >= 5 || word.chars().all(is_wide))
 }
@@ -112,7 +112,7 @@ fn clause_before(text: &str, to: usize) -> &str {
     text[..to].rsplit(ENDS).next().unwrap_or_default()
 }
 
-/// Returns the stems of the content words; in Chinese and Japanese, every pair of neighbouring characters.
+/// Returns the stems of the content words; in Chinese and Japanese, every pair of adjacent characters.
 fn content_words(text: &str) -> Vec<String> {
     let units = units(text);
     let is_wide_unit = |unit: &String| unit.chars().all(is_wide);
@@ -125,7 +125,7 @@ fn content_words(text: &str) -> Vec<String> {
     words.chain(pairs).collect()
 }
 
-/// Whether to deny a word is to deny what follows it, as in "never said that".
+/// Whether denying a word means denying what follows it, as in "never said that".
 fn is_report(stemmed: &str) -> bool {
     REPORTS.split_whitespace().any(|one| stem(one) == stemmed)
 }
@@ -134,11 +134,11 @@ fn is_empty(word: &str) -> bool {
     EMPTY.split_whitespace().any(|one| one == word)
 }
 
-/// Returns the beginning of a word that its forms share.
+/// Returns the beginning of a word that all its forms share.
 fn stem(word: &str) -> String {
     let endings = ["amos", "emos", "imos", "ing", "ies", "ed", "es", "s", "en", "t", "e", "o", "a", "y"];
     let mut stem = word;
-    // Repeatedly, since endings stack up: "meetings" loses "s" and then "ing".
+    // Repeated, since endings accumulate: "meetings" loses "s" and then "ing".
     while let Some(shorter) =
         endings.iter().find_map(|ending| stem.strip_suffix(ending).filter(|rest| rest.chars().count() >= 3))
     {

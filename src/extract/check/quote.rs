@@ -1,5 +1,5 @@
-//! Finds quotes in their messages, tolerating what models change when they copy, and memories that repeat injected
-//! text.
+//! Finds quotes in their messages, tolerating typical copying changes by models, and finds memories that repeat
+//! injected text.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -8,48 +8,49 @@ use crate::text::normalise::Folded;
 use crate::text::script::is_wide;
 use crate::text::tokens::units;
 
-/// Characters that may be between the two parts of a quote with an ellipsis, after folding.
+/// Maximum number of characters between the two parts of a quote with an ellipsis, after folding.
 const MAX_GAP: usize = 200;
-/// Letters and digits that each part of a quote with an ellipsis must have.
+/// Minimum number of letters and digits in each part of a quote with an ellipsis.
 // Shorter parts appear in almost any message.
 const MIN_PART: usize = 8;
 
-/// Whether `quote` appears in `text`, apart from white space, case, width, accents' encoding, quotation marks, dashes,
-/// invisible characters, code ticks and a full stop at its end.
+/// Whether `quote` appears in `text`, ignoring white space, case, width, the encoding of accents, quotation marks,
+/// dashes, invisible characters, backticks and a full stop at the end.
 ///
-/// One ellipsis may join two passages of at least eight letters that are close together, in order. A quote that
+/// One ellipsis may join two passages of at least eight letters that are close together and in order. A quote that
 /// starts or ends within an English word or a number is not found.
 #[must_use]
 pub fn quote_found(quote: &str, text: &str) -> bool {
     find(quote, text).is_some()
 }
 
-/// Returns the bytes of `text` that `quote` covers; with an ellipsis, including what it leaves out.
+/// Returns the byte range of `text` that `quote` covers; with an ellipsis, this includes the omitted part.
 pub(in crate::extract) fn find(quote: &str, text: &str) -> Option<Range<usize>> {
     let (exact, hay) = (Folded::new(quote), Folded::new(text));
     let needle = exact.text.trim_matches(is_edge);
-    // One letter proves nothing, unless it is all that was said.
+    // A single letter proves nothing, unless it is all that was said.
     if needle.is_empty() || needle.chars().count() < 2 && needle != hay.text.trim_matches(is_edge) {
         return None;
     }
-    // Exact first, so that the stored quote keeps its full stop or quotation marks where the message has them.
+    // An exact match is tried first, so that the stored quote keeps its full stop or quotation marks if the message has
+    // them.
     if let Some(range) = hay.find_folded(&exact.text, 0, text).or_else(|| hay.find_folded(needle, 0, text)) {
         return Some(hay.origin(range));
     }
     let (first, second) = halves(needle)?;
     let first_range = hay.find_folded(first, 0, text)?;
-    // Searched after the first part only: joined in the other order, true words could say something else.
+    // Searched only after the first part: joined in the reverse order, true words could mean something else.
     let second_range = hay.find_folded(second, first_range.end, text)?;
-    // A distant pair of phrases is not a quote; two sentences about different things would support anything.
+    // Two phrases far apart are not a quote: sentences about different things could be combined to support anything.
     (second_range.start - first_range.end <= MAX_GAP).then(|| hay.origin(first_range.start..second_range.end))
 }
 
-/// Splits a folded quote at its only ellipsis.
+/// Splits a folded quote at its ellipsis, if it has exactly one.
 fn halves(needle: &str) -> Option<(&str, &str)> {
     let (first, second) = needle.split_once("[...]").or_else(|| needle.split_once("..."))?;
     let (first, second) = (first.trim_matches(is_edge), second.trim_matches(is_edge));
     let long = |part: &str| {
-        // A Chinese character says about as much as two letters.
+        // A Chinese character carries about as much meaning as two letters.
         let units: usize = part.chars().filter(|c| c.is_alphanumeric()).map(|c| if is_wide(c) { 2 } else { 1 }).sum();
         units >= MIN_PART
     };
@@ -61,25 +62,25 @@ fn is_edge(c: char) -> bool {
     matches!(c, ' ' | '\'' | '.' | ',' | ';' | ':' | '!' | '?' | '。' | '、')
 }
 
-/// Words in a run that is compared with injected text.
+/// Number of words in a run that is compared with injected text.
 const SHINGLE: usize = 3;
-/// Runs that a text must have before it is compared.
-// A shorter text shares its few phrases with anything.
+/// Minimum number of runs that a text must have to be compared.
+// A shorter text shares its few phrases with almost any text.
 const MIN_SHINGLES: usize = 4;
-/// Share of runs found in injected text at which a text restates it.
+/// Share of runs that must appear in injected text for a text to count as a restatement.
 const RESTATES: f64 = 0.8;
-/// Injected text that is compared, in bytes; boot files stand at the beginning.
+/// Maximum size of injected text that is compared, in bytes; boot files come first.
 const MAX_INJECTED_BYTES: usize = 400_000;
 
-/// The text that was injected into a conversation, for finding memories that only repeat it.
+/// The text that was injected into a conversation, used to find memories that only repeat it.
 #[derive(Debug, Default)]
 pub(super) struct Injected {
-    /// Hash of each run of words to the first message that has it.
+    /// The hash of each run of words, with the first message that contains it.
     runs: HashMap<u64, usize>,
 }
 
 impl Injected {
-    /// Reads injected texts, each with the index of its message, in order.
+    /// Reads injected texts in order, each with the index of its message.
     pub(super) fn new<'t>(texts: impl Iterator<Item = (usize, &'t str)>) -> Self {
         let (mut injected, mut bytes) = (Self::default(), 0);
         for (index, text) in texts {
@@ -87,7 +88,7 @@ impl Injected {
             let text = &text[..text.floor_char_boundary(room)];
             bytes += text.len();
             for run in runs(text) {
-                // The first occurrence decides, because a text that is injected again was known since then.
+                // The first occurrence counts, because text that is injected again was already known.
                 injected.runs.entry(run).or_insert(index);
             }
         }

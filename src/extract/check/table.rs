@@ -1,4 +1,4 @@
-//! One row a claim: when and what was said, what a model makes of it, and whether that is believed.
+//! A table with one claim per row: when and what was said, the model's claim, and whether it is accepted.
 
 use jiff::Timestamp;
 use serde_json::json;
@@ -9,15 +9,16 @@ use crate::extract::schema::Proposal;
 use crate::extract::{DropReason, Span, Task};
 use transcripts::{Message, MessageTime, Role, Transcript};
 
-/// Day of saying, the messages (`Name: words`, divided by `|`), the claim. Quoted is the last one, or what is in `«»`.
+/// The day, the messages (`Name: words`, separated by `|`), and the claim. The last message is quoted, or the part in
+/// `«»`.
 type Row = (&'static str, &'static str, &'static str);
 
-/// Says what becomes of a row; the claim may set a field with a leading `from=2025-01; `.
+/// Returns the outcome for a row; the claim may set a field with a leading `from=2025-01; `.
 fn outcome(row: Row) -> Option<DropReason> {
     checked(row).err()
 }
 
-/// Returns the entry of a row with what the check leaves of it, or why it was refused.
+/// Returns the entry of a row as it is after the check, or why it was rejected.
 fn checked((day, said, claim): Row) -> Result<Proposal, DropReason> {
     let stamp: Timestamp = format!("{day}T10:00:00Z").parse().unwrap();
     let messages: Vec<Message> = said
@@ -44,7 +45,7 @@ fn checked((day, said, claim): Row) -> Result<Proposal, DropReason> {
     Ok(proposal)
 }
 
-/// Returns an entry that says `claim`, which may set a field with a leading `from=2025-01; `.
+/// Returns an entry that states `claim`, which may set a field with a leading `from=2025-01; `.
 fn proposal(claim: &str) -> Proposal {
     let (field, content) = claim.split_once("; ").filter(|(field, _)| field.contains('=')).unwrap_or(("", claim));
     let mut proposal = json!({
@@ -229,7 +230,7 @@ fn dates_that_follow_from_the_message_are_believed() {
     );
 }
 
-/// What goes wrong elsewhere: an old log is read today, and "yesterday" is counted from today.
+/// A typical error: an old log is read today, and "yesterday" is resolved against today.
 #[test]
 fn dates_counted_from_another_day_are_not() {
     all(
@@ -272,7 +273,7 @@ fn dates_counted_from_another_day_are_not() {
     );
 }
 
-/// The rest of a memory is no worse for a field that cannot be traced.
+/// A field that cannot be traced does not invalidate the rest of a memory.
 #[test]
 fn fields_that_cannot_be_traced_are_left_out() {
     let filled = |row: Row| {
@@ -301,7 +302,7 @@ fn fields_that_cannot_be_traced_are_left_out() {
     }
 }
 
-/// What one session says explains the others of the same request, but what it reaches from afar does not.
+/// The content of one session explains the others in the same request, except for time expressions with a long range.
 #[test]
 fn sessions_of_a_request_explain_each_other() {
     let outcome = |first: (&str, &str), (day, said, claim): Row| {

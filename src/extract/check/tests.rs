@@ -1,4 +1,4 @@
-//! Tests of what becomes of a model's entries.
+//! Tests of the checks on a model's entries.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -58,7 +58,7 @@ fn checked(text: &str, known: &[Memory]) -> Checked {
     answer(text, known).sessions.remove(0)
 }
 
-/// A sound entry, with `changes` made to it.
+/// A valid entry, with `changes` made to it.
 fn entry(changes: &Value) -> Value {
     let mut entry = json!({
         "type": "semantic", "category": "fact", "title": "Peanut allergy", "content": "Ana is allergic to peanuts.",
@@ -292,7 +292,7 @@ fn a_candidate_that_is_only_a_secret_is_dropped() {
 }
 
 proptest! {
-    /// Whatever is done to an entry, it comes back as a candidate or as dropped.
+    /// However an entry is changed, it is returned either as a candidate or as dropped.
     #[test]
     fn nothing_proposed_is_lost_in_silence(
         changes in prop::collection::vec((0_usize..19, 0_usize..8), 0..12),

@@ -1,5 +1,5 @@
-//! The extractor that asks a model: one request for the windows of a pack, one repair round, and halves of a window
-//! whose reply cannot be received whole.
+//! The extractor that calls a model: one request for the windows of a pack, one repair request, and separate requests
+//! for the halves of windows whose reply cannot be received completely.
 
 use std::collections::BTreeSet;
 
@@ -17,42 +17,43 @@ use crate::llm::{Answered, Complete, Cost, Finish, LlmError, Rendered, Reply, Re
 use crate::memory::Candidate;
 use crate::tokens;
 
-/// How often a window is halved because its answer was cut or its request too long.
+/// Maximum number of times that a window is halved because its answer was cut or its request was too long.
 const MAX_HALVINGS: u8 = 4;
-/// Number of consecutive requests without a usable answer after which the rest is left to a later run: as many as one
-/// window costs at most.
-// 1 + 2 + 4 + 8 + 16: a window that is halved four times, and every part of it fails.
+/// Number of consecutive requests without a usable answer after which the rest is left to a later run: the maximum
+/// number of requests for one window.
+// 1 + 2 + 4 + 8 + 16: a window that is halved four times and of which every part fails.
 const MAX_FRUITLESS: u32 = 31;
 
-/// How often the rest of a cut answer is asked for.
+/// Maximum number of times that the rest of a cut answer is requested.
 const MAX_CONTINUATIONS: u8 = 8;
 
-/// Asks `model` what is worth keeping of the windows of `tasks`, which share all but transcript and span. Returns one
-/// result for each, in order; the cost of a request is counted once, with the first window that it shows.
+/// Asks `model` what is worth keeping from the windows of `tasks`, which are equal except for transcript and span.
+/// Returns one result per window, in order; the cost of a request is counted once, for the first window that it shows.
 ///
-/// A window in which nobody says anything costs no call; the others are read in one request. If the answer cannot be
-/// used, or not all of it, the model is asked once more, with the errors; what is still unusable is counted. If an
-/// answer about several windows is refused, cut or unusable, or the request too long for the model, each half of them
-/// is read apart, so that one costs its neighbours nothing; so is a single window in halves if its answer is cut or its
-/// request too long. Where a cut answer cannot be halved any more, its rest is asked for. A person's message of over
-/// 8,000 tokens is read in several requests, so that nothing of it is lost.
+/// A window in which nobody says anything needs no call; the others are read in one request. If the answer, or part of
+/// it, cannot be used, the model is called once more with the errors; what is still unusable is counted. If an answer
+/// about several windows is refused, cut or unusable, or the request is too long for the model, each half of them is
+/// read separately, so that one window does not affect the others. Likewise, a single window is read in halves if its
+/// answer is cut or its request is too long. If the window of a cut answer cannot be halved any further, the rest of
+/// the answer is requested. A message from a person of more than 8,000 tokens is read in several requests, so that none
+/// of it is lost.
 ///
-/// The outcome is [`super::Outcome::Failed`] if any part of the window got no answer; candidates from the other parts
-/// are still returned. Every entry of an answer comes back as a candidate or as dropped; of an entry that was
-/// sent again, only the last version.
+/// The outcome is [`super::Outcome::Failed`] if any part of the window received no answer; candidates from the other
+/// parts are still returned. Every entry of an answer is returned as a candidate or as dropped; if an entry was sent
+/// again, only its last version is returned.
 pub async fn extract<C: Complete>(model: &C, guard: &Guard, tasks: &[Task<'_>]) -> Vec<Extraction> {
     let asking = Asking { model, guard, tasks };
     let mut reading = Reading::of(tasks.len());
-    // A stack, filled in reverse: halves are read where their whole stood, so candidates keep the order of the log.
+    // A stack, filled in reverse: halves are read in place of the whole, so candidates keep the order of the log.
     let mut open: Vec<(View, u8)> = views(tasks).into_iter().rev().map(|view| (view, 0)).collect();
     while let Some((view, halvings)) = open.pop() {
         if reading.fruitless >= MAX_FRUITLESS {
             reading.fail(&view, "too many requests in a row could not be used; the next run tries again");
             continue;
         }
-        // Sessions are separated before any is halved, so that only halves of one are counted.
+        // Sessions are separated before any is halved, so only the halving of a single session counts.
         let halvings = halvings + u8::from(view.sights.len() == 1);
-        // Found only when they are wanted, as it means counting every token again.
+        // Computed only when needed, since all tokens have to be counted again.
         let halves = || if halvings <= MAX_HALVINGS { halved(tasks, &view) } else { Vec::new() };
         match asking.read(&view, halves, &mut reading).await {
             Next::Done => {}
@@ -62,15 +63,15 @@ pub async fn extract<C: Complete>(model: &C, guard: &Guard, tasks: &[Task<'_>]) 
     reading.finish()
 }
 
-/// What to do after a request.
+/// The next step after a request.
 enum Next {
-    /// Go on.
+    /// Continue with the next view.
     Done,
-    /// Read the same in these halves.
+    /// Read the same content in these halves.
     Halves(Vec<View>),
 }
 
-/// Who is asked, and about what.
+/// The model, the guard and the windows to ask about.
 struct Asking<'a, 't, C> {
     model: &'a C,
     guard: &'a Guard,
@@ -81,7 +82,8 @@ impl<C: Complete> Asking<'_, '_, C> {
     async fn read(&self, view: &View, halves: impl Fn() -> Vec<View>, reading: &mut Reading) -> Next {
         let name = view.name(self.tasks);
         let are_several = view.sights.len() > 1;
-        // Counted before the reply is known and reset by `take`: a server that answers only rubbish is given up.
+        // Counted before the reply is known and reset by `take`, so that a server with only unusable replies is
+        // abandoned.
         reading.fruitless += 1;
         let (asked, reply) =
             reading.complete(self.model, &format!("extract {name}"), || ask(self.guard, self.tasks, view), view).await;
@@ -90,7 +92,7 @@ impl<C: Complete> Asking<'_, '_, C> {
         let reply = match reply {
             Ok(reply) => reply,
             Err(error) => {
-                // Other errors are about the server or the account, so halves would only fail twice.
+                // Other errors concern the server or the account, so halves would only fail twice.
                 let halves = if matches!(error, LlmError::TooLong { .. }) { halves() } else { Vec::new() };
                 return reading.halve_or_fail(view, halves, &error.to_string());
             }
@@ -102,7 +104,8 @@ impl<C: Complete> Asking<'_, '_, C> {
                 halves => return Next::Halves(halves),
             },
             Finish::Refusal => {
-                // Of several sessions perhaps only one is declined; halves of a single one likely would be again.
+                // If there are several sessions, perhaps only one is refused; the halves of a single one would probably
+                // be refused too.
                 let halves = if are_several { halves() } else { Vec::new() };
                 let reason = "the model declined to read this window; try another model";
                 return reading.halve_or_fail(view, halves, reason);
@@ -110,8 +113,8 @@ impl<C: Complete> Asking<'_, '_, C> {
             Finish::Stop => {}
         }
         let mut answer = read(&reply.text);
-        // To ask for the whole list again costs as much as its halves, which are likelier to come. Some servers cut an
-        // answer without saying so.
+        // Requesting the whole list again costs as much as requesting its halves, which are more likely to succeed.
+        // Some servers cut an answer without reporting it.
         if !is_cut && (answer.legible == Legible::Cut || are_several && !answer.is_whole()) {
             match halves() {
                 halves if halves.is_empty() => {}
@@ -139,8 +142,8 @@ impl<C: Complete> Asking<'_, '_, C> {
         Next::Done
     }
 
-    /// Asks for what a cut answer lacks, as long as each round brings some of it. What is still missing then is
-    /// reported.
+    /// Requests the missing part of a cut answer, as long as each round returns more of it. Whatever is still missing
+    /// after that is reported.
     async fn go_on(
         &self,
         view: &View,
@@ -155,7 +158,7 @@ impl<C: Complete> Asking<'_, '_, C> {
             let render = || without_numbers(rest(self.guard, request, &text, answer.last_title()));
             let part = format!("continue {round} {}", view.name(self.tasks));
             let (_, reply) = reading.complete(self.model, &part, render, view).await;
-            // The cut answer is still worth taking; `complete` has recorded that this question got no reply.
+            // The cut answer is still used; `complete` has recorded that this request received no reply.
             let Ok(reply) = reply else { return };
             if reply.finish == Finish::Refusal {
                 return;
@@ -163,13 +166,14 @@ impl<C: Complete> Asking<'_, '_, C> {
             if !answer.extend(read(&reply.text)) || answer.is_whole() {
                 return;
             }
-            // Only the last part is shown again; with all of them the request itself would outgrow the model.
+            // Only the last part is shown again; with all of them, the request itself would become too long for the
+            // model.
             text = reply.text;
         }
     }
 }
 
-/// A request whose reply uses the numbers of the one before.
+/// Returns a request whose reply uses the message numbers of the previous one.
 const fn without_numbers(request: Request) -> Rendered {
     Rendered { request, reading: serde_json::Value::Null }
 }
@@ -177,7 +181,7 @@ const fn without_numbers(request: Request) -> Rendered {
 /// The results of each window so far.
 struct Reading {
     windows: Vec<WindowReading>,
-    /// Requests in a row of which nothing could be used.
+    /// Number of consecutive requests without any usable answer.
     fruitless: u32,
 }
 
@@ -186,27 +190,27 @@ struct WindowReading {
     candidates: Vec<Candidate>,
     dropped: Vec<Dropped>,
     spent: Spent,
-    /// Parts that got an answer of which something could be used, be it that there is nothing to keep.
+    /// Number of parts with a usable answer; "nothing to keep" is one.
     answered: usize,
-    /// Why a part got no answer.
+    /// Why a part received no answer.
     failure: Option<String>,
-    /// Why an answer could not be used whole.
+    /// Why part of an answer could not be used.
     flaw: Option<String>,
-    /// Keys of the replies to what was asked about it.
+    /// Keys of the replies to the requests about it.
     replies: Vec<String>,
-    /// Whether an answer was cut, and its rest did not come.
+    /// Whether an answer was cut and its rest was not received.
     is_cut: bool,
-    /// Whether a question about it got no reply at all.
+    /// Whether a request about it received no reply at all.
     is_unanswered: bool,
 }
 
 impl Reading {
-    /// Begins with `count` windows.
+    /// Returns a reading of `count` windows without results.
     fn of(count: usize) -> Self {
         Self { windows: (0..count).map(|_| WindowReading::default()).collect(), fruitless: 0 }
     }
 
-    /// Asks about a part of the windows, and counts what it costs.
+    /// Sends a request about part of the windows, and counts its cost.
     async fn complete<C: Complete>(
         &mut self,
         model: &C,
@@ -229,14 +233,15 @@ impl Reading {
                 LlmError::Budget { .. } | LlmError::InBatch | LlmError::NotRecorded { .. } | LlmError::Cassette { .. },
             ) => Spent::default(),
         };
-        // Split between windows, shares would be rounded and no longer add up to what the provider bills.
+        // If the cost were split between windows, the shares would be rounded and no longer add up to the provider's
+        // bill.
         if let Some(first) = view.sights.first() {
             self.windows[first.window].spent += spent;
         }
         for sight in &view.sights {
             match &answer {
                 Ok(_) => self.windows[sight.window].replies.push(key.clone()),
-                // The halves are asked instead, so the window is not left without an answer.
+                // The halves are requested instead, so the window is not left unanswered.
                 Err(LlmError::TooLong { .. }) => {}
                 Err(_) => self.windows[sight.window].is_unanswered = true,
             }
@@ -244,7 +249,7 @@ impl Reading {
         (rendered, answer.map(|(reply, _)| reply))
     }
 
-    /// Continues with `halves`, or records that nothing that is shown got an answer.
+    /// Continues with `halves` or, if there are none, records that nothing in the view received an answer.
     fn halve_or_fail(&mut self, view: &View, halves: Vec<View>, reason: &str) -> Next {
         if halves.is_empty() {
             self.fail(view, reason);
@@ -254,14 +259,14 @@ impl Reading {
         }
     }
 
-    /// Records that nothing that is shown got an answer.
+    /// Records that nothing in the view received an answer.
     fn fail(&mut self, view: &View, reason: &str) {
         for sight in &view.sights {
             self.windows[sight.window].fail(reason);
         }
     }
 
-    /// Records that the repair round got no answer: a window stays open if no entry about it could be used.
+    /// Records that the repair request received no answer: a window stays open if no entry about it could be used.
     fn unrepaired(&mut self, view: &View, answer: Answer, reason: &str) -> Answer {
         for (sight, checked) in view.sights.iter().zip(&answer.sessions) {
             let window = &mut self.windows[sight.window];
@@ -274,7 +279,7 @@ impl Reading {
         answer
     }
 
-    /// Takes an answer without asking further.
+    /// Accepts an answer without further requests.
     fn take(&mut self, guard: &Guard, view: &View, answer: Answer, is_cut: bool) {
         if answer.is_usable() {
             self.fruitless = 0;
@@ -286,7 +291,7 @@ impl Reading {
 
     /// Returns the result of each window.
     fn finish(self) -> Vec<Extraction> {
-        // One reply may serve several windows. It may go only if no window needs it.
+        // One reply may serve several windows. It may be deleted only if no window needs it.
         let useful = self.windows.iter().filter(|window| !window.is_useless());
         let useful: BTreeSet<String> = useful.flat_map(|window| window.replies.iter().cloned()).collect();
         self.windows.into_iter().map(|window| window.finish(&useful)).collect()
@@ -320,7 +325,7 @@ impl WindowReading {
     }
 
     fn fail(&mut self, reason: &str) {
-        // The first reason is the cause; the later ones often follow from it.
+        // The first reason is the cause; later ones often follow from it.
         self.failure.get_or_insert_with(|| reason.to_owned());
     }
 
@@ -332,7 +337,7 @@ impl WindowReading {
     fn keep(&mut self, guard: &Guard, checked: Checked) {
         self.dropped.extend(checked.dropped.into_iter().map(|(_, dropped)| dropped));
         for candidate in checked.candidates {
-            // The request was redacted, but a model may join the pieces of a secret, or invent one.
+            // The request was redacted, but a model may join the parts of a secret, or invent one.
             match without_secret(guard.redact(candidate).0.into_inner()) {
                 Ok(candidate) => self.candidates.push(candidate),
                 Err(dropped) => self.dropped.push(dropped),
@@ -344,8 +349,8 @@ impl WindowReading {
         self.failure.is_some() || self.flaw.is_some() && self.answered == 0
     }
 
-    /// Whether it failed or is incomplete because of what was answered. Where a question got no reply at all, that is
-    /// the reason, and the other replies are kept, since they are paid for.
+    /// Whether it failed or is incomplete because of the content of its replies. If a request received no reply at all,
+    /// that is the reason instead, and the other replies are kept, since they have been paid for.
     const fn is_useless(&self) -> bool {
         (self.has_failed() || self.is_cut) && !self.is_unanswered
     }
@@ -373,21 +378,21 @@ impl WindowReading {
     }
 }
 
-/// Longest answer to a long request, in tokens; thinking models spend a part of it before they answer.
+/// Longest answer to a long request, in tokens; reasoning models spend part of it before they answer.
 const MAX_COMPLETION_TOKENS: u32 = 16_384;
 /// Longest answer to a short request.
 const SHORT_COMPLETION_TOKENS: u32 = 8_192;
 /// Number of tokens up to which a request is short.
 const SHORT_TOKENS: usize = 4_000;
-/// Tokens of an unusable answer that a repair round carries.
+/// Number of tokens of an unusable answer that are included in a repair request.
 const ANSWER_TOKENS: usize = 4_000;
 
-/// Returns the request for one view, with how to read the numbers in its reply, see [`sessions`].
+/// Returns the request for one view, with information for reading the numbers in its reply; see [`sessions`].
 fn ask(guard: &Guard, tasks: &[Task<'_>], view: &View) -> Rendered {
     let categories = tasks.first().map_or(&[][..], |task| task.categories);
     let prompt = user(tasks, view);
     let (system, _) = guard.redact(system(categories));
-    // Counted before redaction, which changes little here: the texts of the transcript are redacted already.
+    // Counted before redaction, which changes little here: the texts of the transcript are already redacted.
     let is_short = tokens::count(&prompt.text) <= SHORT_TOKENS;
     let (text, _) = guard.redact(prompt.text);
     let request = Request {
@@ -397,7 +402,7 @@ fn ask(guard: &Guard, tasks: &[Task<'_>], view: &View) -> Rendered {
         max_completion_tokens: if is_short { SHORT_COMPLETION_TOKENS } else { MAX_COMPLETION_TOKENS },
     };
     let relative = |(sight, shown): (&Sight, &Shown)| {
-        // Stored relative to the window: a reply in the cache must still fit when the log was cut at its front.
+        // Stored relative to the window: a stored reply must remain valid when the beginning of the log is deleted.
         let begin = tasks[sight.window].span.start;
         let messages = shown.messages.iter().map(|&index| index.cast_signed() - begin.cast_signed()).collect();
         Numbering { first: shown.first, messages, known: shown.known }
@@ -406,8 +411,8 @@ fn ask(guard: &Guard, tasks: &[Task<'_>], view: &View) -> Rendered {
     Rendered { request, reading: serde_json::to_value(reading).expect("numbers are JSON") }
 }
 
-/// The numbers of one session as they are stored: its messages from the first one to extract from on, since a window
-/// may move within its transcript.
+/// The numbers of one session as they are stored: the messages are relative to the first one to extract from, since a
+/// window may move within its transcript.
 #[derive(Serialize, Deserialize)]
 struct Numbering {
     first: usize,
@@ -415,16 +420,16 @@ struct Numbering {
     known: usize,
 }
 
-/// Returns how to read the numbers in the reply to a request that shows `view`, by session.
+/// Returns, for each session, how to read the numbers in the reply to a request that shows `view`.
 fn sessions(reading: &Value, tasks: &[Task<'_>], view: &View) -> Vec<Shown> {
-    // A stored numbering that cannot be read makes every citation fail its check, which is safer than a guess.
+    // If a stored numbering cannot be read, every citation fails its check, which is safer than guessing.
     let stored: Vec<Numbering> = Deserialize::deserialize(reading).unwrap_or_default();
     let mut stored = stored.into_iter();
     let absolute = |sight: &Sight| {
         let task = &tasks[sight.window];
         let Numbering { first, messages, known } =
             stored.next().unwrap_or(Numbering { first: 1, messages: Vec::new(), known: 0 });
-        // What was shown before the window may have been cut off the log since; nothing can be quoted from it then.
+        // Messages shown before the window may have been deleted from the log since; then they cannot be quoted.
         let index = |offset: isize| {
             let index = task.span.start.checked_add_signed(offset);
             index.filter(|&index| index < task.transcript.messages.len()).unwrap_or(task.span.start)
@@ -434,7 +439,7 @@ fn sessions(reading: &Value, tasks: &[Task<'_>], view: &View) -> Vec<Shown> {
     view.sights.iter().map(absolute).collect()
 }
 
-/// Returns `request` with the model's answer to it and what is wrong with that.
+/// Returns `request` extended by the model's answer to it and the errors in that answer.
 fn again(guard: &Guard, request: &Request, text: &str, answer: &Answer) -> Request {
     let mut request = request.clone();
     let text = if text.trim().is_empty() { "(empty)".into() } else { tokens::clip_middle(text.trim(), ANSWER_TOKENS) };
@@ -448,7 +453,7 @@ fn again(guard: &Guard, request: &Request, text: &str, answer: &Answer) -> Reque
     request
 }
 
-/// Returns `request` with the answer to it that was cut after the entry titled `last`, and the wish for the rest.
+/// Returns `request` extended by its answer, which was cut after the entry titled `last`, and a request for the rest.
 fn rest(guard: &Guard, request: &Request, text: &str, last: Option<&str>) -> Request {
     let mut request = request.clone();
     let text = tokens::clip_middle(text.trim(), ANSWER_TOKENS).into_owned();

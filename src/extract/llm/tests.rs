@@ -11,7 +11,7 @@ use transcripts::{Kind, Message, Transcript};
 
 type Answer = Result<(Reply, Cost), LlmError>;
 
-/// Answers from a list, in order, and keeps what it was asked. An unexpected request is a failure of the test.
+/// Returns the answers of a list, in order, and records the requests. An unexpected request fails the test.
 struct Scripted {
     answers: RefCell<VecDeque<Answer>>,
     requests: RefCell<Vec<Request>>,
@@ -105,7 +105,7 @@ fn spent(calls: u64) -> Spent {
     Spent { calls, cached: 0, prompt_tokens: 100 * calls, completion_tokens: 10 * calls }
 }
 
-/// The first request that is made for `tasks`, or `None` if they cost no call.
+/// The first request that is made for `tasks`, or `None` if they need no call.
 fn first_request(tasks: &[Task<'_>]) -> Option<Request> {
     let view = views(tasks).into_iter().next()?;
     Some(ask(&Guard::default(), tasks, &view).request)
@@ -258,7 +258,7 @@ fn a_cut_that_the_server_does_not_tell_of_is_a_cut() {
     let (extraction, _) = run(&[&texts[0], &texts[1]], [stop(cut)].into_iter().chain(halves));
     assert_eq!((extraction.outcome, quotes(&extraction)), (Outcome::Ok, vec!["I like tea", "I like figs"]));
 
-    // Where nothing can be halved, the rest is asked for, as long as it grows.
+    // If nothing can be halved, the rest is requested as long as the answer grows.
     let said = "I like tea. I like figs. I like nuts.";
     let rest = [list(&[entry(1, "I like figs"), entry(1, "I like nuts")]), list(&[entry(1, "I like nuts")])];
     let (extraction, model) = run(&[said], [stop(cut), stop(&rest[0][..rest[0].len() - 30]), stop(rest[1].as_str())]);

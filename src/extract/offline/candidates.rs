@@ -1,4 +1,4 @@
-//! Candidates of one window, each with its evidence; repeats are merged.
+//! The candidates of one window, each with its evidence; repeated ones are merged.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::extract::Task;
 use crate::memory::{Candidate, Claim, Evidence, MemoryType, Structured};
 use transcripts::{Message, MessageTime};
 
-/// Maximum number of known names that a memory is tagged with.
+/// Maximum number of known names used as tags of a memory.
 const MAX_NAMES: usize = 3;
 
 /// Candidates so far, in the order in which they were found.
@@ -20,7 +20,7 @@ pub(super) struct Gathered<'a> {
     task: Task<'a>,
     key: String,
     candidates: Vec<Candidate>,
-    /// Position of a candidate by what it says.
+    /// Position of each candidate, by its normalised statement.
     known: BTreeMap<String, usize>,
 }
 
@@ -30,7 +30,7 @@ impl<'a> Gathered<'a> {
         Self { task: *task, key: task.transcript.key(), candidates: Vec::new(), known: BTreeMap::new() }
     }
 
-    /// Adds what was found, resting on the quotes of `sources`, the message that confirms it first.
+    /// Adds a finding, with the quotes of `sources` as evidence; the message that confirms it comes first.
     pub(super) fn add(&mut self, finding: Finding, sources: &[(&Message, &str)]) {
         let Some((first, _)) = sources.first() else { return };
         let categories = self.task.categories;
@@ -44,7 +44,7 @@ impl<'a> Gathered<'a> {
         let mut claim = finding.claim;
         claim.valid_from = first.time.and_then(|time| valid_from(time, finding.since));
         claim.tags = tags(&claim);
-        // People repeat themselves with other capitals and punctuation; one candidate then cites every occurrence.
+        // People repeat themselves with different capitals and punctuation; one candidate then cites every occurrence.
         let says = says(&claim);
         if let Some(&at) = self.known.get(&says) {
             let known = &mut self.candidates[at].evidence;
@@ -67,7 +67,7 @@ impl<'a> Gathered<'a> {
         &self.candidates
     }
 
-    /// Takes back the candidates that `is_replaced` by what is said now.
+    /// Removes the candidates for which `is_replaced` is true, because a later statement replaces them.
     pub(super) fn take_back(&mut self, is_replaced: impl Fn(&Candidate) -> bool) {
         if !self.candidates.iter().any(&is_replaced) {
             return;
@@ -76,14 +76,14 @@ impl<'a> Gathered<'a> {
         self.index();
     }
 
-    /// Takes back the candidates at `places`.
+    /// Removes the candidates at `places`.
     pub(super) fn remove(&mut self, places: &BTreeSet<usize>) {
         let mut at = 0..;
         self.candidates.retain(|_| at.next().is_none_or(|at| !places.contains(&at)));
         self.index();
     }
 
-    /// Finds the positions again after some candidates went.
+    /// Recomputes the positions after candidates were removed.
     fn index(&mut self) {
         let says = self.candidates.iter().enumerate().map(|(at, candidate)| (says(&candidate.claim), at));
         self.known = says.collect();
@@ -106,7 +106,7 @@ impl<'a> Gathered<'a> {
     }
 }
 
-/// Whether `candidate` only quotes a sentence of an episode that rests on `sources`.
+/// Whether `candidate` only quotes a sentence of an episode that is based on `sources`.
 fn quotes_part_of(candidate: &Candidate, sources: &[(&Message, &str)]) -> bool {
     let [piece] = &candidate.evidence[..] else { return false };
     let quotes =
@@ -116,12 +116,12 @@ fn quotes_part_of(candidate: &Candidate, sources: &[(&Message, &str)]) -> bool {
         && sources.iter().any(quotes)
 }
 
-/// Returns what a claim says, whatever its capitals and marks are.
+/// Returns the statement of a claim, ignoring capitals and punctuation.
 fn says(claim: &Claim) -> String {
     claim.content.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// Returns what a claim is about, as people would search for it: its subject, and what it names.
+/// Returns the topic of a claim as people would search for it: its subject, and the names it contains.
 fn tags(claim: &Claim) -> Vec<String> {
     let known = product::named(&claim.content);
     let names = known.iter().take(MAX_NAMES).flat_map(|one| [one.attribute.to_owned(), one.value.to_lowercase()]);
@@ -134,7 +134,7 @@ fn tags(claim: &Claim) -> Vec<String> {
     tags
 }
 
-/// Returns the moment from which a claim holds: the day it names, or when it was said.
+/// Returns the time from which a claim is true: the day it mentions, or when it was said.
 fn valid_from(time: MessageTime, since: Option<Date>) -> Option<Timestamp> {
     match since {
         Some(date) if date != time.civil().date() => {

@@ -1,4 +1,4 @@
-//! Claims from recognised clauses, one function for each act.
+//! Claims from recognised clauses, with one function for each act.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ use super::language::{self, Act, LanguageRules};
 use super::product;
 use crate::memory::{Audience, MemoryType, Procedure, Structured};
 
-/// Returns the claim that `hit` makes, or none where it says nothing by itself.
+/// Returns the claim that `hit` makes, or `None` if it is not meaningful on its own.
 pub(super) fn finding(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let finding = match hit.act {
         Act::Preference | Act::Dislike => preference(hit, voice),
@@ -38,7 +38,7 @@ pub(super) fn finding(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     })
 }
 
-/// Returns `key` as one of the person `name`: in a meeting, one's residence says nothing against another's.
+/// Returns `key` for the person `name`, so that in a meeting one person's residence does not conflict with another's.
 fn of_person(name: &str, key: &str) -> String {
     match (key.strip_prefix("user."), slug(name, false)) {
         (Some(rest), name) if !name.is_empty() => format!("person.{name}.{rest}"),
@@ -54,7 +54,7 @@ fn preference(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     }
     let over = hit.found.name("over").map_or("", |over| over.as_str());
     let mut slot = slot_of(&value, over);
-    // What somebody dislikes is not a value of theirs.
+    // Something that a person dislikes is not the value of one of their attributes.
     if !shared {
         slot = Slot::default();
     }
@@ -71,7 +71,7 @@ fn preference(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     Some(Finding { claim, audience: Audience::User, since: None })
 }
 
-/// Whether what somebody likes is the thing at hand: "I love the new layout".
+/// Whether the person likes something in the current task: "I love the new layout".
 fn is_of_the_moment(value: &str, hit: &Hit<'_>) -> bool {
     let lower = hit.clause.to_lowercase();
     let fond = ["like", "love", "enjoy", "adore", "i find"].iter().any(|verb| lower.contains(verb));
@@ -86,7 +86,7 @@ fn wish(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let value = unwanted.or_else(|| value(hit, "v"))?;
     let over = hit.found.name("over").map_or("", |over| over.as_str().trim());
     let slot = slot_of(&value, over);
-    // Most wishes pass, such as one for a break; one about a tool or a format that is known lasts.
+    // Most wishes are temporary, such as one for a break; one for a known tool or format lasts.
     slot.attribute.as_ref()?;
     if hit.language.points(&value) {
         return None;
@@ -96,7 +96,7 @@ fn wish(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let mut claim = claim(MemoryType::Semantic, "preference", finished(&content, hit.language), hit.language, voice);
     claim.importance = 0.7;
     claim.confidence = hit.confidence;
-    // What somebody does not want is not a value of the attribute.
+    // Something that a person does not want is not a value of the attribute.
     if hit.found.name("not").is_none() {
         (claim.key, claim.value) = keyed(slot.attribute.as_deref().map(preference_key), slot.value);
     }
@@ -111,7 +111,7 @@ fn habit(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     if let Some(attribute) = product::attribute(what) {
         slot = Slot { attribute: Some(attribute.to_owned()), value: slot.value.or(Some(value)) };
     }
-    // "I use it a lot" says nothing; what is used has to be known.
+    // "I use it a lot" is not meaningful; the thing used has to be known.
     slot.attribute.as_ref()?;
     let clause = until_pointing(hit)?;
     let mut claim = claim(MemoryType::Semantic, "fact", words(hit.language, &clause, voice), hit.language, voice);
@@ -135,7 +135,7 @@ fn decision(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let chosen = ["chose", "opted", "resolved", "voted"].iter().any(|verb| hit.clause.to_lowercase().contains(verb));
     let chatter = voice.speaker.is_some() && !hit.language.about_project.is_match(hit.clause);
     let singular = is_singular(hit.clause);
-    // Alone with an assistant, "I decided to rewrite it all" is about the work at hand.
+    // In a conversation with only an assistant, "I decided to rewrite it all" is about the current task.
     let at_hand = singular && (chosen || voice.speaker.is_none());
     if !named && (at_hand || (chatter && !singular)) {
         return None;
@@ -176,7 +176,7 @@ fn is_negative(value: &str) -> bool {
     ["not ", "against ", "to not ", "不"].iter().any(|start| lower.starts_with(start)) || lower.contains(" not to ")
 }
 
-/// Whether "from A to B" is about a way of working although neither is known by name.
+/// Whether "from A to B" is about a way of working, even if neither is a known name.
 fn is_switch_of_tools(hit: &Hit<'_>, old: &str) -> bool {
     let verb = hit.clause.to_lowercase();
     ["switch", "migrat", "convert", "port", "replac", "transition", "迁移", "切换", "改用"]
@@ -186,12 +186,12 @@ fn is_switch_of_tools(hit: &Hit<'_>, old: &str) -> bool {
         && !hit.language.points(old)
 }
 
-/// What a person has several of, or what changes by itself: it compares with nothing.
+/// Attributes that can have several values, or that change by themselves, so their values are not compared.
 const OPEN: &[&str] =
     &["relatives", "responsibility", "plan", "learning", "routine", "possession", "writing", "transport", "signature"];
 
 fn self_fact(hit: &Hit<'_>, voice: &Voice<'_>, key: &str) -> Option<Finding> {
-    // In a meeting the speakers are named already, so a name says nothing new.
+    // In a meeting, the names of the speakers are already known.
     if (key == "user.name" && (voice.speaker.is_some() || !product::is_name(&value(hit, "v")?)))
         || (key == "user.responsibility" && product::is_elsewhere(&value(hit, "v")?))
     {
@@ -201,7 +201,7 @@ fn self_fact(hit: &Hit<'_>, voice: &Voice<'_>, key: &str) -> Option<Finding> {
     if key == "user.os" {
         value = slot_of(&value, "").value.unwrap_or(value);
     }
-    // "I live in Vim" names a product and not a place.
+    // "I live in Vim" mentions a product and not a place.
     if key == "user.residence" && !product::named(&value).is_empty() {
         return None;
     }
@@ -227,13 +227,13 @@ fn self_fact(hit: &Hit<'_>, voice: &Voice<'_>, key: &str) -> Option<Finding> {
     // A person has one residence, but may have several pets, allergies and languages.
     let many = ["user.pet", "user.family", "user.allergy", "user.language", "user.diet", "user.study"].contains(&key);
     let key = if many { format!("{key}.{}", slug(&value, key == "user.family")) } else { key.to_owned() };
-    // What is known of a relative is not a single attribute of the user.
+    // Information about a relative is not a single attribute of the user.
     (claim.key, claim.value) = keyed((!OPEN.contains(&attribute.as_str())).then_some(key), Some(value));
     claim.subject = Some(attribute);
     Some(Finding { claim, audience: Audience::User, since: None })
 }
 
-/// Returns how somebody wants to be called, where the clause asks for that.
+/// Returns how a person wants to be called, if the clause says so.
 fn called(hit: &Hit<'_>, voice: &Voice<'_>, name: &str) -> Option<String> {
     let clause = hit.clause.to_lowercase();
     let phrases = &hit.language.definition.phrases;
@@ -244,7 +244,7 @@ fn called(hit: &Hit<'_>, voice: &Voice<'_>, name: &str) -> Option<String> {
     })
 }
 
-/// Among people, what somebody did on a day that can be named is worth keeping; with an assistant it is work.
+/// Among people, what somebody did on a specific day is worth keeping; with an assistant, it is part of the work.
 fn event(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     voice.speaker?;
     value(hit, "v")?;
@@ -259,7 +259,7 @@ fn event(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     Some(Finding { claim, audience: Audience::User, since: None })
 }
 
-/// Returns what the project has, where the attribute is named or its value known.
+/// Returns a fact about the project, if the clause names the attribute or its value is known.
 pub(super) fn project_fact(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let value = value(hit, "v")?;
     let what = hit.found.name("what").map_or("", |what| what.as_str());
@@ -275,12 +275,12 @@ pub(super) fn project_fact(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> 
     Some(Finding { claim, audience: Audience::Project, since: None })
 }
 
-/// Returns what is stated as lasting, although nothing in it need be known by name.
+/// Returns a fact that is stated as lasting, even if none of its words are known names.
 pub(super) fn declared(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let value = value(hit, "v")?;
     let what = hit.found.name("what").map_or("", |what| what.as_str());
     let chatter = voice.speaker.is_some() && !hit.language.about_project.is_match(hit.clause);
-    // "We log the error, not the stack" is about the thing at hand.
+    // "We log the error, not the stack" is about the current task.
     let at_hand = what.is_empty() && value.to_lowercase().starts_with("the ");
     if chatter || at_hand || product::is_elsewhere(what) {
         return None;
@@ -293,13 +293,13 @@ pub(super) fn declared(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     Some(Finding { claim, audience: Audience::Project, since: None })
 }
 
-/// Returns the slot of "what is value", or none where that is nothing to keep.
+/// Returns the slot for "what is value", or `None` if that is not worth keeping.
 fn by_noun(hit: &Hit<'_>, what: &str, how: &str, value: &str) -> Option<Slot> {
     let slot = slot_of(value, "");
     let placed = !how.is_empty() && !how.contains("use") && !how.contains('用');
     match (product::attribute(what), slot.attribute.as_deref()) {
         (Some(noun), Some(known)) if noun == known => Some(slot),
-        // "Our database is hosted on AWS" gives the database no value, and the project no host.
+        // "Our database is hosted on AWS" gives neither a value for the database nor a host for the project.
         (Some(_), Some(_)) => Some(Slot::default()),
         (Some(noun), None) if !placed && product::is_plausible(noun, &plain_value(value)) => {
             Some(Slot { attribute: Some(noun.to_owned()), value: Some(plain_value(value)) })
@@ -324,8 +324,8 @@ fn is_personal_tool(attribute: &str) -> bool {
     product::is_personal(attribute) || attribute == "language"
 }
 
-/// Returns the instruction that `hit` gives for good, or none where it is not an order or leans on what was said
-/// before.
+/// Returns the permanent instruction that `hit` gives, or `None` if it is not an order or depends on an earlier
+/// sentence.
 pub(super) fn standing(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let language = hit.language;
     let done = hit.found.name("do")?;
@@ -333,7 +333,7 @@ pub(super) fn standing(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let step = clause.get(done.start()..done.end().min(clause.len()))?.trim();
     let verb = hit.found.name("verb").map_or("", |verb| verb.as_str());
     let about_project = language.about_project.is_match(hit.clause) || !product::named(hit.clause).is_empty();
-    // "When a job fails twice, send it to …" says itself what "it" is.
+    // "When a job fails twice, send it to …" itself says what "it" is.
     let case = hit.found.name("when").map_or("", |when| when.as_str()).to_lowercase();
     let carried = [" a ", " an ", " any "].iter().any(|article| case.contains(article)) && step.contains(" it ");
     let ordered = match (verb, is_rule(step)) {
@@ -350,7 +350,7 @@ pub(super) fn standing(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let content = if declared {
         words(language, clause, voice)
     } else {
-        // The order appears in double quotes, so its own become single ones.
+        // The order is placed in double quotes, so its own become single ones.
         fill(phrases.standing, &[("{who}", &who(language, voice)), ("{x}", &order.replace('"', "'"))])
     };
     let away = hit.found.name("when").is_some_and(|when| points_away(language, when.as_str()));
@@ -378,14 +378,14 @@ pub(super) fn standing(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     })
 }
 
-/// Returns `clause` without the "please" that begins it, with a capital.
+/// Returns `clause` without a leading "please", with a capital.
 fn without_courtesy(clause: &str) -> String {
-    // `get`, since the seventh byte may be within a character.
+    // `get`, since the seventh byte may be inside a character.
     let polite = clause.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("please "));
     capitalised(clause[if polite { 7 } else { 0 }..].trim_start_matches('请'))
 }
 
-/// Returns `clause` without what is only said about the instruction, such as "it's much faster on my laptop".
+/// Returns `clause` without remarks about the instruction, such as "it's much faster on my laptop".
 fn without_chatter(clause: &str, from: usize) -> &str {
     static CHATTER: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(concat!(
@@ -441,14 +441,14 @@ const ORDERS: &[&str] = &[
     "exceed", "default", "restore", "rely", "cover", "record", "sanitize", "seed", "compile", "correct", "attach", "benchmark", "profile", "compare", "link",
 ];
 
-/// Whether `step` is put as an order.
+/// Whether `step` is phrased as an order.
 fn is_order(step: &str) -> bool {
     const SOFT: &[&str] = &[
         "please", "always", "never", "just", "only", "also", "you", "should", "must", "need", "have", "to", "don't",
         "ever", "not", "sure",
     ];
-    // Where sentences end in another mark than a full stop, as in Chinese, there is no list of verbs; the pattern
-    // that matched has to be enough.
+    // In languages that end sentences with a mark other than the full stop, such as Chinese, there is no list of verbs,
+    // so the pattern that matched has to suffice.
     if !step.is_ascii() && language::of(step).is_some_and(|language| language.definition.phrases.stop != ".") {
         return true;
     }
@@ -457,7 +457,7 @@ fn is_order(step: &str) -> bool {
     words.next().is_some_and(|word| ORDERS.contains(&word.as_str()) || word == "no")
 }
 
-/// Whether an instruction leans on words outside of it: "always do it like this".
+/// Whether an instruction refers to something outside it: "always do it like this".
 fn points_away(language: &LanguageRules, step: &str) -> bool {
     let Some(found) = language.pointing(step) else { return false };
     let last = step[found.end()..].trim_matches(['.', '!', ' ']).is_empty();
@@ -468,7 +468,7 @@ fn points_away(language: &LanguageRules, step: &str) -> bool {
     !own && (early || far || (last && lower == "that"))
 }
 
-/// Returns a note of what somebody asked to remember, in their words.
+/// Returns a note of what a person asked to remember, in their words.
 pub(super) fn note(
     language: &'static LanguageRules,
     rest: &str,
@@ -500,7 +500,7 @@ pub(super) fn note(
     Some(Finding { claim, audience, since: None })
 }
 
-/// Whether what shall be remembered is only something to be done once.
+/// Whether the thing to remember has to be done only once.
 fn is_errand(rest: &str) -> bool {
     let lower = rest.to_lowercase();
     ["to ", "the milk", "about ", "when ", "how ", "what ", "why ", "me ", "要", "去"]

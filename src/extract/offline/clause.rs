@@ -1,4 +1,4 @@
-//! A recognised clause: its speaker, the value it states, the key of that value, and the wording of a claim.
+//! A recognised clause: its speaker, the value it states, the key of that value, and the wording of the claim.
 
 use jiff::civil::{Date, DateTime};
 use regex::Captures;
@@ -8,23 +8,23 @@ use super::product::{self, Named};
 use crate::memory::{Audience, Claim, MemoryType};
 use transcripts::Message;
 
-/// Who speaks, and when.
+/// The speaker of a message, and its time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Voice<'a> {
     /// The person's name, in conversations among people.
     pub(super) speaker: Option<&'a str>,
-    /// The reading of the speaker's own clock.
+    /// The speaker's local time.
     pub(super) now: Option<DateTime>,
 }
 
 impl<'a> Voice<'a> {
-    /// Returns who speaks in `message`, and when.
+    /// Returns the speaker and the time of `message`.
     pub(super) fn of(message: &'a Message) -> Self {
         Self { speaker: message.speaker.as_deref(), now: message.time.map(|time| time.civil()) }
     }
 }
 
-/// A cue that matched a clause, with what it captured.
+/// A cue that matched a clause, with its captures.
 pub(super) struct Hit<'a> {
     pub(super) language: &'static LanguageRules,
     pub(super) act: Act,
@@ -40,21 +40,21 @@ pub(super) struct Hit<'a> {
 pub(super) struct Finding {
     pub(super) claim: Claim,
     pub(super) audience: Audience,
-    /// First day that the sentence names.
+    /// The first day that the sentence mentions.
     pub(super) since: Option<Date>,
 }
 
 /// Longest value that is kept under a key, in characters.
 const MAX_VALUE_CHARS: usize = 80;
 
-/// Attribute and value, where they are known.
+/// The attribute and the value, if they are known.
 #[derive(Default)]
 pub(super) struct Slot {
     pub(super) attribute: Option<String>,
     pub(super) value: Option<String>,
 }
 
-/// Returns the captured value `name` without its end matter, or none where it says nothing by itself.
+/// Returns the captured value `name` without trailing words, or `None` if it is not meaningful on its own.
 pub(super) fn value(hit: &Hit<'_>, name: &str) -> Option<String> {
     let text = hit.found.name(name)?.as_str();
     let end = hit.language.value_end.find(text).map_or(text.len(), |found| found.start());
@@ -64,7 +64,8 @@ pub(super) fn value(hit: &Hit<'_>, name: &str) -> Option<String> {
     (!says_nothing && !switched && value.chars().count() <= 200).then(|| value.to_owned())
 }
 
-/// Returns the clause, cut before a side clause that points outside; none where the statement itself does.
+/// Returns the clause, cut before a side clause that refers to something outside it; `None` if the statement itself
+/// does.
 pub(super) fn until_pointing(hit: &Hit<'_>) -> Option<String> {
     let Some(pointing) = hit.language.pointing(hit.clause) else { return Some(hit.clause.to_owned()) };
     let cut = hit
@@ -79,10 +80,10 @@ pub(super) fn until_pointing(hit: &Hit<'_>) -> Option<String> {
     (captured.start() < kept.len()).then(|| kept.to_owned())
 }
 
-/// Last place in a value, in bytes, at which a known name is what the value is about.
+/// Last position in a value, in bytes, at which a known name can be its topic.
 const MAX_NAME_AT: usize = 30;
 
-/// Returns the attribute that the known names of `value` belong to; several values of one attribute leave it without one.
+/// Returns the slot of the known names in `value`; if there are several for one attribute, the slot has no value.
 pub(super) fn slot_of(value: &str, over: &str) -> Slot {
     let mut names = product::named(value);
     names.retain(|named| named.at <= MAX_NAME_AT);
@@ -100,7 +101,7 @@ pub(super) fn slot_of(value: &str, over: &str) -> Slot {
     Slot { attribute: Some((*attribute).to_owned()), value: Some(first.clone()) }
 }
 
-/// Where in `value` the rejected alternatives begin: "X instead of Y".
+/// Returns where in `value` the rejected alternatives begin: "X instead of Y".
 pub(super) fn alternatives_start(value: &str) -> usize {
     let lower = value.to_ascii_lowercase();
     ["instead of", " rather than", " over ", ", not ", " not ", "而不是", "代替", " from "]
@@ -122,7 +123,7 @@ pub(super) fn preference_key(attribute: &str) -> String {
     }
 }
 
-/// Returns the project's key; a part such as staging has a key of its own.
+/// Returns the project's key; a part such as staging has its own key.
 pub(super) fn project_key(hit: &Hit<'_>, attribute: &str) -> String {
     let part = hit.language.parts.iter().find(|(pattern, _)| pattern.is_match(hit.clause)).map(|&(_, name)| name);
     let own = !matches!(
@@ -135,7 +136,7 @@ pub(super) fn project_key(hit: &Hit<'_>, attribute: &str) -> String {
     }
 }
 
-/// Returns key and value together or not at all: a key without a value compares with nothing.
+/// Returns key and value together or not at all: a key without a value cannot be compared.
 pub(super) fn keyed(key: Option<String>, value: Option<String>) -> (Option<String>, Option<String>) {
     match (key, value) {
         (Some(key), Some(value)) if !value.is_empty() && value.chars().count() <= MAX_VALUE_CHARS => {
@@ -145,7 +146,7 @@ pub(super) fn keyed(key: Option<String>, value: Option<String>) -> (Option<Strin
     }
 }
 
-/// Returns `value` as the end of a key: its first words, or with `last_word` only the noun that counts.
+/// Returns `value` as the last part of a key: its first words or, with `last_word`, only the main noun.
 pub(super) fn slug(value: &str, last_word: bool) -> String {
     let words = value.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase);
     let mut words: Vec<String> = words.collect();
@@ -156,7 +157,7 @@ pub(super) fn slug(value: &str, last_word: bool) -> String {
     words.join("_")
 }
 
-/// Returns `clause` as a sentence in the third person, or as a quotation where that is not safe.
+/// Returns `clause` as a sentence in the third person, or as a quotation if that is not safe.
 pub(super) fn words(language: &LanguageRules, clause: &str, voice: &Voice<'_>) -> String {
     match (language.definition.third_person)(clause, voice.speaker) {
         Some(turned) => finished(&turned, language),
@@ -169,12 +170,12 @@ pub(super) fn quoted(language: &LanguageRules, clause: &str, voice: &Voice<'_>) 
     fill(language.definition.phrases.said, &[("{who}", &who(language, voice)), ("{x}", &clause.replace('"', "'"))])
 }
 
-/// Returns the speaker's name, or what the user is called.
+/// Returns the speaker's name, or the phrase for the user.
 pub(super) fn who(language: &LanguageRules, voice: &Voice<'_>) -> String {
     voice.speaker.unwrap_or(language.definition.phrases.user).to_owned()
 }
 
-/// Fills the gaps of a sentence frame.
+/// Fills the placeholders of a sentence frame.
 pub(super) fn fill(frame: &str, gaps: &[(&str, &str)]) -> String {
     let mut text = String::with_capacity(frame.len() + 64);
     let mut rest = frame;
@@ -190,13 +191,13 @@ pub(super) fn fill(frame: &str, gaps: &[(&str, &str)]) -> String {
     text
 }
 
-/// Returns `text` with a capital and a full stop.
+/// Returns `text` with an initial capital and a full stop.
 pub(super) fn finished(text: &str, language: &LanguageRules) -> String {
     let text = text.trim().trim_end_matches(['.', '!', ',', ';', '。', '！', '，', '；']);
     format!("{}{}", capitalised(text), language.definition.phrases.stop)
 }
 
-/// Returns `text` with a capital.
+/// Returns `text` with an initial capital.
 pub(super) fn capitalised(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
@@ -226,7 +227,7 @@ pub(super) fn title(content: &str, language: &LanguageRules, voice: &Voice<'_>) 
     capitalised(without_dangling(&title))
 }
 
-/// Returns `title` without the little words at its end that wait for more.
+/// Returns `title` without trailing function words.
 fn without_dangling(title: &str) -> &str {
     const DANGLING: &[&str] = &[
         "a", "an", "and", "as", "at", "by", "for", "from", "in", "instead", "is", "of", "on", "or", "over", "than",
@@ -242,7 +243,7 @@ fn without_dangling(title: &str) -> &str {
     title
 }
 
-/// Returns a claim with a title from its content.
+/// Returns a claim with a title taken from its content.
 pub(super) fn claim(
     memory_type: MemoryType,
     category: &str,
@@ -254,7 +255,7 @@ pub(super) fn claim(
     Claim::new(memory_type, category, title, content)
 }
 
-/// Whether `text` ends in the middle, as half of a wrapped line does.
+/// Whether `text` ends in mid-sentence, as half of a wrapped line does.
 pub(super) fn breaks_off(text: &str) -> bool {
     let last = text.rsplit(' ').next().unwrap_or("");
     let waits = text.ends_with([':', '{', '(', ',', '：', '，']);

@@ -1,16 +1,22 @@
-//! Cue tables of the statement rules, one file for each language.
+//! Cue tables of the statement rules, one file per language.
 //!
-//! A table has sections of patterns, one on each line.
+//! A table consists of sections of patterns, one per line:
 //!
-//! `[veto]` contains what keeps a sentence from being kept, `[leans]` how one begins that needs the one before it,
-//! `[points]` words that stand for something said before, `[work]` words of people's work, `[amends]` what takes back
-//! something said before, `[withdraws]` how a message begins that takes back the one before it, `[shifts]` how
-//! something else is begun, `[lead]` words that say nothing at the start of a sentence, `[moves]`, `[corrects]` and
-//! `[changes]` how a day or a number is replaced, `[ends]` how something is said to hold no more, `[plays]` and
-//! `[lends]` how one begins to speak as somebody else, `[goes]` how one goes on with it and `[earnest]` how one ends
-//! it; every other section is named after a kind, and a line of it that begins with `not` is what keeps a sentence from
-//! being of that kind. `#` begins a comment, and a line is a pattern in any capitals, in which `@name` stands for the
-//! words that `name = …` gives in the same table.
+//! - `[veto]`: a sentence is not kept.
+//! - `[leans]`: a sentence depends on the one before it.
+//! - `[points]`: words that refer to something said before.
+//! - `[work]`: words about people's work.
+//! - `[amends]`: a sentence retracts something said before.
+//! - `[withdraws]`: a message begins by retracting the one before it.
+//! - `[shifts]`: a sentence changes the topic.
+//! - `[lead]`: words without meaning at the start of a sentence.
+//! - `[moves]`, `[corrects]`, `[changes]`: a day or a number is replaced.
+//! - `[ends]`: something is no longer true.
+//! - `[plays]`, `[lends]`: a person begins to speak as somebody else; `[goes]`: they continue; `[earnest]`: they stop.
+//!
+//! Every other section is named after a kind; a line in it that begins with `not` describes sentences that are not of
+//! that kind. `#` begins a comment. Every other line is a pattern that ignores case, in which `@name` is replaced with
+//! the words from the line `name = …` of the same table.
 
 use std::sync::LazyLock;
 
@@ -48,7 +54,7 @@ static CHINESE: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("cue
 static SPANISH: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("cues/spanish.txt")));
 static GERMAN: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("cues/german.txt")));
 
-/// Returns the table of `tongue`, which is read once.
+/// Returns the table of `tongue`, which is parsed only once.
 pub(super) fn of(tongue: Language) -> &'static Table {
     match tongue {
         Language::Chinese => &CHINESE,
@@ -102,7 +108,7 @@ impl Table {
         }
     }
 
-    /// Returns the kind of the first cue that `sentence` has.
+    /// Returns the kind of the first cue in `sentence`.
     pub(super) fn cue(&self, sentence: &str) -> Option<Kind> {
         let found = self.cues.matches(sentence);
         if !found.matched_any() {
@@ -113,7 +119,7 @@ impl Table {
         found.iter().find(|&at| is_allowed(self.kinds[at])).map(|at| self.kinds[at])
     }
 
-    /// Whether `sentence` is nothing that its speaker says for good and in earnest.
+    /// Whether `sentence` is not a serious and lasting statement of its speaker.
     pub(super) fn forbids(&self, sentence: &str) -> bool {
         self.vetoes.is_match(sentence)
     }
@@ -123,7 +129,7 @@ impl Table {
         self.leans.is_match(sentence)
     }
 
-    /// Whether `sentence` says more with the one before it.
+    /// Whether `sentence` is clearer together with the one before it.
     pub(super) fn points(&self, sentence: &str) -> bool {
         self.points.is_match(sentence)
     }
@@ -133,37 +139,37 @@ impl Table {
         self.work.is_match(sentence)
     }
 
-    /// Whether `sentence` takes back something said before.
+    /// Whether `sentence` retracts something said before.
     pub(super) fn amends(&self, sentence: &str) -> bool {
         self.amends.is_match(sentence)
     }
 
-    /// Whether `message` begins by taking back the message before it, whatever that said.
+    /// Whether `message` begins by retracting the message before it, whatever that said.
     pub(super) fn withdraws(&self, message: &str) -> bool {
         self.withdraws.is_match(message)
     }
 
-    /// Whether `sentence` begins something else.
+    /// Whether `sentence` changes the topic.
     pub(super) fn shifts(&self, sentence: &str) -> bool {
         self.shifts.is_match(sentence)
     }
 
-    /// Whether `sentence` says by its verb that a day was changed.
+    /// Whether the verb of `sentence` says that a day was changed.
     pub(super) fn moves(&self, sentence: &str) -> bool {
         self.moves.is_match(sentence)
     }
 
-    /// Whether `sentence` begins as a correction of what was just said.
+    /// Whether `sentence` begins with a correction of what was just said.
     pub(super) fn corrects(&self, sentence: &str) -> bool {
         self.corrects.is_match(sentence)
     }
 
-    /// Whether `sentence` may say how something is now that was otherwise.
+    /// Whether `sentence` may state a new value for something that was different before.
     pub(super) fn changes(&self, sentence: &str) -> bool {
         self.changes.is_match(sentence)
     }
 
-    /// Whether `sentence` says of something that it does not hold, or no longer.
+    /// Whether `sentence` says that something is not true, or no longer true.
     pub(super) fn ends(&self, sentence: &str) -> bool {
         self.ends.is_match(sentence)
     }
@@ -173,22 +179,22 @@ impl Table {
         self.plays.is_match(sentence)
     }
 
-    /// Whether somebody else's words or made-up ones follow `sentence`.
+    /// Whether `sentence` is followed by somebody else's words or invented ones.
     pub(super) fn lends(&self, sentence: &str) -> bool {
         self.lends.is_match(sentence)
     }
 
-    /// Whether `message` continues with such words.
+    /// Whether `message` continues such words.
     pub(super) fn goes_on(&self, message: &str) -> bool {
         self.goes.is_match(message)
     }
 
-    /// Whether with `sentence` a person speaks for themselves again.
+    /// Whether the person speaks for themselves again from `sentence` on.
     pub(super) fn is_earnest(&self, sentence: &str) -> bool {
         self.earnest.is_match(sentence)
     }
 
-    /// Returns `sentence` without the words at its start that say nothing.
+    /// Returns `sentence` without the leading words that have no meaning.
     pub(super) fn without_lead<'t>(&self, sentence: &'t str) -> &'t str {
         let rest = &sentence[self.lead.find(sentence).map_or(0, |found| found.end())..];
         if rest.is_empty() { sentence } else { rest }
@@ -232,22 +238,22 @@ fn is_name(text: &str) -> bool {
 }
 
 fn filled(pattern: &str, words: &[(String, String)]) -> String {
-    // A longer name first, so that @months is no @month.
+    // Longer names first, so that `@months` is not taken for `@month`.
     let mut words: Vec<_> = words.iter().collect();
     words.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
     words.iter().fold(pattern.to_owned(), |pattern, (name, value)| pattern.replace(name.as_str(), value))
 }
 
-/// What a statement is about.
+/// The topic of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
-    /// What is always or never to be done.
+    /// Something that is always or never to be done.
     Rule,
-    /// Steps in their order, for a case that is named.
+    /// Steps in order, for a specific situation.
     Steps,
-    /// What was decided or agreed.
+    /// Something that was decided or agreed.
     Decision,
-    /// What must be, cannot be, or is allowed only in part.
+    /// A requirement, an impossibility or a restriction.
     Limit,
     /// Illness, medicine, diet.
     Health,
@@ -255,32 +261,32 @@ pub(super) enum Kind {
     People,
     /// Who does what.
     Role,
-    /// What happened in somebody's life or work.
+    /// An event in somebody's life or work.
     Event,
-    /// What will happen, on a day that is named.
+    /// Something that will happen on a specific day.
     Plan,
-    /// What a trouble came from, or what ended it.
+    /// The cause or the solution of a problem.
     Cause,
-    /// What did not help.
+    /// An attempt that did not help.
     Vain,
-    /// What somebody likes, or cannot bear.
+    /// Something that a person likes or cannot bear.
     Taste,
-    /// What is so now and was not before.
+    /// Something that is true now and was not before.
     Change,
-    /// How things are called, written, laid out.
+    /// How things are named, written or formatted.
     Form,
-    /// Who the speaker is, and what they have and do.
+    /// Who the speaker is, what they have and what they do.
     Own,
-    /// Where and what things of the work are.
+    /// What things at work are, and where they are.
     Fact,
 }
 
-/// How a kind is kept.
+/// How statements of a kind are stored.
 pub(super) struct Shelf {
     pub(super) memory_type: MemoryType,
     pub(super) category: &'static str,
     pub(super) importance: f64,
-    /// Whether it is the speaker's own matter even where the work is talked of.
+    /// Whether it is a personal matter of the speaker even in a conversation about work.
     pub(super) personal: bool,
 }
 
@@ -310,7 +316,7 @@ impl Kind {
         NAMES.iter().find(|(known, _)| *known == name).map(|&(_, kind)| kind)
     }
 
-    /// Whether a statement of this kind says something only where it names a thing: "we always have fun" does not.
+    /// Whether a statement of this kind is meaningful only if it names a thing: "we always have fun" does not.
     pub(super) const fn must_name(self) -> bool {
         matches!(
             self,
@@ -326,12 +332,12 @@ impl Kind {
         )
     }
 
-    /// Whether a few words are enough to say something of this kind: "Maeve hates lilies".
+    /// Whether a few words suffice for a statement of this kind: "Maeve hates lilies".
     pub(super) const fn is_plain(self) -> bool {
         matches!(self, Self::Own | Self::Fact | Self::Health | Self::People | Self::Taste)
     }
 
-    /// Returns how statements of this kind are kept.
+    /// Returns how statements of this kind are stored.
     pub(super) fn shelf(self) -> Shelf {
         let shelf = |memory_type, category, importance, personal| Shelf { memory_type, category, importance, personal };
         match self {
