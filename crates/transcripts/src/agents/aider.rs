@@ -1,8 +1,8 @@
-//! Aider's `.aider.chat.history.md`: every chat of one folder, in one Markdown file that only grows.
+//! Aider's `.aider.chat.history.md`: all chats of one folder, in one Markdown file that only grows.
 //!
-//! Aider ends each line that the user typed, and each that the program said, with two spaces. Where a chat does so,
-//! those spaces distinguish a `#### ` line that was typed from a heading in an answer, and a `> ` line of the program
-//! from a quotation; where an editor has taken them away, every such line counts.
+//! Aider ends each line that the user typed, and each line of its own output, with two spaces. If a chat has these
+//! spaces, they distinguish a typed `#### ` line from a heading in an answer, and a `> ` line of Aider's output from a
+//! quotation. If an editor has removed them, every such line counts.
 
 use std::collections::HashMap;
 
@@ -19,9 +19,9 @@ use crate::{
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "aider";
-/// What precedes the local time at which a chat was started.
+/// Text before the local time at which a chat was started.
 const HEADER: &str = "# aider chat started at ";
-/// Commands whose argument is what the user says to the model.
+/// Commands whose argument is addressed to the model.
 const ASKING: &[&str] = &["ask", "code", "architect", "context", "help"];
 
 /// Reads Aider's chat histories.
@@ -61,7 +61,7 @@ fn started_at(line: &str) -> Option<DateTime> {
     if stamp.len() == 19 { stamp.parse().ok() } else { None }
 }
 
-/// Whose line it is.
+/// The author of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Voice {
     User,
@@ -69,14 +69,14 @@ enum Voice {
     Assistant,
 }
 
-/// Whether the lines after one mark end with two spaces in this chat; the first decides.
+/// Whether the lines with a given mark end with two spaces in this chat, as decided by the first one.
 #[derive(Debug, Default)]
 struct Mark {
     is_spaced: Option<bool>,
 }
 
 impl Mark {
-    /// Returns what follows `mark`, unless the line is a part of an answer that only looks so.
+    /// Returns the text after `mark`, unless the line is part of an answer and only resembles a marked line.
     fn strip<'a>(&mut self, line: &'a str, mark: &str) -> Option<&'a str> {
         let rest = line.strip_prefix(mark)?;
         if !rest.is_empty() && !rest.starts_with(' ') {
@@ -87,7 +87,7 @@ impl Mark {
     }
 }
 
-/// One chat while it is read.
+/// The state of one chat while it is being read.
 struct Chat {
     draft: Assembler,
     start: Option<DateTime>,
@@ -128,7 +128,7 @@ impl Chat {
             (Voice::Assistant, line)
         };
         let blank_before = self.last_line > 0 && record.number > self.last_line + 1;
-        // A prompt of several lines repeats its mark on each, so only a blank line before it begins another.
+        // Each line of a multi-line prompt repeats the mark, so only a preceding blank line begins another prompt.
         let is_new = voice != self.voice || voice == Voice::User && blank_before;
         if is_new || self.text.len() > MAX_RECORD_BYTES {
             self.say(sink);
@@ -140,7 +140,7 @@ impl Chat {
         self.last_line = record.number;
     }
 
-    /// Gives the chat its identity: its start and its first line, and a number where both have come before.
+    /// Sets the chat's identity: its start and first line, plus a number if both have occurred before.
     fn name(&mut self, line: &str, ids: &mut HashMap<String, usize>) {
         let start = self.start.map(|start| start.to_string()).unwrap_or_default();
         let id = identity::of_parts(&[&start, line.trim()]);
@@ -150,7 +150,7 @@ impl Chat {
         self.is_named = true;
     }
 
-    /// Adds what one voice has said since the last change of voices.
+    /// Adds the text written by one author since the last change of author.
     fn say(&mut self, sink: &mut Sink<'_>) {
         let text = std::mem::take(&mut self.text);
         let time = self.draft.meta().created_at.map(|at| MessageTime {
@@ -160,7 +160,7 @@ impl Chat {
         });
         let message = match self.voice {
             Voice::User => typed(&text),
-            // What the program prints, the output of commands among it, is all written as quotations.
+            // Everything that the program prints, including the output of commands, is written as quotations.
             Voice::Program => {
                 self.note_model(&text);
                 Message::answer(text)
@@ -170,9 +170,9 @@ impl Chat {
         self.draft.push(Message { time, ..message }, sink);
     }
 
-    /// Takes the model from what the program says at its start, e.g. `Main model: gpt-5 with diff edit format`.
+    /// Takes the model from the program's start-up output, e.g. `Main model: gpt-5 with diff edit format`.
     fn note_model(&mut self, text: &str) {
-        // Aider prints the model when it starts, and the history repeats what it prints.
+        // Aider prints the model when it starts, and the history contains its output.
         let named =
             ["Main model: ", "Model: "].iter().find_map(|head| text.lines().find_map(|line| line.strip_prefix(head)));
         if let Some(model) = named.and_then(|rest| rest.split_whitespace().next()) {
@@ -186,7 +186,7 @@ impl Chat {
     }
 }
 
-/// Classifies what the user typed; the argument of a command that asks the model counts as words.
+/// Classifies typed text; the argument of a command that asks the model counts as words of the user.
 fn typed(text: &str) -> Message {
     let text = text.trim();
     // Aider writes this for an empty prompt.
@@ -212,7 +212,7 @@ mod tests {
         read_input(&Aider, Input::from_text(".aider.chat.history.md", text)).0
     }
 
-    /// Writes each message of a file with one chat as `Role Kind: text`.
+    /// Formats each message of a file with one chat as `Role Kind: text`.
     fn pieces(body: &str) -> Vec<String> {
         let seen = read(&format!("\n# aider chat started at 2026-02-03 09:10:11\n\n{body}"));
         assert_eq!(seen.len(), 1);

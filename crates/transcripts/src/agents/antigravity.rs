@@ -1,4 +1,4 @@
-//! Antigravity: the transcript of steps that it keeps of each conversation, and conversations saved as Markdown.
+//! Antigravity: the transcript of steps that it stores for each conversation, and conversations saved as Markdown.
 
 use serde_json::Value;
 
@@ -12,10 +12,10 @@ use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Record
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "antigravity";
-/// The same steps with nothing cut out of them.
+/// The version of the transcript in which no text is shortened.
 const FULL: &str = "transcript_full.jsonl";
 const REQUEST: &str = "USER_REQUEST";
-/// Headings in a saved conversation, and whose words follow.
+/// Headings in a saved conversation, each with the role of the text below it.
 const HEADINGS: &[(&str, Role)] = &[("### User Input", Role::User), ("### Planner Response", Role::Assistant)];
 
 /// Reads Antigravity's conversations.
@@ -34,7 +34,7 @@ impl Ingestor for Antigravity {
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let name = input.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        // In the short transcript long texts are cut.
+        // The short transcript truncates long texts.
         if name == "transcript.jsonl" && input.sibling(FULL).is_some() {
             sink.skip(1, format!("the conversation is read from the {FULL} beside it"));
             return Ok(());
@@ -66,10 +66,10 @@ fn is_saved(value: &Value) -> bool {
     value["cascadeId"].is_string() && value["markdown"].is_string()
 }
 
-/// The steps of one conversation while they are read.
+/// The state of one conversation while its steps are being read.
 struct Steps {
     draft: Assembler,
-    /// The last step, and how many messages were held before it: a step is written again when it ends.
+    /// The last step, and the number of messages before it; a step is written again when it ends.
     last: (Option<i64>, usize),
     held: usize,
     clock: Clock,
@@ -83,7 +83,7 @@ impl Steps {
 
     fn take(&mut self, step: &Value, sink: &mut Sink<'_>) {
         let index = step["step_index"].as_i64();
-        // A step is written when it starts and once more when it ends; only the last version is whole.
+        // A step is written when it starts and again when it ends; only the last version is complete.
         if index.is_some() && index == self.last.0 {
             self.held = self.last.1;
             self.draft.truncate(self.held);
@@ -99,7 +99,7 @@ impl Steps {
             self.draft.meta().model = Some(model);
         }
         for message in messages(step) {
-            // A step has no id but its number, so the first words and their moment are the conversation's.
+            // A step has no id except its number, so the conversation is identified by its first words and their time.
             self.draft.name_after(&message, || identity::of_parts(&[created, message.text.trim()]));
             let id = index.map(|index| index.to_string()).unwrap_or_default();
             self.held += usize::from(self.draft.hold(Message { id, time, ..message }));
@@ -111,7 +111,7 @@ impl Steps {
 fn chosen_model(text: &str) -> Option<String> {
     let (_, change) = between(text, "USER_SETTINGS_CHANGE")?.split_once("Model Selection")?;
     let (_, model) = change.split_once(" to ")?;
-    // Names of models contain dots, so only one before a space ends the sentence.
+    // Model names contain dots, so only a dot before a space ends the sentence.
     let end = model.find(". ").or(model.find('\n')).unwrap_or(model.len());
     Some(model[..end].trim().trim_end_matches('.').to_owned()).filter(|model| !model.is_empty())
 }
@@ -133,7 +133,7 @@ fn messages(step: &Value) -> Vec<Message> {
     }
 }
 
-/// Separates what was typed from what was put around it.
+/// Separates the typed text from the text that the program put around it.
 fn typed(content: &str) -> Vec<Message> {
     let Some(request) = between(content, REQUEST) else { return user_words(content) };
     let around = content.replacen(request, "", 1).replacen("<USER_REQUEST>", "", 1).replacen("</USER_REQUEST>", "", 1);
@@ -142,7 +142,7 @@ fn typed(content: &str) -> Vec<Message> {
 
 fn call_of(call: &Value) -> String {
     let name = call["name"].as_str().unwrap_or("tool");
-    // Its tools name their arguments in capitals, unlike those of every other agent.
+    // Antigravity's tools capitalise the names of their arguments, unlike those of any other agent.
     let target = ["CommandLine", "TargetFile", "AbsolutePath", "SearchPath", "Query", "Url"];
     match target.into_iter().find_map(|key| call["args"][key].as_str()) {
         Some(target) => call_line(name, target),
@@ -150,7 +150,7 @@ fn call_of(call: &Value) -> String {
     }
 }
 
-/// Reads a conversation that was saved as Markdown under headings.
+/// Reads a conversation that was saved as Markdown with headings.
 fn read_saved(value: &Value, origin: &str, sink: &mut Sink<'_>) {
     let text = |key: &str| value[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
     let time = text("lastModifiedTime").and_then(|time| identity::written_time(&time, TimeSource::Derived));
@@ -160,7 +160,7 @@ fn read_saved(value: &Value, origin: &str, sink: &mut Sink<'_>) {
     draft.meta().created_at = time.map(|time| time.at);
     let (mut voice, mut said) = (None, String::new());
     let markdown = text("markdown").unwrap_or_default();
-    // The heading added at the end hands over what is under the last one.
+    // The extra heading at the end flushes the text below the last real one.
     for line in markdown.lines().chain([HEADINGS[0].0]) {
         if let Some((_, role)) = HEADINGS.iter().find(|(heading, _)| line.trim_end() == *heading) {
             let before = std::mem::take(&mut said);

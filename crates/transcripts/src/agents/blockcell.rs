@@ -1,4 +1,4 @@
-//! Sessions of blockcell: JSONL with a line about the session first, then one message per line.
+//! Sessions of blockcell: JSONL files with a line about the session, followed by one message per line.
 
 use serde_json::Value;
 
@@ -41,7 +41,7 @@ impl Ingestor for Blockcell {
                 continue;
             }
             for message in messages(&line, time) {
-                // The program keeps the start of a session when it writes the file anew, but not all messages.
+                // When the program rewrites the file, it preserves the session's start but not all messages.
                 draft.name_after(&message, || match &start {
                     Some(start) => identity::of_parts(&[&stem, start]),
                     None => identity::of_file(&stem, &message),
@@ -58,7 +58,7 @@ fn is_head(line: &Value) -> bool {
     line["_type"] == "metadata" && line.get("role").is_none()
 }
 
-/// Returns what one line says: reasoning, words, files, calls. Lines have no time, so they get that of the session.
+/// Returns the messages in one line: reasoning, words, files and calls. Lines have no time, so they get the session's.
 fn messages(line: &Value, time: Option<MessageTime>) -> Vec<Message> {
     let list = |value: &'_ Value| value.as_array().cloned().unwrap_or_default();
     let (role, kind) = match line["role"].as_str() {
@@ -81,7 +81,7 @@ fn messages(line: &Value, time: Option<MessageTime>) -> Vec<Message> {
         } else {
             (&call["function"]["name"], &call["function"]["arguments"])
         };
-        // Arguments are JSON inside a string, or plain JSON.
+        // Arguments are either JSON inside a string or plain JSON.
         let arguments = arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned);
         (Kind::ToolCall, call_line(name.as_str().unwrap_or("tool"), &arguments))
     }));
@@ -90,7 +90,7 @@ fn messages(line: &Value, time: Option<MessageTime>) -> Vec<Message> {
     pieces.into_iter().filter(|(_, text)| !text.trim().is_empty()).map(message).collect()
 }
 
-/// Joins the texts of `content`, which may be any JSON.
+/// Joins the texts in `content`, which may be any JSON.
 fn words(content: &Value) -> String {
     let text = |part: &Value| part.as_str().or_else(|| part["text"].as_str()).map(str::to_owned);
     let words = match content {

@@ -1,7 +1,7 @@
-//! Tasks of Cline and of Roo Code and Kilo Code, which descend from it: two files a task.
+//! Tasks of Cline, and of Roo Code and Kilo Code, which are based on it: two files per task.
 //!
-//! `api_conversation_history.json` is what went to the model, in the shape of the Anthropic API with the user's words
-//! in tags; `ui_messages.json` is what the screen showed. Where both are there the first is read.
+//! `api_conversation_history.json` contains what was sent to the model, in the format of the Anthropic API with the
+//! user's words in tags; `ui_messages.json` contains what was shown on the screen. If both exist, the first is read.
 
 use std::collections::HashMap;
 
@@ -15,9 +15,9 @@ use crate::{Assembler, Folder, Head, IngestError, Ingestor, Input, Kind, Message
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "cline";
-/// What went to the model.
+/// The file with what was sent to the model.
 const HISTORY: &str = "api_conversation_history.json";
-/// The copy of the task that the screen showed.
+/// The copy of the task as shown on the screen.
 const SCREEN: &str = "ui_messages.json";
 
 /// Reads tasks of Cline, Roo Code and Kilo Code.
@@ -37,7 +37,7 @@ impl Ingestor for Cline {
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let is_screen = Head::of(&input).objects().any(is_shown);
-        // What the screen showed leaves out the surroundings, from which folder and clock are known.
+        // The screen's copy omits the surroundings, which state the folder and the time zone.
         if is_screen && input.sibling(HISTORY).is_some_and(|other| Head::of(&other).objects().any(is_history)) {
             sink.skip(1, format!("the task is read from the {HISTORY} beside it"));
             return Ok(());
@@ -51,7 +51,7 @@ impl Ingestor for Cline {
                 sink.skip(number, "not a message of a task");
                 continue;
             };
-            // Before there was a word for it, the task was the first text.
+            // Before the format had a word for it, the task was the first text.
             is_first = false;
             task.note(&history.place);
             for message in messages {
@@ -83,7 +83,7 @@ fn log_of(folder: &Folder) -> Option<Input> {
     })
 }
 
-/// The folder and the clock of a task, from the text about its surroundings.
+/// The folder and the clock of a task, as stated in the text about its surroundings.
 #[derive(Debug, Default, Clone, PartialEq)]
 struct Place {
     folder: Option<String>,
@@ -91,7 +91,7 @@ struct Place {
     offset_seconds: Option<i32>,
 }
 
-/// One task while it is read.
+/// The state of one task while it is being read.
 struct Task {
     draft: Assembler,
     offset_seconds: i32,
@@ -114,7 +114,7 @@ impl Task {
             let used = metadata["model_usage"].as_array().and_then(|used| used.last()?["model_id"].as_str());
             draft.meta().model = used.map(str::to_owned);
         }
-        // Before messages had times, the screen's copy of the first one held the start of the task.
+        // Before messages had times, the screen's copy of the first message contained the start of the task.
         let began = input.sibling(SCREEN).and_then(|screen| {
             let began = Head::of(&screen).objects().find_map(|shown| shown["ts"].as_i64());
             jiff::Timestamp::from_millisecond(began?).ok()
@@ -133,17 +133,17 @@ impl Task {
         let at = ts.filter(|ts| *ts > 0).and_then(|ts| jiff::Timestamp::from_millisecond(ts).ok());
         let logged = at.map(|at| MessageTime { offset_seconds: Some(self.offset_seconds), ..MessageTime::logged(at) });
         let time = self.clock.next(logged);
-        // A task has no id but the name of its folder, which is the moment of its start; both of its files contain that
-        // moment and begin with the same words.
+        // A task has no id except the name of its folder, which is the time of its start; both of its files contain
+        // that time and begin with the same words.
         let start = self.draft.meta().created_at.or(at).map_or(String::new(), |at| at.as_millisecond().to_string());
         self.draft.name_after(&message, || identity::of_parts(&[&start, message.text.trim()]));
         self.draft.push(Message { time, ..message }, sink);
     }
 }
 
-// The history sent to the model: messages in the shape of the Anthropic API.
+// The history sent to the model: messages in the format of the Anthropic API.
 
-/// Tools that older versions called by a tag of this name in the answer's text.
+/// Tools that older versions called with a tag of this name in the text of an answer.
 const TOOLS: &[&str] = &[
     "access_mcp_resource", "apply_diff", "ask_followup_question", "attempt_completion", "browser_action",
     "codebase_search", "condense", "execute_command", "fetch_instructions", "insert_content",
@@ -151,15 +151,15 @@ const TOOLS: &[&str] = &[
     "replace_in_file", "search_and_replace", "search_files", "switch_mode", "update_todo_list", "use_mcp_tool",
     "web_fetch", "write_to_file",
 ];
-/// Of these, the ones whose argument is a file or a part of one.
+/// Those of these tools whose argument is a file or a part of one.
 const WRITING: &[&str] = &["write_to_file", "replace_in_file", "apply_diff", "insert_content", "search_and_replace"];
-/// Longest tag that is looked for, in bytes.
+/// Maximum length of a tag, in bytes.
 const LONGEST_TAG: usize = 40;
 /// Arguments that are addressed to the user.
 const SPOKEN: &[&str] = &["result", "question", "response"];
 const SPEAKING: &[&str] = &["attempt_completion", "ask_followup_question", "plan_mode_respond", "act_mode_respond"];
 
-/// Whether `value` is a message that only these programs have written.
+/// Returns whether `value` is a message that only these programs write.
 fn is_history(value: &Value) -> bool {
     let content = &value["content"];
     let said = content.as_str().map_or_else(
@@ -174,16 +174,16 @@ fn text(block: &Value) -> &str {
     block.as_str().or_else(|| block["text"].as_str()).unwrap_or_default()
 }
 
-/// Reads message after message; answers of tools are known by what came before them.
+/// Reads one message after another; answers of tools are recognised by the preceding messages.
 #[derive(Default)]
 struct HistoryReader {
-    /// Names of the tools called, by the call's id.
+    /// Names of the called tools, by the id of the call.
     calls: HashMap<String, String>,
     place: Place,
 }
 
 impl HistoryReader {
-    /// Returns what one message says; `None` if it is none.
+    /// Returns the contents of one message; `None` if `value` is not a message.
     fn messages(&mut self, value: &Value) -> Option<Vec<Message>> {
         let content = &value["content"];
         let one = std::slice::from_ref(content);
@@ -197,7 +197,7 @@ impl HistoryReader {
 
     fn user(&mut self, blocks: &[Value]) -> Vec<Message> {
         let mut messages = Vec::new();
-        // The tool whose answer was announced and appears in the next block.
+        // The tool whose answer was announced and is in the next block.
         let mut announcing: Option<String> = None;
         for block in blocks {
             let said = text(block);
@@ -234,7 +234,7 @@ impl HistoryReader {
             Some("tool_use") => {
                 let name = block["name"].as_str().unwrap_or("tool");
                 let id = block["id"].string();
-                // An answer names its call by id alone, and which tool it was decides whether it is the user's.
+                // An answer contains only the id of its call, and the tool determines whether the answer is the user's.
                 self.calls.insert(id.to_owned(), name.to_owned());
                 let spoken = SPOKEN.iter().find_map(|key| block["input"][*key].as_str());
                 match spoken.filter(|_| SPEAKING.contains(&name)) {
@@ -273,14 +273,14 @@ fn attachment(block: &Value) -> Option<String> {
     Some(file_label(noun, block["source"]["media_type"].as_str()))
 }
 
-/// Returns what an answer says whose reasoning and calls are tags in the text.
+/// Returns the contents of an answer whose reasoning and calls are tags in the text.
 fn tagged(text: &str) -> Vec<Message> {
     let mut messages = Vec::new();
     let mut rest = text;
     while let Some((start, tag)) = next_call(rest) {
         messages.push(Message::assistant(&rest[..start]));
         let inner = &rest[start + tag.len() + 2..];
-        // A file that is written may contain the tag itself, so such a call ends at the last one.
+        // A file being written may contain the tag itself, so such a call ends at the last closing tag.
         let close = format!("</{tag}>");
         let end = if WRITING.contains(&tag) { inner.rfind(&close) } else { inner.find(&close) };
         let (inner, after) = end.map_or((inner, ""), |end| (&inner[..end], &inner[end + close.len()..]));
@@ -292,12 +292,12 @@ fn tagged(text: &str) -> Vec<Message> {
     messages
 }
 
-/// Finds the first tag that opens a line.
+/// Finds the first tag at the beginning of a line.
 fn next_call(text: &str) -> Option<(usize, &'static str)> {
     text.match_indices('<').find_map(|(start, _)| {
         let begins_line =
             text[..start].trim_end_matches([' ', '\t']).ends_with('\n') || text[..start].trim().is_empty();
-        // A tag is looked for near its bracket only: a file in the text may contain thousands of them.
+        // Only the text next to the bracket is examined: a file in the text may contain thousands of brackets.
         let near = &text.as_bytes()[start + 1..text.len().min(start + LONGEST_TAG)];
         let name = &near[..near.iter().position(|byte| *byte == b'>').filter(|_| begins_line)?];
         let tag = TOOLS.iter().chain(&["thinking"]).find(|tag| tag.as_bytes() == name)?;
@@ -308,7 +308,7 @@ fn next_call(text: &str) -> Option<(usize, &'static str)> {
 fn call(tag: &str, inner: &str) -> Message {
     let argument = |name: &str| {
         let (_, after) = inner.split_once(&format!("<{name}>"))?;
-        // Up to the last end, since the value may contain the tag itself.
+        // Up to the last closing tag, because the value may contain the tag itself.
         Some(after.rsplit_once(&format!("</{name}>")).map_or(after, |(value, _)| value).trim())
     };
     if tag == "thinking" {
@@ -321,15 +321,15 @@ fn call(tag: &str, inner: &str) -> Message {
     Message::call(call_line(tag, target.unwrap_or_default()))
 }
 
-// The copy of the task that the screen showed.
+// The copy of the task as shown on the screen.
 
-/// Whether `value` is something that the screen showed.
+/// Returns whether `value` is something that was shown on the screen.
 fn is_shown(value: &Value) -> bool {
     let kind = value["type"].as_str().filter(|kind| matches!(*kind, "say" | "ask"));
     kind.is_some_and(|kind| value[kind].is_string()) && value["ts"].is_i64()
 }
 
-/// Returns what was shown; `None` if `value` is nothing of the kind.
+/// Returns what was shown; `None` if `value` is not something that was shown.
 fn shown_messages(value: &Value, is_first: bool) -> Option<Vec<Message>> {
     if !is_shown(value) {
         return None;
@@ -357,7 +357,7 @@ fn shown(value: &Value, is_first: bool, text: &str) -> Message {
             Message::call(call_line(name, target.unwrap_or_default()))
         }
         "command_output" | "mcp_server_response" | "browser_action_result" => Message::answer(text),
-        // Counts of tokens, and questions to the program alone.
+        // Token counts, and questions that concern only the program.
         _ if kind.starts_with("api_req") && kind != "api_req_failed" || kind.starts_with("resume_") => {
             Message::prose(Role::System, "")
         }
@@ -367,25 +367,25 @@ fn shown(value: &Value, is_first: bool, text: &str) -> Message {
 
 // The user's turn: words in tags, what the program wrote around them, and answers of tools.
 
-/// Tags around what the user typed.
+/// Tags around the user's words.
 const TYPED: &[&str] = &["task", "user_message", "feedback", "answer"];
-/// Tools whose answer is the user's.
+/// Tools whose answer comes from the user.
 const ASKING: &[&str] =
     &["ask_followup_question", "attempt_completion", "plan_mode_respond", "act_mode_respond", "new_task", "condense"];
-/// How the program begins what it writes itself in the user's turn.
+/// Beginnings of the text that the program itself writes in the user's turn.
 const NOTES: &[&str] =
     &["[ERROR]", "[TASK RESUMPTION]", "[NOTE]", "# Reminder", "[PLAN MODE", "[ACT MODE", "The user "];
-/// How the program begins an answer in which it passes on what the user said to a call.
+/// Beginnings of an answer in which the program passes on the user's reaction to a call.
 const FEEDBACK: &[&str] = &[
     "The user denied this operation and provided the following feedback:",
     "The user provided the following feedback:",
     "The user has provided feedback on the results.",
 ];
-/// Maximum number of pieces that a text is split into, so that one full of tags cannot take forever.
+/// Maximum number of pieces that a text is split into, which limits the time for a text full of tags.
 const MOST_PIECES: usize = 400;
 const SURROUNDINGS: &str = "environment_details";
 
-/// Whether `text` has one of the tags that only these programs write around the user's words.
+/// Returns whether `text` has one of the tags that only these programs write around the user's words.
 fn is_wrapped(text: &str) -> bool {
     let text = text.trim_start();
     text.starts_with("<task>\n")
@@ -393,14 +393,14 @@ fn is_wrapped(text: &str) -> bool {
         || text.contains("\n<environment_details>\n")
 }
 
-/// Returns the tool that a text such as `[read_file for 'a.py'] Result:` announces the answer of.
+/// Returns the tool whose answer is announced by a text such as `[read_file for 'a.py'] Result:`, and the answer.
 fn announced(text: &str) -> Option<(&str, &str)> {
     let (head, answer) = text.trim_start().strip_prefix('[')?.split_once("] Result:")?;
     let name = head.split_whitespace().next().filter(|_| !head.contains('\n'))?;
     Some((name, answer))
 }
 
-/// Returns what a text that is not a tool's answer says.
+/// Returns the messages in a text that is not the answer of a tool.
 fn stated(text: &str) -> Vec<Message> {
     let mut messages = Vec::new();
     let mut rest = text;
@@ -417,7 +417,7 @@ fn stated(text: &str) -> Vec<Message> {
     let is_note = NOTES.iter().any(|note| rest.trim_start().starts_with(note));
     let is_typed = is_bare && !is_note && !crate::message::speaker::is_only_injected(rest);
     messages.push(if is_typed { Message::user(rest.trim()) } else { Message::context(rest) });
-    // Of bare words, what precedes the surroundings is the user's.
+    // If the words have no tags, the text before the surroundings is the user's.
     if let [first, ..] = messages.as_mut_slice()
         && is_bare
         && !NOTES.iter().any(|note| first.text.trim_start().starts_with(note))
@@ -430,7 +430,7 @@ fn stated(text: &str) -> Vec<Message> {
     messages
 }
 
-/// Returns what the answer of `tool` says: to a question, the user's words.
+/// Returns the messages in the answer of `tool`; if the tool asks a question, they are the user's words.
 fn answered(tool: &str, answer: &str) -> Vec<Message> {
     let trimmed = answer.trim();
     let is_passed_on = FEEDBACK.iter().any(|opening| trimmed.starts_with(opening));
@@ -444,9 +444,9 @@ fn answered(tool: &str, answer: &str) -> Vec<Message> {
     }
 }
 
-/// Splits `text` at its first tag: what precedes it, its name, what it contains, and what follows.
+/// Splits `text` at its first tag into the text before it, its name, its contents and the text after it.
 fn next_tag(text: &str) -> Option<(&str, &'static str, &str, &str)> {
-    // The first of all tags is wanted, so each is looked for from the same place.
+    // All tags are searched for from the same position, because the first of them is wanted.
     let tags = TYPED.iter().chain(&[SURROUNDINGS]);
     let (start, tag) = tags.filter_map(|tag| Some((text.find(&format!("<{tag}>"))?, *tag))).min()?;
     let inner = &text[start + tag.len() + 2..];

@@ -1,4 +1,4 @@
-//! Sessions of Continue: one JSON object a session; the index beside it contains the start of each.
+//! Sessions of Continue: one JSON object per session, with an index in the same folder that contains their start times.
 
 use std::collections::HashSet;
 
@@ -38,7 +38,7 @@ impl Ingestor for Continue {
             meta.title = text(&session["title"]);
             meta.project = text(&session["workspaceDirectory"]).map(|address| turn::folder_path(&address));
             meta.model = text(&session["chatModelTitle"]);
-            // Messages have no time, and that of the file is when it was last changed.
+            // Messages have no time, and the time of the file is that of its last change.
             let time = began.or(of_file);
             meta.created_at = time.map(|time| time.at);
             let answered = answered(history);
@@ -59,24 +59,24 @@ fn text(value: &Value) -> Option<String> {
     value.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-/// Returns when the index says that the session called `id` began.
+/// Returns the time at which the session called `id` began, according to the index.
 fn began(index: &Input, id: &str) -> Option<MessageTime> {
     let head = Head::of(index);
     let entry = head.document.as_ref()?.as_array()?.iter().find(|entry| entry["sessionId"] == id)?;
     let date = &entry["dateCreated"];
-    // The index keeps milliseconds as a number in a string.
+    // The index stores milliseconds as a number in a string.
     let number = date.as_str().and_then(|text| text.parse::<u64>().ok()).map(Value::from);
     let at = identity::instant(number.as_ref().unwrap_or(date))?;
     Some(MessageTime::logged(at).derived())
 }
 
-/// Returns the calls whose answers are messages of their own.
+/// Returns the calls whose answers are separate messages.
 fn answered(history: &[Value]) -> HashSet<&str> {
     let answers = history.iter().map(|item| &item["message"]).filter(|said| said["role"] == "tool");
     answers.filter_map(|said| said["toolCallId"].as_str()).collect()
 }
 
-/// Returns what one item of the history says: what was attached, words, reasoning, calls and their answers.
+/// Returns the messages in one item of the history: attachments, words, reasoning, calls and their answers.
 fn messages(item: &Value, answered: &HashSet<&str>) -> Vec<Message> {
     let list = |value: &'_ Value| value.as_array().cloned().unwrap_or_default();
     let said = &item["message"];
@@ -97,7 +97,7 @@ fn messages(item: &Value, answered: &HashSet<&str>) -> Vec<Message> {
         pieces.push((Role::System, Kind::Context, format!("{label}\n{content}")));
     }
     let states = list(&item["toolCallStates"]);
-    // Older sessions contain one call an item, newer ones a list of them.
+    // Older sessions contain one call per item, newer ones a list of calls.
     let states = if states.is_empty() { list(&Value::Array(vec![item["toolCallState"].clone()])) } else { states };
     let calls: Vec<Value> = list(&said["toolCalls"]);
     for call in &calls {
@@ -108,7 +108,7 @@ fn messages(item: &Value, answered: &HashSet<&str>) -> Vec<Message> {
         if !calls.iter().any(|call| call["id"] == id) {
             pieces.push((Role::Assistant, Kind::ToolCall, call_of(&state["toolCall"])));
         }
-        // Where the answer is a message of its own it is read there.
+        // If the answer is a separate message, it is read there.
         if !answered.contains(id) {
             let outputs = list(&state["output"]);
             let output = outputs.iter().filter_map(|output| output["content"].as_str()).collect::<Vec<_>>().join("\n");

@@ -1,5 +1,5 @@
-//! Chat sessions of VS Code: one JSON document, as it is stored and as "Export Chat…" writes it, or the log of changes
-//! that newer versions keep, which is replayed into such a document.
+//! Chat sessions of VS Code. A session is either one JSON document, as stored or as written by "Export Chat…", or the
+//! log of changes that newer versions write, which is replayed into such a document.
 
 use std::collections::HashMap;
 
@@ -63,19 +63,19 @@ fn is_session(document: &Value) -> bool {
         && names.iter().any(|key| document[*key].is_string())
 }
 
-/// What is known of a session from outside.
+/// Information about a session from outside its document.
 struct File {
     stem: String,
     origin: String,
     project: Option<String>,
 }
 
-/// Returns the workspace of the session, which is named in a file one folder further up.
+/// Returns the workspace of the session, which is named in a file in the parent folder.
 fn workspace(input: &Input) -> Option<String> {
     let folder = input.path.parent().filter(|_| !input.is_in_archive())?;
-    // Sessions of windows without a folder are elsewhere and have no workspace.
+    // Sessions of windows without a folder are stored elsewhere and have no workspace.
     let above = folder.parent().filter(|_| folder.ends_with("chatSessions"))?;
-    // The folder of a workspace is named by a hash; this file says which folder it stands for.
+    // The folder of a workspace is named by a hash; this file contains the folder that it represents.
     let text = Folder::directory(above).open("workspace.json").ok()?.into_text(1 << 20).ok()??;
     let (value, _) = crate::json::parse::<Value>(&text).ok()?;
     let address = value["folder"].as_str().or_else(|| value["workspace"].as_str())?;
@@ -101,14 +101,14 @@ fn read_session(file: &File, session: &Value, number: usize, sink: &mut Sink<'_>
         draft.meta().model = draft.meta().model.take().or(model);
         let stamped = identity::stamp(&request["timestamp"]);
         let asked_at = clock.next(stamped);
-        // Only the request is stamped; its answer comes some time after.
+        // Only the request has a time; its answer follows some time later.
         let answered_at = asked_at.map(MessageTime::derived);
         let request_id = request["requestId"].text();
         let response_id = request["responseId"].text().or(request_id);
         let halves = [(request_id, asked_at, asked(request)), (response_id, answered_at, answered(request))];
         for (id, time, messages) in halves {
             for message in &messages {
-                // An export names no session, but its requests have ids that no other session repeats.
+                // An export names no session, but the ids of its requests occur in no other session.
                 draft.name_after(message, || match request_id {
                     Some(id) => identity::of_parts(&[id]),
                     None => identity::of_file(&file.stem, message),
@@ -120,19 +120,19 @@ fn read_session(file: &File, session: &Value, number: usize, sink: &mut Sink<'_>
     draft.finish(sink);
 }
 
-// The log of changes: a first state, and what was set, appended or deleted in it since.
+// The log of changes: an initial state, followed by values that were set, appended or deleted.
 
-/// What the document may contain, in bytes of memory, before changes that add to it are left out.
+/// Maximum size of the document in memory, in bytes; changes that would exceed it are skipped.
 const MAX_HELD_BYTES: usize = 4 * MAX_RECORD_BYTES;
-/// Longest way into the document that a change may take; a real one takes four steps.
+/// Maximum length of the path to a changed value; actual paths have four steps.
 const MAX_STEPS: usize = 32;
 
-/// Whether `line` contains the state of a session.
+/// Returns whether `line` contains the state of a session.
 fn is_start(line: &Value) -> bool {
     line["kind"] == 0 && line["v"]["requests"].is_array()
 }
 
-/// Whether `line` is a state or a change of it.
+/// Returns whether `line` is a state or a change.
 fn is_change(line: &Value) -> bool {
     let is_known = line["kind"].as_u64().is_some_and(|kind| kind <= 3);
     is_known && (line["k"].is_array() || line["v"].is_object())
@@ -155,17 +155,17 @@ impl Replay {
     /// Applies the next change.
     ///
     /// # Errors
-    /// Why it cannot be applied; the document then stays as it was.
+    /// Why the change cannot be applied; the document is then unchanged.
     fn apply(&mut self, mut change: Value) -> Result<(), &'static str> {
         let kind = change["kind"].as_u64().filter(|_| is_change(&change)).ok_or("no change of a session")?;
         let value = change["v"].take();
         let added = match kind {
-            // Of a list that is appended only the elements stay.
+            // Only the elements of an appended list are retained.
             2 => weight(&value) - size_of::<Value>(),
             3 => 0,
             _ => weight(&value),
         };
-        // The log is now and then begun anew with the whole state.
+        // From time to time, the log starts again with the complete state.
         if kind == 0 {
             (self.state, self.held) = (value, added);
             return Ok(());
@@ -201,7 +201,7 @@ fn place(step: &Value) -> Option<usize> {
     step.as_u64().and_then(|place| usize::try_from(place).ok())
 }
 
-/// Sets one field or element; returns what was in its place weighed.
+/// Sets one field or element; returns the weight of the replaced value.
 fn set(parent: &mut Value, step: &Value, value: Value) -> Result<usize, &'static str> {
     let old = match (parent, step.as_str(), place(step)) {
         (Value::Object(fields), Some(name), _) => fields.insert(name.to_owned(), value),
@@ -217,8 +217,8 @@ fn set(parent: &mut Value, step: &Value, value: Value) -> Result<usize, &'static
     Ok(old.as_ref().map_or(0, weight))
 }
 
-/// Appends `value`, a list, after cutting what is there to the first `kept` elements; returns the weight of what
-/// was cut off.
+/// Truncates a list to its first `kept` elements and appends the list `value`; returns the weight of the removed
+/// elements.
 fn append(parent: &mut Value, step: &Value, value: Value, kept: Option<u64>) -> Result<usize, &'static str> {
     let added = match value {
         Value::Array(added) => added,
@@ -238,18 +238,19 @@ fn append(parent: &mut Value, step: &Value, value: Value, kept: Option<u64>) -> 
     Ok(removed)
 }
 
-/// Takes one field or element away; returns its weight.
+/// Removes one field or element; returns its weight.
 fn delete(parent: &mut Value, step: &Value) -> Result<usize, &'static str> {
     let old = match (parent, step.as_str(), place(step)) {
         (Value::Object(fields), Some(name), _) => fields.shift_remove(name),
-        // As `delete` in JavaScript does, it leaves a gap: later changes name the others by their old places.
+        // As with `delete` in JavaScript, a gap remains: later changes refer to the other elements by their old
+        // positions.
         (Value::Array(elements), _, Some(place)) if place < elements.len() => Some(elements[place].take()),
         _ => return Err("a change of what is not there"),
     };
     Ok(old.as_ref().map_or(0, weight))
 }
 
-/// Returns about how many bytes of memory `value` takes.
+/// Returns the approximate memory size of `value` in bytes.
 fn weight(value: &Value) -> usize {
     let (mut bytes, mut open) = (0, vec![value]);
     while let Some(value) = open.pop() {
@@ -267,9 +268,9 @@ fn weight(value: &Value) -> usize {
     bytes
 }
 
-// One request of a chat: what the user asked, and all that came back.
+// One request of a chat: what the user asked, and everything that was answered.
 
-/// Whether the request was undone, and will be gone once the next one is sent.
+/// Returns whether the request was undone, and will be removed when the next one is sent.
 fn is_taken_back(request: &Value) -> bool {
     request["shouldBeRemovedOnSend"].is_object() && request["shouldBeRemovedOnSend"]["afterUndoStop"].is_null()
 }
@@ -277,7 +278,7 @@ fn is_taken_back(request: &Value) -> bool {
 fn asked(request: &Value) -> Vec<Message> {
     let words = request["message"]["text"].text().or_else(|| request["message"].text());
     let mut messages = words.map(user_words).unwrap_or_default();
-    // The program asks by itself, e.g. once a command in the terminal has ended.
+    // The program itself sends a request, e.g. once a command in the terminal has ended.
     if request["isSystemInitiated"] == true {
         for message in &mut messages {
             (message.role, message.kind) = (Role::System, Kind::Context);
@@ -298,7 +299,7 @@ fn asked(request: &Value) -> Vec<Message> {
 fn answered(request: &Value) -> Vec<Message> {
     let response = &request["response"];
     let items = response.items();
-    // Each change of a call is written once more; the first is where it was made, the last knows its end.
+    // Each change of a call is written again; the first entry gives its position, the last its outcome.
     let mut last_calls: HashMap<&str, &Value> = HashMap::new();
     for item in items {
         if let Some(id) = call_id(item) {
@@ -326,7 +327,7 @@ fn call_id(item: &Value) -> Option<&str> {
     item["toolCallId"].text().filter(|_| item["kind"] == "toolInvocationSerialized")
 }
 
-/// Collects an answer whose sentences come in pieces.
+/// Collects an answer whose sentences are split over several items.
 #[derive(Default)]
 struct Answer {
     messages: Vec<Message>,
@@ -336,7 +337,7 @@ struct Answer {
 impl Answer {
     fn take(&mut self, item: &Value) {
         match item["kind"].as_str() {
-            // A lone fence stands around an edit, which is shown in its place.
+            // A lone fence surrounds an edit, which is shown at its position.
             None | Some("markdownContent" | "markdownVuln") => {
                 let words = markdown(item).filter(|words| words.trim() != "```");
                 self.words.push_str(words.unwrap_or_default());
@@ -348,7 +349,7 @@ impl Answer {
                 self.add_all(vec![Message::reasoning(thought)]);
             }
             Some("toolInvocationSerialized") => self.add_all(tool(item)),
-            // The edits themselves are bookkeeping of the editor; the path says what was changed.
+            // The edits themselves are bookkeeping of the editor; the path identifies what was changed.
             Some("textEditGroup" | "notebookEditGroup") => {
                 let path = item["uri"]["path"].text().or_else(|| item["uri"]["fsPath"].text()).unwrap_or_default();
                 self.add_all(vec![call("edit", &Value::String(path.to_owned()))]);
@@ -363,7 +364,7 @@ impl Answer {
                 self.add_all(vec![Message::context(warning)]);
             }
             Some("questionCarousel") => self.add_all(questions(item)),
-            // Progress, undo marks, buttons and the like.
+            // Progress, undo markers, buttons and the like.
             Some(_) => {}
         }
     }
@@ -386,7 +387,7 @@ impl Answer {
     }
 }
 
-/// Returns the words of a piece, which older versions wrap once more.
+/// Returns the words of an item, which older versions wrap in another object.
 fn markdown(item: &Value) -> Option<&str> {
     [item, &item["value"], &item["content"], &item["content"]["value"]].into_iter().find_map(Value::as_str)
 }
@@ -407,7 +408,7 @@ fn tool(item: &Value) -> Vec<Message> {
     let arguments = match (command, details["input"].text()) {
         (Some(command), _) => Value::String(command.to_owned()),
         (None, Some(input)) => Value::String(input.to_owned()),
-        // A link without words, as the screen shows a file: `Reading [](file:///a.rs)`.
+        // A link without words, as shown for a file: `Reading [](file:///a.rs)`.
         (None, None) => Value::String(found.unwrap_or_default().replace("[](", "").replace(')', "")),
     };
     let mut messages = vec![call(name, &arguments)];
@@ -424,7 +425,7 @@ fn tool(item: &Value) -> Vec<Message> {
     messages
 }
 
-/// Returns questions that the assistant put as a form, and the user's answers to them.
+/// Returns the questions that the assistant asked in a form, and the user's answers to them.
 fn questions(item: &Value) -> Vec<Message> {
     let asked = item["questions"].list().iter();
     let asked: Vec<_> = asked.filter_map(|one| one["message"].text().or_else(|| one["title"].text())).collect();
@@ -455,7 +456,7 @@ mod tests {
         (seen, skipped)
     }
 
-    /// Writes each message of a session with one request as `Role Kind: text`.
+    /// Formats each message of a session with one request as `Role Kind: text`.
     fn shown(request: &Value) -> Vec<String> {
         let (seen, skipped) = read(&json!({"sessionId": "s", "requests": [request]}).to_string());
         assert_eq!(skipped, []);
@@ -600,7 +601,7 @@ mod changes_tests {
         let text = "x".repeat(500);
         let answer = |kept: Option<u64>| json!({"kind": 2, "k": ["requests"], "v": [text], "i": kept});
         replay.apply(json!({"kind": 0, "v": {"requests": []}})).unwrap();
-        // What is written over again and again takes no more room.
+        // A value that is overwritten repeatedly takes no additional memory.
         for _ in 0..20 {
             replay.apply(answer(Some(0))).unwrap();
             replay.apply(json!({"kind": 1, "k": ["title"], "v": text})).unwrap();

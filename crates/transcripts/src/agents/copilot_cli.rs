@@ -1,4 +1,4 @@
-//! Sessions of the Copilot command line: `events.jsonl`, one event per line, of which most are bookkeeping.
+//! Sessions of the Copilot command line: `events.jsonl`, with one event per line, most of which are bookkeeping.
 
 use serde_json::Value;
 
@@ -10,9 +10,9 @@ use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Record
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "copilot-cli";
-/// The tool with which a turn is ended; what it is called with is the answer that the user sees.
+/// The tool that ends a turn; its argument is the answer that the user sees.
 const CLOSING_TOOL: &str = "task_complete";
-/// Around what another session wrote into this one.
+/// The tag around text that another session wrote into this one.
 const CROSS_SESSION: &str = "<cross_session_message>";
 const NOTIFICATION: &str = "<system_notification>";
 
@@ -50,17 +50,17 @@ fn is_event(line: &Value) -> bool {
     is_named && line["data"].is_object()
 }
 
-/// Whether no other log has such a line.
+/// Returns whether such a line occurs in no other kind of log.
 fn is_distinctive(line: &Value) -> bool {
     let known = ["session.start", "session.resume", "user.message", "assistant.message", "assistant.turn_start"];
     is_event(line) && line["type"].as_str().is_some_and(|kind| known.contains(&kind))
 }
 
-/// One session while it is read.
+/// The state of one session while it is being read.
 struct Session {
     draft: Assembler,
     stem: String,
-    /// The last system prompt, which is written anew in each turn.
+    /// The last system prompt, which is repeated in each turn.
     system: String,
 }
 
@@ -79,12 +79,12 @@ impl Session {
         }
         let mut messages = messages_of(kind, data);
         if kind == "system.message" {
-            // Written with each turn; only one that has changed says anything.
+            // Repeated in each turn; only a changed prompt is of interest.
             let prompt = data["content"].text().unwrap_or_default();
             messages.retain(|_| prompt != self.system);
             prompt.clone_into(&mut self.system);
         }
-        // What a sub-agent does is among the rest, and names the call that started it.
+        // Events of a sub-agent are interleaved with the others, and name the call that started the sub-agent.
         if data["parentToolCallId"].text().is_some() {
             turn::of_sub_agent(&mut messages);
         }
@@ -95,7 +95,7 @@ impl Session {
         }
     }
 
-    /// Notes what an event says of the session itself.
+    /// Records what an event states about the session itself.
     fn learn(&mut self, kind: &str, data: &Value) {
         let meta = self.draft.meta();
         let owned = |value: &Value| value.text().map(str::to_owned);
@@ -103,7 +103,7 @@ impl Session {
             "session.start" => {
                 let context = &data["context"];
                 let place = [&context["cwd"], &context["gitRoot"], &context["repository"]].into_iter().find_map(owned);
-                // A session that is resumed elsewhere begins once more; its first folder stays the project.
+                // A session that is resumed elsewhere starts again; its first folder remains the project.
                 meta.project = meta.project.take().or(place);
                 meta.created_at = meta.created_at.or_else(|| identity::instant(&data["startTime"]));
                 meta.model = meta.model.take().or_else(|| owned(&data["selectedModel"]));
@@ -119,7 +119,7 @@ impl Session {
     }
 }
 
-/// Returns the messages in an event; lifecycle, hooks, permissions and counts give none.
+/// Returns the messages in an event; lifecycle, hook, permission and count events contain none.
 fn messages_of(kind: &str, data: &Value) -> Vec<Message> {
     let context = |key: &str| data[key].text().map(Message::context);
     let one = match kind {
@@ -142,12 +142,12 @@ fn messages_of(kind: &str, data: &Value) -> Vec<Message> {
 fn user(data: &Value) -> Vec<Message> {
     let words = data["content"].text().unwrap_or_default();
     let is_others = || {
-        // The typed words are repeated in what the model was sent, and may speak of the tag.
+        // The text sent to the model repeats the typed words, which may themselves mention the tag.
         let sent = data["transformedContent"].text().unwrap_or_default();
         sent.replace(words, "").contains(CROSS_SESSION)
     };
     let mut messages = match data["source"].text().unwrap_or("user") {
-        // The program writes its notifications into the user's turn, without another source.
+        // The program writes its notifications into the user's turn, without a distinct source.
         "user" if words.starts_with(NOTIFICATION) => vec![Message::context(words)],
         "user" if is_others() => vec![Message::prose(Role::Other, words)],
         "user" => user_words(words),

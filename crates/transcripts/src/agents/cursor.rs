@@ -1,7 +1,8 @@
 //! Cursor's `state.vscdb`: the conversations of all projects in one key-value table.
 //!
-//! A conversation, which Cursor calls a composer, is one row that lists its messages, the bubbles, each in a row of its
-//! own; older versions keep the bubbles inside the composer, and the oldest keep chats in tabs in another table.
+//! A conversation, which Cursor calls a composer, is a row that lists its messages, called bubbles, each of which has
+//! its own row. Older versions store the bubbles inside the composer, and the oldest store chats in tabs in another
+//! table.
 
 use std::collections::HashSet;
 
@@ -18,7 +19,7 @@ use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Messag
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "cursor";
-/// Under which the oldest versions keep all chats.
+/// The key under which the oldest versions store all chats.
 const TABS_KEY: &str = "workbench.panel.aichat.view.aichat.chatdata";
 
 /// Reads Cursor's conversations.
@@ -56,16 +57,16 @@ impl Ingestor for Cursor {
     }
 }
 
-/// The database, and what is known of all that is in it.
+/// The database, and the information that applies to all its conversations.
 struct Source {
     database: Database,
     origin: String,
-    /// The folder of the workspace whose database it is; none for that of all workspaces.
+    /// The folder of the workspace, if the database belongs to one; `None` for the database of all workspaces.
     project: Option<String>,
     has_table: bool,
 }
 
-/// Returns the folder that is named in the file beside the database of one workspace.
+/// Returns the folder that is named in the file beside the database of a workspace.
 fn workspace(input: &Input) -> Option<String> {
     let text = input.sibling("workspace.json")?.into_text(1 << 20).ok()??;
     let (value, _) = crate::json::parse::<serde_json::Value>(&text).ok()?;
@@ -75,12 +76,12 @@ fn workspace(input: &Input) -> Option<String> {
 
 // A conversation and its bubbles, in the table `cursorDiskKV`.
 
-/// What precedes the id in the key of a conversation.
+/// Prefix of the id in the key of a conversation.
 const COMPOSER_KEY: &str = "composerData:";
 
-/// Reads each conversation of the table.
+/// Reads all conversations in the table.
 fn read_composers(source: &Source, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-    // The character after the colon ends the range of keys, so that the index is used and no other value is touched.
+    // The character after the colon ends the range of keys, so that the index is used and no other value is read.
     let sql = "SELECT rowid, key, value FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;' ORDER BY key";
     let mut known = HashSet::new();
     source.database.each(sql, &[], |row| {
@@ -95,7 +96,7 @@ fn read_composers(source: &Source, sink: &mut Sink<'_>) -> Result<(), IngestErro
     report_orphans(source, &known, sink)
 }
 
-/// Reads one conversation; `number` is its row.
+/// Reads one conversation; `number` is the number of its row.
 fn read_one(
     source: &Source,
     id: &str,
@@ -108,7 +109,7 @@ fn read_one(
     let listed = composer["fullConversationHeadersOnly"].as_array().filter(|headers| !headers.is_empty());
     let inside = composer["conversation"].as_array().filter(|bubbles| !bubbles.is_empty());
     let mut missing = 0;
-    // Newer versions list the bubbles and keep each in a row; older ones keep them inside.
+    // Newer versions list the bubbles and store each in a row; older ones store them inside the conversation.
     match (listed, inside) {
         (Some(headers), _) => {
             for header in headers {
@@ -136,7 +137,7 @@ fn read_one(
     Ok(())
 }
 
-/// Returns what the table of newer versions says of a conversation.
+/// Returns the information about a conversation in the table of newer versions.
 fn header_of(source: &Source, id: &str) -> Result<Value, IngestError> {
     let mut header = Value::Null;
     let columns = source.database.columns("composerHeaders");
@@ -154,7 +155,7 @@ fn header_of(source: &Source, id: &str) -> Result<Value, IngestError> {
     Ok(header)
 }
 
-/// Returns the bubble in its row; a row that cannot be read is reported.
+/// Returns the bubble in its own row; a row that cannot be read is reported.
 fn bubble_in_row(
     source: &Source,
     id: &str,
@@ -164,7 +165,8 @@ fn bubble_in_row(
     let mut bubble = None;
     let sql = "SELECT rowid, value FROM cursorDiskKV WHERE key = ?1 LIMIT 1";
     source.database.each(sql, &[&format!("bubbleId:{id}:{bubble_id}")], |row| {
-        // A row that cannot be read was reported; as an empty bubble it is not counted as missing as well.
+        // A row that cannot be read was already reported; an empty bubble prevents it from also being counted as
+        // missing.
         bubble = Some(database::parsed(row, 1, "message", sink).unwrap_or_default());
         Ok(())
     })?;
@@ -204,13 +206,13 @@ fn report_orphans(source: &Source, known: &HashSet<String>, sink: &mut Sink<'_>)
     Ok(())
 }
 
-/// One conversation while it is read.
+/// The state of one conversation while it is being read.
 struct Conversation {
     draft: Assembler,
     is_sub_agents: bool,
-    /// The calls that older versions keep in the conversation, by bubble.
+    /// The calls that older versions store in the conversation, by bubble.
     tools: Value,
-    /// When the last message was written, or else the conversation was begun.
+    /// The time of the last message, or else of the start of the conversation.
     clock: Clock,
 }
 
@@ -254,12 +256,12 @@ impl Conversation {
     }
 }
 
-/// Returns the model that `value` names; the placeholder of the picker is none.
+/// Returns the model that `value` names; the placeholder of the model picker does not count.
 fn model(value: &Value) -> Option<String> {
     value["modelName"].text().filter(|name| *name != "default").map(str::to_owned)
 }
 
-/// Returns the calls that the first versions keep beside the bubbles, in an object or in JSON inside a string.
+/// Returns the calls that the first versions store beside the bubbles, in an object or in JSON inside a string.
 fn tools_of(composer: &Value) -> Value {
     let maps = composer["capabilities"].list().iter().map(|one| &one["data"]["bubbleDataMap"]);
     for map in maps {
@@ -280,11 +282,11 @@ fn tools_of(composer: &Value) -> Value {
 
 // One bubble of a conversation: what the user typed, or one step of the assistant.
 
-/// Before Cursor existed: such a time is a count since the program's start.
+/// A time before Cursor existed is a count since the start of the program.
 const EARLIEST: Timestamp = Timestamp::constant(1_577_836_800, 0);
 
-/// Returns the messages in a bubble. `header` is how the conversation lists it, and `tool` the call that older versions
-/// keep apart from it; either may be null.
+/// Returns the messages in a bubble. `header` is its entry in the list of the conversation, and `tool` the call that
+/// older versions store separately; either may be null.
 fn messages_of(bubble: &Value, header: &Value, tool: &Value) -> Vec<Message> {
     let kind = bubble["type"].as_i64().or_else(|| header["type"].as_i64());
     let mut messages = match kind {
@@ -296,7 +298,7 @@ fn messages_of(bubble: &Value, header: &Value, tool: &Value) -> Vec<Message> {
             .into_iter()
             .collect::<Vec<_>>(),
     };
-    // Cursor never showed it to anybody.
+    // Cursor never displayed it.
     if header["grouping"]["isRenderable"] == false {
         for message in messages.iter_mut().filter(|message| message.kind == Kind::Prose) {
             (message.role, message.kind) = (Role::System, Kind::Context);
@@ -344,7 +346,7 @@ fn result_text(result: &str) -> String {
     output.unwrap_or(result).to_owned()
 }
 
-/// Returns when a bubble was written: a date in new versions, and counts of milliseconds in older ones.
+/// Returns the time of a bubble: a date in newer versions, a number of milliseconds in older ones.
 fn time_of(bubble: &Value) -> Option<MessageTime> {
     let timing = &bubble["timingInfo"];
     let counts = ["clientRpcSendTime", "clientSettleTime", "clientEndTime", "clientStartTime"];
@@ -355,7 +357,7 @@ fn time_of(bubble: &Value) -> Option<MessageTime> {
         .find(|time| time.at > EARLIEST)
 }
 
-// Older versions, which use `ItemTable`: chats in tabs, and conversations inside the list of all.
+// Older versions, which use `ItemTable`: chats in tabs, and conversations inside the list of all conversations.
 
 const COMPOSERS_KEY: &str = "composer.composerData";
 
@@ -370,7 +372,7 @@ fn read_tabs(source: &Source, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         }
     }
     for (place, one) in value_of(source, COMPOSERS_KEY, sink)?["allComposers"].list().iter().enumerate() {
-        // Newer versions list them here and keep what was said in the other table.
+        // Newer versions list conversations here and store their messages in the other table.
         let Some(id) = one["composerId"].text().filter(|_| one["conversation"].is_array()) else { continue };
         read_one(source, id, one, place + 1, sink)?;
     }
@@ -390,10 +392,10 @@ fn read_tab(source: &Source, id: &str, tab: &Value, sink: &mut Sink<'_>) {
     let mut draft = Assembler::new(NAME, id, format!("{}#{id}", source.origin));
     draft.meta().title = tab["chatTitle"].owned();
     draft.meta().project.clone_from(&source.project);
-    // The tab says when the last message was sent, and the messages say nothing.
+    // The tab contains the time of the last message, and the messages contain none.
     let sent = identity::instant(&tab["lastSendTime"]).map(|at| MessageTime::logged(at).derived());
     for bubble in tab["bubbles"].list() {
-        // Tabs name the speaker in words, composers by number.
+        // Tabs name the speaker in words, composers by a number.
         let header = match bubble["type"].as_str() {
             Some("user") => serde_json::json!({"type": 1}),
             Some("ai") => serde_json::json!({"type": 2}),

@@ -1,7 +1,7 @@
-//! The Devin command line's `sessions.db`: messages as nodes of a tree, of which one chain is the conversation.
+//! The Devin command line's `sessions.db`: messages are nodes of a tree, in which one chain is the conversation.
 //!
-//! A message that is written anew gets a node of its own and keeps its id, so the last node of an id counts. A node
-//! beside the chain that hangs on it was abandoned; one that does not hang on it came before a compaction, and stays.
+//! A message that is rewritten gets a new node and keeps its id, so the last node of an id counts. A node outside the
+//! chain that descends from it was abandoned; one that does not descend from it precedes a compaction, and is retained.
 
 use std::collections::{HashMap, HashSet};
 
@@ -32,7 +32,7 @@ impl Ingestor for Devin {
         let (origin, database) = (input.path.display().to_string(), database::required(&input)?);
         database.require("sessions", &["id"])?;
         database.require("message_nodes", &["session_id", "node_id", "parent_node_id", "chat_message"])?;
-        // The order of the columns is what `draft_of` reads.
+        // The columns are in the order that `draft_of` expects.
         let columns = ["title", "working_directory", "model", "created_at", "main_chain_id"];
         let columns = database.or_null("sessions", &columns);
         database.each(&format!("SELECT rowid, id, {columns} FROM sessions ORDER BY rowid"), &[], |row| {
@@ -81,9 +81,9 @@ fn read_nodes(
     Ok(())
 }
 
-/// Returns the nodes that count: the last of each message, without the branches that were left.
+/// Returns the nodes that count: the last one of each message, without abandoned branches.
 fn kept_nodes(database: &Database, session_id: &str, leaf: Option<i64>) -> Result<HashSet<i64>, IngestError> {
-    // The id is taken out by the database, so that no message is held for it.
+    // The database extracts the id, so that no message has to be kept in memory for it.
     let sql = "SELECT node_id, parent_node_id,
             CASE WHEN json_valid(chat_message) THEN json_extract(chat_message, '$.message_id') END
         FROM message_nodes WHERE session_id = ?1 ORDER BY node_id, rowid";
@@ -91,13 +91,13 @@ fn kept_nodes(database: &Database, session_id: &str, leaf: Option<i64>) -> Resul
     database.each(sql, &[&session_id], |row| {
         if let Ok(node) = row.get::<_, i64>(0) {
             parents.insert(node, row.get::<_, i64>(1).ok());
-            // A message that is written anew keeps its id and gets a later node.
+            // A message that is rewritten keeps its id and gets a later node.
             last.insert(database::text(row, 2).unwrap_or_else(|| format!("node {node}")), node);
         }
         Ok(())
     })?;
     let chain = chain_to(leaf, &parents);
-    // Answers are kept, since in a long session the same nodes are walked through again and again.
+    // Results are cached, because the same nodes of a long session are visited repeatedly.
     let mut left: HashMap<i64, bool> = chain.iter().map(|node| (*node, false)).collect();
     Ok(last.into_values().filter(|node| !is_left(*node, &parents, &chain, &mut left)).collect())
 }
@@ -106,14 +106,14 @@ fn kept_nodes(database: &Database, session_id: &str, leaf: Option<i64>) -> Resul
 fn chain_to(leaf: Option<i64>, parents: &HashMap<i64, Option<i64>>) -> HashSet<i64> {
     let mut chain = HashSet::new();
     let mut next = leaf.filter(|leaf| parents.contains_key(leaf));
-    // A node that is there already closes a circle.
+    // A node that was already visited closes a cycle.
     while let Some(node) = next.filter(|node| chain.insert(*node)) {
         next = parents.get(&node).copied().flatten();
     }
     chain
 }
 
-/// Whether `node` hangs on the chain without being on it; `known` contains the answers found before.
+/// Returns whether `node` descends from the chain without being part of it; `known` contains earlier results.
 fn is_left(
     node: i64,
     parents: &HashMap<i64, Option<i64>>,
@@ -140,7 +140,7 @@ fn is_left(
 fn messages_of(said: &Value) -> Vec<Message> {
     let words = words_of(&said["content"]);
     let mut messages = match said["role"].string() {
-        // The program also writes into the user's turn, and says so.
+        // The program also writes into the user's turn, and marks such messages.
         "user" if said["metadata"]["is_user_input"] == false => vec![Message::context(words)],
         role => spoken(role, &words),
     };

@@ -1,4 +1,4 @@
-//! One line of a session log, and the messages in it.
+//! One line of a session log, and the messages that it contains.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -11,7 +11,7 @@ use crate::message::parts::call_on;
 use crate::message::speaker::{between, is_only_injected, slash_command};
 use crate::{Kind, Message, MessageTime, Role};
 
-/// A line, as far as it is read; what is missing is null.
+/// The fields of a line that are read; missing ones are null.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Line {
@@ -30,7 +30,7 @@ pub(super) struct Line {
     is_compact_summary: Value,
     is_visible_in_transcript_only: Value,
     is_api_error_message: Value,
-    // Often the largest field, as it repeats whole files; its presence is all that matters.
+    // Often the largest field, as it repeats whole files; only its presence matters.
     tool_use_result: Option<IgnoredAny>,
     message: Value,
     pub(super) operation: Value,
@@ -43,7 +43,7 @@ pub(super) struct Line {
     pub(super) ai_title: Value,
 }
 
-/// What a user line is, before its text is looked at.
+/// The type of a user line, as determined before its text is examined.
 enum Carrier {
     Typed,
     Injected,
@@ -53,59 +53,59 @@ enum Carrier {
 }
 
 impl Line {
-    /// Whether it appears in a log that belongs to a sub-agent.
+    /// Returns whether the line is in a log that belongs to a sub-agent.
     pub(super) fn is_agents_own(&self) -> bool {
         self.is_sidechain == true && self.agent_id.text().is_some()
     }
 
-    /// Returns the session in which it was said: the one that a fork copied it from, or else its own.
+    /// Returns the session in which the line was written: the one that a fork copied it from, or else its own.
     pub(super) fn session(&self) -> Option<&str> {
         self.forked_from["sessionId"].text().or_else(|| self.session_id.text())
     }
 
-    /// Whether it appears in the journal of a workflow, which says when agents began and ended.
+    /// Returns whether the line is in the journal of a workflow, which records when agents started and ended.
     pub(super) fn is_journal(&self) -> bool {
         matches!(self.kind.string(), "started" | "result") && self.agent_id.text().is_some()
     }
 
-    /// Returns when the line was written.
+    /// Returns the time at which the line was written.
     pub(super) fn time(&self) -> Option<MessageTime> {
         identity::rfc3339(&self.timestamp)
     }
 
-    /// Returns the model that wrote it, if a model did.
+    /// Returns the model that wrote the line, if a model did.
     pub(super) fn model(&self) -> Option<&str> {
         self.message["model"].text().filter(|model| *model != "<synthetic>" && self.is_sidechain != true)
     }
 
-    /// Returns what a queue operation is about: words of the user, a bare command, or a note of the program.
+    /// Returns the content of a queue operation: words of the user, a bare command, or a note of the program.
     pub(super) fn queued(&self) -> Message {
         classify(&output(&self.content))
     }
 
-    /// Returns the command that arrives with the line, as it was typed.
+    /// Returns the command in the line, as it was typed.
     pub(super) fn typed_command(&self) -> Option<String> {
         let blocks = self.message["content"].items().iter().filter(|_| self.kind == "user");
         blocks.filter_map(words).find_map(typed_command)
     }
 
-    /// Whether it should contain a message and contains none that can be read.
+    /// Returns whether the line should contain a message but contains none that can be read.
     pub(super) fn is_broken(&self) -> bool {
         matches!(self.kind.string(), "user" | "assistant") && !self.message.is_object()
     }
 
-    /// Whether it is where a user types, so that a second one after the same line is a rewind.
+    /// Returns whether the line is a typed prompt; a second prompt after the same line is a rewind.
     pub(super) fn is_prompt(&self) -> bool {
         self.kind == "user" && matches!(self.carrier(), Carrier::Typed)
     }
 
-    /// Returns the messages in the line, in block order; ids and times are the caller's to set.
+    /// Returns the messages in the line, in block order; the caller sets their ids and times.
     pub(super) fn messages(&self) -> Vec<Message> {
         match self.kind.string() {
             "user" => self.user_messages(),
             "assistant" => self.assistant_messages(),
             "system" if self.subtype == "away_summary" => vec![Message::summary(output(&self.content))],
-            // What is queued and typed is the session's to sort out; all else is bookkeeping, or unknown.
+            // Queued and typed text is handled by the session; everything else is bookkeeping or unknown.
             "system" | "queue-operation" => vec![Message::context(output(&self.content))],
             "summary" => self.blocks().flat_map(|block| prose(block, Role::System, Kind::Summary)).collect(),
             "attachment" => self.attached_messages(),
@@ -118,7 +118,7 @@ impl Line {
     }
 
     fn carrier(&self) -> Carrier {
-        // The order matters: a summary after a compaction is marked as shown in the transcript only, too.
+        // The order matters: a summary after a compaction is also marked as visible in the transcript only.
         if self.is_compact_summary == true {
             Carrier::Compacted
         } else if self.is_meta == true || self.is_visible_in_transcript_only == true {
@@ -153,7 +153,7 @@ impl Line {
 
     fn assistant_messages(&self) -> Vec<Message> {
         let role = if self.is_sidechain == true { Role::Other } else { Role::Assistant };
-        // What the program writes in the model's name: failures of the interface, and answers to its own commands.
+        // Text that the program writes in the model's name: API errors, and answers to its own commands.
         let is_programs = self.is_api_error_message == true || self.message["model"] == "<synthetic>";
         let spoken = if is_programs { Kind::Context } else { Kind::Prose };
         let read = |block| match kind(block) {
@@ -181,33 +181,33 @@ impl Line {
     }
 }
 
-/// Returns the answer of a tool, and what the user said when refusing the call.
+/// Returns a tool's answer, and what the user said when refusing the call.
 fn tool_answer(block: &Value) -> Vec<Message> {
     let answer = output(&block["content"]);
-    // Only a refused call carries words of the user, and a refusal counts as an error.
+    // Only a refused call contains words of the user, and a refusal counts as an error.
     let refusal = if block["is_error"] == true { refusal_words(&answer) } else { None };
     std::iter::once(Message::answer(answer)).chain(refusal.map(Message::user)).collect()
 }
 
-/// Returns the text of a block, or the placeholder of its picture.
+/// Returns the text of a block, or a placeholder if it is an image.
 fn prose(block: &Value, role: Role, kind: Kind) -> Vec<Message> {
     let text = words(block).map(|text| Message::new(role, kind, text));
     let label = attachment(block).map(|label| Message::new(role, Kind::Attachment, label));
     text.into_iter().chain(label).collect()
 }
 
-// Classifying the text in a user's turn: typed by a person, or written by the program.
+// Classifies the text in a user's turn as typed by a person or written by the program.
 
-/// How the program's own notes in the user's turn begin.
+/// Beginnings of the notes that the program writes in the user's turn.
 const NOTES: &[&str] =
     &["Caveat: The messages below", "[Request interrupted by user", "<local-command-", "<task-notification>"];
 const CONTINUATION: &str = "This session is being continued from a previous conversation";
 const REFUSAL: &str = "The user doesn't want to";
 const REFUSAL_WORDS: &str = "the user said:";
 
-/// Returns text in the user's turn as what it is, cut to the part of it that counts.
+/// Classifies text in the user's turn and returns the part of it that counts.
 ///
-/// Of a slash command its arguments are the user's words; a command without any is no words at all.
+/// For a slash command, the arguments are the user's words; a command without arguments contains no words.
 pub(super) fn classify(text: &str) -> Message {
     let text = text.trim();
     if is_command(text) {
@@ -230,7 +230,7 @@ pub(super) fn classify(text: &str) -> Message {
     }
 }
 
-/// Returns the command as it was typed, of a text in which the program spells it in tags.
+/// Returns the command as it was typed, from a text in which the program writes it in tags.
 pub(super) fn typed_command(text: &str) -> Option<String> {
     let name = between(text, "command-name").filter(|_| is_command(text.trim()))?;
     Some(format!("{name} {}", between(text, "command-args").unwrap_or_default()))
@@ -240,14 +240,14 @@ fn is_command(text: &str) -> bool {
     text.starts_with("<command-name>") || text.starts_with("<command-message>")
 }
 
-/// Whether `text` was typed, and is neither a note of the program, an injected block nor a bare slash command.
+/// Returns whether `text` was typed, and is not a note of the program, an injected block or a bare slash command.
 pub(super) fn is_typed(text: &str) -> bool {
     let text = text.trim();
-    // A message that mixes a reminder with words was typed; only one that is nothing else was not.
+    // A message that mixes a reminder with words was typed; one that contains only a reminder was not.
     !NOTES.iter().any(|note| text.starts_with(note)) && !is_only_injected(text) && !is_bare_command(text)
 }
 
-/// Returns what the user said on refusing a tool call; the log has it in the tool's answer only.
+/// Returns what the user said when refusing a tool call; the log contains it only in the tool's answer.
 pub(super) fn refusal_words(answer: &str) -> Option<String> {
     let (_, words) = answer.trim().strip_prefix(REFUSAL)?.split_once(REFUSAL_WORDS)?;
     Some(words.trim().to_owned())

@@ -1,9 +1,9 @@
-//! Claude Code session logs: one JSONL file a session, and one for each of its sub-agents.
+//! Claude Code session logs: one JSONL file per session, and one for each of its sub-agents.
 //!
-//! Each block of a log line becomes a message of its own, under the line's uuid; the lines of one answer follow each
-//! other. A resumed session's log begins with a copy of the one before, which is not read twice (`copies`). What the
-//! user typed is separated from what the program wrote into the user's turn (`words`), and of a
-//! conversation that was rewound only the newest branch is kept (`branches`).
+//! Each block of a log line becomes a separate message with the line's uuid; the lines of one answer are consecutive.
+//! The log of a resumed session begins with a copy of the previous log, which is not read twice (`copies`). Text that
+//! the user typed is separated from text that the program wrote into the user's turn (`words`). If a conversation was
+//! rewound, only the newest branch is retained (`branches`).
 
 mod line;
 
@@ -33,7 +33,7 @@ use crate::{
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "claude-code";
 
-/// Line types beside messages; with a session id they are Claude Code's own.
+/// Types of lines that are not messages; together with a session id they identify a log of Claude Code.
 const BOOKKEEPING_TYPES: &[&str] = &[
     "agent-name", "agent-setting", "ai-title", "attachment", "custom-title", "last-prompt", "mode", "permission-mode",
     "pr-link", "progress", "queue-operation", "system",
@@ -51,7 +51,7 @@ impl Ingestor for ClaudeCode {
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_ours = |line: &Value| is_own_line(line) || is_history_entry(line);
-        // Qwen Code writes the same fields around messages in the shape of Gemini's.
+        // Qwen Code writes the same fields around messages that have Gemini's format.
         let is_foreign = |line: &Value| line.pointer("/message/parts").is_some();
         head.most_lines(is_ours) && !head.any_line(is_foreign) || head.document.as_ref().is_some_and(is_ours)
     }
@@ -67,7 +67,7 @@ impl Ingestor for ClaudeCode {
         let mut sessions = Sessions::new(&input);
         let mut records = Records::lines(input);
         while let Some(record) = records.next(sink)? {
-            // An array would be taken for the fields of a line in their order.
+            // An array would be parsed as the fields of a line in order.
             if record.text.trim_start().starts_with('[') {
                 sink.skip(record.number, "not a JSON object");
             } else if let Some(line) = record.parse::<Line>(sink) {
@@ -89,7 +89,7 @@ fn is_own_line(line: &Value) -> bool {
     match kind {
         "user" | "assistant" => {
             let role = line.pointer("/message/role").and_then(Value::as_str);
-            // Qwen Code writes lines like these around messages in the shape of Gemini's.
+            // Qwen Code writes similar lines around messages that have Gemini's format.
             let is_ours = role == Some(kind) && line.pointer("/message/parts").is_none();
             is_ours && (is_text("uuid") || is_text("sessionId"))
         }
@@ -100,9 +100,9 @@ fn is_own_line(line: &Value) -> bool {
     }
 }
 
-/// The sessions of one file: one, unless it begins with lines of another, or several logs were joined into it.
+/// The sessions in one file: one, unless the file begins with lines of another or several logs were joined into it.
 struct Sessions {
-    /// Name of the file, if it is a session's uuid.
+    /// Name of the file, if it is the uuid of a session.
     file_id: Option<String>,
     copies: Option<Copies>,
     stem: String,
@@ -117,7 +117,7 @@ struct Sessions {
 impl Sessions {
     fn new(input: &Input) -> Self {
         let stem = input.stem();
-        // A compressed log keeps its first ending when the second is taken off.
+        // The stem of a compressed log still has the first extension after the second is removed.
         let stem = stem.strip_suffix(".jsonl").unwrap_or(&stem).to_owned();
         let file_id = uuid::Uuid::try_parse(&stem).is_ok().then(|| stem.clone());
         Self {
@@ -144,11 +144,11 @@ impl Sessions {
         }
     }
 
-    /// Finds the session of `line`, or opens it; a line that names none belongs to the one before it.
+    /// Finds or opens the session of `line`; a line that names none belongs to the same session as the previous line.
     fn place(&mut self, line: &Line) -> usize {
         let id = match (&self.file_id, line.session()) {
             (Some(file_id), Some(id)) if file_id == id => id.to_owned(),
-            // A sub-agent logs under the session that started it, so its own id sets it apart.
+            // A sub-agent logs under the session that started it, so its own id is added to distinguish it.
             (_, Some(id)) if line.is_agents_own() => format!("{id}/{}", line.agent_id.string()),
             (_, Some(id)) => id.to_owned(),
             (_, None) if self.open.is_empty() => self.stem.clone(),
@@ -173,29 +173,29 @@ impl Sessions {
     }
 }
 
-// Lines that the log of a resumed session repeats of the session that it continues.
+// Lines that the log of a resumed session repeats from the session that it continues.
 //
-// Depending on the version such lines keep the session id of the older log, name it as where they were forked from,
-// or are written under the new id and keep nothing but their uuids. Where the older log is still there it is what
-// they are read from; where it is gone, those that name it are read as a part of it.
+// Depending on the version, such lines retain the session id of the older log, name it as the session that they were
+// forked from, or have the new id and retain only their uuids. If the older log still exists, the lines are read from
+// it; if it does not, lines that name it are read as part of it.
 
-/// Recognises the lines that a log repeats of older logs beside it.
+/// Recognises the lines that a log repeats from older logs in the same folder.
 struct Copies {
-    /// The session that the log is named by.
+    /// The session that the log is named after.
     own_id: String,
     folder: Option<(Folder, String)>,
-    /// Where the log is, unless it is in an archive.
+    /// The path of the log, unless it is in an archive.
     path: Option<PathBuf>,
-    /// Whether a session that the lines name has a log of its own.
+    /// Whether each session named by a line has a log of its own.
     logged: HashMap<String, bool>,
-    /// The lines of older logs that begin like this one, and the session that each appears in.
+    /// The lines of older logs with the same first line as this one, and the session to which each belongs.
     older: Option<HashMap<u64, String>>,
-    /// For each session that was repeated: the first line, and how many.
+    /// For each repeated session: the first repeated line, and the number of such lines.
     passed: HashMap<String, (usize, usize)>,
 }
 
 impl Copies {
-    /// Prepares for the log `input` of the session `own_id`.
+    /// Creates the detector for the log `input` of the session `own_id`.
     fn new(own_id: &str, input: &Input) -> Self {
         Self {
             own_id: own_id.to_owned(),
@@ -207,7 +207,7 @@ impl Copies {
         }
     }
 
-    /// Whether `line` is read from an older log; it is counted then.
+    /// Returns whether `line` is read from an older log, and counts it if it is.
     fn is_copy(&mut self, number: usize, line: &Line) -> bool {
         let named = line.session().filter(|id| *id != self.own_id).map(str::to_owned);
         let original = match named {
@@ -220,10 +220,10 @@ impl Copies {
         original.is_some()
     }
 
-    /// Reports what was passed over.
+    /// Reports the lines that were skipped.
     fn finish(self, sink: &mut Sink<'_>) {
         let mut passed: Vec<_> = self.passed.into_iter().map(|(id, (number, count))| (number, count, id)).collect();
-        // A hash map has no order, and reports must not change from run to run.
+        // A hash map has no order, and reports must not vary between runs.
         passed.sort_unstable();
         for (number, count, id) in passed {
             let lines = if count == 1 { "line" } else { "lines" };
@@ -245,7 +245,7 @@ impl Copies {
         is_logged
     }
 
-    /// Returns the older session in whose log the line `uuid` is. The first line decides whether there is any.
+    /// Returns the older session whose log contains the line `uuid`. The first call determines whether there is any.
     fn older_line(&mut self, uuid: &str) -> Option<String> {
         let path = self.path.as_deref();
         let older = self.older.get_or_insert_with(|| path.map(|path| older_lines(path, uuid)).unwrap_or_default());
@@ -253,14 +253,14 @@ impl Copies {
     }
 }
 
-/// Returns the lines of the logs beside `path` that begin with the line `first` and are shorter: a resumed session's
-/// log is the older one and more.
+/// Returns the lines of the shorter logs in the folder of `path` that also begin with the line `first`: the log of a
+/// resumed session consists of the older log and further lines.
 fn older_lines(path: &Path, first: &str) -> HashMap<u64, String> {
     let mut lines = HashMap::new();
     let (Some(parent), Ok(own)) = (path.parent(), path.metadata()) else { return lines };
     let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
     for other in logs_that_begin_with(first, parent) {
-        // Of two logs that begin alike the longer one is the copy that went on.
+        // If two logs begin with the same line, the longer one is the copy that was continued.
         if other.metadata().is_ok_and(|data| data.len() < own.len()) {
             let id = other.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             for uuid in uuids(&other) {
@@ -271,7 +271,7 @@ fn older_lines(path: &Path, first: &str) -> HashMap<u64, String> {
     lines
 }
 
-/// Returns the hashes of all uuids in the log at `path`, as far as it can be read.
+/// Returns the hashes of all uuids in the log at `path`, up to the point at which it becomes unreadable.
 fn uuids(path: &Path) -> HashSet<u64> {
     let mut found = HashSet::new();
     let (mut ignore, Ok(input)) = (|_| {}, open(path)) else { return found };
@@ -282,24 +282,24 @@ fn uuids(path: &Path) -> HashSet<u64> {
     found
 }
 
-// The first line of each log in a folder, looked up once for all the logs in it, of which there may be thousands.
+// The first line of each log in a folder, determined once for all its logs, of which there may be thousands.
 
-/// How far into a log its first message is looked for, in bytes.
+/// Number of bytes at the start of a log in which its first message is searched for.
 const FIRST_LINES_BYTES: u64 = 64 << 10;
-/// How long what was found is believed; a log that was empty may have got its first line since.
+/// Time for which the result remains valid; a log that was empty may have received its first line since.
 const GOOD_FOR: Duration = Duration::from_mins(1);
 
-/// The folder that was looked through last; the logs of one folder are read one after the other.
+/// The folder that was examined last; the logs of one folder are read one after another.
 static LAST: Mutex<Option<Heads>> = Mutex::new(None);
 
-/// The uuid of a line, and nothing else of it.
+/// The uuid of a line, without its other fields.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Id {
     uuid: Value,
 }
 
-/// The logs of a folder by the line that they begin with.
+/// The logs of a folder, indexed by their first line.
 struct Heads {
     folder: PathBuf,
     changed_at: Option<SystemTime>,
@@ -307,11 +307,11 @@ struct Heads {
     logs: HashMap<u64, Vec<PathBuf>>,
 }
 
-/// Returns the logs in `folder` whose first line with a uuid has this one, sorted.
+/// Returns the logs in `folder` whose first line with a uuid has this uuid, sorted.
 fn logs_that_begin_with(uuid: &str, folder: &Path) -> Vec<PathBuf> {
     let changed_at = folder.metadata().and_then(|data| data.modified()).ok();
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-    // Folders with thousands of logs are common, and each log asks for all first lines.
+    // Folders with thousands of logs are common, and reading each log requires all first lines.
     let is_good =
         |heads: &Heads| heads.folder == folder && heads.changed_at == changed_at && heads.found_at.elapsed() < GOOD_FOR;
     if !last.as_ref().is_some_and(is_good) {
@@ -349,16 +349,16 @@ fn first_uuid(path: &Path) -> Option<String> {
     reader.split(b'\n').map_while(Result::ok).find_map(|line| serde_json::from_slice::<Id>(&line).ok()?.uuid.owned())
 }
 
-// One session while it is read: what is held back until it is known to stay.
+// One session while it is being read: messages are buffered until it is certain that they remain.
 
-/// A title that the log gives to the session in which `leaf` is found, which may be another file's.
+/// A title that the log gives to the session that contains `leaf`, which may be in another file.
 #[derive(Debug)]
 struct Summary {
     text: String,
     leaf: String,
 }
 
-/// Titles in their order of precedence; the last of each kind wins.
+/// Titles in order of precedence; the last one of each kind is used.
 #[derive(Default)]
 struct Titles {
     custom: Option<String>,
@@ -368,15 +368,15 @@ struct Titles {
 
 /// Collects one session.
 ///
-/// Rewinds and queued input are sorted out over what is held, i.e. over the last part of a very long session.
+/// Rewinds and queued input are resolved among the buffered messages, i.e. within the last part of a very long session.
 struct Session {
     draft: Assembler,
-    /// For each message held, its line in `nodes`.
+    /// For each buffered message, the index of its line in `nodes`.
     places: Vec<usize>,
     nodes: Vec<Node>,
-    /// Lines that turned out to repeat another.
+    /// Lines that turned out to repeat another line.
     void: HashSet<usize>,
-    /// Queued texts that no later line has delivered, with the line that queued them.
+    /// Queued texts that no later line has delivered, each with the line that queued it.
     queued: HashMap<u64, usize>,
     ever_queued: HashSet<u64>,
     seen: HashSet<u64>,
@@ -430,7 +430,7 @@ impl Session {
                 held = true;
             }
         }
-        // A line without text keeps its place in the tree, but a later one under its id may still say something.
+        // A line without text retains its position in the tree, but a later line with the same id may contain text.
         let id = uuid.map(hash);
         if let Some(id) = id.filter(|_| held) {
             self.seen.insert(id);
@@ -459,23 +459,23 @@ impl Session {
         }
     }
 
-    /// Whether the same words were said at the same instant: compaction writes old lines again under new ids.
+    /// Returns whether the same words were said at the same instant: compaction writes old lines again with new ids.
     fn is_replay(&mut self, message: &Message, time: Option<MessageTime>) -> bool {
         let stamp = time.filter(|time| time.source == TimeSource::Log && message.kind == Kind::Prose);
-        // Time and role belong to the key: people say the same short words more than once.
+        // The key includes time and role, because people say the same short words more than once.
         let key = stamp.map(|time| hash(format!("{} {:?} {}", time.at, message.role, message.text)));
         key.is_some_and(|key| !self.said.insert(key))
     }
 
-    /// Takes in what happened to the input queue: a text that is never delivered was still said.
+    /// Handles a change of the input queue: a text that is never delivered was still said.
     fn take_queued(&mut self, line: &Line) -> Vec<Message> {
         let queued = line.queued();
         let key = hash(folded(&queued.text));
         match line.operation.string() {
             "enqueue" => {}
-            // Consumed while the agent ran; mostly it was queued before, and then it is held already.
+            // Consumed while the agent ran; usually the text was queued before, and is buffered already.
             "remove" if !self.ever_queued.contains(&key) => {}
-            // Taken back into the input field.
+            // Returned to the input field.
             "popAll" => {
                 self.void.extend(self.queued.remove(&key));
                 return Vec::new();
@@ -487,16 +487,16 @@ impl Session {
         vec![queued]
     }
 
-    /// Drops the queued copy of a text that has now arrived.
+    /// Drops the queued copy of a text that has now been delivered.
     fn deliver(&mut self, text: &str) {
         if !self.queued.is_empty() {
             self.void.extend(self.queued.remove(&hash(folded(text))));
         }
     }
 
-    /// Hands over what is held, without abandoned branches and repeated input.
+    /// Passes on the buffered messages, without abandoned branches and repeated input.
     fn release(&mut self, summaries: &[Summary], sink: &mut Sink<'_>) {
-        // Which branch was abandoned is only known once the lines after it have been read.
+        // The abandoned branches are only known once the lines after them have been read.
         let dead = abandoned(&self.nodes);
         let mut places = self.places.drain(..);
         let void = &self.void;
@@ -507,7 +507,7 @@ impl Session {
         drop(places);
         self.name(summaries);
         self.draft.hand_over(sink);
-        // Ids that were seen stay, since a later line may still repeat one of them.
+        // The ids seen so far are retained, because a later line may still repeat one of them.
         self.nodes.clear();
         self.void.clear();
         self.queued.clear();
@@ -525,7 +525,7 @@ fn folded(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Hashes an id or a text, so that a long log's need not all be kept.
+/// Hashes an id or a text, so that those of a long log need not be kept in memory.
 fn hash(text: impl AsRef<str>) -> u64 {
     let mut hasher = DefaultHasher::new();
     text.as_ref().hash(&mut hasher);
@@ -534,7 +534,7 @@ fn hash(text: impl AsRef<str>) -> u64 {
 
 // Branches of the conversation that the user abandoned by rewinding.
 
-/// One log line's place in the conversation.
+/// The position of one log line in the conversation.
 #[derive(Debug, Clone, Copy)]
 struct Node {
     /// Hash of the line's own id.
@@ -545,11 +545,12 @@ struct Node {
     typed_at: Option<Timestamp>,
 }
 
-/// Says of each node whether it lies on an abandoned branch.
+/// Returns, for each node, whether it is on an abandoned branch.
 ///
-/// Where several prompts typed at different times follow one line, the user rewound: the newest is kept, the others
-/// go with all that follows them. Other forks are artefacts of parallel tools and of compaction, and stay. Order does
-/// not matter, and neither cycles nor missing parents do.
+/// If several prompts typed at different times follow the same line, the user rewound the conversation: the newest
+/// prompt is kept, and the others are removed with everything that follows them. Other forks are artefacts of parallel
+/// tools and compaction, and remain. The order of the nodes does not matter, and cycles and missing parents are
+/// tolerated.
 fn abandoned(nodes: &[Node]) -> Vec<bool> {
     let mut newest: HashMap<u64, Timestamp> = HashMap::new();
     let mut children: HashMap<u64, Vec<usize>> = HashMap::new();
@@ -569,21 +570,21 @@ fn abandoned(nodes: &[Node]) -> Vec<bool> {
     let mut open: Vec<usize> = (0..nodes.len()).filter(|place| is_older(&nodes[*place])).collect();
     while let Some(place) = open.pop() {
         if !std::mem::replace(&mut dead[place], true) {
-            // Taking the list out makes each edge be followed once, however often an id repeats.
+            // Removing the list ensures that each edge is followed once, however often an id repeats.
             open.extend(children.remove(&nodes[place].id).unwrap_or_default());
         }
     }
     dead
 }
 
-// `history.jsonl`: what was typed, in all projects, without the answers.
+// `history.jsonl`: the typed text from all projects, without the answers.
 
-/// Whether `line` is an entry of the history.
+/// Returns whether `line` is an entry of the history.
 fn is_history_entry(line: &Value) -> bool {
     line["display"].is_string() && line["timestamp"].is_number() && line.get("type").is_none()
 }
 
-/// Reads the history; prompts of a session whose log is kept beside it are left to that.
+/// Reads the history; prompts of a session that has its own log in the `projects` folder are left to that log.
 fn read_history(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     let logs = input.names_beside("projects");
     let stem = |name: &String| name.rsplit('/').next().and_then(|name| name.strip_suffix(".jsonl")).map(str::to_owned);
@@ -595,7 +596,7 @@ fn read_history(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
             continue;
         }
         let project = entry["project"].as_str();
-        // Entries from before they named their session are kept together by project.
+        // Entries from versions that did not name the session are grouped by project.
         let session = entry["sessionId"]
             .as_str()
             .map_or_else(|| identity::of_parts(&[project.unwrap_or_default()]), str::to_owned);
@@ -607,10 +608,10 @@ fn read_history(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     Ok(())
 }
 
-/// Returns what was typed, and the texts that were pasted into it.
+/// Returns the typed text and the texts that were pasted into it.
 fn typed_messages(entry: &Value) -> Vec<Message> {
     let display = entry["display"].string();
-    // As in a session's log, of a command its arguments are the user's words.
+    // As in the log of a session, the arguments of a command are the user's words.
     let words = slash_command(display).map(|(_, argument)| argument).filter(|argument| !argument.is_empty());
     let typed = line::classify(words.unwrap_or(display));
     let pasted = entry["pastedContents"].as_object().into_iter().flat_map(|pasted| pasted.values());
@@ -638,7 +639,7 @@ mod heads_tests {
         write(&folder.path().join("notes.jsonl"), "a");
         assert_eq!(logs_that_begin_with("a", folder.path()), [path(1), path(2)]);
         assert_eq!(logs_that_begin_with("z", folder.path()), Vec::<PathBuf>::new());
-        // Times of folders may be counted in whole ticks of the clock.
+        // Times of folders may have the resolution of a clock tick.
         std::thread::sleep(Duration::from_millis(50));
         write(&path(4), "b");
         assert_eq!(logs_that_begin_with("b", folder.path()), [path(3), path(4)]);

@@ -25,7 +25,7 @@ fn joined(lines: &[Value]) -> String {
     lines.iter().flat_map(|line| [line.to_string(), "\n".to_owned()]).collect()
 }
 
-/// Writes each message as `Role Kind: text`.
+/// Formats each message as `Role Kind: text`.
 fn shown(transcript: &Transcript) -> Vec<String> {
     transcript.messages.iter().map(show).collect()
 }
@@ -315,7 +315,7 @@ fn read_file(folder: &std::path::Path, name: &str) -> (Vec<Transcript>, Vec<Stri
     (seen, pieces)
 }
 
-/// The log of a session, and that of another which continues it and ran a sub-agent of the old kind.
+/// The log of a session, and the log of another session that continues it and ran a sub-agent in the old format.
 fn resumed(copied_id: &str) -> (String, String) {
     let prefix = [user("u1", "", 0, "start"), assistant("a1", "u1", 1, "ready"), user("u2", "a1", 2, "use tabs")];
     let old = prefix.iter().map(|line| with(line.clone(), "sessionId", PARENT)).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! The items and events of a rollout, and the messages in them.
+//! The items and events of a rollout, and the messages that they contain.
 
 use serde_json::Value;
 
@@ -8,24 +8,24 @@ use crate::message::parts::call_on;
 use crate::message::speaker::is_only_injected;
 use crate::{Kind, Message, Role};
 
-/// The end of the preamble that an editor puts before what the user typed.
+/// The end of the preamble that an editor puts before the user's words.
 const EDITOR_PREAMBLE_END: &str = "## My request for Codex:";
 const BOOT_FILE: &str = "# AGENTS.md instructions for";
 
-/// Whether another agent, not a person, started the thread of this `head` and writes its prompts.
+/// Returns whether another agent rather than a person started the thread of this `head` and writes its prompts.
 ///
-/// A thread that a person started has a plain word such as `cli` in the same place.
+/// For a thread started by a person, the same field is a plain word such as `cli`.
 pub(super) fn is_agents(head: &Value) -> bool {
     !head["source"]["subagent"].is_null()
 }
 
-/// Returns the thread by which this one was started.
+/// Returns the id of the thread that started this one.
 pub(super) fn parent_id(head: &Value) -> Option<&str> {
     let spawned = &head["source"]["subagent"]["thread_spawn"]["parent_thread_id"];
     head["parent_thread_id"].text().or_else(|| spawned.text())
 }
 
-/// Returns the instructions that a thread, or a turn of it, was given beside what was said.
+/// Returns the instructions that a thread, or one of its turns, received in addition to its messages.
 pub(super) fn instructions(record: &Value) -> Vec<Message> {
     let given = ["base_instructions", "instructions", "user_instructions"].map(|key| output(&record[key]));
     given.into_iter().filter(|text| !text.trim().is_empty()).map(Message::context).collect()
@@ -42,7 +42,7 @@ pub(super) fn item_messages(item: &Value) -> Vec<Message> {
             let arguments = serde_json::from_str::<Value>(item["arguments"].string()).unwrap_or_default();
             call(item["name"].string(), &target(&arguments))
         }
-        // A patch is plain text, and the file it changes is its target.
+        // A patch is plain text, and the target is the file that it changes.
         "custom_tool_call" => call(item["name"].string(), patched_file(item["input"].string())),
         "local_shell_call" => call("shell", &target(&item["action"])),
         "web_search_call" => call("web_search", &target(&item["action"])),
@@ -80,9 +80,9 @@ fn spoken(item: &Value) -> Vec<Message> {
     }
 }
 
-/// Separates what the user typed from what was put around it.
+/// Separates the user's words from the text that was put around them.
 pub(super) fn user_words(text: &str) -> Vec<Message> {
-    // Editors put open files and the selection before the request, in one text.
+    // Editors put the open files and the selection before the request, in the same text.
     if let Some((preamble, words)) = text.split_once(EDITOR_PREAMBLE_END) {
         return vec![Message::context(preamble), Message::user(words)];
     }
@@ -92,7 +92,7 @@ pub(super) fn user_words(text: &str) -> Vec<Message> {
     vec![Message::user(text)]
 }
 
-/// Returns the file that a patch begins with, or the first line of any other input.
+/// Returns the first file of a patch, or the first line of any other input.
 fn patched_file(input: &str) -> &str {
     let files = ["*** Add File: ", "*** Update File: ", "*** Delete File: "];
     let named = input.lines().find_map(|line| files.iter().find_map(|prefix| line.strip_prefix(prefix)));

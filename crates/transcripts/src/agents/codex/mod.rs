@@ -1,9 +1,9 @@
-//! Codex rollouts: one file a thread, from the JSON object of spring 2025 and the bare items that followed it to
-//! today's envelopes; what `codex exec --json` prints; and the history of prompts.
+//! Codex rollouts, one file per thread: the JSON object of spring 2025, the bare items that followed it, and today's
+//! envelopes; also the output of `codex exec --json`, and the history of prompts.
 //!
-//! The log writes most messages twice, as a `response_item` for the model and as an `event_msg` for the screen; each
-//! is read once. The screen's copy of what the user typed is clean, so where a file has any, other text in the user's
-//! turn counts as injected.
+//! The log contains most messages twice, as a `response_item` for the model and as an `event_msg` for the screen; each
+//! message is read once. The screen's copy contains only what the user typed, so if a file has such copies, any other
+//! text in the user's turn counts as injected.
 
 mod item;
 
@@ -67,7 +67,7 @@ impl Ingestor for Codex {
     }
 }
 
-/// What a file contains.
+/// The format of a file.
 enum Shape {
     Lines,
     Document,
@@ -93,7 +93,7 @@ fn of_lines(head: &Head<'_>, test: impl Fn(&Value) -> bool) -> bool {
     head.most_lines(&test) || head.document.as_ref().is_some_and(test)
 }
 
-/// Whether `value` is a rollout of spring 2025, which was one object.
+/// Returns whether `value` is a rollout of spring 2025, which is a single object.
 fn is_document(value: &Value) -> bool {
     value["session"]["id"].is_string() && value["session"]["timestamp"].is_string() && value["items"].is_array()
 }
@@ -115,7 +115,7 @@ fn is_envelope(line: &Value) -> bool {
     ENVELOPE_TYPES.contains(&kind) && line.get("payload").is_some_and(Value::is_object)
 }
 
-/// The first line of a bare log: an id and a time, and no type.
+/// Returns whether `line` is the first line of a bare log: it has an id and a time, but no type.
 fn is_bare_head(line: &Value) -> bool {
     let is_text = |key: &str| line.get(key).is_some_and(Value::is_string);
     is_text("id") && is_text("timestamp") && line.get("type").is_none()
@@ -129,16 +129,16 @@ fn is_bare_message(line: &Value) -> bool {
         && matches!(block, Some("input_text" | "output_text"))
 }
 
-// One thread while it is read: its head, and which lines are its own.
+// One thread while it is being read: its head, and which lines belong to it.
 
-/// Who began the thread.
+/// The initiator of the thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Origin {
-    /// A person, from nothing.
+    /// A person started it without any earlier messages.
     Person,
-    /// A person, from another thread; the file begins with a copy of that.
+    /// A person forked it from another thread; the file begins with a copy of that thread.
     Fork,
-    /// Another agent, which also writes the prompts.
+    /// Another agent started it and writes the prompts.
     Agent,
 }
 
@@ -148,19 +148,19 @@ struct Thread {
     own_id: Option<String>,
     started_at: Option<Timestamp>,
     origin: Origin,
-    /// Whether the lines are a copy of the thread that this one was forked from.
+    /// Whether the current lines are a copy of the thread that this one was forked from.
     in_copy: bool,
     replayed: Option<usize>,
     disabled_at: Option<usize>,
     zone: Option<TimeZone>,
-    /// Hashes of the instructions that have come before.
+    /// Hashes of the instructions that have already occurred.
     instructions: HashSet<String>,
 }
 
 impl Thread {
     fn new(input: &Input) -> Self {
         let stem = input.stem();
-        // A compressed rollout keeps its first ending when the second is taken off.
+        // The stem of a compressed rollout still has the first extension after the second is removed.
         let stem = stem.strip_suffix(".jsonl").unwrap_or(&stem);
         Self {
             turns: Turns::new(Assembler::new(NAME, stem, input.path.display().to_string())),
@@ -175,7 +175,7 @@ impl Thread {
         }
     }
 
-    /// Reads one line, which a report names by `place` and the rest of the thread by `number`.
+    /// Reads one line, which is called `place` in reports and `number` in the rest of the thread.
     fn take(&mut self, number: usize, place: usize, line: &Value, sink: &mut Sink<'_>) {
         if line["payload"].is_object() {
             self.take_envelope(number, line);
@@ -222,7 +222,7 @@ impl Thread {
         }
     }
 
-    /// Reads a line of the time before envelopes: the head, or an item.
+    /// Reads a line from versions without envelopes: the head or an item.
     fn take_bare(&mut self, number: usize, item: &Value) {
         if item["type"].text().is_some() {
             let time = identity::rfc3339(&item["timestamp"]);
@@ -232,7 +232,8 @@ impl Thread {
         }
     }
 
-    /// Reads the head of the thread; a second one with another id begins a copy of the thread it was forked from.
+    /// Reads the head of the thread; a second head with another id begins a copy of the thread that this one was forked
+    /// from.
     fn take_head(&mut self, number: usize, head: &Value) {
         let Some(id) = head["id"].text() else { return };
         if self.own_id.as_ref().is_some_and(|own| own != id) {
@@ -241,7 +242,7 @@ impl Thread {
             return;
         }
         match head["memory_mode"].string() {
-            // The setting can be changed while the thread continues; the last one counts.
+            // The setting can be changed during the thread; the last value counts.
             "disabled" => self.disabled_at = Some(number),
             "enabled" => self.disabled_at = None,
             _ => {}
@@ -272,7 +273,7 @@ impl Thread {
         self.instruct(head, time);
     }
 
-    /// Takes in instructions, which are written anew in each turn, where they have not come before.
+    /// Adds those instructions that have not occurred before; they are repeated in each turn.
     fn instruct(&mut self, record: &Value, time: Option<MessageTime>) {
         let mut messages = item::instructions(record);
         messages.retain(|message| self.instructions.insert(message.content_hash()));
@@ -291,7 +292,7 @@ impl Thread {
 
     fn take_event(&mut self, event: &Value, time: Option<MessageTime>) {
         match event["type"].string() {
-            // The log only grows: turns that were taken back stay in it, and this line says how many.
+            // The log only grows: turns that were undone remain in it, and this line contains their number.
             "thread_rolled_back" => self.turns.roll_back(event["num_turns"].as_i64().unwrap_or(1)),
             "thread_name_updated" => self.turns.draft.meta().title = event["thread_name"].owned(),
             _ => self.hold_all(Voice::Event, "", time, item::event_messages(event)),
@@ -303,7 +304,7 @@ impl Thread {
         Some(self.zone.as_ref().map_or(time, |zone| in_zone(time, zone)))
     }
 
-    /// Whether a line repeats the parent's: it appears in the copy, or was written before this thread began.
+    /// Returns whether a line repeats the parent thread: it is in the copy, or was written before this thread began.
     fn is_replay(&mut self, number: usize, time: Option<MessageTime>) -> bool {
         let is_older = self.started_at.zip(time).is_some_and(|(start, time)| time.at < start);
         let is_replay = self.in_copy || self.origin != Origin::Person && is_older;
@@ -313,14 +314,14 @@ impl Thread {
         is_replay
     }
 
-    /// Ends the copy at the first turn that began after the thread did.
+    /// Ends the copy at the first turn that began after this thread.
     fn end_replay(&mut self, event: &Value, time: Option<MessageTime>) {
         if !self.in_copy || !matches!(event["type"].string(), "task_started" | "turn_started") {
             return;
         }
         let began = event["started_at"].as_i64().map_or(time.map(|time| time.at.as_second()), Some);
-        // The event counts in whole seconds, so a start in milliseconds would seem to be later than its own first
-        // turn.
+        // The event has a resolution of whole seconds, so a start in milliseconds would seem to be later than the
+        // thread's own first turn.
         let start = self.started_at.map(Timestamp::as_second);
         if start.is_none_or(|start| began.is_some_and(|began| began >= start)) {
             self.in_copy = false;
@@ -345,12 +346,12 @@ fn in_zone(time: MessageTime, zone: &TimeZone) -> MessageTime {
     MessageTime { offset_seconds: Some(zone.to_offset(time.at).seconds()), ..time }
 }
 
-// The messages of a thread, held until copies and turns taken back are sorted out.
+// The messages of a thread, buffered until copies and undone turns are resolved.
 
-/// Messages looked back over for the other copy of one; the two are milliseconds apart.
+/// Number of preceding messages in which the other copy is searched for; the two are milliseconds apart.
 const COPY_DISTANCE: usize = 24;
 
-/// Which of the log's two voices a message came from.
+/// The kind of log entry that a message comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Voice {
     /// `event_msg`, for the screen.
@@ -361,23 +362,23 @@ enum Voice {
     Both,
 }
 
-/// What is known of a message that is held.
+/// Information about a buffered message.
 #[derive(Debug, Clone, PartialEq)]
 struct Held {
     voice: Voice,
     kind: Kind,
     role: Role,
-    /// Hash of the words, for finding copies.
+    /// Hash of the words, used to find copies.
     words: u64,
 }
 
 /// The messages of a thread.
 ///
-/// Copies, and turns taken back, are sorted out over what is held, i.e. over the last part of a very long thread.
+/// Copies and undone turns are resolved among the buffered messages, i.e. within the last part of a very long thread.
 struct Turns {
     draft: Assembler,
     held: Vec<Held>,
-    /// How many of the first messages held are known to begin no turn, so that rolling back stays cheap.
+    /// Number of leading buffered messages that are known to begin no turn, so that rolling back remains cheap.
     barren: usize,
     has_events: bool,
     said_anything: bool,
@@ -393,16 +394,16 @@ impl Turns {
         self.draft.is_full()
     }
 
-    /// Forgets what is held.
+    /// Discards the buffered messages.
     fn clear(&mut self) {
         self.held.clear();
         self.draft.truncate(0);
     }
 
-    /// Adds what was said, unless it is a copy.
+    /// Adds a message, unless it is a copy.
     fn hold(&mut self, voice: Voice, origin: Origin, mut message: Message) {
         self.has_events |= voice == Voice::Event && message.is_human();
-        // The two copies differ in white space.
+        // The two copies may differ in white space.
         let words = hash_words(&message.text);
         let new = Held { voice, kind: message.kind, role: message.role, words };
         if self.is_copy(&new) {
@@ -417,7 +418,7 @@ impl Turns {
         }
     }
 
-    /// Whether `new` is the other voice's copy of a message that is held.
+    /// Returns whether `new` is the other copy of a buffered message.
     fn is_copy(&mut self, new: &Held) -> bool {
         if !matches!(new.kind, Kind::Prose | Kind::Reasoning | Kind::Context) {
             return false;
@@ -429,7 +430,7 @@ impl Turns {
         copy.map(|held| held.voice = Voice::Both).is_some()
     }
 
-    /// Removes the last `turns` turns of the user, with all that follows them.
+    /// Removes the user's last `turns` turns and everything that follows them.
     fn roll_back(&mut self, turns: i64) {
         let mut left = turns;
         let mut start = None;
@@ -453,11 +454,11 @@ impl Turns {
         held.role == Role::User && held.kind == Kind::Prose && (!self.has_events || held.voice != Voice::Item)
     }
 
-    /// Hands over what is held; the user's words that the screen never showed were not typed.
+    /// Passes on the buffered messages; user messages that were never shown on the screen were not typed.
     fn release(&mut self, sink: &mut Sink<'_>) {
         let mut held = self.held.drain(..);
         let has_events = self.has_events;
-        // Which words were typed is known only here, once an event has come or not.
+        // Only now, after all events have been read, is it known which words were typed.
         self.draft.retain(|message| {
             let held = held.next().expect("each message held is known");
             if has_events && held.role == Role::User && held.kind == Kind::Prose && held.voice == Voice::Item {
@@ -478,9 +479,9 @@ fn hash_words(text: &str) -> u64 {
     hasher.finish()
 }
 
-// The output of `codex exec --json`: the agent's side of a thread, without the prompt and without times.
+// The output of `codex exec --json`: the agent's part of a thread, without the prompt and without times.
 
-/// Whether `line` is an event of such a stream.
+/// Returns whether `line` is an event of such a stream.
 fn is_stream_event(line: &Value) -> bool {
     let kind = line["type"].string();
     match kind.split_once('.') {
@@ -493,7 +494,7 @@ fn is_stream_event(line: &Value) -> bool {
     }
 }
 
-/// Reads a stream. The thread's rollout has the same id and more in it, so the stream gets one of its own.
+/// Reads a stream. It gets its own identity, because the thread's rollout has the same id and contains more.
 fn read_stream(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     let (stem, origin, time) = (input.stem(), input.path.display().to_string(), identity::file_time(&input));
     let new = |id: &str| {
@@ -510,7 +511,7 @@ fn read_stream(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
                 let id = line["thread_id"].as_str().unwrap_or(&stem);
                 std::mem::replace(&mut draft, new(id)).finish(sink);
             }
-            // An item is printed when it starts, changes and ends; the last has all of it.
+            // An item is printed when it starts, changes and ends; the last version is complete.
             "item.completed" => {
                 draft.push_all("", time, stream_messages(&line["item"]), sink);
             }
@@ -552,17 +553,17 @@ fn stream_messages(item: &Value) -> Vec<Message> {
     }
 }
 
-// `history.jsonl`: what was typed, in all threads, without the answers.
+// `history.jsonl`: the typed text from all threads, without the answers.
 
-/// Length of a thread's id, which ends the name of its rollout.
+/// Length of a thread's id, with which the name of its rollout ends.
 const ID_LENGTH: usize = 36;
 
-/// Whether `line` is an entry of the history.
+/// Returns whether `line` is an entry of the history.
 fn is_history_entry(line: &Value) -> bool {
     line["session_id"].is_string() && line["ts"].is_number() && line["text"].is_string() && line.get("type").is_none()
 }
 
-/// Reads the history; prompts of a thread whose rollout is kept beside it are left to that.
+/// Reads the history; prompts of a thread that has its own rollout are left to that rollout.
 fn read_history(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     // Archiving a thread moves its rollout, but the history still contains its prompts.
     let rollouts = ["sessions", "archived_sessions"].into_iter().flat_map(|folder| input.names_beside(folder));
@@ -594,7 +595,7 @@ fn typed_messages(text: &str) -> Vec<Message> {
     }
 }
 
-/// Returns the thread's id in a name such as `2026/01/02/rollout-2026-01-02T03-04-05-<id>.jsonl.zst`.
+/// Returns the id of the thread in a name such as `2026/01/02/rollout-2026-01-02T03-04-05-<id>.jsonl.zst`.
 fn named_thread(name: &str) -> Option<String> {
     let stem = name.rsplit('/').next()?.split('.').next()?;
     let id = stem.get(stem.len().checked_sub(ID_LENGTH)?..)?;

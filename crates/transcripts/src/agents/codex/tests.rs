@@ -23,7 +23,7 @@ fn joined(lines: &[Value]) -> String {
     lines.iter().flat_map(|line| [line.to_string(), "\n".to_owned()]).collect()
 }
 
-/// Writes each message as `Role Kind: text`.
+/// Formats each message as `Role Kind: text`.
 fn shown(transcript: &Transcript) -> Vec<String> {
     let show = |message: &crate::Message| format!("{:?} {:?}: {}", message.role, message.kind, message.text);
     transcript.messages.iter().map(show).collect()
