@@ -1,4 +1,4 @@
-//! The prompts sent to a model: templates from `prompts/extract/`, filled with what the windows show.
+//! The prompts sent to a model: templates from `prompts/extract/`, filled with the content of the windows.
 
 use std::sync::LazyLock;
 
@@ -49,17 +49,18 @@ pub(crate) fn system(categories: &[String]) -> String {
     render("system", context! { categories => categories.to_vec() })
 }
 
-/// Returns what asks for the rest of an answer that was cut after the entry titled `last`.
+/// Returns the prompt that requests the rest of an answer that was cut after the entry titled `last`.
 pub(super) fn go_on(last: Option<&str>) -> String {
     render("continue", context! { last => last.map(|title| format!("“{}”", one_line(title, TITLE_CHARS))) })
 }
 
-/// Returns what corrects an answer: `whole` if nothing of it could be read, else for the entries in `errors`.
+/// Returns the prompt that requests a correction: of the `whole` answer if none of it could be read, or else of
+/// `errors`.
 pub(super) fn repair(errors: &[String], whole: bool) -> String {
     render("repair", context! { errors => errors.to_vec(), whole })
 }
 
-/// The user's turn of a request, and how to read the numbers in the reply.
+/// The user message of a request, and how to read the numbers in the reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Prompt {
     /// The text.
@@ -68,19 +69,20 @@ pub(super) struct Prompt {
     pub sessions: Vec<Shown>,
 }
 
-/// Renders what `view` shows of `tasks`, which share all but transcript and span. Messages are numbered through.
+/// Renders what `view` shows of `tasks`, which are equal except for transcript and span. Messages are numbered
+/// consecutively.
 pub(super) fn user(tasks: &[Task<'_>], view: &View) -> Prompt {
     let Some(shared) = view.sights.first().map(|sight| &tasks[sight.window]) else {
         return Prompt { text: String::new(), sessions: Vec::new() };
     };
-    // The closest come first, so the limit cuts off those that matter least.
+    // The closest come first, so the limit cuts off the least relevant ones.
     let known = shared.known.len().min(MAX_KNOWN);
     let (mut shown, mut sessions) = (Vec::new(), Vec::new());
     let (mut next, mut project) = (1, None);
     for (number, sight) in (1..).zip(&view.sights) {
         let task = &tasks[sight.window];
         let one = session(number, next, task, sight, project);
-        // Windows of one request often share a project; naming it again would cost tokens in every header.
+        // Windows of one request often share a project; repeating it in every header would waste tokens.
         project = task.transcript.project.as_deref();
         let first = next;
         next += one.indexes.len();
@@ -90,7 +92,7 @@ pub(super) fn user(tasks: &[Task<'_>], view: &View) -> Prompt {
     let text = render(
         "user",
         context! {
-            // They may come from the file of a repository, and must not leave their place either.
+            // They may come from a file in a repository, so they must not break out of their place either.
             instructions => shared.instructions.map(|text| {
                 without_tags(&crate::tokens::clip_middle(text.trim(), INSTRUCTION_TOKENS)).into_owned()
             }),
@@ -108,19 +110,19 @@ fn known_line(memory: &Memory) -> minijinja::Value {
     }
 }
 
-/// Maximum number of participants named.
+/// Maximum number of participants listed.
 const MAX_PARTICIPANTS: usize = 12;
 /// Longest project or title shown, in characters.
 const FIELD_CHARS: usize = 200;
 
-/// How to read the numbers that an answer gives of one session.
+/// How to read the numbers in an answer about one session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Shown {
     /// Number of the first message.
     pub first: usize,
     /// Index in the transcript of each message, by number.
     pub messages: Vec<usize>,
-    /// How many known memories are numbered.
+    /// Number of known memories with a number.
     pub known: usize,
 }
 
@@ -137,7 +139,7 @@ impl Shown {
 pub(super) struct Session {
     /// Its header, on one line.
     pub header: String,
-    /// Lines of what was read before.
+    /// Lines of the messages that were already read.
     pub context: Vec<String>,
     /// Lines of the part to extract from.
     pub messages: Vec<String>,
@@ -145,14 +147,14 @@ pub(super) struct Session {
     pub indexes: Vec<usize>,
 }
 
-/// Renders what `sight` shows of a task as session `number`, with messages from `first` on. The project is named where
-/// it is not `project`, that of the session before.
+/// Renders what `sight` shows of a task as session `number`, with messages numbered from `first`. The project is
+/// included only if it is not `project`, that of the previous session.
 pub(super) fn session(number: usize, first: usize, task: &Task<'_>, sight: &Sight, project: Option<&str>) -> Session {
     let (all, span) = (&task.transcript.messages, sight.span);
     let before = carried(all, span).into_iter().chain(span.context_start..span.start);
     let indexes: Vec<usize> = before.chain(span.start..span.end).filter(|&index| is_shown(&all[index])).collect();
     let (mut context, mut messages) = (Vec::new(), Vec::new());
-    // Two clocks: the part to extract from begins with a stamp of its own, so that its dates need no context.
+    // Two clocks: the part to extract from begins with its own stamp, so that its dates do not depend on the context.
     let (mut context_clock, mut clock) = (Clock::default(), Clock::default());
     for (number, &index) in (first..).zip(&indexes) {
         let is_new = index >= span.start;
@@ -169,7 +171,7 @@ pub(super) fn session(number: usize, first: usize, task: &Task<'_>, sight: &Sigh
     Session { header: header(number, task, &indexes, project), context, messages, indexes }
 }
 
-/// Where the first of `messages` stands: what is said last before a person speaks is shown at more length.
+/// Returns the place of the first of `messages`: the last words before a person speaks are shown at greater length.
 fn place_within(messages: &[Message]) -> Place {
     match messages[1..].iter().find(|message| message.kind == Kind::Prose) {
         Some(next) if !next.is_human() => Place::Within,
@@ -188,7 +190,7 @@ fn header(number: usize, task: &Task<'_>, shown: &[usize], project: Option<&str>
         parts.push(format!("with {}", names.join(", ")));
     }
     if let Some(title) = &transcript.title {
-        // A title is a text of the log; with quotes or bars of its own it could imitate other fields of the header.
+        // A title is a text from the log; with its own quotes or bars, it could imitate other fields of the header.
         parts.push(format!("“{}”", field(title).replace(['“', '”'], "\"")));
     }
     parts.push(dates(task));
@@ -199,7 +201,7 @@ fn field(text: &str) -> String {
     one_line(text, FIELD_CHARS).replace('|', "¦")
 }
 
-/// Returns what the stamps do not say: the week that they begin in, or where there are none, all that is known.
+/// Returns what the stamps do not state: the week in which they begin or, if there are none, everything that is known.
 fn dates(task: &Task<'_>) -> String {
     let stamped = task.messages().iter().filter(|message| is_shown(message)).filter_map(|message| message.time);
     match (stamped.map(|time| time.civil().date()).min(), task.transcript.created_at) {
@@ -209,12 +211,12 @@ fn dates(task: &Task<'_>) -> String {
     }
 }
 
-/// Returns the day from which weekdays can be counted, since models count them badly.
+/// Returns the Monday from which weekdays can be counted, since models are bad at deriving weekdays.
 fn monday(day: Date) -> Date {
     day.checked_sub(i64::from(day.weekday().to_monday_zero_offset()).days()).unwrap_or(day)
 }
 
-/// Returns each named speaker once, as in the labels, in order of appearance.
+/// Returns each named speaker once, spelled as in the labels, in order of appearance.
 fn participants<'m>(messages: impl Iterator<Item = &'m Message>) -> Vec<String> {
     let mut names = Vec::new();
     for one in messages.filter(|one| one.kind == Kind::Prose && one.speaker.is_some()) {

@@ -1,4 +1,4 @@
-//! Reads the list of memories in a model's reply, whatever it is wrapped in.
+//! Reads the list of memories in a model's reply, regardless of what surrounds it.
 
 use std::borrow::Cow;
 use std::iter::Peekable;
@@ -7,11 +7,11 @@ use std::str::CharIndices;
 use serde_json::{Map, Value, json};
 use transcripts::json as reader;
 
-/// Deepest nesting that is read; ours has six levels.
+/// Deepest nesting that is read; our own format has six levels.
 const MAX_DEPTH: usize = 100;
-/// Places in a reply at which a document is looked for.
+/// Maximum number of positions in a reply at which a document is searched for.
 const MAX_STARTS: usize = 200;
-/// Texts within texts that are unwrapped.
+/// Maximum number of nested texts that are unwrapped.
 const MAX_LAYERS: u8 = 4;
 
 /// The entries of a reply.
@@ -19,14 +19,14 @@ const MAX_LAYERS: u8 = 4;
 pub(super) struct Entries {
     /// One value for each memory proposed, unchecked.
     pub items: Vec<Value>,
-    /// Whether the document is whole; if not, the last entry may be cut.
+    /// Whether the document is complete; if not, the last entry may be cut.
     pub whole: bool,
 }
 
-/// Returns the entries of `text`: bare, fenced, wrapped in prose or in a text, after thoughts, or cut short.
+/// Returns the entries in `text`: bare, fenced, wrapped in prose or in a string, after reasoning, or cut short.
 ///
-/// Of several documents the last counts, since models draft before they answer. `None` means that there is no list of
-/// memories at all; an empty list must be spelled as one.
+/// If there are several documents, the last one counts, since models write drafts before they answer. `None` means that
+/// there is no list of memories at all; an empty list must be written explicitly.
 pub(super) fn entries(text: &str) -> Option<Entries> {
     let text = after_thoughts(text).trim();
     // Checked on the text: dropping a deeply nested `Value` recurses and would overflow the stack.
@@ -37,26 +37,27 @@ pub(super) fn entries(text: &str) -> Option<Entries> {
     if let Ok((value, _)) = reader::parse::<Value>(text) {
         return list(value, MAX_LAYERS).map(whole);
     }
-    // Read piece by piece, an answer with one comma too many would be reduced to its last entry.
+    // Read piece by piece, an answer with a superfluous comma would be reduced to its last entry.
     let meant = tidied(text).and_then(|tidy| reader::parse::<Value>(&tidy).ok()).map(|(value, _)| value);
-    // A single entry here may be the first of several that follow one another; `last_document` takes them all.
+    // A single entry here may be the first of several consecutive ones; `last_document` reads them all.
     let meant = meant.filter(|value| !is_entry(value)).and_then(|value| list(value, MAX_LAYERS));
     let meant = meant.filter(|items| !items.is_empty());
     meant.map(whole).or_else(|| last_document(text))
 }
 
-/// Leaves out `<think>…</think>`; thoughts that do not end leave nothing.
+/// Removes `<think>…</think>`; if the reasoning does not end, nothing is left.
 fn after_thoughts(text: &str) -> &str {
     let start = text.trim_start();
     for (open, close) in [("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<reasoning>", "</reasoning>")] {
         if start.starts_with(open) {
-            // Thoughts may contain drafts of the list. Without a close, a draft must not pass for the answer.
+            // The reasoning may contain drafts of the list. If it is not closed, a draft must not be taken for the
+            // answer.
             return start.split_once(close).map_or("", |(_, answer)| answer);
         }
     }
-    // Some servers swallow the opening tag only.
+    // Some servers remove only the opening tag.
     match start.split_once("</think>") {
-        // In a JSON document the tag can only be part of a quote from the log.
+        // In a JSON document, the tag can only be part of a quote from the log.
         Some((_, answer)) if !start.starts_with(['{', '[']) => answer,
         _ => text,
     }
@@ -82,9 +83,9 @@ fn list(value: Value, layers: u8) -> Option<Vec<Value>> {
         Value::Object(mut object) => match object.remove("memories") {
             Some(Value::Array(items)) => Some(items),
             Some(other) => list(other, layers),
-            // Asked for a list of one, some models send the entry alone.
+            // When asked for a list with a single entry, some models send the entry alone.
             None if object.contains_key("content") && object.contains_key("quote") => Some(vec![Value::Object(object)]),
-            // Some models choose another name for the list. Two such lists would leave open which one is meant.
+            // Some models use another name for the list. With two such lists, it would be unclear which one is meant.
             None if object.values().filter(|value| are_entries(value)).count() == 1 => {
                 object.into_iter().find(|(_, value)| are_entries(value)).and_then(|(_, value)| list(value, layers))
             }
@@ -105,18 +106,18 @@ fn are_entries(value: &Value) -> bool {
     value.as_array().is_some_and(|items| !items.is_empty() && items.iter().all(|item| item.get("quote").is_some()))
 }
 
-/// Whether a value is an entry by itself, without a list.
+/// Whether a value is itself an entry, without a list.
 fn is_entry(value: &Value) -> bool {
     value.get("content").is_some() && value.get("quote").is_some()
 }
 
 /// Returns the last document in `text` that contains a list of memories; one that runs to the end of the text is cut.
 ///
-/// Entries that stand by themselves, one after another, count together. Since the list around them may be broken, they
-/// do not count as a whole answer where a list was begun.
+/// Consecutive entries without a list are combined. Since the list around them may be broken, they do not count as a
+/// complete answer if a list was begun.
 fn last_document(text: &str) -> Option<Entries> {
     let (mut found, mut from, mut alone) = (None, 0, Vec::new());
-    // Each start parses to its end, so prose full of brackets would be quadratic without a bound.
+    // Each start parses to its end, so prose full of brackets would take quadratic time without a bound.
     for _ in 0..MAX_STARTS {
         let Some(start) = text[from..].find(['{', '[']).map(|offset| from + offset) else { break };
         let mut stream = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
@@ -124,7 +125,8 @@ fn last_document(text: &str) -> Option<Entries> {
         from = start + 1;
         match value {
             Some(Ok(value)) => {
-                // Searching on within a parsed document would find its inner objects and take them for documents.
+                // Continuing the search within a parsed document would find its inner objects and take them for
+                // documents.
                 from = start + stream.byte_offset().max(1);
                 if is_entry(&value) {
                     alone.push(value);
@@ -135,7 +137,7 @@ fn last_document(text: &str) -> Option<Entries> {
                 let items = list(value, MAX_LAYERS).filter(|_| !is_empty_array);
                 found = items.map(|items| Entries { items, whole: true }).or(found);
             }
-            // A document that runs to the end of the text is the last one, so nothing after it can be better.
+            // A document that runs to the end of the text is the last one, so nothing better can follow.
             Some(Err(error)) if error.is_eof() => {
                 let Some(mut cut) = cut_document(&text[start..]) else { continue };
                 cut.items.splice(0..0, alone);
@@ -154,11 +156,11 @@ fn cut_document(text: &str) -> Option<Entries> {
     (!items.is_empty()).then_some(Entries { items, whole: false })
 }
 
-/// Returns `item` with what models commonly spell otherwise spelled as `schema`, one memory's schema, asks: numbers
-/// given as texts, a lone number for a list, capitals in enums, and `null` for what is absent. Unknown fields are left
-/// out.
+/// Returns `item` with common deviations corrected to match `schema`, the schema of one memory: numbers given as text,
+/// a single number instead of a list, capitals in enums, and missing fields that may be `null`. Unknown fields are
+/// removed.
 ///
-/// In an entry that `may_be_cut` nothing absent is filled in.
+/// In an entry that `may_be_cut`, missing fields are not filled in.
 pub(super) fn normalised(item: Value, schema: &Value, may_be_cut: bool) -> Value {
     let (Value::Object(mut given), Some(properties)) = (item, schema["properties"].as_object()) else {
         return Value::Null;
@@ -167,9 +169,9 @@ pub(super) fn normalised(item: Value, schema: &Value, may_be_cut: bool) -> Value
     for (name, shape) in properties {
         let value = match taken(&mut given, name) {
             Some(value) => coerced(value, shape),
-            // Filling fields in would turn half an entry into a valid one.
+            // Filling in fields would turn half an entry into a valid one.
             None if may_be_cut => continue,
-            // Strict mode requires every property, but servers without it let models leave out those that are null.
+            // Strict mode requires every property, but on servers without it, models omit those that are null.
             None if is_nullable(shape) => Value::Null,
             None if name == "tags" => json!([]),
             None => continue,
@@ -179,7 +181,7 @@ pub(super) fn normalised(item: Value, schema: &Value, may_be_cut: bool) -> Value
     Value::Object(fields)
 }
 
-/// What some models call a field.
+/// Alternative field names used by some models.
 const OTHER_NAMES: [(&str, &[&str]); 6] = [
     ("content", &["text", "memory", "fact", "statement"]),
     ("quote", &["evidence", "excerpt", "citation"]),
@@ -189,7 +191,7 @@ const OTHER_NAMES: [(&str, &[&str]); 6] = [
     ("to", &["validto", "validuntil"]),
 ];
 
-/// Takes the field `name` out of `given`, in whatever case or with whatever joint it is written.
+/// Removes the field `name` from `given`, regardless of its case and of the separators between its words.
 fn taken(given: &mut Map<String, Value>, name: &str) -> Option<Value> {
     if let Some(value) = given.remove(name) {
         return Some(value);
@@ -197,14 +199,14 @@ fn taken(given: &mut Map<String, Value>, name: &str) -> Option<Value> {
     let plain =
         |key: &str| key.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
     let others = OTHER_NAMES.iter().find(|(own, _)| *own == name).map_or(&[][..], |(_, others)| others);
-    // The exact name was tried first, so an alias never shadows a field that is present.
+    // The exact name was tried first, so an alias never hides a field that is present.
     let key = given.keys().find(|key| plain(key) == name || others.contains(&plain(key).as_str()))?.clone();
     given.remove(&key)
 }
 
 fn coerced(value: Value, shape: &Value) -> Value {
     match value {
-        // Models write "None" or "n/a" for absent values, which would else be stored as if somebody had said it.
+        // Models write "None" or "n/a" for absent values, which would otherwise be stored as if somebody had said it.
         Value::String(text) if is_nullable(shape) && is_nothing(&text) => Value::Null,
         Value::String(text) if wants(shape, "integer") => integer(&text).map_or(Value::String(text), Value::from),
         Value::String(text) if shape.get("enum").is_some() => Value::String(text.trim().to_lowercase()),
@@ -251,8 +253,8 @@ fn integer(text: &str) -> Option<i64> {
 
 /// Returns `text`, from its first bracket to its last, as JSON; `None` if it has no brackets.
 ///
-/// Left out are comments and commas before a closing bracket; single quotes become double ones, `None` and `NaN`
-/// become `null`, `True` and `False` lower case. Texts stay as they are.
+/// Comments, and commas before a closing bracket, are removed; single quotes become double ones, `None` and `NaN`
+/// become `null`, and `True` and `False` become lower case. Strings are not changed.
 fn tidied(text: &str) -> Option<String> {
     let text = text.get(text.find(['{', '['])?..=text.rfind(['}', ']'])?)?;
     let mut tidy = String::with_capacity(text.len());
@@ -266,7 +268,7 @@ fn tidied(text: &str) -> Option<String> {
                 skip_until(&mut chars, text[at..].find("*/").map(|end| at + end + 2));
             }
             '}' | ']' => {
-                // Looked for in the output, where comments between comma and bracket are already gone.
+                // Checked in the output, in which comments between comma and bracket have already been removed.
                 if let Some(rest) = tidy.trim_end().strip_suffix(',') {
                     tidy.truncate(rest.len());
                 }
@@ -297,7 +299,7 @@ fn copy_text(chars: &mut Chars<'_>, tidy: &mut String) {
     }
 }
 
-/// Copies up to a quote that something follows which may follow a text; others are apostrophes.
+/// Copies up to a quote followed by something that can follow a string; other quotes are apostrophes.
 fn copy_single_quoted(text: &str, chars: &mut Chars<'_>, tidy: &mut String) {
     tidy.push('"');
     while let Some((at, c)) = chars.next() {

@@ -86,10 +86,10 @@ pub(crate) struct Steps {
     pub steps: Vec<String>,
 }
 
-/// Returns the schema of [`Proposals`] as it is sent, with `categories` as the only ones allowed.
+/// Returns the schema of [`Proposals`] in the form in which it is sent, allowing only `categories`.
 ///
-/// It stays within what strict mode accepts: every object is closed and requires all its properties, what may be absent
-/// is a union with `null`, and there are no references, bounds, formats or descriptions.
+/// It contains only what strict mode accepts: every object is closed and requires all its properties, anything that may
+/// be absent is a union with `null`, and there are no references, bounds, formats or descriptions.
 #[must_use]
 pub(crate) fn reply_schema(categories: &[String]) -> ReplySchema {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
@@ -112,7 +112,7 @@ pub(crate) fn item_schema(schema: &ReplySchema) -> &Value {
     &schema.schema["properties"]["memories"]["items"]
 }
 
-/// Keywords that strict mode knows; all others are left out of what is sent.
+/// Keywords that strict mode knows; all others are removed before sending.
 const STRICT_KEYWORDS: &[&str] = &["type", "properties", "required", "additionalProperties", "items", "enum", "anyOf"];
 
 fn make_strict(schema: &mut Value) {
@@ -124,7 +124,7 @@ fn make_strict(schema: &mut Value) {
     object.retain(|keyword, _| STRICT_KEYWORDS.contains(&keyword.as_str()));
     if let Some(Value::Object(properties)) = object.get_mut("properties") {
         properties.values_mut().for_each(make_strict);
-        // Strict mode has no optional properties; what may be absent is nullable instead.
+        // Strict mode has no optional properties; anything that may be absent is nullable instead.
         let names: Vec<Value> = properties.keys().cloned().map(Value::String).collect();
         object.insert("required".into(), Value::Array(names));
         object.insert("additionalProperties".into(), Value::Bool(false));
@@ -138,7 +138,7 @@ fn make_strict(schema: &mut Value) {
     }
 }
 
-/// An object that may be `null` comes out with two types; spelled as alternatives, more servers accept it.
+/// An object that may be `null` is generated with two types; more servers accept it if it is written as alternatives.
 fn split_nullable_object(object: &mut Map<String, Value>) {
     if object.get("type") == Some(&json!(["object", "null"])) {
         object["type"] = json!("object");
@@ -147,7 +147,7 @@ fn split_nullable_object(object: &mut Map<String, Value>) {
     }
 }
 
-/// Documented enums come out as `oneOf` constants; strict mode wants the plain list.
+/// Documented enums are generated as `oneOf` constants; strict mode requires a plain list.
 fn enum_of_constants(variants: &Value) -> Map<String, Value> {
     let constants: Vec<&Value> = variants.as_array().into_iter().flatten().filter_map(|one| one.get("const")).collect();
     Map::from_iter([("type".to_owned(), json!("string")), ("enum".to_owned(), json!(constants))])

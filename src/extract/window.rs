@@ -1,4 +1,4 @@
-//! Cuts transcripts into windows and selects what a request shows of them; pure.
+//! Cuts transcripts into windows and selects what a request shows of them. Pure.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -9,8 +9,8 @@ use super::message::{CARRIED_TOKENS, STAMP_TOKENS, is_shown, message_cost, messa
 use super::{Span, Task};
 use crate::tokens;
 
-/// How large a window may be, in `o200k_base` tokens of rendered messages. Windows that are read in one request are no
-/// larger together, their headers and context included; the rest of the prompt is not counted.
+/// Maximum size of a window, in `o200k_base` tokens of rendered messages. Windows that are read in one request together
+/// do not exceed it either, including their headers and context; the rest of the prompt is not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WindowBudget {
     /// Tokens of the messages to extract from.
@@ -25,12 +25,12 @@ impl Default for WindowBudget {
     }
 }
 
-/// A window with its price.
+/// A window and its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
     /// What it shows.
     pub span: Span,
-    /// Upper bound of the tokens of its session in a prompt: head, context and messages.
+    /// Upper bound of the tokens of its session in a prompt: header, context and messages.
     pub tokens: usize,
 }
 
@@ -39,19 +39,20 @@ const SESSION_TOKENS: usize = 80;
 
 /// Splits the messages that `done` does not cover into windows of at most `budget` tokens of messages.
 ///
-/// Windows come in transcript order and contain every such message exactly once. A person's words and what follows
-/// until a person speaks again stay together where they fit; a longer turn is split between messages. A message that
-/// is longer than the budget gets a window of its own and is not cut here: [`super::llm::extract`] reads it in several
-/// requests.
+/// Windows are returned in transcript order and contain every such message exactly once. A person's words, and what
+/// follows until a person speaks again, stay together if they fit; a longer turn is split between messages. A message
+/// that is longer than the budget forms a window of its own and is not cut here: [`super::llm::extract`] reads it in
+/// several requests.
 ///
-/// `done` is sorted and disjoint; parts of it that lie beyond the transcript are ignored. As messages are appended, all
-/// windows but the last stay as they are.
+/// `done` is sorted and disjoint; parts of it beyond the end of the transcript are ignored. When messages are appended,
+/// all windows but the last stay unchanged.
 #[must_use]
 pub fn windows(messages: &[Message], done: &[Range<usize>], budget: WindowBudget) -> Vec<Window> {
-    // Windows are cut from what is not done, never from index 0: recorded windows must not shift when a log grows.
+    // Windows are cut from the parts that are not done, never from index 0: recorded windows must not shift when a log
+    // grows.
     let free = uncovered(messages.len(), done);
     let first_shown = free.first().map_or(0, |range| range.start.saturating_sub(MAX_CONTEXT_MESSAGES));
-    // Counting is the expensive part: once a message, and not at all for what was read long ago.
+    // Counting is expensive: each message is counted once, and those that were read long ago are not counted at all.
     let costs = message_costs(&messages[first_shown..]);
     let cost = |index: usize| costs[index - first_shown];
     let mut windows = Vec::new();
@@ -70,14 +71,14 @@ pub fn windows(messages: &[Message], done: &[Range<usize>], budget: WindowBudget
     windows
 }
 
-/// Maximum number of messages that are looked at for the context of a window.
+/// Maximum number of messages that are considered for the context of a window.
 const MAX_CONTEXT_MESSAGES: usize = 40;
 
 fn uncovered(len: usize, done: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut free = Vec::new();
     let mut next = 0;
     for range in done {
-        // The ledger may cover more messages than the log still has, where the log was cut since.
+        // The ledger may cover more messages than the log still has if the log has been shortened since.
         if next < range.start.min(len) {
             free.push(next..range.start.min(len));
         }
@@ -89,19 +90,19 @@ fn uncovered(len: usize, done: &[Range<usize>]) -> Vec<Range<usize>> {
     free
 }
 
-/// Fills windows turn by turn, first fit in order.
+/// Fills windows turn by turn, in order.
 fn fill(messages: &[Message], range: Range<usize>, budget: usize, cost: &dyn Fn(usize) -> usize) -> Vec<Filling> {
     let mut windows = Vec::new();
     let mut window = Filling { range: range.start..range.start, tokens: 0 };
     for turn in turns(messages, range) {
         let turn_tokens: usize = turn.clone().map(cost).sum();
-        // First fit in order, never best fit: what is appended later must not change earlier windows.
+        // In order, never best fit: messages appended later must not change earlier windows.
         if window.tokens + turn_tokens <= budget {
             window.extend(turn.end, turn_tokens);
             continue;
         }
         window.close(&mut windows);
-        // A turn that fits a window of its own is not split; its messages then all fit below.
+        // A turn that fits into one window is not split; all its messages then fit below.
         for index in turn {
             let tokens = cost(index);
             if window.tokens + tokens > budget {
@@ -114,7 +115,7 @@ fn fill(messages: &[Message], range: Range<usize>, budget: usize, cost: &dyn Fn(
     windows
 }
 
-/// A window while it is filled.
+/// A window that is being filled.
 struct Filling {
     range: Range<usize>,
     tokens: usize,
@@ -165,9 +166,9 @@ fn context_start(start: usize, floor: usize, budget: usize, cost: &dyn Fn(usize)
 /// Minimum number of tokens that a window must have on either side to be halved.
 pub(super) const MIN_HALF_TOKENS: usize = 300;
 
-/// Splits a window in two where the tokens are closest to even, before a person's words if there are any near.
+/// Splits a window in two where the token counts are closest to equal, preferably before a person's words.
 ///
-/// The second half has the end of the first as its context. `None` if a half would be tiny.
+/// The second half has the end of the first half as its context. `None` if a half would be too small.
 pub(super) fn split(messages: &[Message], span: Span) -> Option<[Span; 2]> {
     let costs = message_costs(&messages[span.context_start..span.end]);
     let cost = |index: usize| costs[index - span.context_start];
@@ -176,7 +177,7 @@ pub(super) fn split(messages: &[Message], span: Span) -> Option<[Span; 2]> {
     let mut best: Option<(usize, usize)> = None;
     for (index, message) in messages.iter().enumerate().take(span.end).skip(span.start + 1) {
         before += cost(index - 1).full;
-        // A cut within a turn separates question and answer, so it must be more even by over a fifth of the whole.
+        // A cut within a turn separates question and answer, so it must be more balanced by over a fifth of the whole.
         let turn_break = if message.is_human() { 0 } else { total / 5 };
         let unevenness = before.abs_diff(total - before) + turn_break;
         if before.min(total - before) >= MIN_HALF_TOKENS && best.is_none_or(|(least, _)| unevenness < least) {
@@ -190,7 +191,7 @@ pub(super) fn split(messages: &[Message], span: Span) -> Option<[Span; 2]> {
     Some([Span { end: middle, ..span }, Span { context_start, start: middle, end: span.end }])
 }
 
-/// Splits a long text into parts of about `limit` tokens at most: at line ends, within long lines at spaces, and within
+/// Splits a long text into parts of at most about `limit` tokens: at line ends, within long lines at spaces, and within
 /// long words anywhere.
 pub(super) fn parts_of(text: &str, limit: usize) -> Vec<Range<usize>> {
     let mut parts = Vec::new();
@@ -211,7 +212,7 @@ pub(super) fn parts_of(text: &str, limit: usize) -> Vec<Range<usize>> {
     parts
 }
 
-/// Splits a text in two near its middle: at a line end, else at a space, else anywhere.
+/// Splits a text in two near its middle: at a line end, or else at a space, or else anywhere.
 pub(super) fn halves_of(text: &str) -> [Range<usize>; 2] {
     let (quarter, middle) = (text.floor_char_boundary(text.len() / 4), text.ceil_char_boundary(text.len() / 2));
     let near = &text[quarter..middle];
@@ -220,18 +221,18 @@ pub(super) fn halves_of(text: &str) -> [Range<usize>; 2] {
     [0..end, end..text.len()]
 }
 
-/// Splits a word of over 600 bytes.
+/// Splits a word of more than 600 bytes.
 fn chunks(word: &str) -> impl Iterator<Item = &str> {
     let mut rest = word;
     std::iter::from_fn(move || {
-        // A tokenizer can be quadratic in the length of one word, such as a base64 blob, so words are bounded first.
+        // A tokenizer may take quadratic time for one long word, such as a base64 blob, so words are bounded first.
         let (chunk, after) = rest.split_at(rest.floor_char_boundary(600));
         rest = after;
         (!chunk.is_empty()).then_some(chunk)
     })
 }
 
-/// Longest message of a person that is read in one request, in tokens.
+/// Longest message from a person that is read in one request, in tokens.
 const MESSAGE_TOKENS: usize = 8_000;
 
 /// What one request shows.
@@ -244,11 +245,11 @@ pub(super) struct View {
 /// What a request shows of one window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sight {
-    /// Which of the tasks.
+    /// The index of its task.
     pub window: usize,
     /// The messages.
     pub span: Span,
-    /// Bytes of the span's only shown message, where it is too long for one request.
+    /// Bytes of the span's only shown message, if it is too long for one request.
     pub part: Option<Range<usize>>,
 }
 
@@ -263,31 +264,32 @@ impl View {
         Self { sights: vec![sight] }
     }
 
-    /// Names what is shown by window, messages and bytes, wherever the windows appear in their transcripts.
+    /// Returns a name for what is shown, by window, messages and bytes; independent of the position in the transcripts.
     pub(super) fn name(&self, tasks: &[Task<'_>]) -> String {
         let name = |sight: &Sight| {
             let (window, span, begin) = (sight.window, sight.span, tasks[sight.window].span.start);
             let bytes = sight.part.as_ref().map(|part| format!("@{}..{}", part.start, part.end)).unwrap_or_default();
-            // Relative to the window, since a later run finds the stored request by this name, even if it has moved.
+            // Relative to the window, so that a later run finds the stored request by this name even if the window has
+            // moved.
             format!("{window}:{}..{}{bytes}", span.start - begin, span.end - begin)
         };
         self.sights.iter().map(name).collect::<Vec<_>>().join(" ")
     }
 
-    /// Returns the tasks for what is shown, in order.
+    /// Returns the tasks that are shown, in order.
     pub(super) fn tasks<'a>(&self, tasks: &[Task<'a>]) -> Vec<Task<'a>> {
         self.sights.iter().map(|sight| Task { span: sight.span, ..tasks[sight.window] }).collect()
     }
 }
 
-/// Returns one view of all windows in which a person says something, and a view of its own for each part of a message
+/// Returns one view of all windows in which a person says something, and a separate view for each part of a message
 /// that is too long for one request.
 pub(super) fn views(tasks: &[Task<'_>]) -> Vec<View> {
     let (mut together, mut apart) = (View::default(), Vec::new());
     for (window, task) in tasks.iter().enumerate().filter(|(_, task)| has_human_signal(task.messages())) {
         let sight = |part| Sight { window, span: task.span, part };
         match only_shown(task.messages()) {
-            // Only a person's message can be this long here: those of assistants and tools are clipped.
+            // Only a person's message can be this long here; those of assistants and tools are clipped.
             Some(message) if message.is_human() && message_cost(message).full > MESSAGE_TOKENS => {
                 let parts = parts_of(&message.text, MESSAGE_TOKENS).into_iter();
                 apart.extend(parts.map(|bytes| View::one(sight(Some(bytes)))));
@@ -304,8 +306,8 @@ fn only_shown(messages: &[Message]) -> Option<&Message> {
     shown.next().filter(|_| shown.next().is_none())
 }
 
-/// Returns the two halves of a view: of several sessions each some, of one session its halves that still have something
-/// to say; or nothing if it is not worth halving.
+/// Returns the two halves of a view: if it has several sessions, they are divided; if it has one, its halves are
+/// returned except for any without words from a person. Empty if halving is not worthwhile.
 pub(super) fn halved(tasks: &[Task<'_>], view: &View) -> Vec<View> {
     match &view.sights[..] {
         [] => Vec::new(),
@@ -317,7 +319,7 @@ pub(super) fn halved(tasks: &[Task<'_>], view: &View) -> Vec<View> {
     }
 }
 
-/// Returns where `sights`, of which there are several, come closest to halves of the same length.
+/// Returns where several `sights` can be divided into parts of most nearly equal length.
 fn middle(tasks: &[Task<'_>], sights: &[Sight]) -> usize {
     let bytes = |sight: &Sight| {
         let messages = &tasks[sight.window].transcript.messages[sight.span.start..sight.span.end];
@@ -350,24 +352,24 @@ fn halves(task: &Task<'_>, sight: &Sight) -> Vec<Sight> {
 
 /// Maximum number of messages shown again.
 const MAX_CARRIED: usize = 4;
-/// Upper bound of their tokens: number, label and clip marker, stamp and text of each.
+/// Upper bound of their tokens: the number, label, clip marker, stamp and text of each.
 pub(super) const MAX_CARRIED_TOKENS: usize = MAX_CARRIED * (CARRIED_TOKENS + STAMP_TOKENS + 12);
-/// Messages of persons that are looked at, the last before the context.
+/// Maximum number of people's messages that are considered; the last ones before the context.
 const MAX_LOOKED_AT: usize = 1_000;
-/// Bytes that are looked at of each.
+/// Number of bytes considered in each of them.
 const MAX_TEXT_BYTES: usize = 4_000;
-/// A word is distinctive if at most one in this many messages has it.
+/// A word is distinctive if at most one in this many messages contains it.
 const RARE: usize = 8;
-/// Distinctive words that a message must share with the window.
+/// Minimum number of distinctive words that a message must share with the window.
 const MIN_SHARED: usize = 2;
 
-/// Returns the indexes of the messages to show again with a window: in order, all before its context.
+/// Returns the indexes of the messages to show again with a window: in order, and all before its context.
 pub(super) fn carried(messages: &[Message], span: Span) -> Vec<usize> {
     let speaks = |index: &usize| has_human_signal(std::slice::from_ref(&messages[*index]));
-    // Bounded from the end, because a chat of years would else be read again for each of its windows.
+    // Bounded from the end, because otherwise a chat of several years would be read again for each of its windows.
     let mut earlier: Vec<usize> = (0..span.context_start).rev().filter(speaks).take(MAX_LOOKED_AT).collect();
     earlier.reverse();
-    // The first words of a person usually say what the session is about, so they are always shown.
+    // The first words from a person usually say what the session is about, so they are always shown.
     let Some(goal) = (0..span.context_start).find(speaks) else { return Vec::new() };
     let said: Vec<HashSet<String>> = earlier.iter().map(|&index| terms(&messages[index].text)).collect();
     let mut counts: HashMap<&str, usize> = HashMap::new();
@@ -376,7 +378,7 @@ pub(super) fn carried(messages: &[Message], span: Span) -> Vec<usize> {
     }
     let window = &messages[span.start..span.end];
     let wanted: HashSet<String> = window.iter().filter(|one| one.is_human()).flat_map(|one| terms(&one.text)).collect();
-    // At least one, or else nothing would be distinctive in a short log.
+    // At least one, since otherwise nothing would be distinctive in a short log.
     let rare = (earlier.len() / RARE).max(1);
     let shared = |terms: &HashSet<String>| {
         terms.iter().filter(|term| wanted.contains(*term) && counts[term.as_str()] <= rare).count()
@@ -388,7 +390,7 @@ pub(super) fn carried(messages: &[Message], span: Span) -> Vec<usize> {
         .map(|(&index, terms)| (shared(terms), index))
         .filter(|&(shared, _)| shared >= MIN_SHARED)
         .collect();
-    // The later of two that share as much is closer to what holds now.
+    // If two share equally many words, the later one is closer to the current state.
     ranked.sort_unstable_by(|a, b| b.cmp(a));
     let mut shown: Vec<usize> = ranked.into_iter().map(|(_, index)| index).take(MAX_CARRIED - 1).collect();
     shown.push(goal);
@@ -415,13 +417,13 @@ fn is_ideographic(sign: char) -> bool {
     matches!(sign, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Whether a person says anything that goes beyond "ok", "thanks" or "continue"; a window without it costs no call.
+/// Whether a person says anything beyond "ok", "thanks" or "continue"; a window without such words needs no call.
 ///
-/// A bare "yes" or "no" counts where it answers a question of the assistant, or where what it answers is not among
+/// A bare "yes" or "no" counts if it answers a question from the assistant, or if the text that it answers is not among
 /// `messages`.
 #[must_use]
 pub(crate) fn has_human_signal(messages: &[Message]) -> bool {
-    // What comes before is unknown, and a "yes" may answer a question in it; a needless call costs less than a loss.
+    // The preceding message is unknown, and "yes" may answer a question in it; a needless call is better than a loss.
     let mut asked = true;
     for message in messages.iter().filter(|message| message.kind == Kind::Prose) {
         if message.is_human() {
@@ -440,9 +442,9 @@ pub(crate) fn has_human_signal(messages: &[Message]) -> bool {
 enum Weight {
     /// Acknowledges, or says nothing at all.
     Nothing,
-    /// Says yes or no, which is worth what was asked.
+    /// Says yes or no, which is meaningful only together with the question.
     Answer,
-    /// Says something of its own.
+    /// Says something with a meaning of its own.
     Words,
 }
 
@@ -466,7 +468,7 @@ fn weight(text: &str) -> Weight {
         return Weight::Words;
     }
     let folded = text.to_lowercase();
-    // A bare slash command operates the agent; with arguments it carries words of the person.
+    // A bare slash command controls the agent; its arguments, if any, are words of the person.
     if folded.trim_start().starts_with('/') && folded.split_whitespace().count() == 1 {
         return Weight::Nothing;
     }

@@ -172,7 +172,7 @@ impl Dates {
     }
 }
 
-/// Returns a field that consists of a bare year in a form that is read as a date.
+/// Returns a field in a form in which a bare year is also recognised as a date.
 fn as_field(text: &str) -> String {
     format!("in {}", text.trim())
 }

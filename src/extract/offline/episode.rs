@@ -1,4 +1,4 @@
-//! Episodes of solved problems and failed attempts, and decisions that a person agreed to.
+//! Episodes of solved problems and failed attempts, and decisions confirmed by a person.
 
 use super::candidates::Gathered;
 use super::clause::{Finding, Voice, capitalised, fill, finished, title, who};
@@ -9,19 +9,19 @@ use crate::extract::Task;
 use crate::memory::{Audience, Claim, Episode, MemoryType, Outcome, Structured};
 use transcripts::{Kind, Message, Role};
 
-/// Messages after a problem within which its fix is looked for.
+/// Maximum number of messages between a problem and its fix.
 const MAX_MESSAGES_APART: usize = 40;
-/// Longest quotation of a fix that an assistant described, in characters.
+/// Longest quotation of a fix described by an assistant, in characters.
 const MAX_ACTION_CHARS: usize = 240;
 
-/// A problem that a person stated and nobody has solved yet.
+/// A problem that a person stated and that is not solved yet.
 struct Problem<'a> {
     at: usize,
     message: &'a Message,
     quote: &'a str,
 }
 
-/// Adds an episode for each problem of the window whose fix a person confirmed or named, and for each failed attempt.
+/// Adds an episode for each problem in the window whose fix a person confirmed or named, and for each failed attempt.
 pub(super) fn solved(task: &Task<'_>, gathered: &mut Gathered<'_>) {
     let mut open: Option<Problem<'_>> = None;
     let mut proposed: Option<&Message> = None;
@@ -47,11 +47,11 @@ pub(super) fn solved(task: &Task<'_>, gathered: &mut Gathered<'_>) {
             open = None;
             continue;
         }
-        // Messages before the span belong to the window before this one, which has reported their failures.
+        // Messages before the span belong to the previous window, which has reported their failures.
         if in_span {
             failures(message, gathered);
         }
-        // "Still broken" continues with the problem that is open, whose own words say more.
+        // "Still broken" refers to the open problem, which is described better by its own words.
         let again = |quote: &&str| open.is_none() || !is_again(quote);
         if let Some(quote) = problem(message).filter(|quote| concerns_work(message, quote)).filter(again) {
             open = Some(Problem { at, message, quote });
@@ -60,7 +60,7 @@ pub(super) fn solved(task: &Task<'_>, gathered: &mut Gathered<'_>) {
     }
 }
 
-/// Returns the words in which a person states a problem: a sentence, or else an error as a tool printed it.
+/// Returns the words in which a person states a problem: a sentence or, failing that, an error printed by a tool.
 fn problem(message: &Message) -> Option<&str> {
     let stated = own_sentences(&message.text).into_iter().find(|said| {
         let text = fold(said);
@@ -69,7 +69,7 @@ fn problem(message: &Message) -> Option<&str> {
     stated.or_else(|| error_line(&message.text)).filter(|quote| !quote.contains("[redacted:"))
 }
 
-/// Whether `quote` only says that a problem is still there.
+/// Whether `quote` only says that a problem persists.
 fn is_again(quote: &str) -> bool {
     let lower = quote.to_lowercase();
     ["still ", "it still ", "same ", "nope", "no,", "again", "还是", "依然", "仍然"]
@@ -77,7 +77,7 @@ fn is_again(quote: &str) -> bool {
         .any(|start| lower.starts_with(start))
 }
 
-/// Whether a problem is one of work; among people, things fail and break in life too.
+/// Whether a problem is related to work; among people, things also fail and break in everyday life.
 fn concerns_work(message: &Message, quote: &str) -> bool {
     message.speaker.is_none() || language::of(quote).is_some_and(|language| language.about_project.is_match(quote))
 }
@@ -86,7 +86,7 @@ fn states_problem(language: &LanguageRules, text: &str) -> bool {
     let chars = text.chars().count();
     let long_enough = if text.is_ascii() { text.split(' ').count() >= 4 } else { chars >= 5 };
     let asking = text.trim_start().to_lowercase();
-    // A question or an order is not a report of a problem.
+    // A question or an order does not report a problem.
     let supposed = [
         "what if",
         "what happens",
@@ -107,14 +107,14 @@ fn states_problem(language: &LanguageRules, text: &str) -> bool {
     long_enough && chars <= MAX_SENTENCE_CHARS && !supposed && language.problem.is_match(text)
 }
 
-/// An episode with the words that say it is solved, and the assistant's words where they say how.
+/// An episode, the words that say it is solved, and the assistant's words if they explain how.
 type Fixed<'a> = (Finding, &'a str, Option<(&'a Message, &'a str)>);
 
-/// Returns the episode in which `message` says that `problem` is solved, with the words that say so.
+/// Returns the episode if `message` says that `problem` is solved, with the words that say so.
 fn fixed<'a>(problem: &Problem<'_>, message: &'a Message, proposed: Option<&'a Message>) -> Option<Fixed<'a>> {
     for said in prose_sentences(&message.text) {
         let folded = fold(said);
-        // "Works now!" is too short for a language to show; then English is tried.
+        // "Works now!" is too short for its language to be detected; then English is tried.
         let Some(language) = language::of(&folded).or_else(|| language::of("the default")) else { continue };
         let text = &folded[language.lead_in.find(&folded).map_or(0, |found| found.end())..];
         let Some(found) = language.fixed.captures(text) else { continue };
@@ -142,7 +142,7 @@ fn fixed<'a>(problem: &Problem<'_>, message: &'a Message, proposed: Option<&'a M
     None
 }
 
-/// Returns the assistant's sentence as one about what it did, or as its words where it is none.
+/// Returns the assistant's sentence as a statement of what it did, or as a quotation if it is not one.
 fn advised(language: &LanguageRules, sentence: &str) -> Fix {
     let assistant = language.definition.phrases.assistant;
     let turned = (language.definition.third_person)(sentence, Some(assistant));
@@ -152,7 +152,7 @@ fn advised(language: &LanguageRules, sentence: &str) -> Fix {
     }
 }
 
-/// Returns `text` for the middle of a sentence, where its first word is an everyday one.
+/// Returns `text` for use within a sentence: the first word loses its capital if it is a common one.
 fn lower_first(text: &str) -> String {
     const EVERYDAY: &[&str] = &["The", "It", "A", "An", "That", "Turns", "This"];
     let first = text.split(' ').next().unwrap_or("");
@@ -164,7 +164,7 @@ fn lower_first(text: &str) -> String {
     }
 }
 
-/// Returns `text` with its "I" named, or as it is where that is not safe.
+/// Returns `text` with its "I" replaced by a name, or unchanged if that is not safe.
 fn in_third_person(language: &LanguageRules, text: &str, speaker: Option<&str>) -> String {
     let turned = (language.definition.third_person)(text, speaker);
     turned.map_or_else(|| text.to_owned(), |turned| capitalised(&turned))
@@ -181,7 +181,7 @@ fn what_was_done(message: &Message) -> Option<&str> {
     let done = sentences.into_iter().find(|said| {
         let lower = said.to_lowercase();
         let short = said.chars().count() <= MAX_ACTION_CHARS;
-        // Advice for the next time did not solve this.
+        // Advice for the future did not solve this problem.
         let ahead = [" should ", "next ", "remember", "下次", "应该"].iter().any(|word| lower.contains(word));
         short && !ahead && !said.ends_with(['?', '？', ':', '：']) && DONE.iter().any(|stem| lower.contains(stem))
     });
@@ -211,7 +211,7 @@ fn solution(
     Finding { claim, audience: Audience::Project, since: None }
 }
 
-/// Adds what `message` says was tried in vain.
+/// Adds the failed attempts that `message` reports.
 fn failures(message: &Message, gathered: &mut Gathered<'_>) {
     for said in own_sentences(&message.text) {
         let text = fold(said);
@@ -228,7 +228,7 @@ fn failures(message: &Message, gathered: &mut Gathered<'_>) {
     }
 }
 
-/// Returns `tried` fit for the middle of a sentence: "Restarting the server" loses its capital.
+/// Returns `tried` for use within a sentence: "Restarting the server" loses its capital.
 fn lower_first_verb(tried: &str) -> String {
     let verb = tried.split(' ').next().is_some_and(|word| word.ends_with("ing"));
     let mut chars = tried.chars();
@@ -255,19 +255,19 @@ fn failure(language: &LanguageRules, tried: &str, text: &str, message: &Message)
     Finding { claim, audience: Audience::Project, since: None }
 }
 
-/// What a problem was solved by.
+/// The fix of a problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Fix {
     /// A sentence of the person who had the problem: "the cause was a stale cookie".
     Stated(String),
     /// A sentence about what the assistant did: "the assistant added a flag".
     Done(String),
-    /// The assistant's words, which are not a sentence about what was done.
+    /// The assistant's words, if they are not a sentence about what was done.
     Advised(String),
 }
 
 impl Fix {
-    /// Returns the words of the fix, as a sentence of its own.
+    /// Returns the words of the fix as a separate sentence.
     fn action(&self) -> String {
         match self {
             Self::Stated(text) | Self::Done(text) | Self::Advised(text) => capitalised(text),
@@ -275,7 +275,7 @@ impl Fix {
     }
 }
 
-/// Returns one sentence on `problem`, in a person's own words, and its `fix`.
+/// Returns one sentence with `problem`, in a person's own words, and its `fix`.
 fn solved_sentence(language: &LanguageRules, problem: &str, fix: &Fix, speaker: Option<&str>) -> String {
     let phrases = &language.definition.phrases;
     let problem = past_problem(language, problem, speaker);
@@ -288,7 +288,7 @@ fn solved_sentence(language: &LanguageRules, problem: &str, fix: &Fix, speaker: 
     finished(&fill(frame, &[("{problem}", &problem), ("{x}", &words)]), language)
 }
 
-/// Returns `problem` in the past tense, or as a quotation where that is not safe.
+/// Returns `problem` in the past tense, or as a quotation if that is not safe.
 fn past_problem(language: &LanguageRules, problem: &str, speaker: Option<&str>) -> String {
     let phrases = &language.definition.phrases;
     let quoted = problem.replace('"', "'");
@@ -306,7 +306,7 @@ fn past_problem(language: &LanguageRules, problem: &str, speaker: Option<&str>) 
 /// Longest answer that is a plain yes, in characters.
 const MAX_YES_CHARS: usize = 60;
 
-/// Adds the decisions that rest on a single clear question and a plain yes to it.
+/// Adds the decisions that consist of a single clear question and a plain yes.
 pub(super) fn agreed(task: &Task<'_>, gathered: &mut Gathered<'_>) {
     let mut asked: Option<&Message> = None;
     for (at, message) in task.shown().iter().enumerate() {
@@ -342,7 +342,7 @@ fn decision<'a>(question: &'a Message, answer: &'a Message) -> Option<(Finding, 
     let value = found.name("v")?.as_str();
     let names = product::named(value);
     let first = names.first()?;
-    // "Postgres or MySQL?" has no yes.
+    // "Postgres or MySQL?" cannot be answered with yes.
     let either = [" or ", "还是", "或"].iter().any(|word| value.contains(word));
     // "Do you want me to deploy?" offers to do it once.
     let once = folded.contains(" me to deploy") || folded.contains(" me to host");

@@ -1,4 +1,4 @@
-//! Turns English clauses into the third person and into the past tense.
+//! Converts English clauses to the third person and to the past tense.
 
 use std::sync::LazyLock;
 
@@ -19,9 +19,9 @@ const VERBS: &[&str] = &[
     "take", "target", "teach", "tend", "test", "think", "track", "train", "travel", "try", "type", "understand",
     "use", "value", "version", "volunteer", "walk", "want", "wear", "work", "write",
 ];
-/// Verbs that after "and" can hardly be anything else.
+/// Words that, after "and", are almost certainly verbs.
 const JOINED_VERBS: &[&str] = &["work", "live", "prefer", "use", "speak", "have", "hate", "run", "deploy", "write"];
-/// Past forms that do not end in "ed", and words that stay as they are in the third person.
+/// Past forms that do not end in "ed", and words that do not change in the third person.
 #[rustfmt::skip]
 const UNCHANGED: &[&str] = &[
     "ate", "became", "began", "bought", "broke", "brought", "built", "came", "can", "can't", "cannot", "chose",
@@ -43,13 +43,13 @@ static WORDS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"`[^`]*`|"[^"]*"|“[^”]*”|[A-Za-z][A-Za-z'’-]*|[^A-Za-z`"“]+|."#).expect("the pattern is a constant")
 });
 
-/// Turns "I" and "we" clauses into ones about the user, or `speaker`, and the team.
+/// Converts clauses with "I" and "we" to ones about `speaker`, or the user, and the team.
 pub(super) fn third_person(clause: &str, speaker: Option<&str>) -> Option<String> {
     let who = speaker.map_or_else(|| "the user".to_owned(), str::to_owned);
     let mut out = String::with_capacity(clause.len() + 16);
-    // Whether the next word is a verb of the person just named.
+    // Whether the next word is a verb whose subject is the person just named.
     let mut verb = false;
-    // Whether a present-tense verb was turned, so that one after "and" is turned too.
+    // Whether a present-tense verb was converted, so that one after "and" is converted too.
     let mut turned = false;
     let mut after_and = false;
     let words = WORDS.find_iter(clause).map(|found| found.as_str());
@@ -79,7 +79,7 @@ pub(super) fn third_person(clause: &str, speaker: Option<&str>) -> Option<String
     (!verb).then(|| tidy(&out))
 }
 
-/// Turns "we both like" to "I like", and "our son" to "my son".
+/// Changes "we both like" to "I like", and "our son" to "my son".
 pub(super) fn alone(clause: &str) -> String {
     static PLURAL: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"(?i)^(?:we(?: both| all)?\s|we're\s|our\s)").expect("the pattern is a constant"));
@@ -92,7 +92,7 @@ pub(super) fn alone(clause: &str) -> String {
     format!("{singular}{}", &clause[found.end()..])
 }
 
-/// Returns what stands for a pronoun, and whether a verb follows; the text is `None` where nothing safe does.
+/// Returns the replacement of a pronoun, and whether a verb follows; the text is `None` if no replacement is safe.
 fn subject(word: &str, lower: &str, who: &str) -> Option<(Option<String>, bool)> {
     let text = |text: String| Some((Some(text), false));
     let named = |verb| Some((Some(who.to_owned()), verb));
@@ -155,7 +155,7 @@ fn tidy(text: &str) -> String {
         .replace("the project's codebase", "the codebase")
 }
 
-/// Returns an English sentence about a failure in the past tense, or none where its verb is not one of those known.
+/// Returns an English sentence about a failure in the past tense, or `None` if its verb is not known.
 pub(super) fn english_past(text: &str) -> Option<String> {
     static VERB: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(concat!(

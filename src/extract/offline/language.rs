@@ -1,7 +1,8 @@
-//! English and Chinese as the clause rules read them: cues, vetoes, and sentence frames.
+//! The definitions of English and Chinese for the clause rules: cues, vetoes, and sentence frames.
 //!
-//! A cue is a pattern that is tried at the start of a clause. Named groups capture what the clause says: `v` the value,
-//! `over` or `old` what it is preferred to or replaces, `do` and `when` an instruction and its condition.
+//! A cue is a pattern that is matched at the start of a clause. Its named groups capture the content of the clause: `v`
+//! is the value, `over` or `old` is what it is preferred to or replaces, `do` and `when` are an instruction and its
+//! condition.
 
 use std::sync::LazyLock;
 
@@ -16,36 +17,36 @@ use Act::{
     Standing, Switch, Wish,
 };
 
-/// What a clause does, and with that how it is kept.
+/// The function of a clause, which determines how it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Act {
-    /// Likes `v`, perhaps `over` something.
+    /// Likes `v`, possibly more than `over`.
     Preference,
     /// Dislikes `v`.
     Dislike,
-    /// Asks for `v` in general; only where `v` is known by name.
+    /// Asks for `v` in general; only if `v` is a known name.
     Wish,
-    /// Uses `v`; only where `v` is known by name.
+    /// Uses `v`; only if `v` is a known name.
     Habit,
-    /// Decided for `v`, perhaps instead of `old`.
+    /// Decided in favour of `v`, possibly instead of `old`.
     Decision,
-    /// Decided for `v`, in words that also serve for the moment; only where `v` is known by name.
+    /// Decided in favour of `v`, in words that may also be about the moment; only if `v` is a known name.
     NamedDecision,
-    /// Went from `old` to `v`.
+    /// Changed from `old` to `v`.
     Switch,
-    /// The project has `v`, for the attribute that `what` names or `v` belongs to.
+    /// The project has `v`, as the value of the attribute that `what` names or that `v` belongs to.
     ProjectFact,
-    /// States `v` about the project in words that leave no doubt that it lasts; nothing need be known by name.
+    /// States `v` about the project in words that are clearly meant to last; no known name is needed.
     Declared,
     /// The speaker's own attribute, under this key.
     SelfFact(&'static str),
-    /// Did `v` on a day that is named; only in conversations among people.
+    /// Did `v` on a specific day; only in conversations among people.
     Event,
-    /// A standing instruction: `do`, perhaps `when`.
+    /// Gives a standing instruction: `do`, possibly with the condition `when`.
     Standing,
     /// Asks to remember `rest`.
     Remember,
-    /// Mentions `rest`; kept only where `rest` is something by itself.
+    /// Mentions `rest`; kept only if `rest` is meaningful on its own.
     Mention,
 }
 
@@ -54,9 +55,9 @@ pub(super) enum Act {
 pub(super) struct Cue {
     /// Pattern from the start of the clause, with the named groups that the act reads.
     pub(super) pattern: &'static str,
-    /// What it then does.
+    /// The act that it then represents.
     pub(super) act: Act,
-    /// How sure that is, 0–1.
+    /// The confidence in that, from 0 to 1.
     pub(super) confidence: f64,
 }
 
@@ -65,55 +66,55 @@ pub(super) const fn cue(act: Act, confidence: u8, pattern: &'static str) -> Cue 
     Cue { pattern, act, confidence: confidence as f64 / 100.0 }
 }
 
-/// Everything that the rules know of one language.
+/// Everything that the rules know about one language.
 pub(super) struct Definition {
     /// Patterns; a sentence that any of them matches is never kept.
     pub(super) vetoes: &'static [&'static str],
-    /// Pattern of a request that is kept only where `lasting` appears in it too.
+    /// Pattern of a request that is kept only if `lasting` also matches.
     pub(super) tasks: &'static str,
     /// Pattern of words that make a request a lasting one.
     pub(super) lasting: &'static str,
     /// Patterns that only a standing instruction may match.
     pub(super) conditions: &'static [&'static str],
-    /// Words before a statement that say nothing.
+    /// Words without meaning before a statement.
     pub(super) lead_in: &'static str,
-    /// Where one clause ends and the next, with its own subject, begins; the group `next` is the latter's start.
+    /// Where one clause ends and the next, with its own subject, begins; the group `next` is the start of the latter.
     pub(super) clause_break: &'static str,
-    /// Cues; the first that matches decides.
+    /// Cues; the first that matches is used.
     pub(super) cues: &'static [Cue],
-    /// Patterns of the words that cut a captured value short.
+    /// Patterns of words at which a captured value ends.
     pub(super) value_end: &'static str,
-    /// Patterns of a value that says nothing by itself.
+    /// Patterns of values that are not meaningful on their own.
     pub(super) empty_value: &'static str,
     /// Pattern of the subject of a fact about the project.
     pub(super) subject: &'static str,
-    /// Pattern of what may follow such a word without pointing outside the project.
+    /// Pattern of what may follow a pointing word without referring to something outside the project.
     pub(super) own_ground: &'static str,
-    /// Pattern of words that point outside the sentence.
+    /// Pattern of words that refer to something outside the sentence.
     pub(super) pointing: &'static str,
     /// Pattern of a clause about the work on a project.
     pub(super) about_project: &'static str,
-    /// Parts of a project that have attributes of their own, each with its name in a key.
+    /// Parts of a project that have their own attributes, each with its name in a key.
     pub(super) parts: &'static [(&'static str, &'static str)],
     /// Pattern of a problem statement.
     pub(super) problem: &'static str,
-    /// Pattern of a confirmed fix, with the fix as `do` where it is named.
+    /// Pattern of a confirmed fix, with the fix as `do` if it is named.
     pub(super) fixed: &'static str,
     /// Pattern of a failed attempt, with what was tried as `do`.
     pub(super) failed: &'static str,
     /// Pattern of an assistant's proposal, with what it proposes as `v`.
     pub(super) proposal: &'static str,
-    /// Turns "we" and "our" of a household to "I" and "my".
+    /// Changes "we" and "our" of a household to "I" and "my".
     pub(super) alone: fn(&str) -> String,
-    /// Puts a sentence about a failure in the past tense, where that is safe.
+    /// Changes a sentence about a failure to the past tense, if that is safe.
     pub(super) past: fn(&str) -> Option<String>,
     /// Pattern of a plain yes.
     pub(super) yes: &'static str,
-    /// Puts absolute dates in place of relative ones.
+    /// Replaces relative dates with absolute ones.
     pub(super) dates: fn(&str, Option<DateTime>) -> Dated,
-    /// Turns a clause to the third person; `None` where that is not safe.
+    /// Changes a clause to the third person; `None` if that is not safe.
     pub(super) third_person: fn(&str, Option<&str>) -> Option<String>,
-    /// How things are said.
+    /// The sentence frames of the language.
     pub(super) phrases: Phrases,
 }
 
@@ -165,7 +166,7 @@ pub(super) struct LanguageRules {
 static ENGLISH: LazyLock<LanguageRules> = LazyLock::new(|| LanguageRules::new(&ENGLISH_DEFINITION));
 static CHINESE: LazyLock<LanguageRules> = LazyLock::new(|| LanguageRules::new(&CHINESE_DEFINITION));
 
-/// Returns the language of `sentence`, as far as it is one whose clauses are read.
+/// Returns the rules for the language of `sentence`, if there are clause rules for that language.
 pub(super) fn of(sentence: &str) -> Option<&'static LanguageRules> {
     match detect_read(sentence, None)? {
         Language::Chinese => Some(&CHINESE),
@@ -203,28 +204,28 @@ impl LanguageRules {
         }
     }
 
-    /// Returns the first word of `text` that points outside of it; "this project" does not.
+    /// Returns the first word of `text` that refers to something outside it; "this project" does not.
     pub(super) fn pointing<'t>(&self, text: &'t str) -> Option<Match<'t>> {
         self.pointing.find_iter(text).find(|found| !self.own_ground.is_match(&text[found.end()..]))
     }
 
-    /// Returns `clause` as its speaker alone would say it: what "we both like", "I like".
+    /// Returns `clause` as a statement of its speaker alone: "we both like" becomes "I like".
     pub(super) fn alone(&self, clause: &str) -> String {
         (self.definition.alone)(clause)
     }
 
-    /// Whether `text` is none of the speaker's own statements.
+    /// Whether `text` is not a statement of the speaker's own.
     pub(super) fn forbids(&self, text: &str) -> bool {
         self.vetoes.is_match(text) || (self.tasks.is_match(text) && !self.lasting.is_match(text))
     }
 
-    /// Whether `text` points outside of itself.
+    /// Whether `text` refers to something outside it.
     pub(super) fn points(&self, text: &str) -> bool {
         self.pointing(text).is_some()
     }
 }
 
-/// Compiles `pattern` for the start of a text, in any capitals; `(?-i:…)` makes capitals count.
+/// Compiles `pattern` for the start of a text, ignoring case; `(?-i:…)` makes case significant.
 fn anchored(pattern: &str) -> Regex {
     anywhere(&format!("^(?:{pattern})"))
 }
@@ -237,22 +238,22 @@ const ENGLISH_DEFINITION: Definition = Definition {
     vetoes: &[
         r"\?",
         r"^(?:do|does|did|is|are|was|can|could|would|should|will|shall|has|have|what|why|how|when did|where|who|which)\s+(?:i|we|you|it|they|he|she|there|the|this|that)\b",
-        // Supposed.
+        // Hypothetical.
         r"\b(?:suppose|imagine|what if|pretend|hypothetical(?:ly)?|let's say|assum(?:e|ing)|would have|could have|should have|i wish|as if|in theory|for the sake of argument|wouldn't|if only)\b",
-        // Not sure.
+        // Uncertain.
         r"\b(?:maybe|perhaps|might|not (?:really |quite |entirely |so )?sure|unsure|i think|i guess|i suppose|i believe|i bet|probably|possibly|i wonder|not certain|could be|may be|considering|thinking (?:of|about)|leaning|tempted|debating|undecided|supposedly|allegedly|apparently|i feel like|i'd guess|presumably|kinda|sorta|hopefully|hoping|planning (?:to|on)|plan to|would be|used to|someday|one day|not yet|haven't decided|on the fence|it depends|eventually)\b",
         r"\b(?-i:may)\b",
         // In jest.
         r"\b(?:lol|lmao|rofl|haha\w*|hehe\w*|jk|j/k|just kidding|kidding|joking|yeah right|sarcasm|obviously not|totally not|said no one ever|oh sure|oh great|ha ha)\b|(?:^|\s)/s\b|[😂🤣😜🙃😏😉😝🤪]|;-?\)",
         r"(?-i:\b(?:LOVE|ADORE|HATE|SUCH)\b)|\b(?:so (?:generous|kind of them)|while we're at it|please send more|my (?:absolute )?favou?rite (?:hobby|pastime))\b|🙃",
-        // Said by others, or of others.
+        // Said by others, or about others.
         r"\b(?:he|she|they|someone|somebody|people|the (?:docs?|article|manual|readme|guide|blog|book)|(?:my|our|his|her|their|the) \w+|(?-i:[A-Z]\w+)) (?:just |always |once )?(?:said|says?|told|wrote|writes|claims|claimed|mentioned|thinks|thought|insists|suggested|suggests|recommends|recommended|asked|asks|argues)\b|\baccording to\b|\bquote\b",
-        // Asked for, of a text that is not about the speaker.
+        // Requests for work on a text that is not about the speaker.
         r"^(?:please |can you |could you )?(?:translate|summari[sz]e|rewrite|rephrase|proofread|paraphrase|draft|compose|generate|tell me|explain|describe|show me|give me|help me|say)\b",
         r"\b(?:role-?play|stay in character|in character|once upon a time|in this story|the protagonist|in the (?:story|novel|movie|film|game|book|poem|song|scene))\b",
-        // For the moment.
+        // Temporary.
         r"\b(?:for now|right now|at the moment|this time|just this once|for this (?:one|task|session|pr|file|commit|change|test|ticket|issue|bug|question|example|exercise|function|script)|temporar(?:y|ily)|in the meantime|until|tonight|this morning|this afternoon|this evening|just now|for today|in this (?:example|case|session|file|test|snippet))\b",
-        // Secrets, and orders to the rules themselves.
+        // Secrets, and instructions to the rules themselves.
         r"\[redacted:|\bremember\b.*\b(?:password|passphrase|passcode|api[ _-]?key|secret|token|credential|private key|pin)s?\b",
         r"\b(?:password|passphrase|passcode|api[ _-]?key|secret(?: key)?|access (?:key|token)|auth token|token|credential|private key|ssh key|pin(?: code)?)s?\b\s*(?:is|are|was|=|:|for)",
         r"\b(?:my|our|the|admin|root|login) (?:\w+ )?(?:password|passphrase|passcode|api[ _-]?key|credential|private key)s?\b",
@@ -314,7 +315,7 @@ const ENGLISH_DEFINITION: Definition = Definition {
 
 #[rustfmt::skip]
 const ENGLISH_CUES: &[Cue] = &[
-    // Asked to be remembered.
+    // Requests to remember something.
     cue(Remember, 90, r"(?:please |also |and )*(?:remember|keep in mind|bear in mind|don't forget|do not forget|make a note|take note|note for (?:later|the future|future reference)|for (?:future )?reference|for the record)(?:,|:| that|, that)+\s+(?:that )?(?P<rest>.{8,})"),
     cue(Remember, 85, r"(?:please |also )*(?:remember|don't forget|do not forget) (?P<rest>(?:i|i'm|we|we're|my|our)\b.{8,})"),
     cue(Mention, 80, r"(?:please |also )*(?:note|fyi|n\.?b\.?|important|reminder|you should know|just so you know)(?:,|:| that)*\s+(?P<rest>.{8,})"),
@@ -442,7 +443,7 @@ const ENGLISH_CUES: &[Cue] = &[
     cue(SelfFact("user.marital_status"), 80, r"i(?:'m| am)\s(?P<v>married|single|divorced|engaged|widowed)\b(?: (?:with|to|and|for)\b.*)?[.!]*$"),
     cue(SelfFact("user.study"), 80, r"i(?:'m| am)?\s(?:(?:currently|now)\s)?(?:study|studying|majoring in|majored in|studied)\s(?P<v>[\p{L} ]{4,50}?)(?:\s(?:at|in|with|and|on)\b.*)?[.!]*$"),
     cue(SelfFact("user.os"), 80, r"(?:i(?:'m| am) on|i'm running|my (?:laptop|machine|computer|workstation) (?:runs|is running|is))\s(?:an? )?(?P<v>(?:macOS|Linux|Ubuntu|Debian|Fedora|NixOS|Arch Linux|Windows 1[01]|WSL2?|FreeBSD|Linux Mint)\b[^,;]*)"),
-    // Who looks after what.
+    // Who is responsible for what.
     cue(Declared, 75, r"(?P<what>(?-i:\p{Lu}[\p{L}'’-]+(?: \p{Lu}[\p{L}'’-]+)?)) (?:now )?(?:owns|leads|maintains|takes over|is taking over|is responsible for|is in charge of|looks after)\s(?P<v>the (?:[\w-]+ ){0,3}?(?:page|app|database|rollback|service|release|releases|rollout|team|project|module|api|backend|frontend|migration|pipeline|website|design|onboarding|platform|dashboard|infrastructure|incident|tests|docs)\b[^,;]*)"),
     cue(Declared, 75, r"(?P<what>[a-z]+ (?:reviews|questions|requests|issues|tickets|approvals)) (?:now )?go to\s(?P<v>(?-i:\p{Lu})[\p{L}'’-]+(?: (?-i:\p{Lu})[\p{L}'’-]+)?(?: now)?)$"),
     // What the speaker works with.
@@ -586,7 +587,7 @@ const CHINESE_CUES: &[Cue] = &[
     cue(Wish, 75, r"(?:请)?(?:不要|别|禁止)(?:再)?(?:使用|用)\s*(?P<not>[^，。]{2,30})$"),
 ];
 
-/// Turns 我 and 我们 clauses into ones about the user, or `speaker`, and the team.
+/// Converts clauses with 我 and 我们 to ones about `speaker`, or the user, and the team.
 fn chinese_third_person(clause: &str, speaker: Option<&str>) -> Option<String> {
     let who = speaker.unwrap_or("用户");
     if ["你", "您", "自己", "我俩", "自我", "我国"].iter().any(|word| clause.contains(word)) {

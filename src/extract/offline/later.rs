@@ -1,8 +1,8 @@
-//! Corrections, replacements and ends that a later message states.
+//! Corrections, replacements and ends of statements in later messages.
 //!
-//! Windows end where they must, not where people have made up their minds. So the messages after a window are read
-//! ahead, and what they take back is not kept: "I mixed that up", "my exam moved to 11 May", "we no longer use Redis".
-//! How far is bounded, so that many windows of a long log cost no more than few.
+//! A window may end before people have made up their minds. The messages after it are therefore read as well, and
+//! statements that they retract are not kept: "I mixed that up", "my exam moved to 11 May", "we no longer use Redis".
+//! Their number is bounded, so that each window of a long log costs no more than one of a short log.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -21,12 +21,12 @@ use crate::text::language::detect_read;
 use crate::text::script::{count_han, is_han};
 use transcripts::Message;
 
-/// Messages of people after a window that are read ahead.
+/// Maximum number of people's messages that are read after a window.
 const MAX_AHEAD: usize = 300;
 /// Longest message that is read as a correction, in bytes.
 const MAX_BYTES: usize = 600;
 
-/// Takes back what later sentences, of the window or of the messages after it, correct, replace or end.
+/// Removes statements that later sentences, in the window or in the messages after it, correct, replace or end.
 pub(super) fn take_back(task: &Task<'_>, scenes: &Scenes, gathered: &mut Gathered<'_>) {
     if gathered.candidates().is_empty() {
         return;
@@ -40,7 +40,7 @@ pub(super) fn take_back(task: &Task<'_>, scenes: &Scenes, gathered: &mut Gathere
     ended(messages, &all, scenes, gathered);
 }
 
-/// Takes back what the person corrects in the messages `ahead`.
+/// Removes statements that the person corrects in the messages `ahead`.
 fn corrected(task: &Task<'_>, ahead: &[usize], gathered: &mut Gathered<'_>) {
     for &at in ahead {
         let message = &task.transcript.messages[at];
@@ -53,19 +53,19 @@ fn corrected(task: &Task<'_>, ahead: &[usize], gathered: &mut Gathered<'_>) {
     }
 }
 
-/// Messages of people in which a word may occur and still identify a topic.
+/// Maximum number of people's messages in which a word may occur and still identify a topic.
 const MAX_WORD_MESSAGES: usize = 5;
-/// How many messages of people "they pushed us back a week" reaches back.
+/// Number of people's messages before "they pushed us back a week" in which its statement is searched.
 const MAX_MOVE_DISTANCE: usize = 8;
-/// The same of "no, the 14th".
+/// The same for "no, the 14th".
 const MAX_CORRECTION_DISTANCE: usize = 1;
 
-/// Takes back what a later sentence of the messages `people` gives another day or number.
+/// Removes statements to which a later sentence in the messages `people` assigns another day or number.
 fn replaced(messages: &[Message], people: &[usize], gathered: &mut Gathered<'_>) {
     let people: Vec<usize> = people.iter().copied().filter(|&at| messages[at].text.len() <= MAX_BYTES).collect();
     let places: BTreeMap<&str, usize> = people.iter().map(|&at| (messages[at].id.as_str(), at)).collect();
     let facts: Vec<Option<Dated>> = gathered.candidates().iter().map(|one| Dated::of(one, &places, messages)).collect();
-    // To read ahead costs the most; without a day or a number nothing can be out of date.
+    // Reading the later messages is the most expensive part; without a day or a number, nothing can be out of date.
     if !facts.iter().flatten().any(|fact| !fact.values.is_empty() || fact.has_day) {
         return;
     }
@@ -83,12 +83,12 @@ fn replaced(messages: &[Message], people: &[usize], gathered: &mut Gathered<'_>)
         let mut is_named = false;
         let mut latest = None;
         for (index, fact) in facts.iter().enumerate() {
-            // Only what was said before can be out of date.
+            // Only earlier statements can be out of date.
             let Some(fact) = fact.as_ref().filter(|fact| (fact.at, fact.end) <= (change.at, change.start)) else {
                 continue;
             };
             let shared = change.stems.intersection(&fact.stems).filter(is_rare).count();
-            // The name is enough for a day; two numbers may be of two things.
+            // For a day, the name suffices; two numbers may belong to two different things.
             let needed = 1 + usize::from(fact.is_han) + usize::from(!(fact.has_day && change.has_day));
             let differs = change.values.difference(&fact.values).next().is_some();
             if shared >= needed && differs && !fact.values.is_empty() {
@@ -99,7 +99,7 @@ fn replaced(messages: &[Message], people: &[usize], gathered: &mut Gathered<'_>)
                 latest = Some((index, fact.at));
             }
         }
-        // "They pushed us back a week" changes the day that was named last.
+        // "They pushed us back a week" changes the day that was mentioned last.
         let reach = if change.corrects { MAX_CORRECTION_DISTANCE } else { MAX_MOVE_DISTANCE };
         let is_near = |at: usize| people.iter().filter(|&&other| at < other && other < change.at).count() < reach;
         if let Some((index, at)) = latest
@@ -113,26 +113,26 @@ fn replaced(messages: &[Message], people: &[usize], gathered: &mut Gathered<'_>)
     gathered.remove(&outdated);
 }
 
-/// A sentence that says how something is now.
+/// A sentence that states a new value.
 struct Change {
     /// Position of its message.
     at: usize,
-    /// Where in its message it begins, in bytes.
+    /// Where it begins in its message, in bytes.
     start: usize,
     stems: BTreeSet<String>,
     values: BTreeSet<String>,
     has_day: bool,
     /// Whether its verb says that a day was changed.
     moves: bool,
-    /// Whether it only corrects, as "no, the 14th" does.
+    /// Whether it is only a correction, as in "no, the 14th".
     corrects: bool,
 }
 
-/// What a candidate says of days and numbers.
+/// The days and numbers in a candidate.
 struct Dated {
     /// Position of its message.
     at: usize,
-    /// Where in its message its quote ends, in bytes.
+    /// Where its quote ends in the message, in bytes.
     end: usize,
     stems: BTreeSet<String>,
     values: BTreeSet<String>,
@@ -161,7 +161,7 @@ fn end_of(quote: &str, text: &str) -> usize {
     text.find(quote).map_or(0, |start| start + quote.len())
 }
 
-/// Returns the sentences of `message`, which is message `at`, that give something another day or number.
+/// Returns the sentences of `message`, at index `at`, that assign another day or number to something.
 fn changes(at: usize, message: &Message) -> Vec<Change> {
     let base = message.text.as_ptr() as usize;
     let usual = detect_read(&message.text, None);
@@ -202,42 +202,42 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("the pattern is a constant")
 }
 
-/// Returns the days that `text` names, in small letters.
+/// Returns the days mentioned in `text`, in lower case.
 fn days(text: &str) -> impl Iterator<Item = String> {
     CALENDAR.find_iter(text).map(|found| found.as_str().to_lowercase())
 }
 
-/// Returns the weekdays, months and numbers of `text`, which distinguish one day, hour or amount from another.
+/// Returns the weekdays, months and numbers in `text`, which distinguish one day, hour or amount from another.
 fn values(text: &str) -> BTreeSet<String> {
     static NUMBER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\d+(?:[.,:]\d+)*"));
     let names = days(text).filter(|day| !day.bytes().any(|b| b.is_ascii_digit()));
     names.chain(NUMBER.find_iter(text).map(|found| found.as_str().to_owned())).collect()
 }
 
-/// Returns the words of `text` that identify its topic, without their endings and without days.
+/// Returns the words in `text` that identify its topic, without their endings and without days.
 fn stems(text: &str) -> BTreeSet<String> {
     let text = CALENDAR.replace_all(text, " ");
     let stem = |word: String| word.trim_end_matches('s').chars().take(7).collect::<String>();
     statement::topic_words(&text).into_iter().map(stem).collect()
 }
 
-/// Messages of people in which a name may occur and still identify a topic.
+/// Maximum number of people's messages in which a name may occur and still identify a topic.
 const MAX_NAME_MESSAGES: usize = 8;
-/// How many messages of people words that are not names reach back.
+/// Number of earlier messages by people in which words other than names are compared.
 const MAX_BETWEEN: usize = 10;
 /// Minimum number of letters of the one word that identifies the topic of a short statement.
 const MIN_TOPIC_LETTERS: usize = 6;
-/// Words, or twice as many pairs of Chinese characters, that two sentences about the same thing share.
+/// Minimum number of words, or half the number of pairs of Chinese characters, shared by two sentences on one topic.
 const MIN_SHARED: usize = 2;
-/// Longest statement whose topic one word identifies, in words.
+/// Maximum number of words in a statement whose topic a single word can identify.
 const MAX_PLAIN_WORDS: usize = 6;
-/// The same in Chinese characters.
+/// The same for Chinese characters.
 const MAX_PLAIN_HAN: usize = 8;
 
-/// Takes back what a later sentence of the messages `people` says is over.
+/// Removes statements that a later sentence in the messages `people` says are no longer true.
 ///
-/// What has a key stays where its next value was found too: consolidation keeps its history. What `scenes` hides ends
-/// nothing.
+/// A candidate with a key is kept if its next value was also found: consolidation keeps the history of the key. A
+/// sentence hidden by `scenes` ends nothing.
 fn ended(messages: &[Message], people: &[usize], scenes: &Scenes, gathered: &mut Gathered<'_>) {
     let places: BTreeMap<&str, usize> =
         people.iter().enumerate().map(|(turn, &at)| (messages[at].id.as_str(), turn)).collect();
@@ -267,14 +267,14 @@ fn ended(messages: &[Message], people: &[usize], scenes: &Scenes, gathered: &mut
     gathered.remove(&over);
 }
 
-/// Which names occur in few messages, of those that were asked about.
+/// A cache of which names occur in only a few messages.
 struct Rarity<'t> {
     texts: &'t [&'t str],
     known: BTreeMap<String, bool>,
 }
 
 impl Rarity<'_> {
-    /// Whether few messages contain `name`, so that it identifies a topic.
+    /// Whether only a few messages contain `name`, so that it identifies a topic.
     fn is_rare(&mut self, name: &str) -> bool {
         if let Some(&known) = self.known.get(name) {
             return known;
@@ -286,11 +286,11 @@ impl Rarity<'_> {
     }
 }
 
-/// What a candidate rests on.
+/// The source and the topic of a candidate.
 struct Fact {
-    /// Position of its message among those of people.
+    /// Position of its message among the messages by people.
     turn: usize,
-    /// Where in its message its quote ends, in bytes.
+    /// Where its quote ends in the message, in bytes.
     end: usize,
     topic: Topic,
 }
@@ -303,8 +303,8 @@ impl Fact {
     }
 }
 
-/// Returns the sentences of `message`, which is message `at`, that say that something is over, each with where it
-/// begins.
+/// Returns the sentences of `message`, at index `at`, that say that something has ended, each with the position at
+/// which it begins.
 fn ends(at: usize, message: &Message, scenes: &Scenes) -> Vec<(usize, Topic)> {
     let text = &message.text;
     let Some(table) = detect_read(text, None).map(Table::of).filter(|table| table.ends(text)) else {
@@ -316,10 +316,11 @@ fn ends(at: usize, message: &Message, scenes: &Scenes) -> Vec<(usize, Topic)> {
     ends.map(|said| (said.as_ptr() as usize - base, Topic::of(said))).collect()
 }
 
-/// What a sentence names.
+/// The topic of a sentence.
 struct Topic {
     words: BTreeSet<String>,
-    /// Names and days, each with whether the sentence begins with it: two that begin alike may say different things.
+    /// Names and days, each with whether the sentence begins with it: sentences with the same beginning may differ in
+    /// meaning.
     names: BTreeMap<String, bool>,
     is_short: bool,
 }
@@ -344,7 +345,7 @@ impl Topic {
         }
     }
 
-    /// Returns how much of what `fact` is about is named here, in message `turn`; nothing if too little is.
+    /// Returns how much of the topic of `fact` is mentioned here, in message `turn`; 0 if it is too little.
     fn overlap(&self, fact: &Fact, turn: usize, rarity: &mut Rarity<'_>) -> usize {
         let is_near = turn - fact.turn <= MAX_BETWEEN;
         let topic = &fact.topic;

@@ -1,8 +1,8 @@
-//! The offline extractor: what people state in so many words, found by rules, without a model.
+//! The offline extractor: finds explicit statements by rules, without a model.
 //!
-//! It reads sentence by sentence what people said, and keeps only what a cue of a language recognises at
-//! the start of a clause and no veto forbids. It is made to be right rather than complete: what is asked, supposed,
-//! played, joked, quoted or meant for the moment is left alone.
+//! It reads what people said sentence by sentence, and keeps only clauses that begin with a cue of their language and
+//! that no veto matches. It is designed for precision rather than recall: questions, hypotheses, role play, jokes,
+//! quotations and temporary statements are ignored.
 
 mod candidates;
 mod claims;
@@ -25,13 +25,13 @@ use clause::Voice;
 use scene::Scenes;
 use sentence::own_sentences;
 
-/// Version of the rules; a change of what they find changes it.
+/// Version of the rules; it changes whenever their results change.
 pub(crate) const VERSION: &str = "rules-9";
 
-/// Extracts what the people in the window state outright; the same window always gives the same candidates.
+/// Extracts what the people in the window state explicitly; the same window always results in the same candidates.
 ///
-/// Takes time linear in the text, never fails, and calls nothing. Candidates come in the order of the words they rest
-/// on. What is known already is not left out: consolidation sees to that.
+/// Takes time linear in the length of the text, never fails, and calls nothing. Candidates are in the order of the
+/// words they are based on. Known memories are not filtered out; consolidation does that.
 #[must_use]
 pub fn extract(task: &Task<'_>) -> Extraction {
     let scenes = &Scenes::of(task);
@@ -50,7 +50,7 @@ pub fn extract(task: &Task<'_>) -> Extraction {
     Extraction { outcome, candidates, dropped: Vec::new(), spent: Spent::default(), error: None, useless: Vec::new() }
 }
 
-/// Adds what the person states in message `at` of the transcript.
+/// Adds what the person states in the message at index `at` of the transcript.
 fn add_statements(task: &Task<'_>, at: usize, scenes: &Scenes, gathered: &mut Gathered<'_>) {
     let message = &task.transcript.messages[at];
     let voice = Voice::of(message);

@@ -1,21 +1,21 @@
-//! Products and settings known by name, each with the attribute that it is a value of.
+//! Products and settings with known names, each with the attribute that it is a value of.
 
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use regex::Regex;
 
-/// How strictly a name's capitals are read.
+/// How strictly the case of a name is compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Spelling {
-    /// In any capitals.
+    /// Case is ignored.
     Any,
-    /// Only as it appears in the table, since the lower-case word is an everyday one.
+    /// Only with the capitals in the table, since the lower-case word is a common one.
     Exact,
 }
 
-/// Attribute, names in any capitals, names in these capitals only. Names are set apart by `|`, their other spellings by
-/// `=`.
+/// Attribute, names that ignore case, and names with exactly these capitals. Names are separated by `|`, and
+/// alternative spellings of a name by `=`.
 #[rustfmt::skip]
 const ATTRIBUTES: &[(&str, &str, &str)] = &[
     ("deploy_target", "Heroku|Fly.io=flyio|Vercel|Netlify|AWS=Amazon Web Services|GCP=Google Cloud=Google Cloud Platform|\
@@ -71,7 +71,7 @@ const ATTRIBUTES: &[(&str, &str, &str)] = &[
     ("merge_style", "squash merges=squash merge=squash-merge|merge commits|rebase merges", ""),
 ];
 
-/// Nouns that name an attribute, the more particular ones first.
+/// Nouns that name an attribute, the more specific ones first.
 const NOUNS: &[(&str, &str)] = &[
     (
         r"deploy(?:ment)? (?:target|platform|environment)|hosting(?: provider| platform)?|cloud provider|部署(?:目标|平台|环境)?|托管平台|云服务商?",
@@ -105,13 +105,13 @@ const NOUNS: &[(&str, &str)] = &[
     (r"commit (?:message )?(?:style|format|convention)|提交规范", "commit_style"),
 ];
 
-/// Attributes that a person has, not a project.
+/// Attributes of a person rather than of a project.
 const PERSONAL: &[&str] = &["editor", "os", "shell", "theme", "timezone"];
 
 /// A known name in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Named {
-    /// What it is a value of, e.g. `database`.
+    /// The attribute that it is a value of, such as `database`.
     pub(super) attribute: &'static str,
     /// Its usual spelling, with the version that follows it in the text.
     pub(super) value: String,
@@ -186,21 +186,21 @@ fn stands_alone(text: &str, start: usize, end: usize) -> bool {
 fn version(rest: &str) -> &str {
     static VERSION: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"^ v?\d{1,4}(?:\.\d{1,4}){0,3}\b").expect("the pattern is a constant"));
-    // `Rust 90%` and `Go 10:30` give no version.
+    // In `Rust 90%` and `Go 10:30`, the number is not a version.
     let end = VERSION.find(rest).map_or(0, |found| found.end());
     if rest[end..].starts_with(['%', '0', ':']) { "" } else { &rest[..end] }
 }
 
-/// Returns the attribute that the last words of `text` name, e.g. `deploy_target` for "our deploy target".
+/// Returns the attribute that the last words of `text` name, such as `deploy_target` for "our deploy target".
 pub(super) fn attribute(text: &str) -> Option<&'static str> {
     let text = text.trim_end();
     let ends = |pattern: &Regex| pattern.find_iter(text).last().is_some_and(|found| found.end() == text.len());
     NOUN_PATTERNS.iter().find(|(pattern, _)| ends(pattern)).map(|&(_, attribute)| attribute)
 }
 
-/// Whether `value` can be one of `attribute`, though it is not known by name.
+/// Whether `value` may be a value of `attribute`, although it is not a known name.
 ///
-/// Where most values are known by name, another one must at least be a name.
+/// If most values of the attribute are known names, any other value must at least look like a name.
 pub(super) fn is_plausible(attribute: &str, value: &str) -> bool {
     const STATES: &[&str] =
         &["a", "an", "the", "no", "not", "now", "being", "very", "too", "so", "already", "also", "only", "still"];
@@ -212,7 +212,7 @@ pub(super) fn is_plausible(attribute: &str, value: &str) -> bool {
     words <= 6 && !state && (!listed || name)
 }
 
-/// Well-known services and firms: what is said of them is not a fact of somebody's own project.
+/// Well-known services and companies: a statement about them is not a fact about the user's own project.
 #[rustfmt::skip]
 const ELSEWHERE: &[&str] = &[
     "Airbnb", "Amazon", "Anthropic", "Apple", "ChatGPT", "Claude", "Discord", "Dropbox", "Etsy", "Facebook", "Figma", "GitHub", "GitLab",
@@ -220,7 +220,7 @@ const ELSEWHERE: &[&str] = &[
     "Shopify", "Signal", "Slack", "Sony", "Spotify", "Stack", "Steam", "Telegram", "TikTok", "Twitch", "Twitter", "Uber", "WhatsApp",
     "Wikipedia", "WordPress", "YouTube", "Zoom",
 ];
-/// Words that begin a sentence with a capital and name nothing.
+/// Words that are capitalised at the start of a sentence but are not names.
 #[rustfmt::skip]
 const PRONOUNS: &[&str] = &[
     "Amazing", "Awesome", "Cool", "Excellent", "Great", "Nice", "Perfect", "Wonderful", "A", "All", "Another", "Anything", "Both", "Each", "Either", "Every", "Everybody", "Everyone", "Everything", "He", "I", "It", "Most", "My",
@@ -228,14 +228,14 @@ const PRONOUNS: &[&str] = &[
     "This", "Those", "We", "What", "Which", "Who", "You",
 ];
 
-/// Whether `what` begins with a name that is not somebody's own.
+/// Whether `what` begins with the name of something that does not belong to the user.
 pub(super) fn is_elsewhere(what: &str) -> bool {
     let first = what.split([' ', '\'', '’']).next().unwrap_or("");
     let capital = first.starts_with(char::is_uppercase);
     ELSEWHERE.contains(&first) || (capital && named(what).first().is_some_and(|named| named.at == 0))
 }
 
-/// Whether `what` can be the name of somebody's own project, or a part of it: "Marlin", "Marlin's staging".
+/// Whether `what` may be the name of the user's own project, or of a part of it: "Marlin", "Marlin's staging".
 pub(super) fn is_project(what: &str) -> bool {
     let first = what.split([' ', '\'', '’']).next().unwrap_or("");
     let long = first.chars().count() >= 3 && first.starts_with(char::is_uppercase);
@@ -250,7 +250,7 @@ pub(super) fn is_name(value: &str) -> bool {
     !is_people(first) && !FEELINGS.contains(&first) && !PRONOUNS.contains(&first) && !is_elsewhere(value)
 }
 
-/// Whether `word` says where somebody is from, or what they believe.
+/// Whether `word` says where somebody is from, or what they believe in.
 fn is_people(word: &str) -> bool {
     #[rustfmt::skip]
     const PEOPLE: &[&str] = &[
@@ -266,7 +266,7 @@ fn is_people(word: &str) -> bool {
     PEOPLE.contains(&word)
 }
 
-/// Whether `attribute` is a matter of the person rather than of the project.
+/// Whether `attribute` belongs to the person rather than to the project.
 pub(super) fn is_personal(attribute: &str) -> bool {
     PERSONAL.contains(&attribute)
 }

@@ -1,4 +1,4 @@
-//! Clauses of a sentence and the cues that recognise them.
+//! The clauses of a sentence, and the cues that recognise them.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -13,7 +13,7 @@ use super::sentence::{MAX_SENTENCE_CHARS, fold};
 use crate::memory::MemoryType;
 use crate::text::script::count_han;
 
-/// Returns what `sentence` states; most sentences state nothing that lasts.
+/// Returns what `sentence` states; most sentences state nothing lasting.
 pub(super) fn sentence(sentence: &str, voice: &Voice<'_>) -> Vec<Finding> {
     let folded = fold(sentence);
     let text = &folded;
@@ -27,7 +27,7 @@ pub(super) fn sentence(sentence: &str, voice: &Voice<'_>) -> Vec<Finding> {
         .into_iter()
         .filter_map(|part| clause(language, &subject_of(&expanded, part), voice, false))
         .collect();
-    // "If we move to AWS, we use Lambda" says only what would be; an instruction may have its condition.
+    // "If we move to AWS, we use Lambda" is only hypothetical; an instruction may have a condition.
     if language.conditions.is_match(&dated.text) {
         findings.retain(|finding| finding.claim.memory_type == MemoryType::Procedural);
     }
@@ -37,7 +37,7 @@ pub(super) fn sentence(sentence: &str, voice: &Voice<'_>) -> Vec<Finding> {
     findings
 }
 
-/// Returns `part` with the subject that Chinese leaves out after the first clause of `whole`.
+/// Returns `part` with the subject of `whole`, which Chinese omits after the first clause.
 fn subject_of<'a>(whole: &str, part: &'a str) -> Cow<'a, str> {
     const VERBS: &[&str] = &[
         "负责",
@@ -101,7 +101,7 @@ fn clause(language: &'static LanguageRules, text: &str, voice: &Voice<'_>, asked
     })
 }
 
-/// Whether `text` begins with the case in which something is to be done.
+/// Whether `text` begins with the situation in which something is to be done.
 fn is_setting(text: &str) -> bool {
     let first = text.split(' ').next().unwrap_or("").to_lowercase();
     [
@@ -149,7 +149,7 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("the pattern is a constant")
 }
 
-/// Returns `text` with the name where "it" and "its" stand for a project that the same sentence names.
+/// Returns `text` with "it" and "its" replaced by the name of the project that the same sentence mentions.
 pub(super) fn named_again(text: &str) -> String {
     static ITS: LazyLock<Regex> = LazyLock::new(|| {
         pattern(r"^(?P<name>\p{Lu}[\w-]+) (?:is|runs|lives|deploys|uses) [^.!]*?(?P<its>,? and its) ")

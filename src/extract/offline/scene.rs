@@ -1,4 +1,4 @@
-//! Stretches of a conversation in which people do not speak for themselves: games, stories, letters for others.
+//! Parts of a conversation in which people do not speak for themselves: games, stories, letters for others.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,10 +10,10 @@ use crate::memory::Candidate;
 use crate::text::language::detect_read;
 use transcripts::{Message, Role};
 
-/// Messages before a window in which a stretch that reaches into it may have begun.
+/// Maximum number of messages before a window in which a scene that continues into it may have begun.
 const MAX_BEHIND: usize = 200;
 
-/// Silence after which a story or a game is over, unless it is taken up again, in milliseconds.
+/// Pause after which a story or a game has ended, unless it is resumed, in milliseconds.
 const MAX_PAUSE_MS: i64 = 3 * 60 * 60 * 1000;
 
 /// Who speaks.
@@ -21,34 +21,34 @@ const MAX_PAUSE_MS: i64 = 3 * 60 * 60 * 1000;
 enum Voice {
     /// The person.
     Own,
-    /// Somebody else, as long as the person says that it continues.
+    /// Somebody else, for as long as the person says that it continues.
     Lent,
-    /// Somebody else whose words the person dictates, also in answer to what the assistant asks about them.
+    /// Somebody else, whose words the person dictates, including answers to the assistant's questions about them.
     Dictated,
-    /// A character, until the person steps out.
+    /// A character, until the person leaves the role.
     Played,
 }
 
-/// What of a window's messages is not said in earnest.
+/// The parts of a window's messages that are not meant seriously.
 pub(super) struct Scenes {
-    /// From a message of the transcript to the parts of its text, in bytes.
+    /// Byte ranges, by the index of the message in the transcript.
     hidden: BTreeMap<usize, Vec<Range<usize>>>,
-    /// From a message's name to its place.
+    /// The index of each message, by its id.
     places: BTreeMap<String, usize>,
 }
 
 impl Scenes {
-    /// Returns the stretches of `task`, in time linear in its text and in at most `MAX_BEHIND` messages before it.
+    /// Returns the scenes of `task`, in time linear in its text and in at most `MAX_BEHIND` messages before it.
     pub(super) fn of(task: &Task<'_>) -> Self {
         let messages = &task.transcript.messages;
         let start = task.span.context_start.min(task.span.start.saturating_sub(MAX_BEHIND));
         let window = &messages[start..task.span.end];
-        // Among people a word of a novel does not put everybody on a stage.
+        // In a conversation among people, a phrase from a story does not mean that everybody is playing a role.
         let is_chat = window.iter().any(|message| message.role == Role::Assistant || message.speaker.is_none());
         let mut scenes = Self { hidden: BTreeMap::new(), places: BTreeMap::new() };
         let mut voice = Voice::Own;
         let mut before: Option<&Message> = None;
-        // Whether more of a dictated text is expected: it was announced, or asked for.
+        // Whether more dictated text is expected because it was announced or requested.
         let mut waits = false;
         for (at, message) in (start..).zip(window) {
             let end = message.text.trim_end();
@@ -71,18 +71,18 @@ impl Scenes {
         scenes
     }
 
-    /// Whether `said`, a slice of `text`, which is message `at`, is not said in earnest.
+    /// Whether `said`, a slice of `text` in the message at index `at`, is not meant seriously.
     pub(super) fn hides(&self, at: usize, text: &str, said: &str) -> bool {
         let Some(start) = (said.as_ptr() as usize).checked_sub(text.as_ptr() as usize) else { return false };
         self.covers(at, start..start + said.len())
     }
 
-    /// Whether `candidate` rests on words that are not said in earnest.
+    /// Whether `candidate` is based on words that are not meant seriously.
     pub(super) fn rests_on_play(&self, task: &Task<'_>, candidate: &Candidate) -> bool {
         candidate.evidence.iter().any(|piece| {
             piece.messages.iter().filter_map(|id| self.places.get(id.as_str())).any(|&at| {
                 let found = task.transcript.messages[at].text.find(&piece.quote);
-                // A quote that is not found may be one of several messages, so it is not trusted either.
+                // A quote that is not found may span several messages, so it is not trusted either.
                 found.is_none_or(|start| self.covers(at, start..start + piece.quote.len()))
             })
         })
@@ -94,22 +94,22 @@ impl Scenes {
     }
 }
 
-/// Whether two messages are so far apart in time that a game has probably ended.
+/// Whether the time between two messages is so long that a game has probably ended.
 fn is_long_after(before: &Message, message: &Message) -> bool {
     let (Some(earlier), Some(later)) = (before.time, message.time) else { return false };
     later.at.as_millisecond() - earlier.at.as_millisecond() > MAX_PAUSE_MS
 }
 
-/// Returns the parts of `message` that are not its author's own, and leaves in `voice` who speaks at its end.
+/// Returns the parts of `message` that are not its author's own words, and sets `voice` to the speaker at its end.
 fn read(message: &Message, is_chat: bool, voice: &mut Voice) -> Vec<Range<usize>> {
     let text = &message.text;
     let usual = detect_read(text, None);
     let Some(table) = usual.map(Table::of) else {
-        // Without a language, no word shows that the play is over.
+        // If no language is detected, no words can show that the game is over.
         let all = std::iter::once(0..text.len()).filter(|_| *voice != Voice::Own);
         return all.chain(scripted(text)).collect();
     };
-    // "One more thing" and "No, wait" are nothing that is dictated.
+    // "One more thing" and "No, wait" are not dictated text.
     let turns = *voice == Voice::Dictated && (table.shifts(text.trim_start()) || table.amends(text));
     if (*voice == Voice::Lent && !table.goes_on(text.trim_start())) || turns {
         *voice = Voice::Own;
@@ -135,7 +135,7 @@ fn read(message: &Message, is_chat: bool, voice: &mut Voice) -> Vec<Range<usize>
     hidden
 }
 
-/// Labels that, in capitals, are not parts in a play.
+/// Labels in capitals that are not roles in a play.
 #[rustfmt::skip]
 const LABELS: &[&str] = &[
     "answer", "api", "asap", "attention", "btw", "bug", "change", "context", "correction", "date", "deadline", "decision", "edit", "error", "faq",
@@ -143,12 +143,12 @@ const LABELS: &[&str] = &[
     "rules", "status", "summary", "task", "tldr", "todo", "update", "urgent", "url", "warning", "wip",
     "achtung", "aviso", "entscheidung", "fecha", "frage", "hinweis", "importante", "merke", "nota", "pregunta", "regel", "wichtig",
 ];
-/// Number of separators at which a line is a row of data.
+/// Number of separators from which a line is considered a row of data.
 const MIN_SEPARATORS: usize = 3;
-/// Minimum number of words on both sides of a bar that breaks a verse.
+/// Minimum number of words on both sides of a slash that separates lines of verse.
 const MIN_VERSE_WORDS: usize = 3;
 
-/// Returns the lines of `text` that by their form are a part in a play, a row of data or verse.
+/// Returns the lines of `text` whose form is that of a role in a play, a row of data or verse.
 fn scripted(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     let base = text.as_ptr() as usize;
     let found = text.lines().filter(|line| is_part(line.trim()) || is_row(line) || is_verse(line));
@@ -185,7 +185,7 @@ fn is_verse(line: &str) -> bool {
     line.contains(" / ") && line.split(" / ").all(is_long)
 }
 
-/// Returns the sentences of `text` with the marks that end them.
+/// Returns the sentences of `text`, including their end marks.
 fn parts(text: &str) -> Vec<Range<usize>> {
     let mut parts = Vec::new();
     let mut start = 0;
@@ -193,7 +193,7 @@ fn parts(text: &str) -> Vec<Range<usize>> {
         if matches!(c, '.' | '!' | '?' | '\n' | '。' | '！' | '？') {
             let end = at + c.len_utf8();
             let next = text[end..].chars().next();
-            // A full stop within a word, as in `v1.2` or `fly.io`, ends nothing.
+            // A full stop within a word, as in `v1.2` or `fly.io`, does not end a sentence.
             if c != '.' || next.is_none_or(char::is_whitespace) {
                 parts.push(start..end);
                 start = end;

@@ -1,7 +1,7 @@
-//! Sentences that a person says for themselves.
+//! Sentences that people say for themselves.
 //!
-//! Code, quotes, pasted logs and dumps are cut out first; then long quotations, pasted letters, and texts that the
-//! person only asks to be worked on.
+//! Code, quotes, pasted logs and dumps are removed first; then long quotations, pasted letters, and texts that the
+//! person only asks to have edited.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -12,9 +12,9 @@ use crate::text::script::count_han;
 
 /// Longest sentence that is read, in characters; a longer one is rarely a single statement.
 pub(super) const MAX_SENTENCE_CHARS: usize = 400;
-/// Lines of prose beyond which a message looks pasted, and only its first and last paragraph are read.
+/// Number of prose lines above which a message is considered pasted, and only its first and last paragraphs are read.
 const MAX_PROSE_LINES: usize = 40;
-/// Bullets in a row beyond which a list is a dump.
+/// Number of consecutive bullets above which a list is considered a dump.
 pub(super) const MAX_BULLETS: usize = 8;
 /// Shortest line, in characters, that can be the first part of a wrapped sentence.
 const MIN_WRAPPED_CHARS: usize = 55;
@@ -49,13 +49,13 @@ static MACHINE_LINE: LazyLock<Regex> = LazyLock::new(|| {
 static BULLET: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^\s*(?:[-*•·]|\d{1,3}[.)、])\s*").expect("the pattern is a constant"));
 
-/// Words before a full stop that do not end a sentence.
+/// Words whose full stop does not end a sentence.
 const ABBREVIATIONS: &[&str] = &[
     "e.g", "i.e", "etc", "vs", "mr", "mrs", "ms", "dr", "prof", "st", "no", "approx", "cf", "fig", "inc", "ltd", "jr",
     "sr", "dept", "est", "min", "max", "a.m", "p.m", "u.s", "u.k", "resp",
 ];
 
-/// Months that may follow the day "1." of a German date.
+/// Months that may follow the day "1." in a German date.
 const GERMAN_MONTHS: &[&str] = &[
     "Januar",
     "Jänner",
@@ -72,18 +72,18 @@ const GERMAN_MONTHS: &[&str] = &[
     "Dezember",
 ];
 
-/// Returns the sentences of `text` that its author said, as slices of `text` in order.
+/// Returns the sentences in `text` that its author said, as slices of `text` in order.
 pub(super) fn prose_sentences(text: &str) -> Vec<&str> {
     let blocks = blocks(text);
     blocks.iter().flat_map(|block| split(&text[block.clone()])).collect()
 }
 
-/// Returns `text` with every run of white space as one space.
+/// Returns `text` with every run of white space replaced by one space.
 pub(super) fn fold(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the first line of `text` that reports an error, as tools print it.
+/// Returns the first line in `text` that looks like an error printed by a tool.
 pub(super) fn error_line(text: &str) -> Option<&str> {
     static ERROR: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"^(?:error(?:\[\w+\])?: |\w*(?:Error|Exception): |thread '.*' panicked|ERROR\b|fatal: |panic: )")
@@ -92,7 +92,7 @@ pub(super) fn error_line(text: &str) -> Option<&str> {
     text.lines().map(str::trim).find(|line| line.len() <= 300 && ERROR.is_match(line))
 }
 
-/// What a line is, judged alone.
+/// The kind of a line, judged on its own.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Line {
     Blank,
@@ -124,7 +124,7 @@ fn is_machine(trimmed: &str) -> bool {
 }
 
 fn symbols(text: &str) -> usize {
-    // Symbols between backticks belong to a name that a sentence mentions.
+    // Symbols between backticks belong to a name within a sentence.
     let mut in_code = false;
     text.chars()
         .filter(|&c| {
@@ -134,7 +134,7 @@ fn symbols(text: &str) -> usize {
         .count()
 }
 
-/// Returns the runs of prose of `text`: a bullet or a paragraph line each, wrapped lines joined.
+/// Returns the runs of prose in `text`: each is a bullet or a paragraph line, with wrapped lines joined.
 fn blocks(text: &str) -> Vec<Range<usize>> {
     let mut found = Blocks::default();
     let mut fenced = false;
@@ -157,7 +157,7 @@ struct Blocks {
     bullets: usize,
     prose_lines: usize,
     joinable: bool,
-    /// Number of blocks when the first and when the last paragraph ended.
+    /// Number of blocks at the end of the first and of the last paragraph.
     first_paragraph: Option<usize>,
     last_paragraph: usize,
 }
@@ -167,7 +167,7 @@ impl Blocks {
         if class != Line::Bullet && class != Line::Blank {
             self.end_bullets();
         }
-        // A line that begins in lower case continues with the one before, if that was long enough to have been wrapped.
+        // A line that begins in lower case continues the previous one if that is long enough to have been wrapped.
         let wrapped = self.joinable && class == Line::Prose && text[range.clone()].starts_with(char::is_lowercase);
         self.joinable = false;
         match class {
@@ -225,7 +225,7 @@ fn split(block: &str) -> Vec<&str> {
     let mut start = 0;
     let mut in_code = false;
     let code = block.matches('`').count().is_multiple_of(2);
-    // Who begins without a capital goes on so.
+    // People who begin without a capital usually continue that way.
     let is_low = block.starts_with(char::is_lowercase);
     let mut chars = block.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
@@ -259,10 +259,10 @@ const fn is_terminal(c: char) -> bool {
     matches!(c, '.' | '!' | '?' | '…' | '。' | '！' | '？' | '；')
 }
 
-/// Minimum number of letters of a word that may end a sentence of somebody who writes no capitals.
+/// Minimum number of letters in a word that may end a sentence if the author does not use capitals.
 const MIN_LAST_LETTERS: usize = 3;
 
-/// Whether `word` looks like a whole word and not an abbreviation.
+/// Whether `word` looks like a whole word rather than an abbreviation.
 fn is_word(word: &str) -> bool {
     word.chars().count() >= MIN_LAST_LETTERS && word.chars().all(char::is_alphanumeric)
 }
@@ -297,13 +297,13 @@ fn ends_sentence(before: &str, terminal: char, rest: &str, is_low: bool) -> bool
 /// Longest quotation that may appear within a person's own sentence, in characters: a name, a setting, a label.
 const MAX_QUOTED_CHARS: usize = 40;
 
-/// Minimum number of words, or half as many Chinese characters, of a quotation that is a sentence.
+/// Minimum number of words, or half the number of Chinese characters, in a quotation that counts as a sentence.
 const MIN_SENTENCE_WORDS: usize = 3;
 
-/// Longest text below "what does this mean", in bytes, that may still be the author's own.
+/// Longest text after "what does this mean", in bytes, that may still be the author's own.
 const MAX_OWN_BYTES: usize = 200;
 
-/// Returns the sentences that the author of `text` says for themselves, as slices of `text` in order.
+/// Returns the sentences in `text` that its author says for themselves, as slices of `text` in order.
 pub(super) fn own_sentences(text: &str) -> Vec<&str> {
     let own = &text[..foreign_from(text)];
     let quoted = quotations(own);
@@ -318,7 +318,7 @@ pub(super) fn own_sentences(text: &str) -> Vec<&str> {
     sentences
 }
 
-/// Where in `text` foreign words begin: a text to be worked on, one to be made up, or one that is shown.
+/// Returns where foreign words begin in `text`: a text to be edited, one to be written, or one that is shown.
 fn foreign_from(text: &str) -> usize {
     let asked = asked_from(text);
     let shown = SHOWN.find(text).map(|found| text.ceil_char_boundary(found.start() + 1));
@@ -327,7 +327,7 @@ fn foreign_from(text: &str) -> usize {
     [asked, shown, paste, work].into_iter().flatten().min().unwrap_or(text.len())
 }
 
-/// Where in `text` the sentence begins that asks for a text, or for work on one.
+/// Returns where the sentence begins in `text` that asks for a text to be written or edited.
 pub(super) fn asked_from(text: &str) -> Option<usize> {
     let found = FOREIGN.find(text)?;
     let before = text[..found.start()].char_indices().rev();
@@ -335,7 +335,7 @@ pub(super) fn asked_from(text: &str) -> Option<usize> {
     Some(ends.next().map_or(0, |(at, c)| at + c.len_utf8()))
 }
 
-/// Where a long text begins of which the paragraph before it says "this".
+/// Returns where a long text begins if the paragraph before it refers to it with a word like "this".
 fn below(text: &str) -> Option<usize> {
     static THIS: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"(?i)\b(?:this|these|the following|below|dies(?:en|e|es)|folgende[nrs]?|est[eao]s?|siguiente)\b|这|下面|以下")
@@ -356,17 +356,17 @@ static FOREIGN: LazyLock<Regex> = LazyLock::new(|| {
     ))
     .expect("the pattern is a constant")
 });
-/// A line that announces what follows it after a blank line.
+/// A line that introduces the text after the next blank line.
 static SHOWN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?:[:：]|\?)[ \t]*(?:\([^)\n]{0,60}\))?[ \t]*\n[ \t]*\n").expect("the pattern is a constant")
 });
-/// How mails, letters and lists of reviews begin.
+/// Typical beginnings of emails, letters and lists of reviews.
 static PASTE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"(?im)^[ \t]*["“„«]?(?:subject|betreff|asunto|from|von|de|主题|发件人)[:：]\s|^[ \t]*["“„«]?(?:dear|to whom it may concern|sehr geehrte|estimad[oa]s?|querid[oa]s?|尊敬的|亲爱的)\b.*,?$|^[*-] \w+\d*: "#)
         .expect("the pattern is a constant")
 });
 
-/// Returns where `text` quotes at length, with the marks.
+/// Returns the positions of long quotations in `text`, including the quotation marks.
 fn quotations(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut open: Option<(usize, char)> = None;
@@ -381,7 +381,7 @@ fn quotations(text: &str) -> Vec<Range<usize>> {
                 open = None;
             }
             None => {
-                // An inch is not a quotation.
+                // An inch mark does not open a quotation.
                 let close = match c {
                     '"' if !before.is_alphanumeric() => Some('"'),
                     '“' => Some('”'),
@@ -398,14 +398,14 @@ fn quotations(text: &str) -> Vec<Range<usize>> {
         }
         before = c;
     }
-    // A quotation that is never closed continues to the end; a short one is more likely an inch mark or a typing error.
+    // An unclosed quotation continues to the end; a short one is more likely an inch mark or a typing error.
     found.extend(
         open.filter(|(start, _)| text[*start..].chars().count() > MAX_QUOTED_CHARS).map(|(start, _)| start..text.len()),
     );
     found
 }
 
-/// Whether a quotation, with the mark that opens it, is somebody's sentence rather than a name or a setting.
+/// Whether a quotation, including its opening mark, is somebody's sentence rather than a name or a setting.
 fn is_foreign(quoted: &str) -> bool {
     static SPEAKS: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(concat!(
@@ -417,7 +417,7 @@ fn is_foreign(quoted: &str) -> bool {
     quoted.chars().count() > MAX_QUOTED_CHARS || (SPEAKS.is_match(quoted) && is_sentence(quoted))
 }
 
-/// Whether `quoted` has words enough to say something.
+/// Whether `quoted` has enough words to be a sentence.
 fn is_sentence(quoted: &str) -> bool {
     let han = count_han(quoted);
     quoted.split_whitespace().count() >= MIN_SENTENCE_WORDS || han >= 2 * MIN_SENTENCE_WORDS

@@ -1,7 +1,8 @@
-//! Statements that last, kept in their speaker's own words.
+//! Lasting statements, kept in their speaker's own words.
 //!
-//! A sentence with a strong cue of a lasting kind is quoted, attributed, and its relative dates are resolved beside it:
-//! so nothing is made up, and no grammar is needed. What is turned to the third person elsewhere is not quoted again.
+//! A sentence with a strong cue for a lasting kind is quoted and attributed, and its relative dates are resolved next
+//! to the quotation, so nothing is invented and no grammar is needed. A sentence that the clause rules have already put
+//! into the third person is not quoted again.
 
 use std::collections::BTreeSet;
 
@@ -16,36 +17,37 @@ use crate::text::relative;
 use crate::text::script::{count_han, is_han};
 use transcripts::Message;
 
-/// How sure it is that a sentence with a cue and without a veto is worth keeping.
+/// Confidence that a sentence with a cue and without a veto is worth keeping.
 const CONFIDENCE: f64 = 0.7;
-/// Statements of one message that "I mixed that up" takes back at most: of more, it is not known which.
+/// Maximum number of statements in a message that "I mixed that up" can retract; if there are more, it is ambiguous.
 const MAX_WITHDRAWN: usize = 2;
-/// How many messages of people "I mixed that up" reaches back, where others have spoken in between.
+/// Number of people's messages that "I mixed that up" reaches back if others have spoken in between.
 const MAX_BETWEEN: usize = 3;
-/// Maximum number of words of a sentence that only says that the one before it was a joke.
+/// Maximum number of words in a sentence that only says that the previous one was a joke.
 const MAX_JEST_WORDS: usize = 4;
 /// Longest title, in characters.
 const MAX_TITLE_CHARS: usize = 60;
 
-/// Returns what the tables say of the sentences that `message` says.
+/// Returns what the tables say about each sentence of `said`, which `message` contains.
 pub(super) fn lines<'a>(message: &Message, said: &[&'a str]) -> Vec<Line<'a>> {
     let usual = detect_read(&message.text, None);
     said.iter().map(|said| Line::read(said, usual)).collect()
 }
 
-/// Takes the sentences out of `said` and `lines` that the one after them calls a joke.
+/// Removes the sentences that the next sentence calls a joke from `said` and `lines`.
 pub(super) fn without_jests<'a>(said: &mut Vec<&'a str>, lines: &mut Vec<Line<'a>>) {
-    // From the last on, so that a removal does not move those that are still to come.
+    // From the end, so that a removal does not shift the positions that follow in the loop.
     for at in (1..lines.len()).rev().filter(|&at| lines[at].jests).collect::<Vec<_>>() {
         said.remove(at - 1);
         lines.remove(at - 1);
     }
 }
 
-/// Takes back the earlier statements that `message` corrects; `amends` says whether one of its lines amends anything,
-/// and is asked only where the message shares words with a statement, since to read the lines costs the most.
+/// Removes the earlier statements that `message` corrects. `amends` returns whether one of its lines corrects anything;
+/// it is called only if the message shares words with a statement, since reading the lines is the most expensive part.
 ///
-/// "I mixed that up" names nothing: it takes back what the same person said in `before`, unless that was much.
+/// "I mixed that up" names no topic: it retracts what the same person said in `before`, unless there are several
+/// statements.
 pub(super) fn take_back(
     message: &Message,
     before: Option<&Message>,
@@ -61,32 +63,32 @@ pub(super) fn take_back(
         }
     }
     let correction = Correction::of(&message.text);
-    // What has a key is replaced by its next value, with its history.
+    // A candidate with a key is replaced by its next value, which keeps its history.
     let is_met = |candidate: &Candidate| candidate.claim.key.is_none() && correction.replaces(candidate);
     if gathered.candidates().iter().any(is_met) && amends() {
         gathered.take_back(is_met);
     }
 }
 
-/// Whether `message` begins by taking back the one `before` it, in whose language it is if it is too short to detect
-/// one.
+/// Whether `message` begins by retracting the message `before`. If `message` is too short for its language to be
+/// detected, the language of `before` is used.
 fn withdraws(message: &Message, before: &Message) -> bool {
     let text = fold(message.text.trim_start());
     detect_read(&text, detect_read(&before.text, None)).is_some_and(|tongue| Table::of(tongue).withdraws(&text))
 }
 
-/// Returns the last message before message `at` of the transcript by the person who says `message`, if it is not far.
+/// Returns the last message before index `at` of the transcript by the author of `message`, if it is close enough.
 pub(super) fn last_of_same<'a>(task: &Task<'a>, at: usize, message: &Message) -> Option<&'a Message> {
     let before = task.transcript.messages[..at].iter().rev().filter(|before| before.is_human());
     before.take(MAX_BETWEEN).find(|before| before.speaker == message.speaker)
 }
 
-/// Whether one of `lines` amends anything.
+/// Whether one of `lines` corrects anything.
 pub(super) fn amends(lines: &[Line<'_>]) -> bool {
     lines.iter().any(|line| line.amends)
 }
 
-/// Adds the statements among `lines`; `kept` marks those that are kept in other words already.
+/// Adds the statements among `lines`; `kept` marks those that are already kept in other words.
 pub(super) fn stated(message: &Message, lines: &[Line<'_>], kept: &[bool], gathered: &mut Gathered<'_>) {
     for passage in passages(lines, kept, message.speaker.is_some()) {
         if let Some(finding) = finding(&passage, lines, message) {
@@ -101,7 +103,7 @@ pub(super) fn stated(message: &Message, lines: &[Line<'_>], kept: &[bool], gathe
     }
 }
 
-/// A sentence with what its language's table says of it.
+/// A sentence, with what its language's table says about it.
 #[expect(clippy::struct_excessive_bools, reason = "each is what a section of the table says by itself")]
 pub(super) struct Line<'a> {
     said: &'a str,
@@ -111,11 +113,11 @@ pub(super) struct Line<'a> {
     forbidden: bool,
     leans: bool,
     points: bool,
-    /// Whether it continues with, or takes back, what precedes it.
+    /// Whether it continues or retracts what precedes it.
     amends: bool,
-    /// Whether it begins something else.
+    /// Whether it changes the topic.
     shifts: bool,
-    /// Whether it is nothing but "just kidding".
+    /// Whether it consists only of words like "just kidding".
     jests: bool,
 }
 
@@ -136,7 +138,7 @@ impl<'a> Line<'a> {
             jests: false,
         };
         let Some(table) = tongue.map(Table::of) else { return line };
-        // A sentence with a hole in it would be remembered without what it was about.
+        // A sentence with a redacted part would be remembered without what it was about.
         if line.text.chars().count() > MAX_SENTENCE_CHARS || line.text.contains("[redacted:") {
             return line;
         }
@@ -153,8 +155,8 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Returns the slice of `text` from the start of `first` to the end of `last`, both slices of it, where it is not a
-/// page.
+/// Returns the slice of `text` from the start of `first` to the end of `last`, both slices of it, unless it is too
+/// long.
 fn joined<'t>(text: &'t str, first: &str, last: &str) -> Option<&'t str> {
     let base = text.as_ptr() as usize;
     let start = (first.as_ptr() as usize).checked_sub(base)?;
@@ -170,18 +172,18 @@ fn finding(passage: &Passage, lines: &[Line<'_>], message: &Message) -> Option<F
     let text = text.join(if tongue == Language::Chinese { "" } else { " " });
     let among_people = voice.speaker.is_some() && tongue != Language::Chinese;
     let work = Table::of(tongue).is_work(&text);
-    // Chats are full of statements that matter for a moment; one that names nothing is taken for such.
+    // Chats are full of temporary statements; a statement that names nothing is considered temporary.
     if among_people && passage.kind.must_name() && !work && !names_something(&text) {
         return None;
     }
     let dated = relative::annotated(tongue, &text, voice.now);
     let frame = frame(tongue);
     let who = voice.speaker.unwrap_or(frame.user);
-    // The marks of the frame would end the quotation early.
+    // The frame's own quotation marks within the text would end the quotation early.
     let x = capitalised(&dated.text.replace(frame.marks, "'"));
     let content = fill(frame.said, &[("{who}", who), ("{x}", &x)]);
     let shelf = passage.kind.shelf();
-    // "She plays the cello" is not a title without who she is.
+    // "She plays the cello" is not a title unless it says who she is.
     let named = if line.leans { &lines[passage.first] } else { line };
     let mut claim = Claim::new(shelf.memory_type, shelf.category, title(&named.text, tongue), content);
     claim.importance = shelf.importance;
@@ -190,7 +192,7 @@ fn finding(passage: &Passage, lines: &[Line<'_>], message: &Message) -> Option<F
     Some(Finding { claim, audience, since: dated.first })
 }
 
-/// Whether `text` has a number, or a name of something other than the one who is spoken to.
+/// Whether `text` contains a number, or a name other than that of the person addressed.
 fn names_something(text: &str) -> bool {
     let mut starts = true;
     let mut called = false;
@@ -207,11 +209,11 @@ fn names_something(text: &str) -> bool {
     false
 }
 
-/// How a quotation is framed; `{who}` and `{x}` are filled in.
+/// The frame of a quotation, with the placeholders `{who}` and `{x}`.
 struct Frame {
     user: &'static str,
     said: &'static str,
-    /// Quotation marks that must not appear within.
+    /// Quotation marks that must not appear within the quotation.
     marks: &'static [char],
 }
 
@@ -256,35 +258,35 @@ fn title(text: &str, tongue: Language) -> String {
     capitalised(&title)
 }
 
-/// Longest statement of several sentences, in characters.
+/// Longest statement consisting of several sentences, in characters.
 const MAX_PASSAGE_CHARS: usize = 320;
-/// Minimum number of words, or half as many Chinese characters, of a statement.
+/// Minimum number of words, or half the number of Chinese characters, in a statement.
 const MIN_WORDS: usize = 5;
-/// The same of a statement that says who somebody is, or what they like or cannot bear.
+/// The same for a statement about who somebody is, or what they like or cannot bear.
 const MIN_PLAIN_WORDS: usize = 3;
 
-/// Minimum number of words of a sentence that gives the next one its subject.
+/// Minimum number of words in a sentence that provides the subject of the next one.
 const MIN_JOINED_WORDS: usize = 3;
-/// Minimum number of words of a statement that says "it" or "that" and has no sentence before it.
+/// Minimum number of words in a statement that contains "it" or "that" and has no sentence before it.
 const MIN_CLEAR_WORDS: usize = 8;
 
-/// A run of sentences that is kept as one.
+/// A run of sentences that is kept as one statement.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Passage {
     /// First sentence.
     pub(super) first: usize,
     /// Last sentence.
     pub(super) last: usize,
-    /// The sentence whose cue it was.
+    /// The sentence that contains the cue.
     pub(super) cued: usize,
-    /// What it is about.
+    /// The kind of the statement.
     pub(super) kind: Kind,
 }
 
-/// Returns the statements among `lines`, in order; none of them takes in a sentence that is `kept` elsewhere.
+/// Returns the statements among `lines`, in order; none of them includes a sentence that is `kept` elsewhere.
 ///
-/// Among people, whose messages are short, adjacent sentences say one thing; somebody with an assistant says
-/// one thing a sentence, and gives it things to do between them.
+/// Among people, whose messages are short, adjacent sentences form one statement; a person writing to an assistant
+/// makes one statement per sentence, with requests between them.
 pub(super) fn passages(lines: &[Line<'_>], kept: &[bool], among_people: bool) -> Vec<Passage> {
     let mut found: Vec<Passage> = Vec::new();
     for (at, line) in lines.iter().enumerate() {
@@ -295,7 +297,7 @@ pub(super) fn passages(lines: &[Line<'_>], kept: &[bool], among_people: bool) ->
         let taken = found.last().map(|last| last.last);
         let (mut first, mut last) = (at, at);
         if let Some(before) = at.checked_sub(1).filter(|&before| taken.is_none_or(|taken| taken < before)) {
-            // "Wait, they moved it" continues from nothing: it takes back.
+            // "Wait, they moved it" does not continue the previous sentence: it retracts it.
             let leans = ((line.leans || line.points) && !line.amends) || is_short;
             let wanted = (among_people && !line.shifts) || leans;
             if wanted && joins(before) && count_words(&lines[before].text) >= MIN_JOINED_WORDS && fits(before, at) {
@@ -331,14 +333,14 @@ fn count_words(text: &str) -> usize {
     text.split(' ').count() + han / 2
 }
 
-/// Minimum number of letters of a word that identifies a topic.
+/// Minimum number of letters in a word that identifies a topic.
 const MIN_LETTERS: usize = 4;
-/// Words that a correction must share with what it takes back, where none of them names its topic.
+/// Minimum number of words that a correction shares with the statement it retracts, if none of them names the topic.
 const MIN_SHARED_WORDS: usize = 2;
 /// Longest topic at the start of a message, in characters: "exam news: …".
 const MAX_TOPIC_CHARS: usize = 40;
 
-/// Words that identify no topic.
+/// Words that do not identify a topic.
 #[rustfmt::skip]
 const COMMON: &[&str] = &[
     "about", "after", "again", "also", "always", "back", "before", "being", "come", "does", "done", "down", "each", "every", "first", "from",
@@ -352,7 +354,7 @@ const COMMON: &[&str] = &[
 /// The words of a correction.
 pub(super) struct Correction {
     words: BTreeSet<String>,
-    /// Words that identify the topic alone: names, and the words before the first colon.
+    /// Words that identify the topic on their own: names, and the words before the first colon.
     topics: BTreeSet<String>,
 }
 
@@ -361,13 +363,13 @@ impl Correction {
     fn of(text: &str) -> Self {
         let topic = text.split_once(':').map_or("", |(topic, _)| topic);
         let topic = if topic.chars().count() <= MAX_TOPIC_CHARS { topic } else { "" };
-        // The first word of a text has a capital in any case.
+        // The first word of a text is always capitalised.
         let names = split_words(text).skip(1).filter(|word| word.starts_with(char::is_uppercase));
         let topics = split_words(topic).chain(names).map(str::to_lowercase).filter(|word| is_topic_word(word));
         Self { words: topic_words(text), topics: topics.collect() }
     }
 
-    /// Whether the correction is about what `candidate` says.
+    /// Whether the correction has the same topic as `candidate`.
     pub(super) fn replaces(&self, candidate: &Candidate) -> bool {
         candidate.evidence.iter().any(|piece| {
             let said = topic_words(&piece.quote);

@@ -1,4 +1,4 @@
-//! Chinese sentences and what they come to.
+//! Chinese sentences and the expected results.
 
 use super::{Row, assert_balanced, procedural, semantic, walk};
 

@@ -1,4 +1,4 @@
-//! English sentences and what they come to.
+//! English sentences and the expected results.
 
 use super::{Row, assert_balanced, procedural, semantic, walk};
 
@@ -70,7 +70,7 @@ const ROWS: &[Row] = &[
     ("I have a dog named Rex.", semantic("fact", "The user has a dog named Rex.", "user.pet.a_dog_named_rex", "a dog named Rex")),
     ("I've been programming for 10 years.", semantic("profile", "The user has been programming for 10 years.", "user.experience", "10 years")),
     ("I'm originally from Brazil.", semantic("fact", "The user is originally from Brazil.", "user.origin", "Brazil")),
-    // Asked to be remembered.
+    // Requests to remember something.
     ("Remember that I'm allergic to shellfish.", semantic("fact", "The user is allergic to shellfish.", "user.allergy.shellfish", "shellfish")),
     ("Keep in mind that the staging server is reset every night.", semantic("note", "The staging server is reset every night.", "", "")),
     ("Don't forget that we deploy on Fly.io.", semantic("project", "The team deploys on Fly.io.", "project.deploy_target", "Fly.io")),
@@ -104,7 +104,7 @@ const ROWS: &[Row] = &[
     ("Run make lint before every commit that touches the handlers.", procedural("workflow", "The user's standing instruction: \"Run make lint before every commit that touches the handlers\"")),
     ("From now on use nextest, it's much faster on my laptop.", procedural("convention", "The user's standing instruction: \"From now on use nextest\"")),
     ("Commit messages: I prefer the imperative mood.", semantic("preference", "Commit messages: the user prefers the imperative mood.", "", "")),
-    // Like an instruction or a fact, and none.
+    // Similar to an instruction or a fact, but neither.
     ("By default, the server does not time out.", None),
     ("Always returns a list of names.", None),
     ("Our competitor uses MongoDB.", None),
@@ -120,7 +120,7 @@ const ROWS: &[Row] = &[
     ("What if we moved to Fly.io?", None),
     ("Is our database Postgres", None),
     ("I prefer tabs, but what do you prefer?", None),
-    // Supposed.
+    // Hypothetical.
     ("If I were you, I would use Redis.", None),
     ("Suppose we use MongoDB for the main database.", None),
     ("Let's say I live in Paris.", None),
@@ -128,7 +128,7 @@ const ROWS: &[Row] = &[
     ("I wish we used Rust.", None),
     ("We would have used Postgres.", None),
     ("If we move to AWS, we use Lambda.", None),
-    // Not sure.
+    // Uncertain.
     ("Maybe we should move to Vercel.", None),
     ("I think we use MySQL.", None),
     ("We might switch to Bun.", None),
@@ -141,7 +141,7 @@ const ROWS: &[Row] = &[
     ("I just love when the build breaks 😂", None),
     ("Oh great, we use Jira.", None),
     ("I prefer Comic Sans for code, just kidding.", None),
-    // Of others.
+    // About others.
     ("He said he prefers Vim.", None),
     ("My boss says we use Oracle.", None),
     ("The docs say to always use tabs.", None),
@@ -155,7 +155,7 @@ const ROWS: &[Row] = &[
     ("Write a bio: My name is Bob Stone and I live in Rome.", None),
     ("Let's role-play. My name is Gandalf.", None),
     ("> I prefer tabs over spaces.", None),
-    // For the moment.
+    // Temporary.
     ("Please run the tests.", None),
     ("Use this file.", None),
     ("Let's use a hash map here.", None),
@@ -167,7 +167,7 @@ const ROWS: &[Row] = &[
     ("Don't forget to run the linter.", None),
     ("Remember to buy milk.", None),
     ("We'll use a loop for this one.", None),
-    // Nothing by itself.
+    // Not meaningful on its own.
     ("I prefer it that way.", None),
     ("I like the second option.", None),
     ("I love this idea.", None),
@@ -185,7 +185,7 @@ const ROWS: &[Row] = &[
     ("We moved the button to the left.", None),
     ("I work on the parser today.", None),
     ("I go home and express my thanks.", None),
-    // Secrets and orders to the rules.
+    // Secrets, and instructions to the rules.
     ("My password is hunter2 for staging.", None),
     ("Remember that the api key is in the vault.", None),
     ("Our database uses [redacted:password] as login.", None),

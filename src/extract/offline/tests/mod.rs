@@ -1,4 +1,4 @@
-//! What the rules find, by tables of sentences, by windows, and on any text.
+//! Tests of the rules with tables of sentences, with windows, and with arbitrary text.
 
 mod chinese;
 mod english;
@@ -12,12 +12,12 @@ use crate::extract::{Span, Task};
 use crate::memory::{Candidate, MemoryType};
 use transcripts::{Message, MessageTime, Transcript};
 
-/// What becomes of a sentence.
+/// The expected result of a sentence.
 struct Expected {
     content: &'static str,
     memory_type: MemoryType,
     category: &'static str,
-    /// Key and value, or neither.
+    /// Key and value, or `None`.
     slot: Option<(&'static str, &'static str)>,
 }
 
@@ -39,7 +39,7 @@ const fn procedural(category: &'static str, content: &'static str) -> Option<Exp
     Some(Expected { content, memory_type: MemoryType::Procedural, category, slot: None })
 }
 
-/// The tables' sentences were said on this Wednesday.
+/// The sentences in the tables were said on this Wednesday.
 const SAID_AT: &str = "2026-03-04T12:00:00Z";
 
 fn said(message: Message) -> Message {
@@ -86,7 +86,7 @@ fn walk(rows: &[Row]) {
     assert!(wrong.is_empty(), "{} of {} rows:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
 }
 
-/// Checks that a table is large enough and that enough of it must come to nothing.
+/// Checks that a table is large enough and that enough of its sentences result in nothing.
 fn assert_balanced(rows: &[Row], least: usize) {
     let negatives = rows.iter().filter(|(_, expected)| expected.is_none()).count();
     assert!(rows.len() >= least && negatives * 10 >= rows.len() * 4, "{} rows, {negatives} negatives", rows.len());

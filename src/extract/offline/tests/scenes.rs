@@ -3,7 +3,7 @@
 use super::{all, transcript};
 use transcripts::{Message, MessageTime};
 
-/// Returns the contents of what is kept of a conversation in which an assistant answers each of `said`.
+/// Returns the contents of the statements kept from a conversation in which an assistant answers each of `said`.
 fn kept(said: &[&str]) -> Vec<String> {
     let messages = said.iter().flat_map(|text| [Message::user(*text), Message::assistant("Fine.")]);
     all(&transcript(messages.collect())).into_iter().map(|candidate| candidate.claim.content).collect()

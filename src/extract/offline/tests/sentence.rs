@@ -1,4 +1,4 @@
-//! What a person wrote themselves, cut into sentences.
+//! A person's own words, cut into sentences.
 
 use crate::extract::offline::sentence::{MAX_BULLETS, prose_sentences};
 

@@ -1,4 +1,4 @@
-//! Statements in their speaker's own words: what is kept, what is not, and what a correction takes back.
+//! Statements in their speaker's own words: which are kept, which are not, and which a correction retracts.
 
 use super::{all, said, transcript};
 use crate::memory::MemoryType;
@@ -52,7 +52,7 @@ const ROWS: &[Row] = &[
     ),
     ("以后报价都写到元，不要写万。", Some((PROCEDURAL, "用户说：“以后报价都写到元，不要写万。”"))),
     ("生产库只有老秦能动，别人没有权限。", Some((SEMANTIC, "用户说：“生产库只有老秦能动，别人没有权限。”"))),
-    // Asked, supposed, played, quoted, for the moment, of nothing in particular.
+    // Questions, hypotheses, role play, quotations, temporary and vague statements.
     ("Should the report be due next Friday?", None),
     ("If we ever sold this, we'd need tips and a deadline on Friday.", None),
     ("I'm allergic to Mondays lol.", None),

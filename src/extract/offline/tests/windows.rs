@@ -1,4 +1,4 @@
-//! Windows: confirmation, episodes, games, repeats, context, any text.
+//! Windows: confirmation, episodes, games, repetitions, context, arbitrary text.
 
 use proptest::prelude::*;
 
