@@ -1,7 +1,6 @@
 //! Applies row changes: the only code that changes memories, evidence, relations and tombstones.
 //!
-//! Each change leaves a line in the history, moves the revision of its namespaces on, and brings the indexes up to
-//! date.
+//! Each change adds a line to the history, increases the revision of its namespaces, and updates the indexes.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -19,28 +18,29 @@ use crate::guard::CleanText;
 use crate::memory::{Claim, Evidence, Memory, MemoryId, Tier, Usage};
 use crate::store::row::to_json;
 
-/// How a change relates to what is stored.
+/// How a change relates to the stored state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
-    /// What is stored is its before.
+    /// The stored state equals the `before` side.
     Applies,
-    /// What is stored is its after already.
+    /// The stored state already equals the `after` side.
     IsDone,
-    /// What is stored is neither.
+    /// The stored state equals neither side.
     Conflicts,
 }
 
-/// What an applied changeset did.
+/// The result of applying a changeset.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Applied {
     /// Changes that were written.
     pub written: usize,
-    /// Changes that were left out, because what is stored is neither their before nor their after.
+    /// Changes that were left out because the stored state equals neither their `before` nor their `after` side.
     pub conflicts: Vec<RowChange>,
 }
 
 impl Store {
-    /// Applies a changeset in one transaction, under its own id. What is there already is not written again.
+    /// Applies a changeset in one transaction, under its own id. Changes that are already present are not written
+    /// again.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -54,15 +54,15 @@ impl Store {
 }
 
 impl Writer<'_> {
-    /// Takes the secrets out of changes, applies them in their order and brings the indexes up to date.
+    /// Removes secrets from changes, applies the changes in order and updates the indexes.
     ///
-    /// What is stored of a row is compared with the row before its first change and after its last. Where it is as
-    /// after, nothing is written; where it is neither, its changes are left out and returned as conflicts.
+    /// The stored row is compared with the row before its first change and after its last. If it equals the latter,
+    /// nothing is written; if it equals neither, its changes are left out and returned as conflicts.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn apply(&self, changes: &[RowChange]) -> Result<Applied, StoreError> {
-        // Also for changes that come from a file: a saved plan may have been edited, or written by an older guard.
+        // Changes from a file are redacted as well: a saved plan may have been edited, or written with an older guard.
         let changes = &*self.redact(changes.to_vec());
         let mut last: HashMap<RowKey<'_>, &Row> = HashMap::new();
         // Later changes of a row replace earlier ones, so what remains is the final state of each row.
@@ -73,7 +73,7 @@ impl Writer<'_> {
         while let Some(change) = changes.get(at) {
             at += 1;
             let Some(key) = change.row.key() else { continue };
-            // Decided at the first change of a row: after that, the row is on its way from before to after.
+            // Decided at the first change of a row: after that, the row is between the two states.
             let standing = match standings.get(&key) {
                 Some(standing) => *standing,
                 None => self.standing(&change.row, last[&key])?,
@@ -85,7 +85,8 @@ impl Writer<'_> {
                 Standing::Applies => {
                     applied.written += 1;
                     if let Row::Memory { before: None, after: Some(memory) } = &change.row {
-                        // With its evidence in hand, a new memory is indexed once instead of again for each piece.
+                        // Written together with its evidence, a new memory is indexed once instead of once more for
+                        // each piece.
                         let own = |change: &&RowChange| change.row.is_new_evidence_of(&memory.id);
                         let following: Vec<&RowChange> = changes[at..].iter().take_while(own).collect();
                         self.insert_with_evidence(memory, change, &following)?;
@@ -103,7 +104,7 @@ impl Writer<'_> {
         Ok(applied)
     }
 
-    /// Whether the memories that `changes` change are as they were when the changes were planned.
+    /// Whether the memories that `changes` affect are as they were when the changes were planned.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -111,7 +112,7 @@ impl Writer<'_> {
         let mut seen = BTreeSet::new();
         for change in changes {
             let Row::Memory { before: Some(before), .. } = &change.row else { continue };
-            // Only its first change: the later ones start from what the first leaves.
+            // Only a memory's first change is checked: later ones start from the result of the first.
             if seen.insert(&before.id) && self.standing(&change.row, &change.row)? == Standing::Conflicts {
                 return Ok(false);
             }
@@ -135,10 +136,10 @@ impl Writer<'_> {
         self.write_fresh(&[fresh], change.action, change.reason.as_deref())
     }
 
-    /// Writes one change and brings the indexes up to date.
+    /// Writes one change and updates the indexes.
     pub(super) fn write_one(&self, action: Action, row: Row, reason: Option<CleanText<'_>>) -> Result<(), StoreError> {
         let mut stale = Stale::default();
-        // Memories and evidence come redacted, or from the store.
+        // Memories and evidence were redacted before, or come from the store.
         let row = match row {
             Row::Memory { .. } | Row::Evidence { .. } => row,
             Row::Relation { .. } | Row::Tombstone { .. } => self.redact(row).into_inner(),
@@ -147,7 +148,7 @@ impl Writer<'_> {
         self.index_stale(&stale)
     }
 
-    /// Compares what is stored of a row with the row before its first change and after its last.
+    /// Compares the stored row with the row before its first change and after its last.
     fn standing(&self, first: &Row, last: &Row) -> Result<Standing, StoreError> {
         let Some((id, other)) = first.memories() else { return Ok(Standing::IsDone) };
         let is_missing = |id: &MemoryId| Ok::<_, StoreError>(self.find(id)?.is_none());
@@ -159,7 +160,7 @@ impl Writer<'_> {
                 (parts.are_same(found.as_ref(), before), parts.are_same(found.as_ref(), after))
             }
             (Row::Evidence { before, .. }, Row::Evidence { after, .. }) => {
-                // The foreign key would end the whole transaction; a conflict loses only this change.
+                // Violating the foreign key would fail the whole transaction; a conflict skips only this change.
                 if after.is_some() && is_missing(id)? {
                     return Ok(Standing::Conflicts);
                 }
@@ -181,14 +182,14 @@ impl Writer<'_> {
             _ => (false, false),
         };
         Ok(match (is_before, is_after) {
-            // First, so that a change to the same value counts as done and is not written twice.
+            // Checked first, so that a change to the same value counts as done and is not written twice.
             (_, true) => Standing::IsDone,
             (true, false) => Standing::Applies,
             (false, false) => Standing::Conflicts,
         })
     }
 
-    /// Writes one row, its line of history and the revision of its namespaces, and notes which indexes are stale.
+    /// Writes one row, its line of history and the revision of its namespaces, and records which indexes are stale.
     pub(super) fn write_row(&self, change: &RowChange, mark: Mark, stale: &mut Stale) -> Result<(), StoreError> {
         let Some((id, other)) = change.row.memories() else { return Ok(()) };
         match &change.row {
@@ -247,7 +248,7 @@ impl Writer<'_> {
             })?;
             self.bump(id)?;
         }
-        // A new row has its place already, from `put_memory`.
+        // `put_memory` has already stored the place of a new row.
         if parts.place && before.is_some() {
             self.put_place(id, &memory.usage)?;
         }
@@ -304,12 +305,13 @@ impl Writer<'_> {
     }
 }
 
-/// What a change of a memory is about. Counts of uses belong to neither part: they are kept elsewhere and meanwhile.
+/// The parts of a memory that a change affects. Counts of uses belong to neither part: they are stored separately and
+/// may change at any time.
 #[derive(Debug, Clone, Copy)]
 struct Parts {
-    /// Everything but how it is used.
+    /// Everything except its usage.
     content: bool,
-    /// Its place in the hierarchy, which changes by use, and so independently of what it says.
+    /// Its place in the hierarchy, which depends on its usage and so changes independently of its content.
     place: bool,
 }
 
@@ -339,12 +341,12 @@ fn searched(claim: &Claim) -> (&str, &str, &[String], [Option<&str>; 4]) {
     (&claim.title, &claim.content, &claim.tags, others)
 }
 
-/// The texts used to find this claim from others.
+/// The texts by which other claims find this one.
 fn compared(claim: &Claim) -> (&str, &str, [Option<&str>; 3]) {
     (&claim.title, &claim.content, [claim.subject.as_deref(), claim.key.as_deref(), claim.value.as_deref()])
 }
 
-/// Spells both sides of a row.
+/// Returns both sides of a row as JSON.
 fn sides(row: &Row) -> Result<(Option<String>, Option<String>), StoreError> {
     fn spell<T: Serialize>(side: Option<&T>) -> Result<Option<String>, StoreError> {
         side.map(to_json).transpose()

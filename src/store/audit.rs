@@ -1,8 +1,7 @@
 //! The audit log: who changed, exported or erased what, and when, as ids and counts.
 //!
-//! One line of JSON per action, in a file beside the database, which is only added to. It contains no words of a
-//! memory, so that it can stay when they are erased, and it is not in the database, so that a backup that is taken back
-//! does not undo it.
+//! One line of JSON per action, in an append-only file beside the database. The log contains no text of any memory, so
+//! it can be kept when memories are erased; and it is not in the database, so restoring a backup does not revert it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read as _, Write as _};
@@ -14,43 +13,43 @@ use serde::{Deserialize, Serialize};
 use super::StoreError;
 use crate::memory::MemoryId;
 
-/// Size at which a log makes place for another, in bytes; two are kept.
-// Room for many thousands of lines, and small enough to read both files whole.
+/// Size at which a new log is started, in bytes; two files are kept.
+// Room for many thousands of lines, but small enough to read both files completely.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
-/// Maximum number of ids in a line; the count includes the rest.
+/// Maximum number of ids in a line; the count includes those beyond it.
 const MAX_IDS: usize = 1_000;
-/// Longest name of who did it, in characters.
+/// Maximum length of the user's name, in characters.
 const MAX_NAME: usize = 64;
 
 /// What was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AuditAction {
-    /// A memory says something else.
+    /// The text of a memory was changed.
     Update,
-    /// Memories are hidden.
+    /// Memories were hidden.
     Forget,
-    /// Memories hold again.
+    /// Memories were made active again.
     Restore,
-    /// Memories were given to a file or another program.
+    /// Memories were passed to a file or another program.
     Export,
-    /// Conversations are gone with all that rested on them.
+    /// Conversations were erased with everything that rested on them.
     Erase,
-    /// What was forgotten long ago is gone.
+    /// Memories forgotten long ago were deleted.
     Purge,
-    /// A run was taken back.
+    /// A run was undone.
     Undo,
-    /// A copy was made.
+    /// A backup was made.
     Backup,
-    /// A copy took the place of everything.
+    /// A backup replaced the whole database.
     RestoreBackup,
     /// The file was encrypted.
     Encrypt,
-    /// The file is unencrypted again.
+    /// The file was decrypted.
     Decrypt,
 }
 
-/// Through what it was done.
+/// The channel through which it was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AuditChannel {
@@ -58,7 +57,7 @@ pub enum AuditChannel {
     Command,
     /// An agent, over the Model Context Protocol.
     Agent,
-    /// A program that uses the library.
+    /// A program that uses this library.
     Library,
 }
 
@@ -71,21 +70,21 @@ pub struct AuditEntry {
     pub who: String,
     /// The process.
     pub pid: u32,
-    /// Through what.
+    /// The channel.
     pub through: AuditChannel,
     /// What.
     pub did: AuditAction,
-    /// How many memories.
+    /// Number of memories affected.
     pub memories: usize,
-    /// Which, the first thousand of them.
+    /// Ids of the memories, at most a thousand.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ids: Vec<MemoryId>,
-    /// How many conversations, where they were erased.
+    /// Number of erased conversations, for an erasure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversations: Option<usize>,
 }
 
-/// The log of one database, open for adding to it.
+/// The log of one database, open for appending.
 #[derive(Debug)]
 pub struct AuditLog {
     path: PathBuf,
@@ -93,21 +92,22 @@ pub struct AuditLog {
 }
 
 impl AuditLog {
-    /// Returns where the log of the database at `database` is.
+    /// Returns the path of the log of the database at `database`.
     #[must_use]
     pub(crate) fn path_of(database: &Path) -> PathBuf {
         database.with_extension("audit.jsonl")
     }
 
-    /// Opens the log of the database at `database`, and makes it where it is missing, 0600. To be done before the deed,
-    /// so that nothing is done of which no trace can be kept.
+    /// Opens the log of the database at `database`, creating it with mode 0600 if it is missing. Callers open it before
+    /// they act, so that nothing is done that cannot be logged.
     ///
     /// # Errors
     /// [`StoreError::Unwritable`].
     pub(crate) fn open(database: &Path) -> Result<Self, StoreError> {
         let path = Self::path_of(database);
         if fs::metadata(&path).is_ok_and(|data| data.len() > MAX_BYTES) {
-            // Ignored: another process may just have done the same, and a log that is too long is no reason to stop.
+            // Ignored: another process may just have done the same, and a log that is too long must not prevent the
+            // action.
             fs::rename(&path, former(&path)).ok();
         }
         let mut options = OpenOptions::new();
@@ -120,7 +120,7 @@ impl AuditLog {
         Ok(Self { path, file })
     }
 
-    /// Adds a line about what was done to `ids`, and makes sure that it outlives a failure of power.
+    /// Adds a line about what was done to `ids`, and syncs it so that it survives a power failure.
     ///
     /// # Errors
     /// [`StoreError::Unwritable`].
@@ -153,16 +153,16 @@ impl AuditLog {
 
     fn add(&mut self, entry: &AuditEntry) -> Result<(), StoreError> {
         let line = serde_json::to_string(entry).map_err(StoreError::bad("a line of the audit log"))?;
-        // In one write to a file opened for appending, so that lines of several processes do not mix.
+        // Written in one call to a file opened for appending, so that the lines of several processes do not interleave.
         let written = self.file.write_all(format!("{line}\n").as_bytes()).and_then(|()| self.file.sync_data());
         written.map_err(|source| StoreError::Unwritable { path: self.path.clone(), source: Box::new(source) })
     }
 
-    /// Returns the lines of the log of the database at `database`, oldest first; without those that cannot be read, of
-    /// which the second value is their number.
+    /// Returns the lines of the log of the database at `database`, oldest first, and the number of lines that cannot be
+    /// read.
     ///
     /// # Errors
-    /// [`StoreError::Unwritable`] if a file of it cannot be read.
+    /// [`StoreError::Unwritable`] if one of its files cannot be read.
     pub(crate) fn read(database: &Path) -> Result<(Vec<AuditEntry>, usize), StoreError> {
         let path = Self::path_of(database);
         let (mut entries, mut broken) = (Vec::new(), 0);
@@ -199,7 +199,7 @@ fn entry(through: AuditChannel, did: AuditAction, ids: &[MemoryId], now: Timesta
     }
 }
 
-/// Returns the user of the system by number and by the name that the environment gives, which anybody can set.
+/// Returns the system user: the user id, and the name from the environment, which anybody can set.
 fn who() -> String {
     let name = ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| std::env::var(name).ok());
     // Control characters could act as terminal escape sequences where a person prints the log.

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-/// Why the store could not do what was asked; one variant per thing a caller does differently.
+/// Why the store could not do what was requested; one variant for each case that callers handle differently.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The folder of the file is missing and cannot be made.
+    /// The folder of the file is missing and cannot be created.
     #[error("cannot create the folder {}; choose another place with --db", .path.display())]
     Folder {
         /// The folder.
@@ -22,7 +22,7 @@ pub enum StoreError {
         /// The folder.
         path: PathBuf,
     },
-    /// There is no file, and it was to be read only.
+    /// The file is missing and was to be opened for reading only.
     #[error("there are no memories at {} yet; `afterthought run` or `remember` begins them", .path.display())]
     Missing {
         /// The file.
@@ -36,7 +36,7 @@ pub enum StoreError {
         /// What the system or SQLite said.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The file is something else.
+    /// The file is not a database of this program.
     #[error("{} is not a memory database; choose another file with --db, or move it away", .path.display())]
     NotADatabase {
         /// The file.
@@ -51,23 +51,23 @@ pub enum StoreError {
     /// A key is given for a new file, and this build has no encryption.
     #[error("{place} holds a key for {}, and this build cannot encrypt; install one that can: `cargo install afterthought --features encryption`, or take the key away", .path.display())]
     CannotEncrypt {
-        /// The file that would be made.
+        /// The file that would be created.
         path: PathBuf,
-        /// Where the key is.
+        /// Where the key was found.
         place: KeyPlace,
     },
-    /// A file is to be encrypted, and this build has no encryption.
+    /// A file was to be encrypted, and this build has no encryption.
     #[error("this build cannot encrypt {}; install one that can: `cargo install afterthought --features encryption`", .path.display())]
     CannotConvert {
         /// The file.
         path: PathBuf,
     },
-    /// The file is encrypted, or is to be, and no key was found.
+    /// The file is or was to be encrypted, and no key was found.
     #[error("no key for {}: set AFTERTHOUGHT_DB_KEY, or name a file that holds it with AFTERTHOUGHT_DB_KEY_FILE{}", .path.display(), keyring_note(.keyring.as_deref()))]
     NoKey {
         /// The file.
         path: PathBuf,
-        /// Why the keyring could not be asked, if that is so.
+        /// Why the keyring could not be used, if it could not.
         keyring: Option<String>,
     },
     /// The file is encrypted with another key.
@@ -78,21 +78,21 @@ pub enum StoreError {
         /// Where the key came from.
         place: KeyPlace,
     },
-    /// What is given as a key is not one.
+    /// The text given as a key is not a valid key.
     #[error("the key from {place} cannot be used: {why}")]
     BadKey {
         /// Where it came from.
         place: KeyPlace,
-        /// What is wrong, never with the key itself.
+        /// What is wrong, without quoting the key.
         why: String,
     },
-    /// There is a key already where a new one is to be made.
+    /// A new key was to be created, but there is one already.
     #[error("there is a key in {place} already; encrypt with that, or take it away first")]
     KeyGiven {
         /// Where it is.
         place: KeyPlace,
     },
-    /// The system gives no random bytes.
+    /// The system returned no random bytes.
     #[error("the system gives no random bytes for a key ({said}); set AFTERTHOUGHT_DB_KEY to 64 random hex digits")]
     Random {
         /// What it said.
@@ -106,13 +106,13 @@ pub enum StoreError {
         /// What it said.
         said: String,
     },
-    /// The file must be closed by all others for what is to be done.
+    /// The operation requires that no other process has the file open.
     #[error("{} is open in another process; end `watch`, `mcp`, `serve` and sessions of agents that use it, and try again", .path.display())]
     InUse {
         /// The file.
         path: PathBuf,
     },
-    /// A copy is encrypted and the file that it is to replace is not, or the other way round.
+    /// A copy is encrypted and the file that it would replace is not, or vice versa.
     #[error("one of {} and {} is encrypted and the other is not; bring the copy to the same form first: `afterthought db encrypt --db COPY`, or `decrypt`", .from.display(), .path.display())]
     MixedKeys {
         /// The copy.
@@ -154,13 +154,13 @@ pub enum StoreError {
         /// What happened.
         source: rusqlite_migration::Error,
     },
-    /// A copy is to be written where there is a file.
+    /// A copy was to be written to a path where there is already a file.
     #[error("there is a file at {} already; choose another name", .path.display())]
     Taken {
         /// The file.
         path: PathBuf,
     },
-    /// There is no copy to take back.
+    /// There is no copy to restore.
     #[error("there is no backup at {}; `afterthought db backup FILE` makes one", .path.display())]
     NoBackup {
         /// Where it was looked for.
@@ -172,12 +172,12 @@ pub enum StoreError {
         /// What was asked for.
         id: String,
     },
-    /// Several memories have such an id.
+    /// Several memories have ids that match.
     #[error("{count} memories have an id like {id}; give more of it")]
     AmbiguousMemory {
         /// What was asked for.
         id: String,
-        /// How many there are.
+        /// The number of matches.
         count: usize,
     },
     /// What was given is not part of an id.
@@ -206,7 +206,7 @@ pub enum StoreError {
         /// The id.
         id: String,
     },
-    /// No project is known by this.
+    /// No project is known by this name.
     #[error("no project is known as {name:?}; see `afterthought project list`")]
     UnknownProject {
         /// What was asked for.
@@ -217,7 +217,7 @@ pub enum StoreError {
     AmbiguousProject {
         /// What was asked for.
         name: String,
-        /// In what they differ.
+        /// How the projects differ.
         candidates: String,
     },
     /// No run has this id.
@@ -226,10 +226,10 @@ pub enum StoreError {
         /// What was asked for.
         id: String,
     },
-    /// Every run that changed something is undone.
+    /// Every run that changed something has already been undone.
     #[error("nothing to undo: no run has changed anything that is not undone yet")]
     NothingToUndo,
-    /// The run is still being worked on.
+    /// The run is still in progress.
     #[error("run {id} is still going; undo it when it has ended")]
     RunInProgress {
         /// The run.
@@ -241,12 +241,12 @@ pub enum StoreError {
         /// The run.
         id: String,
     },
-    /// The window is not, or no longer, the caller's.
+    /// The window is not, or no longer, claimed by the caller.
     #[error("window {id} is not held by {owner}; its lease ran out and another process took it")]
     NotOwner {
         /// The window.
         id: i64,
-        /// Who claimed to hold it.
+        /// The caller that claimed it.
         owner: String,
     },
     /// A stored value cannot be read.
@@ -254,7 +254,7 @@ pub enum StoreError {
     BadRecord {
         /// Which value.
         what: String,
-        /// Why not.
+        /// The cause.
         source: serde_json::Error,
     },
     /// Any other failure of SQLite.
@@ -262,20 +262,20 @@ pub enum StoreError {
     Sqlite(#[from] rusqlite::Error),
 }
 
-/// Spells why the keyring was of no help.
+/// Returns the note on why the keyring could not be used.
 fn keyring_note(keyring: Option<&str>) -> String {
     keyring.map_or_else(String::new, |said| format!(" (the system keyring cannot be used: {said})"))
 }
 
 impl StoreError {
-    /// Returns the same error with the file named, where SQLite's code says what is wrong with the file.
+    /// Returns the same error with the name of the file, if SQLite's code says what is wrong with the file.
     pub(super) fn at(self, path: &Path) -> Self {
         let Self::Sqlite(source) = self else { return self };
         let path = path.to_owned();
         match source.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => Self::NotADatabase { path },
             Some(ErrorCode::DatabaseCorrupt) => Self::Corrupt { path, source },
-            // Busy is another connection, locked is another statement of this one; the remedy is the same.
+            // "Busy" refers to another connection, "locked" to another statement of this one; the remedy is the same.
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked { path, source },
             Some(
                 ErrorCode::CannotOpen
@@ -288,7 +288,7 @@ impl StoreError {
         }
     }
 
-    /// Returns a reading error of the named value.
+    /// Returns a function that turns a parse error into an error about the named value.
     pub(super) fn bad(what: impl Into<String>) -> impl FnOnce(serde_json::Error) -> Self {
         let what = what.into();
         |source| Self::BadRecord { what, source }

@@ -1,4 +1,4 @@
-//! Copies of the file: made by hand, before a migration and before a repair, and restored.
+//! Copies of the file: made on request, before a migration and before a repair; and their restoration.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,19 +35,20 @@ pub(crate) struct Backup {
 /// The result of restoring a copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Restored {
-    /// A copy of what was there before; `None` if there was nothing.
+    /// A copy of the previous file; `None` if there was none.
     pub former: Option<PathBuf>,
-    /// Memories that are there now, of every status.
+    /// Memories in the restored file, of every status.
     pub memories: usize,
 }
 
 impl Store {
-    /// Copies the file as it is at this moment to `path`, readable by its owner only, while others continue with it.
+    /// Copies the file as it is at this moment to `path`, readable by its owner only, while other processes continue to
+    /// use the file.
     ///
     /// # Errors
     /// [`StoreError::Taken`] if there is a file at `path`; else [`StoreError`] if it cannot be written.
     pub(crate) fn backup(&self, path: &Path, now: Timestamp) -> Result<Backup, StoreError> {
-        // The finished copy is renamed to `path`, which would replace a file that is there without a word.
+        // The finished copy is renamed to `path`, which would silently replace an existing file.
         refuse_folder(path)?;
         if path.exists() {
             return Err(StoreError::Taken { path: path.to_owned() });
@@ -65,13 +66,14 @@ impl Store {
         Ok(Backup { path: path.to_owned(), bytes, memories: memories_in(&copied).map_err(|error| error.at(path))? })
     }
 
-    /// Puts the copy at `from` in the place of everything in the file at `path`; what was there is copied first.
+    /// Replaces the whole content of the file at `path` by that of the copy at `from`; the previous content is copied
+    /// first.
     ///
-    /// Other processes see all of it or nothing. A copy of an earlier version is migrated.
+    /// Other processes see either the old content or the new. A copy with an earlier schema is migrated.
     ///
     /// # Errors
-    /// [`StoreError`] if the copy is none, is damaged or of a newer version, or while a run is going;
-    /// [`StoreError::MixedKeys`] if only one of both is encrypted.
+    /// [`StoreError`] if `from` is not a database or is damaged or of a newer version, or while a run is in progress;
+    /// [`StoreError::MixedKeys`] if only one of the two files is encrypted.
     pub(crate) fn restore_backup(path: &Path, from: &Path, now: Timestamp) -> Result<Restored, StoreError> {
         Self::restore_backup_with(path, from, &Keys::default(), now)
     }
@@ -99,11 +101,11 @@ impl Store {
             return Ok(Restored { former: None, memories: memories_in(&store.conn).map_err(|error| error.at(path))? });
         }
         refuse_mixture(path, from, &copy, keys)?;
-        // Before the pages are replaced: this copy is the only way back.
+        // Made before the pages are replaced: this copy is the only way back.
         let former = Some(set_aside(path, keys, now)?);
         point("restore.begin");
         let mut store = Self::open_with(path, keys)?;
-        // A run under way refers to memories and windows that would be gone.
+        // A run in progress refers to memories and windows that would no longer exist.
         if let Some(run) = store.runs(usize::MAX)?.into_iter().find(|run| run.is_alive(now)) {
             return Err(StoreError::RunInProgress { id: run.id.to_string() });
         }
@@ -127,7 +129,8 @@ impl Store {
     /// [`StoreError::Unwritable`] if one cannot be removed.
     pub(crate) fn remove_automatic_backups(&self) -> Result<Vec<PathBuf>, StoreError> {
         let mut found: Vec<PathBuf> = beside(&self.path, ".schema-");
-        // They contain what the file contained, so an erasure must remove them; a copy in progress is left alone.
+        // They contain what the file contained, so an erasure must remove them; a copy that is still being made is not
+        // touched.
         found.extend(unfinished(&self.path).into_iter().filter(|path| is_left(path)));
         for path in &found {
             fs::remove_file(path)
@@ -138,7 +141,7 @@ impl Store {
 }
 
 impl Database {
-    /// Returns the copies of this file that are known and still there: those beside it, and those made by `backup`.
+    /// Returns the known copies of this file that still exist: those beside it, and those made by `backup`.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -157,7 +160,7 @@ impl Database {
     }
 }
 
-/// Copies a file of an earlier schema before it is migrated, unless another process has done so meanwhile.
+/// Copies a file of an earlier schema before it is migrated, unless another process has already done so.
 pub(in crate::store) fn before_migration(
     conn: &Connection,
     path: &Path,
@@ -171,7 +174,7 @@ pub(in crate::store) fn before_migration(
     copy(conn, &copy_path, keys, Some(found))
 }
 
-/// Copies the file as it is at this moment, and returns where to.
+/// Copies the current state of the file, and returns the path of the copy.
 pub(in crate::store) fn set_aside(path: &Path, keys: &Keys, now: Timestamp) -> Result<PathBuf, StoreError> {
     let copy_path = unused(path, now);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -182,15 +185,17 @@ pub(in crate::store) fn set_aside(path: &Path, keys: &Keys, now: Timestamp) -> R
     });
     match copied {
         Ok(()) => Ok(copy_path),
-        // What cannot be read as a database is copied byte by byte, so that nothing of it is lost.
+        // A file that cannot be read as a database is copied byte by byte, so that nothing is lost.
         Err(_) => copy_bytes(path, now),
     }
 }
 
-/// Copies a file and the log beside it byte by byte, and returns where to. The copy is private, as the file is.
+/// Copies a file and its write-ahead log byte by byte, and returns the path of the copy, which is as private as the
+/// file.
 pub(in crate::store) fn copy_bytes(path: &Path, now: Timestamp) -> Result<PathBuf, StoreError> {
     let copy_path = unused(path, now);
-    // The log first: then a checkpoint in between puts its content into both copies. In the other order, into neither.
+    // The log is copied first: a checkpoint in between then leaves its content in both copies; in the other order, in
+    // neither.
     for ending in ["-wal", ""] {
         let (from, to) = (with_suffix(path, ending), with_suffix(&copy_path, ending));
         if !from.exists() && !ending.is_empty() {
@@ -200,7 +205,7 @@ pub(in crate::store) fn copy_bytes(path: &Path, now: Timestamp) -> Result<PathBu
             fs::copy(&from, &to).map_err(|source| StoreError::Unwritable { path: to, source: Box::new(source) })
         });
         if let Err(error) = copied {
-            // Half a copy is useless and would pass for a whole one.
+            // An incomplete copy is useless and would look like a complete one.
             for ending in ["-wal", ""] {
                 fs::remove_file(with_suffix(&copy_path, ending)).ok();
             }
@@ -210,18 +215,18 @@ pub(in crate::store) fn copy_bytes(path: &Path, now: Timestamp) -> Result<PathBu
     Ok(copy_path)
 }
 
-/// Returns the name of a copy that is not there yet.
+/// Returns a name for a copy that is not taken yet.
 fn unused(path: &Path, now: Timestamp) -> PathBuf {
     let stamp = now.strftime("%Y%m%dT%H%M%S").to_string();
-    // A copy that exists must stay: it may be the only one with its content.
+    // An existing copy must be kept: it may be the only one with its content.
     let mut names = (1_u32..).map(|number| named(path, &format!("before-{stamp}-{number}")));
     names.find(|name| !name.exists()).expect("numbers do not end")
 }
 
-/// Writes a copy under another name first, so that there is a whole one or none. With `version`, only one of that
-/// schema.
+/// Writes a copy under a temporary name first, so that it exists completely or not at all. With `version`, a copy of
+/// another schema version is discarded.
 fn copy(conn: &Connection, to: &Path, keys: &Keys, version: Option<i64>) -> Result<(), StoreError> {
-    // Leftovers contain everything that the file contained then, and nobody else removes them.
+    // Leftovers contain everything that the file then contained, and nothing else removes them.
     for left in unfinished(to).into_iter().filter(|path| is_left(path)) {
         fs::remove_file(left).ok();
     }
@@ -231,7 +236,7 @@ fn copy(conn: &Connection, to: &Path, keys: &Keys, version: Option<i64>) -> Resu
     point("copy.begin");
     let copied = copy_into(conn, &fresh, keys, version);
     point("copy.made");
-    // A rename replaces the name at once, so a crash leaves a whole copy or none.
+    // A rename replaces the name at once, so a crash leaves a complete copy or none.
     let placed = match copied {
         Ok(true) => fs::rename(&fresh, to),
         Ok(false) | Err(_) => fs::remove_file(&fresh),
@@ -252,7 +257,7 @@ fn copy_into(conn: &Connection, fresh: &Path, keys: &Keys, version: Option<i64>)
     Ok(is_wanted)
 }
 
-/// Opens a copy for reading, if it is one that this version can take.
+/// Opens a copy for reading, if this version of the program can read it.
 fn open_copy(path: &Path, keys: &Keys) -> Result<Connection, StoreError> {
     if !path.exists() {
         return Err(StoreError::NoBackup { path: path.to_owned() });
@@ -270,9 +275,9 @@ fn open_copy(path: &Path, keys: &Keys) -> Result<Connection, StoreError> {
     open().map_err(|error| error.at(path))
 }
 
-/// Pages of an encrypted file cannot be put in the place of open ones, nor the other way round.
+/// Pages of an encrypted file cannot replace unencrypted ones, or vice versa.
 fn refuse_mixture(path: &Path, from: &Path, copy: &Connection, keys: &Keys) -> Result<(), StoreError> {
-    // A file that cannot be opened is reported when it is set aside or opened again.
+    // A file that cannot be opened is reported later, when it is copied or opened again.
     let Ok(there) = cipher::open(path, path, OpenFlags::SQLITE_OPEN_READ_WRITE, keys) else { return Ok(()) };
     if cipher::is_encrypted(&there)? == cipher::is_encrypted(copy)? {
         return Ok(());
@@ -298,21 +303,21 @@ fn beside(path: &Path, mark: &str) -> Vec<PathBuf> {
 /// Returns the copies of the file, and of copies of it, that are being made or were left by a process that was killed.
 fn unfinished(path: &Path) -> Vec<PathBuf> {
     let is_unfinished = |rest: &str| {
-        // Only names with a UUID are ours; a file of a person that ends in `.new` must not be removed.
+        // Only names with a UUID are ours; a user's file that ends in `.new` must not be removed.
         let id = rest.strip_suffix(".new").and_then(|rest| rest.rsplit('.').next());
         id.is_some_and(|id| uuid::Uuid::parse_str(id).is_ok())
     };
     named_like(path, ".", is_unfinished)
 }
 
-/// Whether nobody can be making this copy any more.
+/// Whether the copy is so old that no process can still be making it.
 fn is_left(path: &Path) -> bool {
     let changed = fs::metadata(path).and_then(|data| data.modified());
-    // A modification time in the future is an error here, so such a file counts as in use and stays.
+    // A modification time in the future is an error here, so such a file counts as in use and is kept.
     changed.is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age > UNFINISHED))
 }
 
-/// Returns the files beside this one whose name continues with `mark` and has such a rest, by name.
+/// Returns the files beside this one whose name continues with `mark` and a rest that `is_wanted` accepts, by name.
 fn named_like(path: &Path, mark: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));

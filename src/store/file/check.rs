@@ -1,4 +1,4 @@
-//! Checks of a file: its pages, its links, its indexes, and its history against its rows.
+//! Checks a file: its pages, its references, its indexes, and its history against its rows.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -14,7 +14,7 @@ use crate::store::row::{json, spelled};
 use crate::store::terms::Stems;
 use crate::store::{Database, StoreError};
 
-/// Flaws of one kind that are named one by one; the rest is counted.
+/// Number of flaws of one kind that are named individually; the rest are only counted.
 const NAMED: usize = 3;
 /// SQLite's messages about an index that does not agree with its table.
 const INDEX_FLAWS: [&str; 3] = ["missing from index", "wrong # of entries in index", "non-unique entry in index"];
@@ -25,11 +25,11 @@ const INDEX_FLAWS: [&str; 3] = ["missing from index", "wrong # of entries in ind
 pub enum FlawKind {
     /// Pages of the file cannot be read or contradict each other.
     Damaged,
-    /// A row refers to one that is not there.
+    /// A row refers to one that does not exist.
     Dangling,
-    /// A memory has no counts of its uses, so that it is found nowhere.
+    /// A memory has no row of usage counts, so that no query finds it.
     Uncounted,
-    /// The index of words lacks a memory, contains one that does not exist, or has other words for one.
+    /// The index of words lacks a memory, contains one that does not exist, or contains different words for a memory.
     WordIndex,
     /// The index of near claims lacks a memory or contains one that does not exist.
     NearIndex,
@@ -44,18 +44,18 @@ pub enum FlawKind {
 pub struct Flaw {
     /// What kind of flaw.
     pub kind: FlawKind,
-    /// What exactly, with the first places where it is so.
+    /// A description, with the first places where the flaw occurs.
     pub what: String,
-    /// How often; 1 where that is not counted.
+    /// Number of occurrences; 1 if they are not counted.
     pub count: usize,
 }
 
 /// The result of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Checked {
-    /// Memories that were looked at, of every status.
+    /// Memories that were checked, of every status.
     pub memories: usize,
-    /// Lines of history that were looked at.
+    /// Lines of history that were checked.
     pub history: usize,
     /// The flaws, in the order of kinds.
     pub flaws: Vec<Flaw>,
@@ -76,7 +76,7 @@ impl Checked {
 }
 
 impl Database {
-    /// Looks at everything in the file, as it is at one moment. Reads only.
+    /// Checks everything in a snapshot of the file, without writing.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read at all; damage that can be located is a flaw.
@@ -92,7 +92,7 @@ impl Database {
                 db.check_vectors(&mut checked)?;
                 db.check_history(&mut checked)?;
             }
-            // A stable sort, so flaws of one kind stay in the order in which they were found.
+            // A stable sort keeps flaws of one kind in the order in which they were found.
             checked.flaws.sort_by_key(|flaw| flaw.kind);
             Ok(checked)
         })
@@ -122,7 +122,7 @@ impl Database {
     }
 }
 
-/// Messages about damage that are asked for.
+/// Maximum number of messages about damage.
 const MOST: usize = 20;
 
 impl Database {
@@ -130,7 +130,7 @@ impl Database {
         self.examine_pages("integrity_check", checked)
     }
 
-    /// Damage that keeps the check itself from going on is a flaw like any other.
+    /// Damage that prevents the check from continuing is a flaw like any other.
     fn examine_pages(&self, pragma: &str, checked: &mut Checked) -> Result<(), StoreError> {
         match self.page_report(pragma) {
             Ok(said) => {
@@ -143,7 +143,7 @@ impl Database {
         Ok(())
     }
 
-    /// Returns what SQLite says about the pages.
+    /// Returns SQLite's messages about the pages.
     fn page_report(&self, pragma: &str) -> Result<Vec<String>, StoreError> {
         self.read(|conn| {
             let mut statement = conn.prepare(&format!("PRAGMA {pragma}({MOST})"))?;
@@ -155,8 +155,8 @@ impl Database {
         self.read(|conn| {
             checked.memories = conn.query_row("SELECT count(*) FROM memories", (), |row| row.get(0))?;
             checked.history = conn.query_row("SELECT count(*) FROM history", (), |row| row.get(0))?;
-            // `integrity_check` does not look at foreign keys, and SQLite enforces them only on connections that ask
-            // for it.
+            // `integrity_check` does not look at foreign keys, and SQLite enforces them only on connections that enable
+            // it.
             let mut statement = conn.prepare("PRAGMA foreign_key_check")?;
             let dangling = statement.query_map((), |row| {
                 let (table, row, parent): (String, Option<i64>, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
@@ -184,7 +184,7 @@ const TEXTS: &str = "
         ifnull((SELECT group_concat(quote, char(10)) FROM (SELECT quote FROM evidence WHERE memory_id = m.id ORDER BY id)), '')
     FROM memories m ORDER BY m.seq";
 
-/// The terms of one memory, in a form that takes little room: how many there are, and a sum that identifies them.
+/// A compact form of the terms of one memory: their number, and a sum that identifies them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Sum {
     count: u32,
@@ -194,7 +194,7 @@ struct Sum {
 impl Sum {
     const fn add(&mut self, term: i64, weight: u8) {
         self.count += 1;
-        // Any order of the same terms results in the same sum.
+        // The sum does not depend on the order of the terms.
         let mixed = (term.cast_unsigned() ^ ((weight as u64) << 56)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.sum = self.sum.wrapping_add(mixed ^ (mixed >> 29));
     }
@@ -221,7 +221,8 @@ impl Database {
                  + (SELECT count(*) FROM search_docs d WHERE d.seq = m.seq) <> 1 ORDER BY m.seq",
             )?;
             checked.add_each(FlawKind::WordIndex, "memories that are not indexed once", &several);
-            // Below, a memory is expected in exactly one place; one in neither would end the check with an error.
+            // The code below expects each memory in exactly one place; a memory in neither would end the check with an
+            // error.
             let other = if several.is_empty() { indexed_otherwise(conn)? } else { Vec::new() };
             checked.add_each(FlawKind::WordIndex, "memories that are indexed by other words, by row", &other);
             Ok(())
@@ -312,9 +313,10 @@ fn waiting_sum(bytes: &[u8]) -> Sum {
     }))
 }
 
-/// Returns what the segments say of each document, the void ones included.
+/// Returns the sum of each document in the segments, including void documents.
 fn sums_of_segments(conn: &Connection) -> Result<HashMap<i64, Sum>, StoreError> {
-    // All segments in one pass: their lists are by term, so looking up each memory would read every list again.
+    // Reads all segments in one pass: their lists are organised by term, so looking up each memory would read every
+    // list again.
     let mut sums: HashMap<i64, Sum> = HashMap::new();
     let mut statement = conn
         .prepare("SELECT s.first, p.term, p.docs FROM search_segments s JOIN search_postings p ON p.segment = s.id")?;
@@ -333,19 +335,19 @@ const ENTRIES: &str = "SELECT memory_id, entity, before, after FROM history WHER
 /// The identity of a piece of evidence.
 type EvidenceKey = (String, String, String);
 
-/// What the history says of the memory itself.
+/// What the history says about the memory itself.
 #[derive(Default)]
 enum Recorded {
-    /// Nothing, or the last line was emptied when something was erased.
+    /// Nothing, or the last line was emptied by an erasure.
     #[default]
     Nothing,
-    /// It is gone.
+    /// It was deleted.
     Gone,
-    /// It is like this.
+    /// Its recorded state.
     Like(Box<Memory>),
 }
 
-/// The state of a memory by its history.
+/// The state of a memory according to its history.
 #[derive(Default)]
 struct Rereplayed {
     memory: Recorded,
@@ -358,7 +360,7 @@ impl Rereplayed {
             Entity::Memory => {
                 self.memory = match (before, after) {
                     (_, Some(text)) => Recorded::Like(Box::new(json(text, 3)?)),
-                    // Only a deletion has a before and no after; an entry that an erasure emptied has neither.
+                    // Only a deletion has a `before` but no `after`; an entry that an erasure emptied has neither.
                     (Some(_), None) => Recorded::Gone,
                     (None, None) => Recorded::Nothing,
                 };
@@ -432,7 +434,7 @@ impl Database {
         }
         let rests: BTreeSet<EvidenceKey> =
             self.evidence(&MemoryId::from_stored(id))?.iter().map(evidence_key).collect();
-        // Evidence goes with its memory without entries of its own.
+        // Evidence is deleted together with its memory, without entries of its own.
         if found.is_some() && rests != replayed.evidence {
             evidence.push(id.to_owned());
         }
@@ -440,7 +442,7 @@ impl Database {
     }
 }
 
-/// Uses are counted without a line of history.
+/// Returns the memory without usage counts, which change without a line of history.
 fn without_counts(memory: &Memory) -> Memory {
     Memory { usage: Usage { access_count: 0, last_accessed_at: None, ..memory.usage.clone() }, ..memory.clone() }
 }

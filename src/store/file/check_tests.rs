@@ -23,7 +23,7 @@ fn lived() -> (tempfile::TempDir, Store, Vec<MemoryId>) {
     store.finish_run(&run.id, crate::store::RunStatus::Finished, &serde_json::json!({}), day(1)).unwrap();
     store.undo_run(&run.id, day(2)).unwrap();
     write(&store, |w| w.forget(&all[3].id, Some("no".into())));
-    // The first ones in a segment, the last ones waiting.
+    // The first memories are in a segment, the last ones still waiting.
     write(&store, |w| crate::store::index::words::flush(&w.conn));
     all.iter().skip(4).for_each(|memory| insert(&store, memory));
     let model = VectorModel { name: "m".into(), dimension: 4 };

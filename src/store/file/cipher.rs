@@ -1,11 +1,12 @@
-//! Encrypted files: recognised, opened with their key, and converted to and from plain files.
+//! Recognises encrypted files, opens them with their key, and converts them to and from plain files.
 //!
-//! With the feature `encryption` the file is read and written through `SQLCipher`, page by page, its write-ahead log
-//! and all copies with it. Without it, such a file is refused by name. A file that is not encrypted is opened by both.
+//! With the feature `encryption` the file, its write-ahead log and all copies are read and written page by page through
+//! `SQLCipher`. A build without the feature refuses such a file with a specific error. Both builds open files that are
+//! not encrypted.
 //!
-//! To convert a file, a new one is written and checked, and takes the place of the old one. Whenever the process ends,
-//! one of the two is under the name, complete. Nobody else has the file open meanwhile, and a process that waits for
-//! it finds the old one overwritten, so that it cannot be taken for the new one.
+//! To convert a file, a new one is written and checked, and then replaces the old one. Whenever the process ends, one
+//! of the two exists under the name, complete. No other process has the file open during the conversion, and a process
+//! that waits for it finds the old one overwritten, so that it cannot mistake it for the new one.
 
 use std::collections::HashSet;
 use std::fs;
@@ -28,34 +29,35 @@ use crate::store::{Database, Store, StoreError};
 
 /// Whether this build can encrypt.
 pub(crate) const CAN_ENCRYPT: bool = cfg!(feature = "encryption");
-/// Bytes of a page, of which an encrypted file has a whole number.
+/// Size of a page in bytes; an encrypted file consists of a whole number of pages.
 const PAGE: usize = 4_096;
 /// The first bytes of a file that is not encrypted.
 const MAGIC: &[u8] = b"SQLite format 3\0";
-/// Minimum entropy of what looks random, in bits per byte: a page of ours has more than 7.9, texts have less than 6.
+/// Minimum entropy of data that looks random, in bits per byte: an encrypted page has more than 7.9, text has less than
+/// 6.
 const RANDOM: f64 = 7.5;
 
 /// Files that this process has opened with a key. They are not read again by other means: closing a file releases all
 /// locks that other connections of the process have on it.
 static OPENED: LazyLock<Mutex<HashSet<PathBuf>>> = LazyLock::new(Mutex::default);
 
-/// Opens the file at `path` by the name `name`, which may be a URI, with the key that it needs, and makes sure that it
-/// is ours.
+/// Opens the file at `path` under the name `name`, which may be a URI, with the key that it needs, and checks that it
+/// is a database of this program.
 ///
-/// A new file is encrypted where a key is given. Nothing is written, whether a key fits or not.
+/// A new file is encrypted if a key is given. Nothing is written, whether or not the key is correct.
 pub(in crate::store) fn open(
     name: &Path,
     path: &Path,
     flags: OpenFlags,
     keys: &Keys,
 ) -> Result<Connection, StoreError> {
-    // `create_private` has made an empty file by now, so a file that exists may still be new.
+    // `create_private` has already created an empty file, so a file that exists may still be new.
     let is_new = fs::metadata(path).is_ok_and(|data| data.len() == 0);
     let given = if is_new { keys.given()? } else { None };
     if let Some(key) = given.as_ref().filter(|_| !CAN_ENCRYPT) {
         return Err(StoreError::CannotEncrypt { path: path.to_owned(), place: key.place().clone() });
     }
-    // Without a key first: most files are plain, and asking a keyring may open a dialog.
+    // Tried without a key first: most files are plain, and using the keyring may open a dialog.
     match open_with(name, path, flags, given.as_ref()) {
         Err(StoreError::Sqlite(error)) if is_unreadable(&error) => {}
         opened => return opened,
@@ -80,7 +82,7 @@ pub(in crate::store) fn open(
     if looks_encrypted(path) {
         return Err(StoreError::WrongKey { path: path.to_owned(), place: key.place().clone() });
     }
-    // It may have been decrypted meanwhile.
+    // It may have been decrypted in the meantime.
     match open_with(name, path, flags, None) {
         Err(StoreError::Sqlite(error)) if is_unreadable(&error) => {
             Err(StoreError::NotADatabase { path: path.to_owned() })
@@ -97,7 +99,7 @@ fn open_with(name: &Path, path: &Path, flags: OpenFlags, key: Option<&Key>) -> R
     if let Some(key) = key {
         unlock(&conn, key)?;
     }
-    // The first read of a page: only here does SQLite notice a wrong key, since setting one checks nothing.
+    // This is the first read of a page: only now does SQLite notice a wrong key, since setting one checks nothing.
     check_ours(&conn, path)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
     if key.is_some()
@@ -130,9 +132,9 @@ fn is_unreadable(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::NotADatabase)
 }
 
-/// Whether a file that cannot be read without a key is one of random bytes, a whole number of pages of them.
+/// Whether a file that cannot be read without a key consists of a whole number of pages of random-looking bytes.
 fn looks_encrypted(path: &Path) -> bool {
-    // Reading the file below would drop the locks of our own open connections.
+    // Closing the file after reading it would drop the locks of our own open connections.
     if OPENED.lock().is_ok_and(|opened| opened.contains(path)) {
         return true;
     }
@@ -143,7 +145,7 @@ fn looks_encrypted(path: &Path) -> bool {
     is_whole && file.read_exact(&mut page).is_ok() && !page.starts_with(MAGIC) && entropy(&page) > RANDOM
 }
 
-/// Returns the entropy of the bytes, in bits of a byte.
+/// Returns the entropy of the bytes, in bits per byte.
 fn entropy(bytes: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
     for byte in bytes {
@@ -154,14 +156,14 @@ fn entropy(bytes: &[u8]) -> f64 {
     shares.map(|share| -share * share.log2()).sum()
 }
 
-/// How long a conversion waits for others to close the file.
+/// How long a conversion waits for other processes to close the file.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// What is appended to the old file's name to name the new one, until that takes its place.
+/// Suffixes for the name of the new file until it replaces the old one.
 const ENDINGS: [&str; 2] = ["encrypting", "decrypting"];
-/// Bytes that are overwritten at a time.
+/// Number of bytes overwritten at a time.
 const BLOCK: usize = 1 << 20;
 
-/// What was done.
+/// The result of a conversion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Conversion {
     /// The file.
@@ -172,18 +174,18 @@ pub struct Conversion {
     pub memories: usize,
     /// Where the key came from.
     pub key: String,
-    /// Copies of the file that are known and still as they were: after encrypting, they can be read by whoever has
-    /// them.
+    /// Known copies of the file, which were not converted: after encrypting, anybody who has them can read them.
     pub copies: Vec<PathBuf>,
 }
 
 impl Store {
-    /// Encrypts the file at `path` with the key in `key_file`, or else with the one that is found, and overwrites what
-    /// lay open; `None` if it is encrypted already.
+    /// Encrypts the file at `path` with the key in `key_file`, or else with the key that is found, and overwrites the
+    /// unencrypted data; returns `None` if the file is already encrypted.
     ///
     /// # Errors
-    /// [`StoreError::InUse`] while another process has the file open, [`StoreError::NoKey`] where there is no key; else
-    /// [`StoreError`] if the file cannot be read or the new one not be written. The file is as it was, then.
+    /// [`StoreError::InUse`] while another process has the file open, [`StoreError::NoKey`] if there is no key;
+    /// otherwise [`StoreError`] if the file cannot be read or the new one cannot be written. The file is unchanged in
+    /// these cases.
     pub(crate) fn encrypt(
         path: &Path,
         key_file: Option<&Path>,
@@ -193,7 +195,7 @@ impl Store {
         convert(path, &keys, true, now)
     }
 
-    /// Writes the file at `path` anew without encryption; `None` if it is not encrypted.
+    /// Rewrites the file at `path` without encryption; returns `None` if it is not encrypted.
     ///
     /// # Errors
     /// As for [`Store::encrypt`].
@@ -201,7 +203,7 @@ impl Store {
         convert(path, &Keys::default(), false, now)
     }
 
-    /// Returns what was left beside the file at `path` by a process that ended while it encrypted or decrypted.
+    /// Returns the files left beside the file at `path` by a process that ended while encrypting or decrypting it.
     #[must_use]
     pub(crate) fn half_converted(path: &Path) -> Vec<PathBuf> {
         ENDINGS.iter().map(|ending| beside(path, ending)).filter(|path| path.exists()).collect()
@@ -212,7 +214,7 @@ impl Database {
     /// Whether the file is encrypted on the disk.
     ///
     /// # Errors
-    /// [`StoreError`] if SQLite does not return it.
+    /// [`StoreError`] if SQLite fails.
     pub(crate) fn is_encrypted(&self) -> Result<bool, StoreError> {
         is_encrypted(&self.conn)
     }
@@ -238,11 +240,12 @@ fn convert(path: &Path, keys: &Keys, encrypt: bool, now: Timestamp) -> Result<Op
     store.leave_log()?;
     drop(store);
     let source = Source::hold(path, keys)?;
-    // A fixed name beside the file: on the same file system, so that the rename is atomic, and found after a crash.
+    // A fixed name beside the file: on the same file system, so that the rename is atomic, and easy to find after a
+    // crash.
     let fresh = beside(path, ENDINGS[usize::from(!encrypt)]);
     let written = source.write_to(&fresh, encrypt.then_some(&key));
     if let Err(error) = written {
-        // What was written so far may be memories without encryption.
+        // The partly written file may contain unencrypted memories.
         fs::remove_file(&fresh).ok();
         return Err(error);
     }
@@ -267,8 +270,8 @@ fn convert(path: &Path, keys: &Keys, encrypt: bool, now: Timestamp) -> Result<Op
 struct Source<'a> {
     path: &'a Path,
     conn: Connection,
-    /// The file and its write-ahead log, by which they can still be overwritten when they have no name any more. They
-    /// are closed after the connection, whose locks would go with them.
+    /// The file and its write-ahead log, open so that they can still be overwritten when they no longer have a name.
+    /// They are closed after the connection, because closing them earlier would drop its locks.
     old: Vec<fs::File>,
 }
 
@@ -276,19 +279,20 @@ impl<'a> Source<'a> {
     fn hold(path: &'a Path, keys: &Keys) -> Result<Self, StoreError> {
         let conn = open(path, path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX, keys)?;
         let handle = |path: &Path| fs::OpenOptions::new().write(true).open(path);
-        // Before the lock, which removes the log: only through this handle can its content be overwritten afterwards.
+        // Opened before the lock, which removes the log: afterwards its content can be overwritten only through this
+        // handle.
         let log = handle(&with_suffix(path, "-wal")).ok();
         let mut source = Self { path, conn, old: log.into_iter().collect() };
         source.lock().map_err(|error| match error {
             StoreError::Sqlite(error) if is_busy(&error) => StoreError::InUse { path: path.to_owned() },
             error => error.at(path),
         })?;
-        // Only now: closing it would release the locks of another connection of this process.
+        // Opened only now: closing it would release the locks of another connection of this process.
         source.old.push(handle(path).map_err(|source| unwritable(path, source))?);
         Ok(source)
     }
 
-    /// Leaving the write-ahead log is only possible for who has the file alone.
+    /// Locks the file: only a connection without others can leave write-ahead logging mode.
     fn lock(&self) -> Result<(), StoreError> {
         self.conn.busy_timeout(PATIENCE)?;
         self.conn.execute_batch("PRAGMA temp_store = MEMORY; PRAGMA locking_mode = EXCLUSIVE;")?;
@@ -296,12 +300,12 @@ impl<'a> Source<'a> {
         if mode != "delete" {
             return Err(StoreError::InUse { path: self.path.to_owned() });
         }
-        // In exclusive mode the lock is only taken by the first write transaction, and then kept.
+        // In exclusive mode the first write transaction takes the lock, which is then kept.
         self.conn.execute_batch("BEGIN EXCLUSIVE; COMMIT;")?;
         Ok(())
     }
 
-    /// Writes all of it into a new file, with `key` or without one, and makes sure that it is there.
+    /// Writes everything into a new file, with or without a key, and verifies it.
     fn write_to(&self, fresh: &Path, key: Option<&Key>) -> Result<(), StoreError> {
         match fs::remove_file(fresh) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(unwritable(fresh, error)),
@@ -311,7 +315,7 @@ impl<'a> Source<'a> {
         point("convert.copied");
         let keys = Target(key);
         let written = keys.open(fresh)?;
-        // The old file is overwritten afterwards, so the new one must be proved readable now.
+        // The old file is overwritten afterwards, so the new one must be verified now.
         for check in
             [Some("PRAGMA integrity_check"), key.map(|_| "PRAGMA cipher_integrity_check")].into_iter().flatten()
         {
@@ -325,7 +329,7 @@ impl<'a> Source<'a> {
         if before != after {
             return Err(differs(fresh, "it does not hold as much"));
         }
-        // On the disk before the rename, or a power failure could leave the name on an incomplete file.
+        // Synced before the rename; otherwise a power failure could leave an incomplete file under the name.
         fs::File::open(fresh).and_then(|file| file.sync_all()).map_err(|source| unwritable(fresh, source))
     }
 
@@ -342,7 +346,7 @@ impl<'a> Source<'a> {
         Ok(conn.execute_batch("DETACH DATABASE fresh")?)
     }
 
-    /// Puts the new file in the place of the old one, and overwrites that and its log.
+    /// Replaces the old file by the new one, and overwrites the old file and its log.
     fn replace_by(self, fresh: &Path) -> Result<(), StoreError> {
         let failed = |source| unwritable(self.path, source);
         fs::rename(fresh, self.path).map_err(failed)?;
@@ -353,14 +357,14 @@ impl<'a> Source<'a> {
             overwrite(file).map_err(failed)?;
         }
         point("convert.wiped");
-        // In this order: who waits for the locks must find the old file overwritten.
+        // In this order: a process that waits for the locks must find the old file overwritten.
         drop(self.conn);
         drop(self.old);
         Ok(())
     }
 }
 
-/// The new file, whose key is not the one of the old file.
+/// The key of the new file, which differs from that of the old one.
 struct Target<'a>(Option<&'a Key>);
 
 impl Target<'_> {
@@ -370,9 +374,9 @@ impl Target<'_> {
     }
 }
 
-/// Returns how many rows there are in each table, and what else two files differ in.
+/// Returns the number of rows in each table, and the other properties in which two files may differ.
 fn census(conn: &Connection) -> Result<Vec<(String, i64)>, StoreError> {
-    // Virtual tables have no pages of their own; what they contain is in other tables, which are counted.
+    // Virtual tables have no pages of their own; their content is in other tables, which are counted.
     let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0 ORDER BY name";
     let mut counts = Vec::new();
     for table in all::<String>(conn, tables)? {
@@ -399,7 +403,7 @@ fn overwrite(mut file: &fs::File) -> std::io::Result<()> {
         file.write_all(&zeros[..part])?;
         left -= part as u64;
     }
-    // Zeros that stay in the cache of the system would leave the old bytes on the disk.
+    // If the zeros stayed in the system's cache, the old bytes would remain on the disk.
     file.sync_all()
 }
 

@@ -19,7 +19,7 @@ fn place() -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
-/// A file that was never encrypted, with a memory that says the phrase.
+/// Creates a file that was never encrypted, with a memory that contains the phrase.
 fn plain() -> (tempfile::TempDir, PathBuf) {
     let (folder, path) = place();
     let store = Store::open_with(&path, &Keys::Only(None)).unwrap();
@@ -30,7 +30,7 @@ fn plain() -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
-/// Every file of the folder in which the phrase, or its first word in UTF-16, can be read.
+/// Returns every file in the folder in which the phrase, or its first word in UTF-16, can be read.
 fn telling(folder: &Path) -> Vec<String> {
     let word = "zanzibar";
     let wide: Vec<u8> = word.encode_utf16().flat_map(u16::to_le_bytes).collect();
@@ -99,7 +99,7 @@ fn a_key_that_does_not_fit_is_named_and_changes_nothing() {
     fs::remove_file(folder.path().join("memories.db-shm")).unwrap();
     let before = all_files(folder.path());
     assert_eq!(before.len(), 2, "a file and its log");
-    // As a process would that has never had it open.
+    // As in a process that has never opened the file.
     OPENED.lock().unwrap().clear();
     for open in [Store::open_with, Store::open_read_only_with] as [fn(&Path, &Keys) -> _; 2] {
         let said = |keys: Keys| {
@@ -153,7 +153,7 @@ fn the_old_file_and_its_log_are_overwritten() {
     insert(&store, &memory("Log", &format!("In the log: {PHRASE}.")));
     store.leave_log().unwrap();
     drop(store);
-    // Other names, by which they can still be looked into.
+    // Hard links under which their content can still be inspected.
     let kept = ["old", "old-log"].map(|name| folder.path().join(name));
     fs::hard_link(&path, &kept[0]).unwrap();
     fs::hard_link(folder.path().join("memories.db-wal"), &kept[1]).unwrap();
@@ -216,7 +216,7 @@ fn an_encrypted_file_of_an_earlier_schema_is_brought_up_to_date_and_its_copy_is_
     drop(of_version(&path, 3));
     let bytes = fs::read(&path).unwrap();
     assert!(bytes.starts_with(MAGIC));
-    // Encrypted as that version of the program would have.
+    // Encrypted as that version of the program would have done it.
     let keys = key(HEX);
     let open = folder.path().join("open.db");
     fs::rename(&path, &open).unwrap();

@@ -1,8 +1,8 @@
 //! Erasure of everything learnt from some conversations, as if they had never been read.
 //!
-//! What rests on them alone goes, with its history; what rests on others, too, lives on without them. The change is one
-//! transaction, and the file is written anew after it, so that nothing is left in its freed parts: see [`Store::seal`].
-//! The conversations are withdrawn: no later run reads them, unless that is asked for.
+//! Memories that rest on them alone are deleted with their history; memories that also rest on others are kept without
+//! them. The change is one transaction, and the file is rewritten afterwards, so that nothing is left in its freed
+//! parts: see [`Store::seal`]. The conversations are withdrawn: no later run reads them unless explicitly requested.
 
 use std::path::Path;
 
@@ -20,26 +20,26 @@ use crate::store::ledger::forget_requests_about;
 use crate::store::row::{time_or_none, to_json};
 use crate::store::{Database, Store, StoreError, Writer};
 
-/// What was erased, or would be; memories by id.
+/// What was or would be erased, with memories given by id.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Erased {
     /// The conversations, by key.
     pub conversations: Vec<Conversation>,
-    /// Memories that are gone: they rested on these conversations alone.
+    /// Deleted memories, which rested on these conversations alone.
     pub memories: Vec<MemoryId>,
-    /// Memories that live on without these conversations.
+    /// Memories that were kept without these conversations.
     pub kept: Vec<MemoryId>,
-    /// Those of the kept ones that say again what they said before these conversations.
+    /// Kept memories whose text was reverted to what it was before these conversations.
     pub reverted: Vec<MemoryId>,
-    /// Those of the kept ones whose words come from these conversations and from others: a person should look at them.
+    /// Kept memories whose words come both from these conversations and from others: a person should review them.
     pub mixed: Vec<MemoryId>,
-    /// Memories that are active again, since those that had replaced them are gone.
+    /// Memories that are active again, because those that had replaced them were deleted.
     pub restored: Vec<MemoryId>,
-    /// Pieces of evidence that are gone from memories that live on.
+    /// Number of pieces of evidence deleted from kept memories.
     pub evidence: usize,
-    /// Windows that are gone from the ledger.
+    /// Number of windows deleted from the ledger.
     pub windows: usize,
-    /// Replies of models that are gone; all, since a reply does not show what it is about.
+    /// Number of model replies deleted: all of them, since a reply does not show what it is about.
     pub replies: usize,
 }
 
@@ -51,7 +51,7 @@ impl Erased {
     }
 }
 
-/// How a change ends that is only looked at.
+/// The result of a change that is rolled back after it was examined.
 enum Ended {
     Seen(Box<Erased>),
     Failed(StoreError),
@@ -64,7 +64,7 @@ impl From<StoreError> for Ended {
 }
 
 impl Store {
-    /// Returns what [`Store::erase`] would do, and changes nothing.
+    /// Returns what [`Store::erase`] would do, without changing anything.
     ///
     /// # Errors
     /// As for [`Store::erase`].
@@ -81,17 +81,17 @@ impl Store {
         }
     }
 
-    /// Erases what came of the conversations of `scope`, in one transaction. It cannot be undone; [`Store::seal`] is to
-    /// follow.
+    /// Erases everything derived from the conversations of `scope`, in one transaction. It cannot be undone; the caller
+    /// must then call [`Store::seal`].
     ///
     /// # Errors
-    /// [`StoreError::RunInProgress`] while a run is going, which might write down again what is erased; else
+    /// [`StoreError::RunInProgress`] while a run is in progress, which might store again what is erased; otherwise
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn erase(&self, scope: &Scope, now: Timestamp) -> Result<Erased, StoreError> {
         // Rewriting the file does not reach bytes that were freed within a page.
         self.conn.pragma_update(None, "secure_delete", "ON")?;
         let erased = self.write(None, now, |w| w.erase(scope));
-        // Also after an error: ON makes every later delete of this connection slower.
+        // Reset even after an error: ON makes every later delete on this connection slower.
         self.conn.pragma_update(None, "secure_delete", "FAST")?;
         erased
     }
@@ -109,7 +109,7 @@ impl Writer<'_> {
         if erased.conversations.is_empty() && alone.is_empty() {
             return Ok(erased);
         }
-        // Before the purge, which deletes the links that show it.
+        // Determined before the purge, which deletes the links that show it.
         let held = self.superseded_by(&alone)?;
         for id in &others {
             self.take_from(id, &keys, &mut erased)?;
@@ -117,7 +117,7 @@ impl Writer<'_> {
         for id in &alone {
             self.purge(id)?;
         }
-        // After the purge: only then has nothing taken their place any more.
+        // After the purge: only then does no memory replace them any more.
         erased.restored = self.reactivate(held)?;
         (erased.memories, erased.kept) = (alone, others);
         self.erase_ledger(&keys, scope, &mut erased)?;
@@ -125,7 +125,7 @@ impl Writer<'_> {
         Ok(erased)
     }
 
-    /// Writes down that something was erased and how much, and that the file has yet to be written anew.
+    /// Records that something was erased and how much, and that the file still has to be rewritten.
     fn note_erasure(&self, erased: &Erased) -> Result<(), StoreError> {
         let detail = format!("{} conversations, {} memories", erased.conversations.len(), erased.memories.len());
         let now = self.now.as_millisecond();
@@ -138,38 +138,38 @@ impl Writer<'_> {
     }
 }
 
-/// What is to be erased.
+/// The conversations to be erased.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
-    /// One conversation: its key, its id, or the id of the session that it is a part of.
+    /// One conversation: its key, its id, or the id of the session that it belongs to.
     Session(String),
     /// Everything from one place: a log, a folder, a program such as `claude-code`, the key of a conversation, or a
-    /// source that is none, such as `import:notes`.
+    /// source that is not a conversation, such as `import:notes`.
     Source(String),
     /// Everything of one project.
     Project(Namespace),
-    /// Every conversation that ended before this moment; those of unknown time stay.
+    /// Every conversation that ended before this moment; those of unknown time are kept.
     Before(Timestamp),
 }
 
-/// A conversation that something is known of.
+/// A known conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Conversation {
     /// `source:external_id`.
     pub key: String,
-    /// Where it was read; empty where only memories refer to it.
+    /// Where it was read; empty if only memories refer to it.
     pub origin: String,
     /// Its title.
     pub title: Option<String>,
-    /// The earliest time known of it.
+    /// The earliest known time in it.
     pub started_at: Option<Timestamp>,
-    /// The latest time known of it.
+    /// The latest known time in it.
     pub ended_at: Option<Timestamp>,
     #[serde(skip)]
     namespace: String,
 }
 
-/// What was read, and what only evidence refers to.
+/// Conversations that were read, and those that only evidence refers to.
 const ALL: &str = "
     SELECT key, origin, title, started_at, ended_at, namespace FROM transcripts
     UNION ALL
@@ -177,7 +177,7 @@ const ALL: &str = "
         FROM evidence e JOIN memories m ON m.id = e.memory_id
         WHERE e.transcript NOT IN (SELECT key FROM transcripts) GROUP BY e.transcript
     ORDER BY 1";
-/// Sources that are not conversations, such as imports: only who names one means it.
+/// Sources that are not conversations, such as imports; they match only if named explicitly.
 const OTHERS: &str = "
     SELECT source, '', NULL, NULL, NULL, namespace FROM memories
     WHERE source NOT IN (SELECT key FROM transcripts) AND source NOT IN (SELECT transcript FROM evidence)
@@ -197,7 +197,7 @@ impl Database {
         })
     }
 
-    /// Whether a person had this conversation erased, so that it is not read again unasked.
+    /// Whether a person had this conversation erased, so that it must not be read again unless requested.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -209,7 +209,7 @@ impl Database {
 }
 
 impl Store {
-    /// Lets a conversation be read again that was erased; returns whether it was.
+    /// Allows an erased conversation to be read again; returns whether it had been erased.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -224,7 +224,7 @@ impl Scope {
     fn holds(&self, one: &Conversation) -> bool {
         let (source, id) = one.key.split_once(':').unwrap_or(("", &one.key));
         match self {
-            // Agents of a session have its id as a part of their own.
+            // The ids of a session's agents contain the id of the session.
             Self::Session(text) => one.key == *text || id == text || id.split(['/', '#']).any(|part| part == text),
             Self::Source(text) => one.key == *text || source == text || lies_under(&one.origin, text),
             Self::Project(namespace) => {
@@ -237,17 +237,18 @@ impl Scope {
     }
 }
 
-/// Whether what was read at `origin` is the log or lies in the folder or archive that `text` names.
+/// Whether `origin` is the log that `text` names, or is inside the folder or archive that it names.
 fn lies_under(origin: &str, text: &str) -> bool {
     // Every path starts with the empty one, so an empty name would match all logs.
     if origin.is_empty() || text.is_empty() {
         return false;
     }
-    // Several conversations of one file differ in a number after `#`.
+    // Several conversations in one file differ in a number after `#`.
     let file = origin.rsplit_once('#').filter(|(_, part)| part.bytes().all(|b| b.is_ascii_digit()));
     let origins = [Some(origin), file.map(|(file, _)| file)];
     origins.into_iter().flatten().any(|origin| {
-        // As written first, since the log may be gone and then has no true path; links may spell one place in two ways.
+        // The paths are first compared as written, since a deleted log has no true path; then as true paths, since
+        // links can give one place two names.
         Path::new(origin).starts_with(text) || true_path(Path::new(origin)).starts_with(true_path(Path::new(text)))
     })
 }
@@ -269,7 +270,7 @@ fn conversation_from_row(row: &Row<'_>) -> rusqlite::Result<Conversation> {
     })
 }
 
-/// `?1` is a list of keys in JSON, `?2` the namespace of a project that goes as a whole.
+/// `?1` is a list of keys in JSON, `?2` the namespace of a project that is erased as a whole.
 const RESTING: &str = "
     SELECT m.id,
         EXISTS (SELECT 1 FROM evidence e WHERE e.memory_id = m.id
@@ -283,8 +284,9 @@ const RESTING: &str = "
     ORDER BY m.id";
 
 impl Database {
-    /// Returns the memories that rest on these conversations alone, and those that rest on others, too: on other words,
-    /// or on what a person wrote or imported. What lies in a project that goes as a whole goes with it.
+    /// Returns the memories that rest on these conversations alone, and those that also rest on something else: on
+    /// other conversations, or on what a person wrote or imported. If a whole project is erased, all memories in it
+    /// belong to the former.
     fn based_on(&self, keys: &str, scope: &Scope) -> Result<(Vec<MemoryId>, Vec<MemoryId>), StoreError> {
         let space = if let Scope::Project(namespace) = scope { Some(namespace.to_string()) } else { None };
         self.read(|conn| {
@@ -294,7 +296,7 @@ impl Database {
             while let Some(row) = rows.next()? {
                 let (elsewhere, extracted, within): (bool, bool, Option<bool>) =
                     (row.get(1)?, row.get(2)?, row.get(3)?);
-                // What a person wrote or imported stays, unless the whole project goes.
+                // What a person wrote or imported is kept, unless the whole project is erased.
                 let goes = !elsewhere && (extracted || within == Some(true));
                 if goes { &mut alone } else { &mut others }.push(MemoryId::from_stored(row.get::<_, String>(0)?));
             }
@@ -302,7 +304,7 @@ impl Database {
         })
     }
 
-    /// Returns the superseded memories whose place only memories of `gone` have taken.
+    /// Returns the memories that only memories in `gone` have superseded.
     fn superseded_by(&self, gone: &[MemoryId]) -> Result<Vec<MemoryId>, StoreError> {
         let gone = to_json(&gone)?;
         self.read(|conn| {
@@ -322,11 +324,11 @@ impl Database {
 }
 
 impl Writer<'_> {
-    /// Makes memories active again whose successors are gone.
+    /// Reactivates memories whose successors were deleted.
     fn reactivate(&self, held: Vec<MemoryId>) -> Result<Vec<MemoryId>, StoreError> {
         for id in &held {
             let mut memory = self.memory(id)?;
-            // It ended only because the erased memory had replaced it.
+            // Its validity ended only because the erased memory had replaced it.
             memory.claim.valid_to = None;
             let reason = Some("what had taken its place was erased".into());
             self.replace(Memory { status: Status::Active, updated_at: self.now, ..memory }, Action::Restore, reason)?;
@@ -334,13 +336,13 @@ impl Writer<'_> {
         Ok(held)
     }
 
-    /// Takes conversations from what a memory rests on, and their words from what it says, as far as these can be
+    /// Removes these conversations from the evidence of a memory, and their words from its text, as far as these can be
     /// found.
     fn take_from(&self, id: &MemoryId, keys: &str, erased: &mut Erased) -> Result<(), StoreError> {
-        // Readers that cache by revision must see that the evidence is gone, even where the text stays.
+        // Readers that cache by revision must see that the evidence is gone, even if the text is unchanged.
         self.bump(id)?;
         let entries: Vec<_> = self.history(id)?.into_iter().filter(|entry| entry.memory == *id).collect();
-        // Read first: `scrub` and `forget_words` empty the entries by which these are found.
+        // Read first, because `scrub` and `forget_words` empty the entries by which these are found.
         let lost: Vec<i64> = self.evidence_entries(id, keys)?;
         erased.evidence += self.read(|conn| {
             let sql = "DELETE FROM evidence WHERE memory_id = ?1 AND transcript IN (SELECT value FROM json_each(?2))";
@@ -376,7 +378,7 @@ impl Writer<'_> {
         )
     }
 
-    /// Names another source of a memory whose own is gone.
+    /// Gives a memory another source if its own was erased.
     fn rest_on_what_is_left(&self, id: &MemoryId, keys: &str) -> Result<(), StoreError> {
         let memory = self.memory(id)?;
         let is_gone = self.read(|conn| {
@@ -391,8 +393,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Empties what the history of a memory says since it first rested on these conversations. What else it says of
-    /// them, such as the word that it was changed, stays.
+    /// Empties the texts in a memory's history since it first rested on these conversations. The rest of each entry,
+    /// such as the fact that the memory was changed, is kept.
     fn scrub(&self, id: &MemoryId, entries: &[HistoryEntry], lost: &[i64]) -> Result<(), StoreError> {
         let Some(from) = first_write(entries, lost) else { return Ok(()) };
         self.execute(
@@ -404,7 +406,8 @@ impl Writer<'_> {
     }
 }
 
-/// Returns where the write begins that first gave a memory evidence that is now gone. A write has one time and one run.
+/// Returns the first entry of the write that first gave a memory evidence that is now erased. All entries of a write
+/// have the same time and run.
 fn first_write(entries: &[HistoryEntry], lost: &[i64]) -> Option<i64> {
     let first = entries.iter().find(|entry| Some(&entry.id) == lost.first())?;
     let settled = entries.iter().rev().find(|entry| entry.entity == Entity::Evidence && entry.id < first.id);
@@ -414,10 +417,10 @@ fn first_write(entries: &[HistoryEntry], lost: &[i64]) -> Option<i64> {
     Some(settled.map_or(begun, |settled| begun.max(settled.id + 1)))
 }
 
-/// Returns what the memory said before it rested on what is gone; `None` if it began with that.
+/// Returns the claim of the memory before it rested on the erased evidence; `None` if that was its first evidence.
 fn before_any(entries: &[HistoryEntry], lost: &[i64]) -> Option<Claim> {
     let Some(from) = first_write(entries, lost) else {
-        // Nothing shows when the evidence was added, so what the memory says counts as its own.
+        // Nothing shows when the evidence was added, so the memory's text counts as independent of it.
         let last = entries.iter().rev().find(|entry| entry.entity == Entity::Memory)?;
         return claim_of(last);
     };
@@ -428,7 +431,7 @@ fn claim_of(entry: &HistoryEntry) -> Option<Claim> {
     serde_json::from_value::<Memory>(entry.after.clone()?).ok().map(|memory| memory.claim)
 }
 
-/// Whether what the memory says has changed since then only in writes that brought what is gone.
+/// Whether the memory's text has since changed only in writes that added the erased evidence.
 fn changed_only_with(entries: &[HistoryEntry], lost: &[i64]) -> bool {
     let Some(from) = first_write(entries, lost) else { return true };
     let brought = |entry: &HistoryEntry| {
@@ -446,26 +449,26 @@ fn changed_only_with(entries: &[HistoryEntry], lost: &[i64]) -> bool {
     })
 }
 
-/// The words of a claim.
+/// Returns the texts of a claim.
 fn texts_of(claim: &Claim) -> (&str, &str, &[String], [Option<&str>; 4], Option<&Structured>) {
     let others = [&claim.summary, &claim.subject, &claim.key, &claim.value].map(Option::as_deref);
     (&claim.title, &claim.content, &claim.tags, others, claim.structured.as_ref())
 }
 
-/// Returns the claim with the words of an earlier one.
+/// Returns the claim with the texts of an earlier one.
 fn put_back(claim: &Claim, former: Claim) -> Claim {
-    // These fields may have been set by hand or by maintenance, and contain none of the erased words.
+    // These fields may have been set by hand or by maintenance, and contain none of the erased text.
     Claim { importance: claim.importance, confidence: claim.confidence, scope: claim.scope, ..former }
 }
 
 impl Writer<'_> {
-    /// Erases conversations from the ledger and from all that was kept for later, and withdraws them.
+    /// Erases conversations from the ledger, the queue and other stored data, and withdraws them.
     fn erase_ledger(&self, keys: &str, scope: &Scope, erased: &mut Erased) -> Result<(), StoreError> {
         let ids: Vec<_> = erased.memories.iter().chain(&erased.kept).collect();
         let ids = to_json(&ids)?;
         self.read(|conn| {
             forget_words(conn, keys, &ids)?;
-            // Counted before the transcripts are deleted, since the windows go with them.
+            // Counted before the transcripts are deleted, since their windows are deleted with them.
             erased.windows = conn.query_row(
                 "SELECT count(*) FROM windows w JOIN transcripts t ON t.id = w.transcript_id
                  WHERE t.key IN (SELECT value FROM json_each(?1))",
@@ -475,7 +478,8 @@ impl Writer<'_> {
             erased.replies = forget_requests_about(conn, keys, &ids)?;
             let origins: Vec<&str> = erased.conversations.iter().map(|one| one.origin.as_str()).collect();
             conn.execute(
-                // A running job keeps its row, which its worker still updates; what it reads is refused as withdrawn.
+                // A running job keeps its row, which its worker still updates; the conversation that it reads is
+                // rejected as withdrawn.
                 "DELETE FROM jobs WHERE path IN (SELECT value FROM json_each(?1)) AND status <> 'running'",
                 [to_json(&origins)?],
             )?;
@@ -493,7 +497,7 @@ impl Writer<'_> {
     }
 }
 
-/// Words of the conversations in the history, in notes of what was rejected, and in what hooks have seen.
+/// Deletes words of the conversations from the history, from tombstones, and from the records of hooks.
 fn forget_words(conn: &Connection, keys: &str, ids: &str) -> Result<(), StoreError> {
     conn.execute(
         "UPDATE history SET before = NULL, after = NULL, reason = NULL WHERE entity = 'evidence'
@@ -517,7 +521,7 @@ fn forget_words(conn: &Connection, keys: &str, ids: &str) -> Result<(), StoreErr
     Ok(())
 }
 
-/// What is known of the project itself.
+/// Deletes what is known about the project itself.
 fn forget_project(conn: &Connection, namespace: &Namespace) -> Result<(), StoreError> {
     let within = "(namespace = ?1 OR substr(namespace, 1, length(?1) + 1) = ?1 || '/')";
     conn.execute(
@@ -530,7 +534,7 @@ fn forget_project(conn: &Connection, namespace: &Namespace) -> Result<(), StoreE
     Ok(())
 }
 
-/// What agents read at every start, from the files that `text` names.
+/// Deletes the contexts that agents load at every start, if they come from the files that `text` names.
 fn forget_context(conn: &Connection, text: &str) -> Result<(), StoreError> {
     let mut statement = conn.prepare("SELECT DISTINCT origin FROM known_context ORDER BY origin")?;
     let origins = statement.query_map((), |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
@@ -544,21 +548,21 @@ fn forget_context(conn: &Connection, text: &str) -> Result<(), StoreError> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RewriteOutcome {
-    /// It was; nothing is left.
+    /// It was; no erased text is left.
     Wholly,
-    /// Another process is at the file, so freed parts or the write-ahead log may contain what was erased until this is
-    /// done again: `maintain` does.
+    /// Another process is using the file, so freed parts or the write-ahead log may still contain erased text until
+    /// `maintain` rewrites the file.
     Waiting,
 }
 
 impl Database {
-    /// Whether something was erased and the file has not been written anew since.
+    /// Whether something was erased and the file has not been rewritten since.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn is_unsealed(&self) -> Result<bool, StoreError> {
         self.read(|conn| {
-            // A file of an earlier version that is only read has no such table.
+            // A file of an earlier version that was opened for reading has no such table.
             let there = conn.table_exists(None, "unsealed")?;
             Ok(there && conn.prepare_cached("SELECT 1 FROM unsealed")?.exists(())?)
         })
@@ -566,11 +570,11 @@ impl Database {
 }
 
 impl Store {
-    /// Writes the file anew and empties its write-ahead log, which takes as long as copying it. An erasure whose
-    /// process ended before this came to its end is remembered, see `Database::is_unsealed`.
+    /// Rewrites the file and empties its write-ahead log, which takes as long as copying the file. If the process ends
+    /// before this is complete, a mark remains, see `Database::is_unsealed`.
     ///
     /// # Errors
-    /// [`StoreError`] if the file cannot be written, for another reason than that others are at it.
+    /// [`StoreError`] if the file cannot be written for a reason other than its use by another process.
     pub(crate) fn seal(&self) -> Result<RewriteOutcome, StoreError> {
         match self.write_anew() {
             Ok(true) => Ok(RewriteOutcome::Wholly),
@@ -588,11 +592,11 @@ impl Store {
         self.forget_samples()?;
         conn.execute_batch("VACUUM")?;
         point("seal.written");
-        // The mark stays, so that maintenance tries again; the log may still contain the erased words.
+        // The mark is kept, so that maintenance tries again; the log may still contain the erased words.
         if !self.empty_wal()? {
             return Ok(false);
         }
-        // Last, so that a crash before this repeats the rewrite rather than forgets it.
+        // Done last, so that after a crash the rewrite is repeated rather than forgotten.
         conn.execute("DELETE FROM unsealed", ())?;
         point("seal.done");
         self.empty_wal()
@@ -607,7 +611,7 @@ impl Store {
     }
 
     fn empty_wal(&self) -> Result<bool, StoreError> {
-        // Reports a reader in its first column instead of failing.
+        // The pragma reports a reader in its first column instead of failing.
         let busy: i64 = self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get(0))?;
         Ok(busy == 0)
     }

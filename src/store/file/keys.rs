@@ -24,7 +24,7 @@ const MAX_BYTES: u64 = 4_096;
 /// Number of digits of a raw key; any other text is a passphrase, from which a key is derived at each opening.
 const HEX_DIGITS: usize = 64;
 
-/// A key, and where it came from; shown without its text.
+/// A key, and where it came from; its debug form hides the text.
 #[derive(Debug, Clone)]
 pub(in crate::store) struct Key {
     secret: SecretString,
@@ -32,13 +32,13 @@ pub(in crate::store) struct Key {
 }
 
 impl Key {
-    /// Returns what `text` means as a key.
+    /// Reads `text` as a key.
     pub(super) fn new(text: &str, place: KeyPlace) -> Result<Self, StoreError> {
         // Editors and `echo` end a file with a newline; a passphrase may end with a space on purpose.
         let text = text.trim_end_matches(['\n', '\r']);
         let is_raw = text.len() == HEX_DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         if is_raw {
-            // In this spelling `SQLCipher` takes the bytes as they are, without deriving a key from a passphrase.
+            // In this spelling `SQLCipher` uses the bytes directly, without deriving a key from a passphrase.
             return Ok(Self { secret: format!("x'{text}'").into(), place });
         }
         let why = if text.chars().count() < MIN_CHARACTERS {
@@ -52,7 +52,7 @@ impl Key {
         Err(StoreError::BadKey { place, why: why.to_owned() })
     }
 
-    /// The key in the spelling of `SQLCipher`.
+    /// Returns the key in the spelling of `SQLCipher`.
     pub(super) const fn secret(&self) -> &SecretString {
         &self.secret
     }
@@ -65,18 +65,18 @@ impl Key {
 /// Where keys are looked for.
 #[derive(Debug, Clone, Default)]
 pub(in crate::store) enum Keys {
-    /// The environment, a file, and for a file that is encrypted the keyring.
+    /// The environment, a key file and, for an encrypted database, the keyring.
     #[default]
     Outside,
     /// This file.
     File(PathBuf),
-    /// One that is known, or none at all.
+    /// A known key, or none at all.
     #[cfg(test)]
     Only(Option<Key>),
 }
 
 impl Keys {
-    /// Returns the key that is given by the environment or a file, for files that are yet to be made.
+    /// Returns the key from the environment or a key file, for databases that are yet to be created.
     pub(in crate::store) fn given(&self) -> Result<Option<Key>, StoreError> {
         match self {
             Self::Outside => given(&|name| std::env::var(name).ok(), default_file().as_deref()),
@@ -86,7 +86,7 @@ impl Keys {
         }
     }
 
-    /// Returns the key for the file at `path`, which cannot do without one.
+    /// Returns the key for the file at `path`, which requires one.
     pub(super) fn find_for(&self, path: &Path) -> Result<Key, StoreError> {
         let missing = |keyring: Option<String>| StoreError::NoKey { path: path.to_owned(), keyring };
         match self.find() {
@@ -98,7 +98,7 @@ impl Keys {
         }
     }
 
-    /// Returns the key for a file that is encrypted: from the environment, else a file, else the keyring.
+    /// Returns the key for an encrypted file: from the environment, else from a key file, else from the keyring.
     pub(in crate::store) fn find(&self) -> Result<Option<Key>, StoreError> {
         match self {
             Self::Outside => match self.given()? {
@@ -112,7 +112,7 @@ impl Keys {
     }
 }
 
-/// Returns where a key file lies unless another is named.
+/// Returns the default path of the key file.
 fn default_file() -> Option<PathBuf> {
     Some(Folders::of_platform().ok()?.user_file.with_file_name(FILE_NAME))
 }
@@ -147,22 +147,21 @@ fn from_file(path: &Path) -> Result<Key, StoreError> {
     Key::new(&text, KeyPlace::File(path.to_owned()))
 }
 
-/// Where a new key is kept.
+/// Where a new key is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyHome {
-    /// In a file that is made for it, 0600.
+    /// In a new file with mode 0600.
     File(PathBuf),
     /// In the keyring of the system.
     Keyring,
 }
 
 impl Store {
-    /// Makes a random key and keeps it at `home`, for [`Store::encrypt`].
+    /// Generates a random key and stores it at `home`, for [`Store::encrypt`].
     ///
     /// # Errors
-    /// [`StoreError::KeyGiven`] where there is a key already, [`StoreError::Taken`] if there is a file of that name;
-    /// else
-    /// [`StoreError`] if the key cannot be kept.
+    /// [`StoreError::KeyGiven`] if there is already a key, [`StoreError::Taken`] if there is a file of that name;
+    /// otherwise [`StoreError`] if the key cannot be stored.
     pub(crate) fn make_key(home: &KeyHome) -> Result<KeyPlace, StoreError> {
         if let Some(key) = Keys::Outside.given()? {
             return Err(StoreError::KeyGiven { place: key.place().clone() });
@@ -184,17 +183,16 @@ impl Store {
         }
     }
 
-    /// Returns where a key file is looked for unless another is named; `None` where the platform has no such folder.
+    /// Returns the default path of the key file; `None` if the platform has no such folder.
     #[must_use]
     pub(crate) fn default_key_file() -> Option<PathBuf> {
         default_file()
     }
 
-    /// Where the key of the file came from or would come from; `None` where none is given, and the keyring is to be
-    /// asked.
+    /// Returns where the key came from or would come from; `None` if none is given, so that the keyring is used.
     ///
     /// # Errors
-    /// [`StoreError::BadKey`] if what is given cannot be used.
+    /// [`StoreError::BadKey`] if the given key cannot be used.
     pub(crate) fn key_given() -> Result<Option<KeyPlace>, StoreError> {
         Ok(Keys::Outside.given()?.map(|key| key.place().clone()))
     }
@@ -220,9 +218,9 @@ fn write_key(path: &Path, text: &str) -> Result<(), StoreError> {
         writeln!(file, "{text}")?;
         file.sync_all()
     });
-    // A key that is lost in a power failure takes the whole file with it.
+    // If the key were lost in a power failure, the whole database would be lost with it.
     written.and_then(|()| sync_folder(path)).map_err(|source| {
-        // Half a key would be taken for the key the next time. Nothing is encrypted with it yet.
+        // An incomplete key would be mistaken for the key next time. Nothing is encrypted with it yet.
         let _ = fs::remove_file(path);
         unwritable(path, source)
     })
@@ -249,12 +247,13 @@ mod keyring {
 
     use super::{Key, KeyPlace, StoreError};
 
-    /// Asked once a process; a keyring that is locked now may be open later.
+    /// A key that was found, so that the keyring is asked once per process; a failure is not kept, since a locked
+    /// keyring may be unlocked later.
     static FOUND: OnceLock<Key> = OnceLock::new();
 
     fn entry() -> Result<Entry, StoreError> {
         Entry::new("afterthought", "database").map_err(|source| {
-            // The reason is kept where the keyring was first asked for.
+            // The reason was stored when the keyring was first opened.
             let why = Entry::store_status().as_ref().err().map_or_else(|| source.to_string(), ToString::to_string);
             StoreError::Keyring { said: why }
         })
@@ -281,7 +280,7 @@ mod keyring {
 
 #[cfg(not(feature = "encryption"))]
 mod keyring {
-    //! A build that cannot encrypt asks no keyring.
+    //! Substitutes for the keyring in a build that cannot encrypt.
 
     use super::{Key, StoreError};
 

@@ -14,7 +14,7 @@ use rusqlite::Connection;
 
 use super::StoreError;
 
-/// Lets SQLite cache as much of the file as searches and large writes read; its default is 2 MB.
+/// Enlarges SQLite's cache to hold what searches and large writes read; the default is 2 MB.
 pub(in crate::store) fn enlarge_cache(conn: &Connection) -> Result<(), StoreError> {
     Ok(conn.execute_batch("PRAGMA cache_size = -65536")?)
 }

@@ -17,15 +17,15 @@ use super::{backup, enlarge_cache};
 use crate::fault::point;
 use crate::store::{Database, Store, StoreError};
 
-/// Pause between two attempts at opening a file that another process is just making.
-// Too short for a person to notice, and long enough not to keep a core busy while the other process finishes.
+/// Pause between two attempts to open a file that another process is creating.
+// Too short for a person to notice, but long enough not to keep a core busy while the other process finishes.
 const RETRY_PAUSE: Duration = Duration::from_millis(20);
 /// Number of pages above which a file counts as large.
 // 16 MB at SQLite's usual page size: a smaller file has little use for the larger cache.
 const ROOM_IN_PAGES: i64 = 4_096;
 
 impl Store {
-    /// Opens the memories at `path`, creating folder (0700) and file (0600) where they are missing.
+    /// Opens the memories at `path`, creating the folder (0700) and the file (0600) if they are missing.
     ///
     /// # Errors
     /// [`StoreError`], naming the file and what to do about it.
@@ -34,7 +34,7 @@ impl Store {
     }
 
     pub(in crate::store) fn open_with(path: &Path, keys: &Keys) -> Result<Self, StoreError> {
-        // First, since a folder passes `create_private` as a file that exists.
+        // Checked first, since `create_private` would accept a folder as an existing file.
         refuse_folder(path)?;
         create_private(path)?;
         let begun = Instant::now();
@@ -53,13 +53,13 @@ impl Store {
     /// Opens the memories at `path` for reading; neither the file nor its folder needs to be writable.
     ///
     /// # Errors
-    /// [`StoreError`], naming the file and what to do about it; [`StoreError::Missing`] where there is none.
+    /// [`StoreError`], naming the file and what to do about it; [`StoreError::Missing`] if there is no file.
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         Self::open_read_only_with(path.as_ref(), &Keys::default())
     }
 
     pub(in crate::store) fn open_read_only_with(path: &Path, keys: &Keys) -> Result<Self, StoreError> {
-        // SQLite would say only that it cannot open the file, but a newcomer needs to know how to begin one.
+        // SQLite would report only that it cannot open the file, but a new user needs to know how to create one.
         if !path.exists() {
             return Err(StoreError::Missing { path: path.to_owned() });
         }
@@ -77,7 +77,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Returns a copy in memory that takes no writes, since they would be gone with it; errors name `path`.
+    /// Returns a copy in memory that rejects writes, since they would be lost with it; errors name `path`.
     fn copy_to_read(&self, path: &Path) -> Result<Self, StoreError> {
         let mut copy = self.copy_in_memory()?;
         copy.db.conn.pragma_update(None, "query_only", true)?;
@@ -85,10 +85,10 @@ impl Store {
         Ok(copy)
     }
 
-    /// Returns an empty store that is gone when it is dropped.
+    /// Returns an empty store in memory, whose content is lost when it is dropped.
     ///
     /// # Errors
-    /// [`StoreError`] if SQLite has no memory left.
+    /// [`StoreError`] if SQLite cannot allocate memory.
     pub fn in_memory() -> Result<Self, StoreError> {
         Self::in_memory_with(None)
     }
@@ -104,7 +104,7 @@ impl Store {
         Ok(Self { db: Database::new(conn, path, Keys::default()) })
     }
 
-    /// Returns a copy of everything, as it is now, that is gone when it is dropped.
+    /// Returns a copy in memory of the current content.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -117,7 +117,7 @@ impl Store {
             backup.run_to_completion(i32::MAX, RETRY_PAUSE, None)
         };
         pages(&self.db.conn, &mut copy.db.conn).map_err(|error| StoreError::from(error).at(&self.db.path))?;
-        // The file may be of an earlier version, and only open for reading.
+        // The file may be of an earlier version and open for reading only.
         migrate(&mut copy.db.conn, &self.db.path, &self.keys)?;
         copy.set_guard(self.guard());
         Ok(copy)
@@ -125,8 +125,9 @@ impl Store {
 }
 
 impl Store {
-    /// Keeps this connection from writing the log back into the file when it is the last one to close. For notes whose
-    /// last entries may be lost in a power failure; the next connection that closes writes them into the file.
+    /// Prevents this connection from writing the log back into the file when it is the last one to close. Meant for
+    /// records whose last entries may be lost in a power failure; the next connection that closes writes them into the
+    /// file.
     ///
     /// # Errors
     /// [`StoreError`] if SQLite refuses.
@@ -137,7 +138,7 @@ impl Store {
 }
 
 impl Database {
-    /// Returns the path of the file; `None` for a store that is gone when it is dropped.
+    /// Returns the path of the file; `None` for a store in memory.
     #[must_use]
     pub(crate) fn file(&self) -> Option<&Path> {
         // SQLite itself gives this name a meaning, so no file can be opened under it.
@@ -155,12 +156,12 @@ impl Database {
 pub(in crate::store) fn connect(path: &Path, keys: &Keys) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut conn = cipher::open(path, path, flags, keys)?;
-    // SQLite opens a file without write permission read-only and says nothing, even when asked for both.
+    // SQLite silently opens a file without write permission as read-only, even when read-write access was requested.
     if conn.is_readonly("main")? {
         let source = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
         return Err(StoreError::Unwritable { path: path.to_owned(), source: Box::new(source) });
     }
-    // Before the migration, so that it runs in WAL mode and enforces foreign keys.
+    // Called before the migration, so that it runs in WAL mode and enforces foreign keys.
     configure(&conn)?;
     migrate(&mut conn, path, keys)?;
     let pages: i64 = conn.query_row("PRAGMA page_count", (), |row| row.get(0))?;
@@ -170,12 +171,12 @@ pub(in crate::store) fn connect(path: &Path, keys: &Keys) -> Result<Connection, 
     Ok(conn)
 }
 
-/// Opens without writing. In a folder that cannot be written, the WAL index cannot be made; where no other process
-/// has left one, the file is taken as it stands.
+/// Opens the file without writing. If the folder is not writable, the WAL index cannot be created; unless another
+/// process has left one, the file is then read as it is.
 pub(in crate::store) fn connect_read_only(path: &Path, keys: &Keys) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let open = |name: &Path, flags: OpenFlags| -> Result<Connection, StoreError> {
-        // Checks that the file is ours as well, before `configure` changes the journal mode in it.
+        // Also checks that the file is ours, before `configure` changes its journal mode.
         let conn = cipher::open(name, path, flags, keys)?;
         conn.execute_batch("PRAGMA temp_store = MEMORY")?;
         enlarge_cache(&conn)?;
@@ -189,7 +190,8 @@ pub(in crate::store) fn connect_read_only(path: &Path, keys: &Keys) -> Result<Co
     };
     match open(path, flags) {
         Err(StoreError::Sqlite(error)) if is_unopenable(&error) => {
-            // With `immutable`, SQLite assumes that nobody writes the file, so it needs neither locks nor the `-shm` file.
+            // With `immutable`, SQLite assumes that no process writes to the file, so it needs neither locks nor the
+            // `-shm` file.
             let uri = format!("file:{}?immutable=1", uri_path(path));
             open(Path::new(&uri), flags | OpenFlags::SQLITE_OPEN_URI)
         }
@@ -202,7 +204,7 @@ fn is_unopenable(error: &rusqlite::Error) -> bool {
 }
 
 fn uri_path(path: &Path) -> String {
-    // The percent sign first: the other two replacements add percent signs of their own.
+    // The percent sign comes first: the other two replacements add percent signs of their own.
     path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23")
 }
 
@@ -214,11 +216,11 @@ fn migrate(conn: &mut Connection, path: &Path, keys: &Keys) -> Result<(), StoreE
     if found == known {
         return Ok(());
     }
-    // A new file has nothing to lose, and a store in memory has no path to put a copy beside.
+    // A new file has nothing to lose, and a store in memory has no path next to which a copy could be written.
     if found > 0 && conn.path().is_some_and(|name| !name.is_empty()) {
         backup::before_migration(conn, path, keys, found)?;
     }
-    // Set first: a file in which only this happened is still recognised as ours.
+    // Set first: if the process ends after this step, the file is still recognised as ours.
     conn.pragma_update(None, "application_id", APPLICATION_ID)?;
     point("migrate.begin");
     let migrated = Migrations::from_slice(&MIGRATIONS).to_latest(conn);

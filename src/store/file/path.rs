@@ -10,7 +10,7 @@ pub(in crate::store) fn refuse_folder(path: &Path) -> Result<(), StoreError> {
     if path.is_dir() { Err(StoreError::IsFolder { path: path.to_owned() }) } else { Ok(()) }
 }
 
-/// Makes the file before SQLite does, so that it is private from its first byte; `-wal` and `-shm` take its mode.
+/// Creates the file before SQLite does, so that it is private from its first byte; `-wal` and `-shm` inherit its mode.
 pub(in crate::store) fn create_private(path: &Path) -> Result<(), StoreError> {
     create_folder(path)?;
     if path.exists() {
@@ -18,29 +18,29 @@ pub(in crate::store) fn create_private(path: &Path) -> Result<(), StoreError> {
     }
     let unwritable =
         |source: std::io::Error| StoreError::Unwritable { path: path.to_owned(), source: Box::new(source) };
-    // A name of its own for each process, so that two that create the file at once do not share a half-made one.
+    // Each process uses its own temporary name, so that two that create the file at once do not share an incomplete
+    // one.
     let fresh = with_suffix(path, &format!(".{}.new", uuid::Uuid::now_v7()));
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);
-    // Private from the beginning: a mode that is set afterwards would leave a moment in which others can open the
-    // file.
+    // Private from the beginning: if the mode were set afterwards, others could open the file before that.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(&fresh).map_err(unwritable)?;
     // The file must never be opened and closed by us under its own name: closing it would drop the locks that other
     // connections of this process hold on it.
     let linked = fs::hard_link(&fresh, path);
-    // A hard link fails if the name is taken, unlike a rename, so the file of a faster process is never replaced.
-    // Some file systems have no hard links; there the rename is the best that is left.
+    // A hard link fails if the name is taken, unlike a rename, so the file of a faster process is never replaced. Some
+    // file systems have no hard links; there a rename is the best remaining option.
     let placed = if linked.is_ok() || path.exists() { fs::remove_file(&fresh) } else { fs::rename(&fresh, path) };
     placed.map_err(unwritable)
 }
 
-/// Makes the folder of a file where it is missing, private.
+/// Creates the folder of a file with private permissions if it is missing.
 pub(in crate::store) fn create_folder(path: &Path) -> Result<(), StoreError> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
         let mut builder = fs::DirBuilder::new();
-        // Applies the mode to the parents that are made as well, and is no error if another process was faster.
+        // Applies the mode to created parents as well, and does not fail if another process was faster.
         builder.recursive(true);
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);

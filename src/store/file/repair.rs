@@ -1,9 +1,9 @@
 //! Repair of a file: rebuilds derived rows, and copies the readable rows of a damaged file.
 //!
-//! SQLite stops at the first page of a table that makes no sense. So a damaged table is read by ranges of row numbers,
-//! from both ends and then by halves, and every row that SQLite can read goes into a new file. What is below an
-//! unreadable inner page is lost, unless the history has it. A file whose header or list of tables is unreadable
-//! cannot be opened at all and needs a backup.
+//! SQLite stops at the first unreadable page of a table. For this reason a damaged table is read by ranges of row
+//! numbers, from both ends and then by halves, and every row that SQLite can read is copied into a new file. What is
+//! below an unreadable inner page is lost, unless the history has it. A file whose header or list of tables is
+//! unreadable cannot be opened at all and needs a backup.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
@@ -33,8 +33,8 @@ use crate::store::{Store, StoreError, Writer};
 
 /// Tables that are rebuilt from others, by the beginning of their names.
 const DERIVED: [&str; 2] = ["search_", "memory_near"];
-/// Ranges of one damaged table that are tried. Most of them are single rows on a page that is gone.
-// Each range costs up to two queries, and where row numbers are sparse, halving could continue for very long.
+/// Maximum number of ranges that are tried for one damaged table. Most are single rows on a damaged page.
+// Each range costs up to two queries, and with sparse row numbers, halving could continue for a very long time.
 const MAX_RANGES: usize = 20_000;
 
 /// Result of a repair.
@@ -42,10 +42,10 @@ const MAX_RANGES: usize = 20_000;
 pub(crate) struct Repaired {
     /// A copy of the file as it was before.
     pub backup: PathBuf,
-    /// Orphaned rows that were taken out, one line of JSON each; `None` if there were none, and where the file is
-    /// encrypted: they are only in the copy then.
+    /// File with the orphaned rows that were removed, one line of JSON each; `None` if there were none, or if the
+    /// database is encrypted, in which case they are only in the copy.
     pub put_aside: Option<PathBuf>,
-    /// Number of orphaned rows that were taken out.
+    /// Number of orphaned rows that were removed.
     pub rows: usize,
     /// Tables that could not be read completely, by name.
     pub lost: Vec<Loss>,
@@ -58,20 +58,20 @@ pub(crate) struct Repaired {
 pub struct Loss {
     /// The table.
     pub table: String,
-    /// Rows that were read.
+    /// Number of rows that were read.
     pub kept: usize,
-    /// Rows that were taken from the history instead.
+    /// Number of rows that were restored from the history.
     pub restored: usize,
 }
 
 impl Store {
-    /// Copies the file, rebuilds its indexes, drops vectors of other memories, and takes orphaned rows out. What a
-    /// memory says is never changed.
+    /// Copies the file, rebuilds its indexes, drops vectors that do not belong to their memory, and removes orphaned
+    /// rows. The text of a memory is never changed.
     ///
     /// # Errors
-    /// [`StoreError`] if the file cannot be copied or written; it is unchanged then.
+    /// [`StoreError`] if the file cannot be copied or written; it is then unchanged.
     pub(crate) fn repair(&self, now: Timestamp) -> Result<Repaired, StoreError> {
-        // First, so that the file can be restored as it was, whatever goes wrong below.
+        // Done first, so that the file can be restored whatever goes wrong below.
         let backup = set_aside(&self.path, &self.keys, now)?;
         let aside = with_suffix(&backup, ".put-aside.jsonl");
         // A plain file of rows beside an encrypted database would defeat the encryption.
@@ -81,13 +81,13 @@ impl Store {
         Ok(Repaired { backup, put_aside: aside.filter(|_| rows > 0), rows, lost: Vec::new(), left })
     }
 
-    /// Does what [`Store::repair`] does with the file at `path`. Where its pages are damaged, the readable rows go into
-    /// a new file in its place, and the damaged one stays beside it with its log. No other process should use the file
-    /// then.
+    /// Does what [`Store::repair`] does with the file at `path`. If its pages are damaged, the readable rows are copied
+    /// into a new file that replaces it, and the damaged file is kept beside it with its log. No other process should
+    /// use the file at that time.
     ///
     /// # Errors
     /// [`StoreError`] if the file is not a memory database, is of a newer version, is too damaged to be opened, or
-    /// cannot be written; it is unchanged then.
+    /// cannot be written; it is then unchanged.
     pub(crate) fn repair_file(path: &Path, now: Timestamp) -> Result<Repaired, StoreError> {
         let opened = Self::open(path).and_then(|store| {
             // The pages of an encrypted file can be read completely or not at all.
@@ -101,7 +101,7 @@ impl Store {
                 copy_readable_rows(path, now)
             }
             Err(
-                // A damaged page may show as any of these, for example in a migration that reads it.
+                // A damaged page may cause any of these errors, for example in a migration that reads it.
                 StoreError::Corrupt { .. }
                 | StoreError::Migration { .. }
                 | StoreError::BadRecord { .. }
@@ -114,7 +114,7 @@ impl Store {
     fn rebuild(&self, aside: Option<&Path>) -> Result<usize, StoreError> {
         let conn = &self.conn;
         let file = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
-        // SQLite's own indexes first: the statements below read through them.
+        // SQLite's own indexes are rebuilt first, because the statements below use them.
         file.execute_batch("REINDEX")?;
         let rows = take_out_orphans(&file, aside)?;
         file.execute_batch(
@@ -136,11 +136,11 @@ impl Store {
     }
 }
 
-/// Copies the readable rows of the file at `path` into a new file, which takes its place.
+/// Copies the readable rows of the file at `path` into a new file, which replaces it.
 fn copy_readable_rows(path: &Path, now: Timestamp) -> Result<Repaired, StoreError> {
     // Opened before anything is written: a file that SQLite cannot open stays as it is.
     open_damaged(path).map(drop).map_err(|error| error.at(path))?;
-    // With no connection open: closing the copied file would drop its locks.
+    // Copied while no connection is open: closing the copied file would drop a connection's locks.
     let backup = copy_bytes(path, now)?;
     point("repair.begin");
     // Opened again: the connection above was closed before the bytes were copied.
@@ -148,7 +148,7 @@ fn copy_readable_rows(path: &Path, now: Timestamp) -> Result<Repaired, StoreErro
     let fresh = with_suffix(path, &format!(".{}.new", uuid::Uuid::now_v7()));
     let remove = |path: &Path| {
         for ending in ["", "-wal", "-shm"] {
-            // Which of the three exist depends on how far SQLite got; a leftover does no harm.
+            // Which of the three exist depends on how far SQLite got; a leftover file does no harm.
             fs::remove_file(with_suffix(path, ending)).ok();
         }
     };
@@ -157,7 +157,7 @@ fn copy_readable_rows(path: &Path, now: Timestamp) -> Result<Repaired, StoreErro
         remove(&backup);
         remove(&fresh);
     });
-    // Closed first, so that no lock of this connection stands in the way of overwriting the file.
+    // Closed first, so that no lock of this connection prevents overwriting the file.
     drop(damaged);
     let (lost, rows) = copied?;
     point("repair.filled");
@@ -172,14 +172,14 @@ fn copy_readable_rows(path: &Path, now: Timestamp) -> Result<Repaired, StoreErro
 fn open_damaged(path: &Path) -> Result<Connection, StoreError> {
     let conn = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     conn.busy_timeout(BUSY_TIMEOUT)?;
-    // Closing must not bring the log into pages that are damaged.
+    // Closing must not write the log into damaged pages.
     conn.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     check_ours(&conn, path)?;
     Ok(conn)
 }
 
-/// Makes a file of the damaged one's version, with every readable row, and migrates it. Returns the tables that were
-/// not read completely, and how many orphaned rows were taken out.
+/// Creates a file of the damaged file's version with every readable row, and migrates it. Returns the tables that were
+/// not read completely, and the number of orphaned rows removed.
 fn copy_into(
     damaged: &Connection,
     fresh: &Path,
@@ -193,7 +193,7 @@ fn copy_into(
     let mut conn = Connection::open_with_flags(fresh, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     make_version(&mut conn, fresh, version)?;
     conn.pragma_update(None, "application_id", APPLICATION_ID)?;
-    // Rows come in any order, and the rows they refer to may be lost.
+    // Rows are copied in any order, and the rows that they refer to may be lost.
     conn.execute_batch("PRAGMA foreign_keys = OFF")?;
     let file = conn.transaction()?;
     // Triggers would change rows that are to be copied as they were.
@@ -244,10 +244,10 @@ fn drop_unreadable_history(conn: &Connection) -> Result<bool, StoreError> {
     Ok(deleted > 0)
 }
 
-/// Returns the tables that are copied, and whether their rows have numbers.
+/// Returns the tables to copy, and whether their rows have numbers.
 fn tables(conn: &Connection) -> Result<Vec<(String, bool)>, StoreError> {
     let mut statement = conn.prepare(
-        // `wr` marks the tables without row numbers, which cannot be read by ranges of them.
+        // `wr` marks the tables without row numbers, which cannot be read by ranges.
         "SELECT name, wr = 0 FROM pragma_table_list
          WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",
     )?;
@@ -308,13 +308,14 @@ impl<'c> TableCopy<'c> {
             if is_done {
                 continue;
             }
-            // One further than the last row that was read; the scan from the other end must not copy it again.
+            // One past the last row that was read; the scan from the other end must not copy it again.
             low = last.map_or(low, |last| last.saturating_add(1));
             let (first, is_done) = self.scan("rowid BETWEEN ?1 AND ?2 ORDER BY rowid DESC", &[low, high])?;
             high = first.map_or(high, |first| first.saturating_sub(1));
             if !is_done && low < high {
                 let middle = i64::midpoint(low, high);
-                // A queue rather than recursion: all large gaps are tried before the limit is spent on small ones.
+                // A queue rather than recursion, so that all large gaps are tried before the limit is used up on small
+                // ones.
                 ranges.extend([(low, middle), (middle + 1, high)]);
             }
         }
@@ -330,8 +331,8 @@ impl<'c> TableCopy<'c> {
         Ok(())
     }
 
-    /// Copies rows up to the first that SQLite cannot read. Returns the number of the last one, and whether all were
-    /// read.
+    /// Copies rows up to the first that SQLite cannot read. Returns the number of the last row copied, and whether all
+    /// were read.
     fn scan(&mut self, condition: &str, values: &[i64]) -> Result<(Option<i64>, bool), StoreError> {
         let number = if values.is_empty() { "0" } else { "rowid" };
         let sql = format!("SELECT {number}, {} FROM \"{}\" WHERE {condition}", self.columns, self.table);
@@ -358,7 +359,7 @@ impl<'c> TableCopy<'c> {
                 self.is_damaged = true;
                 Ok((last, false))
             }
-            // The new file cannot be written, or the old one cannot be read for another reason.
+            // The new file cannot be written, or the old one is unreadable for another reason.
             Ok(Err(error)) | Err(error) => Err(error.into()),
         }
     }
@@ -383,8 +384,8 @@ fn is_of_page(error: &rusqlite::Error) -> bool {
     }
 }
 
-/// Writes the pages of the new file over those of the damaged one, so that others see all of it or nothing; where that
-/// one is not a database any more, the new file takes its place.
+/// Overwrites the pages of the damaged file with those of the new one in one step, so that other processes never see a
+/// mixture; if the damaged file is no longer a database, it is replaced.
 fn put_in_place(fresh: &Path, path: &Path) -> Result<(), StoreError> {
     let written = || -> rusqlite::Result<()> {
         let from = Connection::open_with_flags(fresh, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
@@ -395,7 +396,7 @@ fn put_in_place(fresh: &Path, path: &Path) -> Result<(), StoreError> {
     };
     match written().map_err(|error| StoreError::from(error).at(path)) {
         Err(StoreError::NotADatabase { .. } | StoreError::Corrupt { .. }) => {
-            // First the old log: SQLite would replay it into the new file, of which it knows nothing.
+            // The old log is moved first: SQLite would replay it into the new file, to which it does not belong.
             let moved = ["-wal", "-shm"]
                 .into_iter()
                 .map(|ending| with_suffix(path, ending))
@@ -416,7 +417,7 @@ const REASON: &str = "the entries between were on a damaged page";
 /// Transcript, message and quote, which identify a piece of evidence.
 type EvidenceKey = (String, String, String);
 
-/// A memory as the history has it.
+/// A memory as the history records it.
 #[derive(Default)]
 struct Recorded {
     is_known: bool,
@@ -424,19 +425,19 @@ struct Recorded {
     evidence: BTreeMap<EvidenceKey, Evidence>,
 }
 
-/// Number of lost rows that came back from the history.
+/// Number of lost rows that were restored from the history.
 #[derive(Debug, Clone, Copy, Default)]
 struct Restored {
     memories: usize,
     evidence: usize,
 }
 
-/// Restores the rows that the history has and no table does, if the history was read completely. Otherwise adds an
-/// entry to the history for each row that differs from it.
+/// Restores rows that are in the history but in no table, if the history was read completely. Otherwise adds an entry
+/// to the history for each row that differs from it.
 fn restore_from_history(store: &Store, is_history_whole: bool, now: Timestamp) -> Result<Restored, StoreError> {
     store.write(None, now, |writer| {
         let mut restored = Restored::default();
-        // First of all: a restored memory may get the row number of a lost one, and with it that one's vector.
+        // Done first: a restored memory may receive the row number of a lost one, and with it the lost memory's vector.
         writer.read(|conn| {
             conn.execute_batch(
                 "DELETE FROM vectors WHERE seq NOT IN (SELECT seq FROM memories);
@@ -507,13 +508,13 @@ fn restore_memory(
         (found, recorded) => found.is_none() && recorded.is_none(),
     };
     match (&recorded.memory, is_history_whole) {
-        // Neither the row nor the history lacks anything, however much of the history is lost.
+        // The row and the history agree, however much of the history is lost.
         _ if is_same => {}
         (Some(recorded), true) => {
             writer.read(|conn| put_memory(conn, recorded))?;
             restored.memories += usize::from(found.is_none());
         }
-        // Where the history lacks entries, the row may be newer than what it says: the row wins, and gets an entry.
+        // If the history lacks entries, the row may be newer: the row is kept, and an entry is added.
         _ => add_entry(writer, Row::memory(recorded.memory.clone(), found))?,
     }
     if find(writer, id)?.is_none() {
@@ -534,7 +535,7 @@ fn restore_memory(
     Ok(())
 }
 
-/// Returns a memory, also one whose usage counts are lost.
+/// Returns a memory, even if its usage counts are lost.
 fn find(writer: &Writer<'_>, id: &MemoryId) -> Result<Option<Memory>, StoreError> {
     writer.read(|conn| {
         conn.prepare_cached("INSERT OR IGNORE INTO memory_usage (memory_id) SELECT id FROM memories WHERE id = ?1")?
@@ -553,7 +554,7 @@ fn evidence_key(evidence: &Evidence) -> EvidenceKey {
     (evidence.transcript.clone(), message, evidence.quote.clone())
 }
 
-/// Counts of use change without an entry in the history.
+/// Returns the memory without usage counts, which change without an entry in the history.
 fn without_counts(memory: &Memory) -> Memory {
     Memory { usage: Usage { access_count: 0, last_accessed_at: None, ..memory.usage.clone() }, ..memory.clone() }
 }
@@ -576,7 +577,7 @@ fn take_out_orphans(conn: &Connection, aside: Option<&Path>) -> Result<usize, St
                 None => move_row(conn, aside, &table, lacking(&table))?,
             };
         }
-        // Rows that no condition of `lacking` matches would keep this loop going for ever.
+        // Rows that no condition of `lacking` matches would make this loop endless.
         if count == before {
             return Ok(count);
         }
@@ -620,7 +621,7 @@ fn append(path: &Path, lines: &str) -> std::io::Result<()> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(path)?;
     file.write_all(lines.as_bytes())?;
-    // On the disk before the rows are removed from the database.
+    // Synced before the rows are removed from the database.
     file.sync_all()
 }
 
@@ -631,7 +632,7 @@ fn values(row: &SqlRow<'_>, names: &[String]) -> Result<Value, StoreError> {
             ValueRef::Null => Value::Null,
             ValueRef::Integer(number) => number.into(),
             ValueRef::Real(number) => number.into(),
-            // A damaged row is put aside as well as it can be read, rather than not at all.
+            // A damaged row is saved as far as it can be read, rather than not at all.
             ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned().into(),
             ValueRef::Blob(bytes) => json!({ "blob": transcripts::hex(bytes) }),
         };

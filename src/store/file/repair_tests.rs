@@ -12,7 +12,7 @@ const MEMORIES: usize = 500;
 /// Bytes of a page.
 const SIZE: usize = 4_096;
 
-/// Chance that is the same in every run.
+/// Pseudo-random numbers that are the same in every run.
 struct Chance(u64);
 
 impl Chance {
@@ -22,7 +22,7 @@ impl Chance {
     }
 }
 
-/// What every page of a whole file is for.
+/// The use of a page in an undamaged file.
 #[derive(Debug, Clone)]
 struct Use {
     of: String,
@@ -30,7 +30,7 @@ struct Use {
     cells: usize,
 }
 
-/// A whole store, and all that it contains.
+/// An undamaged store, and everything that it contains.
 struct Whole {
     folder: TempDir,
     bytes: Vec<u8>,
@@ -91,8 +91,7 @@ impl Whole {
         self.uses.iter().filter(is_such).map(|(page, _)| *page).collect()
     }
 
-    /// Compares what a repair reports with what there was, and with what is there now. Returns how many memories there
-    /// are.
+    /// Compares a repair's report with the original content and with the repaired file. Returns the number of memories.
     fn assert_saved(&self, path: &Path, repaired: &Repaired, damage: &BTreeMap<usize, Vec<u8>>, of: &str) -> usize {
         assert_eq!(repaired.left.flaws, [], "{of}");
         assert_eq!(std::fs::metadata(&repaired.backup).unwrap().len(), self.bytes.len() as u64, "{of}");
@@ -107,7 +106,7 @@ impl Whole {
             damage.keys().filter_map(|page| self.uses.get(page)).filter(|used| used.of == table).collect()
         };
         for table in ["memories", "evidence", "history"] {
-            // What is below a damaged inner page cannot be reached.
+            // Pages below a damaged inner page cannot be reached.
             if hit(table).iter().all(|used| used.kind != "internal") {
                 let cells: usize = hit(table).iter().map(|used| used.cells.max(1)).sum();
                 let all: usize = self.pages_of(table, "leaf").iter().map(|page| self.uses[page].cells).sum();
@@ -115,7 +114,7 @@ impl Whole {
                 assert!(kept + cells >= all, "{of}: {kept} of {all} rows of {table}, {cells} on damaged pages");
             }
         }
-        // With a whole history, no memory is lost, whatever page of theirs is damaged.
+        // If the history is complete, no memory is lost, whichever of its pages is damaged.
         if hit("history").is_empty() {
             assert_eq!(now.len(), MEMORIES, "{of}");
         }
@@ -139,7 +138,7 @@ fn uses(store: &Store) -> BTreeMap<usize, Use> {
     rows.unwrap().map(Result::unwrap).collect()
 }
 
-/// Draws what a page is overwritten with: nothing, noise, half of it noise, or another page.
+/// Draws the bytes that overwrite a page: zeros, noise, noise in one half, or another page.
 fn overwritten(whole: &Whole, page: usize, chance: &mut Chance) -> Vec<u8> {
     let own = &whole.bytes[(page - 1) * SIZE..page * SIZE];
     let mut noise = || u8::try_from(chance.below(256)).unwrap();
@@ -207,7 +206,7 @@ fn rows_of_a_damaged_page_come_from_the_history() {
     assert_eq!(repair("inner.db", &zeros(&inner[..1])), [loss(0, MEMORIES)]);
     let cells = whole.uses[&leaves[3]].cells;
     assert_eq!(repair("leaf.db", &zeros(&leaves[3..4])), [loss(MEMORIES - cells, cells)]);
-    // Where the history is damaged, too, nothing that may have been removed since is taken from it.
+    // If the history is damaged too, no row is restored from it that may since have been removed.
     let history = whole.pages_of("history", "leaf");
     let lost = repair("both.db", &zeros(&[leaves[3], history[2]]));
     assert_eq!(lost.iter().find(|loss| loss.table == "memories"), Some(&loss(MEMORIES - cells, 0)));

@@ -15,12 +15,12 @@ use crate::store::index::words::fill as fill_words;
 
 /// How long an operation waits for another process to release its lock on the file.
 pub(in crate::store) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-/// Statements that are kept prepared; a search by words and by meaning alone has some twenty.
-// The default of 16 would evict and prepare statements again within a single search.
+/// Number of statements that are kept prepared; a search by words and by meaning alone uses some twenty.
+// With the default of 16, statements would be evicted and prepared again within a single search.
 const STATEMENTS: usize = 64;
 /// Marks files of this program: `aftr` in ASCII.
 pub(in crate::store) const APPLICATION_ID: i64 = 0x6166_7472;
-/// In order; a published one is never changed, only followed by another. Each is one transaction.
+/// The migrations, in order. A published one is never changed, only followed by another. Each is one transaction.
 pub(super) static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
     vec![
         step(include_str!("../migrations/0001_memories.sql")),
@@ -51,7 +51,7 @@ pub(super) static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
     ]
 });
 
-/// A step that is done with its statements.
+/// A migration that consists only of SQL statements.
 fn step(sql: &'static str) -> M<'static> {
     M::up_with_hook(sql, |_: &Transaction<'_>| {
         point("migrate.step");
@@ -61,9 +61,9 @@ fn step(sql: &'static str) -> M<'static> {
 
 pub(super) fn configure(conn: &Connection) -> Result<(), StoreError> {
     conn.execute_batch(
-        // WAL lets readers continue beside a writer. With NORMAL, a power failure may undo the last commits, no more.
-        // Enforcing foreign keys is a setting of each connection, not of the file.
-        // FAST overwrites deleted content only where that costs no extra I/O; `erase` turns it to ON for itself.
+        // WAL lets readers continue during a write. With NORMAL, a power failure may undo the last commits, but nothing
+        // else. Enforcing foreign keys is a setting of each connection, not of the file. FAST overwrites deleted
+        // content only if that costs no extra I/O; `erase` sets it to ON for its own writes.
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;
          PRAGMA temp_store = MEMORY; PRAGMA secure_delete = FAST;",
     )?;
@@ -71,8 +71,8 @@ pub(super) fn configure(conn: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Keeps statements prepared whatever is bound to them. Left to itself, SQLite compares what is bound with the
-/// expressions of indexes, and plans such a statement anew for each value.
+/// Keeps statements prepared whatever values are bound to them. By default, SQLite compares bound values with the
+/// expressions of indexes, and plans such a statement again for each value.
 pub(super) fn prepare_once(conn: &Connection) -> Result<(), StoreError> {
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
@@ -81,9 +81,9 @@ pub(super) fn prepare_once(conn: &Connection) -> Result<(), StoreError> {
 
 /// Refuses a database that another program made, before anything in it is changed.
 pub(in crate::store) fn check_ours(conn: &Connection, path: &Path) -> Result<(), StoreError> {
-    // An empty database has no id yet either; only one without tables may become ours.
+    // An empty database has no id yet; only a database without tables may become ours.
     let used: bool = conn.query_row("SELECT EXISTS (SELECT 1 FROM sqlite_master)", (), |row| row.get(0))?;
-    // Read second: another process that is making the file sets the id before the first table.
+    // Read second: another process that is creating the file sets the id before it creates the first table.
     let id: i64 = conn.query_row("PRAGMA application_id", (), |row| row.get(0))?;
     let ours = id == APPLICATION_ID || (id == 0 && !used);
     if ours { Ok(()) } else { Err(StoreError::NotADatabase { path: path.to_owned() }) }
@@ -98,7 +98,7 @@ pub(in crate::store) fn schema_version(conn: &Connection) -> Result<i64, StoreEr
     Ok(conn.query_row("PRAGMA user_version", (), |row| row.get(0))?)
 }
 
-/// Names the cause of a failed migration; a full disk or damaged pages are no fault of the schema.
+/// Names the cause of a failed migration; a full disk or damaged pages are not the schema's fault.
 pub(super) fn unmigrated(path: &Path, source: rusqlite_migration::Error) -> StoreError {
     match source {
         rusqlite_migration::Error::RusqliteError { query, err } => match StoreError::from(err).at(path) {
@@ -106,14 +106,14 @@ pub(super) fn unmigrated(path: &Path, source: rusqlite_migration::Error) -> Stor
                 let source = rusqlite_migration::Error::RusqliteError { query, err };
                 StoreError::Migration { path: path.to_owned(), source }
             }
-            // Another process may be migrating the file as well; whoever opens it tries again.
+            // Another process may be migrating the file as well; the caller that opens it tries again.
             named => named,
         },
         source => StoreError::Migration { path: path.to_owned(), source },
     }
 }
 
-/// Makes the schema of this version in a file that has an earlier one or none, without a copy.
+/// Creates the schema of this version in a file that has an earlier one or none, without making a copy.
 pub(in crate::store) fn make_version(conn: &mut Connection, path: &Path, version: i64) -> Result<(), StoreError> {
     configure(conn)?;
     conn.pragma_update(None, "application_id", APPLICATION_ID)?;
@@ -123,13 +123,13 @@ pub(in crate::store) fn make_version(conn: &mut Connection, path: &Path, version
     made.map_err(|source| unmigrated(path, source))
 }
 
-/// How many versions of the schema there are.
+/// Returns the number of schema versions.
 #[cfg(test)]
 pub(in crate::store) fn versions() -> usize {
     MIGRATIONS.len()
 }
 
-/// Makes a file as the version left it that knew the first `version` migrations.
+/// Creates a file as a program version with only the first `version` migrations would have.
 #[cfg(test)]
 pub(in crate::store) fn of_version(path: &Path, version: usize) -> Connection {
     let mut conn = Connection::open(path).unwrap();

@@ -1,4 +1,4 @@
-//! Earlier decisions: about candidates, about pairs of memories, and of whole passes.
+//! Earlier decisions about candidates and pairs of memories, and the results of full passes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,19 +22,19 @@ pub(crate) struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Returns the fingerprint of a claim; `None` for one that rests on nothing, which may be said by anybody again.
+    /// Returns the fingerprint of a claim; `None` for a claim without evidence, which anybody may state again.
     #[must_use]
     pub(crate) fn of(content: &str, evidence: &[Evidence]) -> Option<Self> {
         let mut pieces: Vec<[&str; 3]> = evidence
             .iter()
             .map(|piece| [&*piece.transcript, piece.messages.first().map_or("", String::as_str), &*piece.quote])
             .collect();
-        // The same evidence may be listed in another order when a transcript is read again.
+        // The same evidence may be listed in a different order when a transcript is read again.
         pieces.sort_unstable();
         pieces.dedup();
         let mut hash = Sha256::new();
         for part in pieces.iter().flatten() {
-            // With its length, so that moving a letter from one part to the next gives another hash.
+            // The length is included, so that moving a letter from one part to the next changes the hash.
             hash.update(part.len().to_le_bytes());
             hash.update(part.as_bytes());
         }
@@ -44,7 +44,8 @@ impl Fingerprint {
 }
 
 impl Database {
-    /// Returns the memory of `namespace` that a candidate of this fingerprint led to, whatever has become of it since.
+    /// Returns the memory of `namespace` that a candidate of this fingerprint led to, whatever has happened to it
+    /// since.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -57,7 +58,7 @@ impl Database {
 }
 
 impl Writer<'_> {
-    /// Notes that a candidate of this fingerprint led to `memory`; undoing the run takes the note back.
+    /// Records that a candidate with this fingerprint led to `memory`; undoing the run removes the record.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -69,7 +70,7 @@ impl Writer<'_> {
         .map(drop)
     }
 
-    /// Takes back what `run` noted, but for memories that stay as the run left them.
+    /// Removes the records of `run`, except those about memories that stay as the run left them.
     pub(in crate::store) fn forget_settled(&self, run: &RunId, kept: &[MemoryId]) -> Result<(), StoreError> {
         let kept = serde_json::json!(kept.iter().map(MemoryId::as_str).collect::<Vec<_>>()).to_string();
         self.execute(
@@ -80,16 +81,16 @@ impl Writer<'_> {
     }
 }
 
-/// Two texts by their hashes, the smaller first.
+/// The hashes of two texts, the smaller first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct HashPair(String, String);
 
 impl HashPair {
-    /// Returns the pair, whichever of the two comes first.
+    /// Returns the pair, independent of the order of the two.
     #[must_use]
     pub(crate) fn new(one: impl Into<String>, other: impl Into<String>) -> Self {
         let (one, other) = (one.into(), other.into());
-        // A fixed order, so that a judgement is found whichever memory is compared with the other.
+        // A fixed order, so that a judgement is found in whichever order the memories are compared.
         if one <= other { Self(one, other) } else { Self(other, one) }
     }
 }
@@ -99,12 +100,12 @@ impl HashPair {
 pub(crate) struct PassMark {
     /// Revision of the namespace.
     pub revision: i64,
-    /// Who judged.
+    /// The judge that made the pass.
     pub judge: String,
 }
 
 impl Database {
-    /// Returns the namespaces with active memories and how many each has, those with most first, then by name.
+    /// Returns the namespaces with active memories and the number in each, the largest first, then by name.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -117,7 +118,7 @@ impl Database {
         )
     }
 
-    /// Returns what was said about pairs of memories of a namespace.
+    /// Returns the stored judgements about pairs of memories in a namespace.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -127,7 +128,7 @@ impl Database {
         Ok(self.query_all(sql, [namespace.to_string()], pair)?.into_iter().collect())
     }
 
-    /// Returns where the last full pass over a namespace ended.
+    /// Returns the mark of the last full pass over a namespace.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -137,7 +138,7 @@ impl Database {
         })
     }
 
-    /// Returns the links to memories of a namespace that an undo has taken back.
+    /// Returns the links to memories of a namespace that an undo has removed.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -146,7 +147,7 @@ impl Database {
         namespace: &Namespace,
     ) -> Result<BTreeSet<(MemoryId, RelationType, MemoryId)>, StoreError> {
         self.read(|conn| {
-            // An erasure empties lines of history but keeps them, and a line without `after` does not say which link
+            // An erasure empties lines of history but keeps them, and a line without `after` does not show which link
             // it was.
             let mut statement = conn.prepare_cached(
                 "SELECT h.memory_id, json_extract(h.after, '$.type'), h.other_id
@@ -161,7 +162,7 @@ impl Database {
         })
     }
 
-    /// Returns the memories of a namespace of which an undo has taken back a change with this `action`.
+    /// Returns the memories of a namespace for which an undo has reverted a change with this `action`.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -182,7 +183,7 @@ impl Database {
 }
 
 impl Writer<'_> {
-    /// Notes what `model` said about pairs of memories of a namespace.
+    /// Records the judgements of `model` about pairs of memories in a namespace.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -210,7 +211,7 @@ impl Writer<'_> {
         })
     }
 
-    /// Notes that a full pass found nothing more to do in a namespace.
+    /// Records that a full pass found nothing more to do in a namespace.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.

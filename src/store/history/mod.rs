@@ -19,9 +19,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// One change.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HistoryEntry {
-    /// Grows with every change in the file.
+    /// Increases with every change in the file.
     pub id: i64,
-    /// The changeset that it is part of; `None` for what was written before changesets had ids.
+    /// The changeset that it is part of; `None` if it was written before changesets had ids.
     #[serde(skip)]
     pub changeset: Option<String>,
     /// The run that made it; `None` for a person's single edit.
@@ -34,11 +34,11 @@ pub struct HistoryEntry {
     pub at: Timestamp,
     /// What was done.
     pub action: Action,
-    /// What of the memory changed.
+    /// The part of the memory that changed.
     pub entity: Entity,
-    /// How it was; `None` for what is new, or when the memory was purged since.
+    /// The former state; `None` if it is new, or if the memory has since been purged.
     pub before: Option<Value>,
-    /// How it became; `None` for what was removed, or when the memory was purged since.
+    /// The new state; `None` if it was removed, or if the memory has since been purged.
     pub after: Option<Value>,
     /// Why, in a few words.
     pub reason: Option<String>,
@@ -88,7 +88,7 @@ impl HistoryEntry {
 
 impl Database {
     /// Returns the changesets after the line of history with the number `since`, in the order in which they were
-    /// written. The lines that an old program wrote count as one changeset a run.
+    /// written. Lines written by an old version of the program form one changeset per run.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -96,7 +96,8 @@ impl Database {
         let mut found: Vec<Changeset> = Vec::new();
         for entry in self.entries("id > ?1", &[&since])? {
             let run = entry.run.as_ref().map(|run| run.as_str().to_owned());
-            // A made-up id is stable across calls, so that whoever replays the log can recognise what it has applied.
+            // A generated id is the same in every call, so that a program that replays the log recognises what it has
+            // applied.
             let id = entry.changeset.clone().or_else(|| run.clone()).unwrap_or_else(|| format!("history-{}", entry.id));
             let change = entry.change()?;
             match found.last_mut().filter(|last| last.id == id) {
@@ -107,7 +108,7 @@ impl Database {
         Ok(found)
     }
 
-    /// Returns every change of a memory, oldest first, links to it from others included.
+    /// Returns every change of a memory, oldest first, including links to it from other memories.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -149,7 +150,7 @@ pub(in crate::store) fn entry_from_row(row: &SqlRow<'_>) -> rusqlite::Result<His
 }
 
 impl Database {
-    /// Returns the identity of this file; a copy of a file has the same.
+    /// Returns the identity of this file; copies of a file have the same identity.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -165,8 +166,8 @@ impl Database {
         self.read(|conn| Ok(conn.query_row("SELECT ifnull(max(id), 0) FROM history", (), |row| row.get(0))?))
     }
 
-    /// Returns the memories that are not as they were after the change with the number `since`: other words, another
-    /// status, or other evidence. What was changed and changed back is the same; links do not count.
+    /// Returns the memories that differ from their state after the change with the number `since`, in their words,
+    /// their status or their evidence. A memory that was changed and changed back does not differ; links do not count.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -190,14 +191,14 @@ impl Database {
         self.query_all(&sql, params![since], entry_from_row)
     }
 
-    /// Whether the memory is another than before the first of these changes.
+    /// Whether the memory differs from its state before the first of these changes.
     fn is_other(&self, id: &MemoryId, entries: &[HistoryEntry]) -> Result<bool, StoreError> {
         let Some(first) = entries.iter().find(|entry| entry.entity == Entity::Memory) else { return Ok(false) };
         let before: Option<Memory> =
             first.before.clone().map(serde_json::from_value).transpose().map_err(StoreError::bad("a memory's past"))?;
         let now = self.find(id)?;
         Ok(match (before, now) {
-            // Uses are counted without history, and a change that was taken back still leaves a later `updated_at`.
+            // Uses are counted without history, and a change that was undone still leaves a later `updated_at`.
             (Some(before), Some(now)) => {
                 (Memory { usage: before.usage.clone(), updated_at: before.updated_at, ..now }) != before
             }
@@ -207,7 +208,7 @@ impl Database {
     }
 }
 
-/// Whether pieces were added that were not taken away again, or the other way round.
+/// Whether pieces were added and not removed again, or vice versa.
 fn has_other_evidence(entries: &[HistoryEntry]) -> bool {
     let mut balance: BTreeMap<String, i64> = BTreeMap::new();
     let mut count = |piece: &Option<Value>, by: i64| {

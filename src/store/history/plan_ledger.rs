@@ -1,7 +1,7 @@
-//! The part of the ledger that a plan carries, so that what it covers counts as done where it is applied.
+//! The part of the ledger that a plan contains, so that its windows count as done in the file to which it is applied.
 //!
-//! A plan is made on a copy. The conversations that were read there, what was extracted from them and the projects they
-//! belong to are known to the copy alone; they are read from it here, and written into the file with the plan.
+//! A plan is made on a copy. Only the copy contains the conversations that were read, what was extracted from them and
+//! the projects that they belong to; they are read from it here, and written into the file together with the plan.
 
 use std::collections::BTreeSet;
 
@@ -16,22 +16,23 @@ use crate::store::RunId;
 use crate::store::row::{json, spelled, to_json};
 use crate::store::{Database, StoreError, Writer};
 
-/// Rows of the ledger of one file on their way into another of the same memories. Times are milliseconds since 1970.
+/// Rows of one file's ledger that are transferred to another file with the same memories. Times are milliseconds since
+/// 1970.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PlanLedger {
     /// Conversations, by key.
     #[serde(default)]
     transcripts: Vec<Conversation>,
-    /// What was extracted from them; by conversation and place.
+    /// What was extracted from them, by conversation and position.
     #[serde(default)]
     windows: Vec<Part>,
-    /// Projects of the namespaces that it is about, by id.
+    /// Projects of the affected namespaces, by id.
     #[serde(default)]
     projects: Vec<Known>,
     /// Folders of those projects.
     #[serde(default)]
     folders: Vec<Folder>,
-    /// Projects that turned out to be one: what was in the first is in the second.
+    /// Pairs of projects that turned out to be the same: the content of the first is now in the second.
     #[serde(default)]
     merges: Vec<(Namespace, Namespace)>,
 }
@@ -82,7 +83,7 @@ struct Folder {
 }
 
 impl PlanLedger {
-    /// Returns the projects that are to be made one before anything else is written: each first one goes to the second.
+    /// Returns the pairs of projects to be merged before anything else is written: each first one into the second.
     #[must_use]
     pub(crate) fn merges(&self) -> &[(Namespace, Namespace)] {
         &self.merges
@@ -109,14 +110,14 @@ impl Redact for PlanLedger {
 }
 
 impl Database {
-    /// Returns what `run` has read and finished, with the projects that it is about.
+    /// Returns what `run` has read and finished, with the affected projects.
     ///
     /// # Errors
     /// [`StoreError::UnknownRun`] if there is no such run.
     pub(crate) fn plan_ledger(&self, run: &RunId) -> Result<PlanLedger, StoreError> {
         // Windows without candidates name no run, so they are found by their time.
         let begun = self.run(run.as_str())?.started_at.as_millisecond();
-        // First: they decide what is carried. Other transcripts are read again where the plan is applied.
+        // Read first: they determine what is transferred. Other transcripts are read again where the plan is applied.
         let windows = self.carried_windows(run, begun)?;
         let transcripts = self.carried_transcripts(&windows)?;
         let mut carried = PlanLedger { transcripts, windows, ..PlanLedger::default() };
@@ -137,7 +138,7 @@ impl Database {
         self.read(|conn| Ok(conn.prepare_cached(sql)?.query_map((), read)?.collect::<Result<_, _>>()?))
     }
 
-    /// The windows that the run applied, and those in which it found nothing.
+    /// Returns the windows that the run applied, and those in which it found nothing.
     fn carried_windows(&self, run: &RunId, begun: i64) -> Result<Vec<Part>, StoreError> {
         self.query_all(
             "SELECT t.key, w.extractor, w.start, w.len, w.content_hash, w.outcome, w.candidates, w.dropped, w.spent,
@@ -200,7 +201,8 @@ impl Database {
         })
     }
 
-    /// Returns a namespace of `carried` that belongs to another project here than it did where that comes from.
+    /// Returns a namespace of `carried` that belongs to a different project here than in the file that `carried` comes
+    /// from.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -218,8 +220,8 @@ impl Database {
 }
 
 impl Writer<'_> {
-    /// Writes what another file has read and finished, as applied by the run of this write; what is finished here
-    /// already stays as it is. Returns how many windows that were not are applied by this.
+    /// Writes what was read and finished in another file, as applied by the run of this write; what is already finished
+    /// here stays unchanged. Returns the number of windows that are newly applied.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -252,7 +254,7 @@ impl Writer<'_> {
         })
     }
 
-    /// What is known of the conversation here may be newer, since it may have grown.
+    /// The record of the conversation in this file may be newer, since the conversation may have grown.
     fn take_transcript(&self, transcript: &Conversation) -> Result<(), StoreError> {
         self.execute(
             "INSERT INTO transcripts (key, source, external_id, origin, title, project, namespace, started_at,
@@ -276,7 +278,8 @@ impl Writer<'_> {
     }
 
     fn take_window(&self, window: &Part) -> Result<usize, StoreError> {
-        // As where it was extracted: a window with nothing to apply belongs to no run, and no undo reopens it.
+        // As in the file where it was extracted: a window with nothing to apply belongs to no run, and no undo reopens
+        // it.
         let run = if window.candidates.is_empty() { None } else { self.run.map(RunId::as_str) };
         self.read(|conn| {
             let taken = conn

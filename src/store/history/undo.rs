@@ -1,9 +1,10 @@
-//! Undoes runs: applies the inverse of exactly their changes, the last first.
+//! Undoes runs: applies the inverse of exactly their changes, in reverse order.
 //!
-//! The caller first asks what has built on the run, see [`Database::built_upon`], and may undo the later runs with it.
-//! Else what somebody changed since is left as it is and named, together with what the run linked it to, since half
-//! of a replacement undone would leave both memories recalled, or neither. The windows of the run stay applied: the
-//! next run does not silently do the same again. To redo it, call [`Store::reopen_windows`] and apply.
+//! The caller first determines the later changes that build on the run, see [`Database::built_upon`], and may undo the
+//! later runs with it. Otherwise memories that were changed since are left as they are and reported, together with
+//! those that the run linked them to, since undoing half of a replacement would leave both memories recalled, or
+//! neither. The windows of the run stay applied, so that the next run does not silently do the same again. To redo the
+//! run, call [`Store::reopen_windows`] and apply.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,11 +23,11 @@ use crate::store::{RunId, RunStatus};
 /// What an undo did, by memory, in the order of their ids.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct UndoReport {
-    /// As they were before the run.
+    /// Memories that are again as they were before the run.
     pub restored: Vec<MemoryId>,
-    /// Made by the run, and gone.
+    /// Memories that the run added, now deleted.
     pub removed: Vec<MemoryId>,
-    /// Left as they are.
+    /// Memories that were left as they are.
     pub kept: Vec<Kept>,
 }
 
@@ -46,7 +47,7 @@ pub enum KeepReason {
     /// Somebody changed it after the run did.
     #[error("it was changed after the run")]
     ChangedSince,
-    /// The run linked it to one that was changed since.
+    /// The run linked it to a memory that was changed since.
     #[error("the run linked it to a memory that was changed after the run")]
     LinkedToChanged,
     /// It was purged, and its history with it.
@@ -54,22 +55,22 @@ pub enum KeepReason {
     Purged,
 }
 
-/// What has built on a run: changed memories that the run had changed.
+/// Later changes that build on a run: changes of memories that the run had changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LaterChanges {
     /// The later run; `None` for what was changed by hand or by maintenance.
     pub run: Option<RunId>,
-    /// What of the earlier run it has changed, in the order of their ids.
+    /// The memories of the earlier run that it has changed, in the order of their ids.
     pub memories: Vec<MemoryId>,
 }
 
-/// Who has changed what.
+/// The memories that each run has changed.
 type Builders = BTreeMap<Option<RunId>, BTreeSet<MemoryId>>;
 
 impl Store {
-    /// Reverses every change of a run that nobody built upon since, in one transaction.
+    /// Reverses, in one transaction, every change of a run that no later change builds on.
     ///
-    /// Undoing again reverses the changes that were kept the first time, where nothing prevents it any more.
+    /// Undoing again reverses the changes that were kept the first time, unless something still prevents it.
     ///
     /// # Errors
     /// [`StoreError::UnknownRun`], [`StoreError::RunInProgress`], or [`StoreError::RunUndone`] if nothing is left.
@@ -80,7 +81,7 @@ impl Store {
     /// Reverses every change of several runs as if they were one, the last change first, as [`Store::undo_run`] does.
     ///
     /// # Errors
-    /// As for [`Store::undo_run`], [`StoreError::RunUndone`] being about the first of them.
+    /// As for [`Store::undo_run`], [`StoreError::RunUndone`] referring to the first of them.
     pub(crate) fn undo_runs(&self, runs: &[RunId], now: Timestamp) -> Result<UndoReport, StoreError> {
         self.write(None, now, |w| {
             let entries = w.entries_of(runs, now)?;
@@ -90,13 +91,13 @@ impl Store {
             {
                 return Err(StoreError::RunUndone { id: first.to_string() });
             }
-            // In the transaction of the undo, so that nothing can be built on the run in between.
+            // Determined in the transaction of the undo, so that nothing can build on the run in between.
             let kept = kept(w, runs, &entries)?;
             let undone = w.reverse_all(&entries, kept)?;
             let left: Vec<MemoryId> = undone.kept.iter().map(|kept| kept.memory.clone()).collect();
             for run in runs {
                 w.forget_merges(run)?;
-                // Or the same candidates would count as decided, by a decision that was taken back.
+                // Otherwise the same candidates would count as decided by a decision that was undone.
                 w.forget_settled(run, &left)?;
                 w.read(|conn| {
                     let values = params![run.as_str(), w.now.as_millisecond()];
@@ -113,15 +114,15 @@ impl Store {
 }
 
 impl Database {
-    /// Returns what has built on a run, and what has built on that in turn: the runs, the newest first, then what was
-    /// changed by hand. Undoing all these runs together leaves nothing of them, except below later changes by hand.
+    /// Returns the changes that build on a run, directly or indirectly: the runs, newest first, then changes by hand.
+    /// Undoing all these runs together reverts them completely, except for memories that were later changed by hand.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn built_upon(&self, run: &RunId) -> Result<Vec<LaterChanges>, StoreError> {
         let (mut all, mut reached) = (Builders::new(), vec![run.clone()]);
         let mut next = 0;
-        // Over a list that grows: what has built on a later run has built on this one as well.
+        // The list grows during the loop: what builds on a later run also builds on this one.
         while let Some(run) = reached.get(next).cloned() {
             next += 1;
             let entries: Vec<_> = self.history_of_run(&run)?.into_iter().filter(|entry| !entry.undone).collect();
@@ -132,7 +133,7 @@ impl Database {
                 all.entry(builder).or_default().extend(memories);
             }
         }
-        // Later runs may share memories with this run; it has not built on itself.
+        // Later runs may share memories with this run; it does not build on itself.
         all.remove(&Some(run.clone()));
         let mut found: Vec<LaterChanges> = all
             .into_iter()
@@ -152,18 +153,18 @@ impl Database {
             }
             entries.extend(self.history_of_run(run)?.into_iter().filter(|entry| !entry.undone));
         }
-        // Several runs may have taken turns on one memory; its changes must be reversed strictly backwards.
+        // Several runs may have changed one memory in turn; its changes must be reversed strictly backwards.
         entries.sort_by_key(|entry| entry.id);
         Ok(entries)
     }
 }
 
-/// Returns who else has changed what `runs` have changed, after they first did.
+/// Returns the other runs that have changed a memory after `runs` first changed it.
 fn builders(db: &Database, runs: &[RunId], entries: &[HistoryEntry]) -> Result<Builders, StoreError> {
     let mut first_touch: BTreeMap<&MemoryId, i64> = BTreeMap::new();
     for entry in entries {
         for memory in std::iter::once(&entry.memory).chain(&entry.other) {
-            // Entries come in order, so the first one wins; what happened before it does not depend on these runs.
+            // Entries are in order, so the first one is kept; what happened before it does not depend on these runs.
             first_touch.entry(memory).or_insert(entry.id);
         }
     }
@@ -178,7 +179,7 @@ fn builders(db: &Database, runs: &[RunId], entries: &[HistoryEntry]) -> Result<B
     Ok(found)
 }
 
-/// Returns the memories of the runs that must stay as they are.
+/// Returns the memories changed by the runs that must stay as they are.
 fn kept(
     w: &Writer<'_>,
     runs: &[RunId],
@@ -209,7 +210,8 @@ fn kept(
     }
 }
 
-/// Returns the links of memories that the run moved to another namespace: what is linked goes back together, or stays.
+/// Returns the links of memories that the run moved to another namespace: linked memories are moved back together, or
+/// not at all.
 fn links_of_moved(db: &Database, entries: &[HistoryEntry]) -> Result<Vec<Relation>, StoreError> {
     let place = |value: &Option<Value>| value.as_ref().and_then(|value| value.get("namespace").cloned());
     let moved = entries.iter().filter(|entry| {
@@ -220,13 +222,13 @@ fn links_of_moved(db: &Database, entries: &[HistoryEntry]) -> Result<Vec<Relatio
     Ok(links.into_iter().flatten().collect())
 }
 
-/// Whether the memory itself is gone for good; of a link with a purged memory at its other end, nothing is left to do.
+/// Whether the memory itself was purged; for a link with a purged memory at its other end, there is nothing left to do.
 fn is_purged(entry: &HistoryEntry) -> bool {
     entry.entity == Entity::Memory && entry.before.is_none() && entry.after.is_none()
 }
 
-/// Returns the runs, `None` among them, that have changed the memory or a link of it after the change `since`; its place
-/// in the hierarchy is no matter of what it says.
+/// Returns the runs, `None` among them, that have changed the memory or one of its links after the change `since`;
+/// changes of its place in the hierarchy do not count.
 fn changed_by(db: &Database, memory: &MemoryId, since: i64) -> Result<BTreeSet<Option<RunId>>, StoreError> {
     db.read(|conn| {
         let mut statement = conn.prepare_cached(
@@ -240,7 +242,7 @@ fn changed_by(db: &Database, memory: &MemoryId, since: i64) -> Result<BTreeSet<O
 }
 
 impl Writer<'_> {
-    /// Applies the inverse of each line that is not about a memory which stays, the last first.
+    /// Applies the inverse of each line in reverse order, except lines about memories that are kept.
     fn reverse_all(
         &self,
         entries: &[HistoryEntry],
@@ -251,7 +253,7 @@ impl Writer<'_> {
             let reason = entry.run.as_ref().map(|run| format!("undo of run {run}"));
             let inverse = RowChange { reason, ..entry.change()?.inverse() };
             self.write_row(&inverse, Mark::Undone, &mut stale)?;
-            // Both the entry and its reversal are marked, so neither stands in the way of undoing earlier runs.
+            // Both the entry and its reversal are marked, so neither prevents undoing earlier runs.
             self.execute("UPDATE history SET undone = 1 WHERE id = ?1", [entry.id])?;
             touched.extend(std::iter::once(&entry.memory).chain(&entry.other).cloned());
         }

@@ -1,7 +1,7 @@
-//! Index of near claims: finds the claims that may say the same, at a cost that does not grow with the store.
+//! Index of near claims: finds claims that may mean the same, at a cost that does not grow with the store.
 //!
-//! Words are looked up from the rarest on, until a claim that says the same stands out even if it uses other words for
-//! some of them. Claims are ranked by the words they share, each weighted by its rarity.
+//! Words are looked up in order of rarity, until a claim with the same meaning would stand out even if it replaced some
+//! of them by others. Claims are ranked by the words they share, each weighted by its rarity.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -14,64 +14,65 @@ use crate::store::row::{rows as limit_of, spelled, to_json};
 use crate::store::{Database, StoreError, Writer};
 use crate::text::normalise::normalised_hash;
 
-/// Claims that a word is looked up in before it counts as common.
+/// Number of claims that are read for a word before it counts as common.
 const PROBED: usize = 200;
-/// Maximum number of claims that a word may be in to be looked up at all.
+/// Maximum number of claims that may contain a word for it to be looked up at all.
 const MAX_SHARED: usize = 10_000;
 /// Number of claims from which pairs of words and all words at once are looked up as well; in a smaller store, single
 /// words are enough.
 const LARGE: f64 = 20_000.0;
 /// Maximum number of words that are looked up.
 const MAX_LOOKED_UP: usize = 64;
-/// Words that another claim with the same meaning may well replace by others.
+/// Number of words that another claim with the same meaning may replace by others.
 const PUT_OTHERWISE: usize = 2;
 /// Maximum number of claims that share as much by chance when enough words have been looked up.
 const BY_CHANCE: f64 = 10.0;
-/// Claims whose status is looked at for each that is wanted, at most.
+/// Maximum number of claims whose status is checked for each claim wanted.
 const LOOKED_AT: usize = 8;
-/// Minimum number of claims that are returned, if there are that many, however little they share.
+/// Minimum number of claims to return, if there are that many, however little they share.
 const LEAST: usize = 10;
 /// Minimum share of the best claim's score that another claim needs, once there are enough of them.
 const SHARED_ENOUGH: f64 = 0.3;
 /// Maximum number of words that are remembered as common.
 const MAX_REMEMBERED: usize = 50_000;
 
-/// What claims are looked for by.
+/// The query for near claims.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Around<'a> {
-    /// Where to look.
+    /// The namespace to search.
     pub namespace: &'a Namespace,
-    /// What is said.
+    /// The claim to compare with.
     pub claim: &'a Claim,
-    /// Spellings of its attribute; case and the marks between words do not matter.
+    /// Spellings of its attribute; case and punctuation between words are ignored.
     pub keys: &'a [String],
 }
 
-/// Words found to appear in many claims, with how many of all claims have them as far as the first of those show.
+/// Words that occur in many claims, with the share of claims that contain them, estimated from the first of these
+/// claims.
 pub(in crate::store) type CommonWords = HashMap<Name, f64>;
 
-/// How much each claim shares with the one that is asked about, one entry a shared word.
+/// How much each claim shares with the one in question, one entry per shared word.
 struct Sharing {
     everything: f64,
     shared: Vec<(i64, f64)>,
     weights: Vec<f64>,
 }
 
-/// Claims by how much they share, the most first.
+/// Claims by how much they share, in descending order.
 struct Scored(Vec<(i64, f64)>);
 
 impl Database {
-    /// Runs `read` with all its reads of one moment, which is also faster than to read anew each time.
+    /// Runs `read` so that all its queries see one snapshot, which is also faster than a separate transaction for each.
     ///
     /// # Errors
-    /// What `read` returns, or [`StoreError`] if the file cannot be read.
+    /// The error of `read`, or [`StoreError`] if the file cannot be read.
     pub(crate) fn at_once<T>(&self, read: impl FnOnce(&Self) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        // Already in a transaction, and SQLite does not nest them.
+        // A transaction is already open, and SQLite does not nest transactions.
         if !self.conn.is_autocommit() {
             return read(self);
         }
         self.read(|conn| {
-            // Deferred, since with a write-ahead log a reader holds up no writer.
+            // Deferred, since with a write-ahead log a reader does not block writers.
             let held = rusqlite::Transaction::new_unchecked(conn, TransactionBehavior::Deferred)?;
             let found = read(self)?;
             held.finish()?;
@@ -80,7 +81,8 @@ impl Database {
     }
 
     /// Returns at most `limit` active and half as many pending memories that may be about the same as a claim: those
-    /// with the same words, of the same attribute, of the same subject, and with words in common, taken in turn.
+    /// with the same words, those with the same attribute, those with the same subject, and those with words in common,
+    /// taken in turn.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -88,8 +90,8 @@ impl Database {
         self.read(|conn| close(conn, around, &self.scored(conn, around)?, limit))
     }
 
-    /// Returns what [`Database::around`] does, and besides at most `most` forgotten memories that share words with the
-    /// claim, the closest first.
+    /// Returns what [`Database::around`] does, and in addition at most `most` forgotten memories that share words with
+    /// the claim, closest first.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -111,7 +113,7 @@ impl Database {
     fn scored(&self, conn: &Connection, around: &Around<'_>) -> Result<Scored, StoreError> {
         // The claims of this write must find each other before it is committed.
         self.file_waiting()?;
-        // Close enough to a count, which would read a whole index.
+        // A good approximation of a count, which would read a whole index.
         let newest = "SELECT ifnull(max(seq), 0) FROM memories";
         let everything: f64 = conn.prepare_cached(newest)?.query_row((), |row| row.get(0))?;
         let mut sharing = Sharing { everything, shared: Vec::new(), weights: Vec::new() };
@@ -142,10 +144,10 @@ impl Database {
                 }
             }
         }
-        // The rarest first, and by name where they are equally rare, so that every run looks up the same words.
+        // The rarest first, and by name if equally rare, so that every run looks up the same words.
         common.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
         for (claims, word) in common {
-            // Sorted by rarity, so every word after the first that is too common is too common as well.
+            // The words are sorted by rarity, so every word after the first that is too common is too common as well.
             if sharing.is_enough() || claims > count(MAX_SHARED) {
                 break;
             }
@@ -156,7 +158,7 @@ impl Database {
 
     fn remember(&self, word: Name, share: f64) {
         let mut common = self.common.borrow_mut();
-        // Emptied rather than trimmed: what is common is soon found again, and no order of use has to be kept.
+        // Emptied rather than trimmed: common words are soon found again, and no order of use has to be recorded.
         if common.len() >= MAX_REMEMBERED {
             common.clear();
         }
@@ -173,8 +175,8 @@ impl Sharing {
         }
     }
 
-    /// Whether a claim that puts its rarest words otherwise still shares more than others do by chance: words of the
-    /// weights w are together in about `everything · exp(−Σ w)` claims.
+    /// Whether a claim that replaces its rarest words still shares more than other claims do by chance: words of the
+    /// weights w occur together in about `everything · exp(−Σ w)` claims.
     fn is_enough(&self) -> bool {
         let mut weights = self.weights.clone();
         weights.sort_by(|a, b| b.total_cmp(a));
@@ -213,13 +215,13 @@ fn count(of: usize) -> f64 {
     u32::try_from(of).map_or(f64::MAX, f64::from)
 }
 
-/// Returns the share of all claims that have a word, estimated from how densely the first of them lie.
+/// Returns the share of all claims that have a word, estimated from the density of the first of them.
 fn density(first: &[i64]) -> f64 {
     let span = first.first().zip(first.last()).map_or(1, |(first, last)| last - first + 1);
     count(first.len()) / u32::try_from(span).map_or(f64::MAX, f64::from)
 }
 
-/// Returns those to compare with, of what shares words and of what is the same in one respect.
+/// Selects the claims to compare with from those that share words and those that agree in one respect.
 fn close(conn: &Connection, around: &Around<'_>, scored: &Scored, limit: usize) -> Result<Vec<Memory>, StoreError> {
     let subject = match around.claim.subject.as_deref().and_then(|it| subject_word(around.namespace, it)) {
         Some(word) => holding(conn, word, PROBED)?.into_iter().collect(),
@@ -237,8 +239,8 @@ fn close(conn: &Connection, around: &Around<'_>, scored: &Scored, limit: usize) 
     load(conn, &taken_in_turn(lists, &statuses, limit))
 }
 
-/// Takes the first of each list, then the second of each, and so on; a memory comes once. Those that wait do not take
-/// the place of those that are active.
+/// Takes the first of each list, then the second of each, and so on; each memory is taken once. Pending memories do not
+/// displace active ones.
 fn taken_in_turn<const N: usize>(lists: [Vec<i64>; N], active: &HashMap<i64, bool>, limit: usize) -> Vec<i64> {
     let mut lists = lists.map(Vec::into_iter);
     let (mut seen, mut taken) = (HashSet::new(), Vec::new());
@@ -265,14 +267,14 @@ fn taken_in_turn<const N: usize>(lists: [Vec<i64>; N], active: &HashMap<i64, boo
     }
 }
 
-/// Which memories are filed under a word, the first of them.
+/// Returns the first memories filed under a word.
 fn holding(conn: &Connection, word: Name, limit: usize) -> Result<Vec<i64>, StoreError> {
     let mut statement = conn.prepare_cached("SELECT rowid FROM memory_near WHERE memory_near MATCH ?1 LIMIT ?2")?;
     let found = statement.query_map(params![word.to_string(), limit_of(limit)], |row| row.get(0))?;
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// What says the same, the first learnt first.
+/// Returns the memories with the same words, in the order in which they were learnt.
 fn same_words(conn: &Connection, around: &Around<'_>, limit: usize) -> Result<Vec<i64>, StoreError> {
     let mut statement = conn.prepare_cached(
         "SELECT seq FROM memories WHERE content_hash = ?1 AND namespace = ?2 AND status IN ('active', 'pending')
@@ -283,16 +285,16 @@ fn same_words(conn: &Connection, around: &Around<'_>, limit: usize) -> Result<Ve
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// Which of `close` are forgotten ones of the namespace, at most so many, in their order.
+/// Returns the forgotten memories of the namespace among `close`, at most `most`, in the same order.
 fn forgotten_of(conn: &Connection, namespace: &Namespace, close: &[i64], most: usize) -> Result<Vec<i64>, StoreError> {
     let namespace = namespace.to_string();
-    // Most namespaces have no forgotten memories, and asking is cheaper than passing the whole list on.
+    // Most namespaces have no forgotten memories, and this check is cheaper than passing the whole list.
     let any = "SELECT EXISTS (SELECT 1 FROM memories WHERE namespace = ?1 AND status = 'forgotten')";
     if !conn.prepare_cached(any)?.query_row([&namespace], |row| row.get(0))? {
         return Ok(Vec::new());
     }
     let mut statement = conn.prepare_cached(
-        // SQLite never reorders a CROSS JOIN: the few wanted rows drive it, whatever its statistics say of
+        // SQLite never reorders a CROSS JOIN: the few wanted rows drive it, whatever its statistics say about
         // `memories`.
         "SELECT m.seq FROM json_each(?1) wanted CROSS JOIN memories m ON m.seq = wanted.value
          WHERE m.namespace = ?2 AND m.status = 'forgotten' ORDER BY wanted.id LIMIT ?3",
@@ -302,7 +304,7 @@ fn forgotten_of(conn: &Connection, namespace: &Namespace, close: &[i64], most: u
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// Returns the active memories before the pending ones, the last changed first.
+/// Returns the memories with the same attribute, active ones before pending ones, most recently changed first.
 fn same_key(conn: &Connection, around: &Around<'_>, limit: usize) -> Result<Vec<i64>, StoreError> {
     let sql = format!(
         "SELECT m.seq FROM memories m WHERE {} AND m.namespace = ?2 AND m.status = ?3
@@ -322,7 +324,7 @@ fn same_key(conn: &Connection, around: &Around<'_>, limit: usize) -> Result<Vec<
     Ok(same)
 }
 
-/// Which of the memories are active; those that are neither active nor pending are missing.
+/// Returns whether each memory is active; those that are neither active nor pending are left out.
 fn statuses(conn: &Connection, namespace: &Namespace, lists: &[Vec<i64>]) -> Result<HashMap<i64, bool>, StoreError> {
     let mut statement = conn.prepare_cached(
         "SELECT m.seq, m.status = 'active' FROM json_each(?1) wanted CROSS JOIN memories m ON m.seq = wanted.value
@@ -347,7 +349,8 @@ fn load(conn: &Connection, chosen: &[i64]) -> Result<Vec<Memory>, StoreError> {
     Ok(chosen.iter().filter_map(|seq| found.remove(seq)).collect())
 }
 
-/// Returns the condition that the attribute of `m` is `value` but for case and marks, in the words of its index.
+/// Returns the condition that the attribute of `m` equals `value` apart from case and punctuation, spelled as in its
+/// index.
 pub(in crate::store) fn of_key(value: &str) -> String {
     let plain = |key: &str| format!("replace(replace(replace(lower({key}), '-', '_'), ' ', '_'), '/', '_')");
     format!("m.key IS NOT NULL AND {} = {}", plain("m.key"), plain(value))
@@ -355,11 +358,11 @@ pub(in crate::store) fn of_key(value: &str) -> String {
 
 /// Maximum number of new memories that wait to be filed.
 const MOST_UNFILED: usize = 16_384;
-/// When this many are filed at once, FTS5 is first set as below.
+/// Number of memories filed at once from which FTS5 is first configured as below.
 const MANY: usize = 1_024;
-/// How FTS5 stores what it indexes; the setting is kept in the file. It gathers less than its own 1 MB before it
-/// writes, so that what it gathers stays in the processor's cache, and puts eight parts together instead of four, so a
-/// word is written fewer times. With both, filing takes two thirds of the time.
+/// Settings of FTS5, which are stored in the file. It collects less than its default of 1 MB before it writes, so that
+/// the data stays in the processor's cache, and it merges eight parts instead of four, so a word is written fewer
+/// times. With both, filing takes two thirds of the time.
 const KEPT: [(&str, i64); 2] = [("hashsize", 256 << 10), ("automerge", 8)];
 
 impl Database {
@@ -384,7 +387,7 @@ impl Database {
 
 fn set_up(conn: &Connection) -> Result<(), StoreError> {
     for (name, value) in KEPT {
-        // Looked up first, because FTS5 writes its configuration anew even if the value is the same.
+        // Looked up first, because FTS5 rewrites its configuration even if the value is the same.
         let sql = "SELECT EXISTS (SELECT 1 FROM memory_near_config WHERE k = ?1 AND v = ?2)";
         if !conn.prepare_cached(sql)?.query_row(params![name, value], |row| row.get::<_, bool>(0))? {
             conn.execute("INSERT INTO memory_near (memory_near, rank) VALUES (?1, ?2)", params![name, value])?;
@@ -394,20 +397,20 @@ fn set_up(conn: &Connection) -> Result<(), StoreError> {
 }
 
 impl Writer<'_> {
-    /// Takes note of a new memory, which is in this row, to be filed under the words that [`filed`] returns; at the
-    /// latest when the transaction ends. FTS5 writes out what it has gathered whenever another table is written to, so
-    /// many are filed one after another.
+    /// Queues the new memory in this row to be filed under the words that [`filed`] returns, at the latest when the
+    /// transaction ends. FTS5 writes out what it has collected whenever another table is written to, so many memories
+    /// are filed one after another.
     pub(in crate::store) fn file_new(&self, seq: i64, words: &str) {
         self.unfiled.borrow_mut().push((seq, words.to_owned()));
     }
 
-    /// Files what waits for it if that is much.
+    /// Files the waiting memories if there are many.
     pub(in crate::store) fn file_if_many(&self) -> Result<(), StoreError> {
         let many = self.unfiled.borrow().len() >= MOST_UNFILED;
         if many { self.file_waiting() } else { Ok(()) }
     }
 
-    /// Files a memory under what it says, as it is given.
+    /// Files a memory under the words of the given claim.
     pub(in crate::store) fn index_near(&self, memory: &Memory) -> Result<(), StoreError> {
         self.file_waiting()?;
         self.execute(
@@ -418,7 +421,7 @@ impl Writer<'_> {
     }
 }
 
-/// Files every memory of a file that was made before there was this index.
+/// Files every memory of a database that was created before this index existed.
 pub(in crate::store) fn fill_near(conn: &Connection) -> rusqlite::Result<()> {
     let mut all =
         conn.prepare("SELECT seq, namespace, title, content, subject, key, value FROM memories ORDER BY seq")?;

@@ -144,7 +144,7 @@ fn write_as_before(store: &Store, path: &std::path::Path, version: usize) {
 #[test]
 fn a_file_of_before_is_filed_when_it_is_opened() {
     let folder = tempfile::tempdir().unwrap();
-    // Versions of before did not encrypt.
+    // Earlier versions did not encrypt.
     let store = Store::open_with(&folder.path().join("now.db"), &crate::store::file::keys::Keys::Only(None)).unwrap();
     insert(&store, &titled("tea", "The user drinks tea."));
     let path = folder.path().join("before.db");

@@ -1,8 +1,8 @@
-//! The words under which a claim is filed, so that other claims of its namespace that may say the same find it.
+//! The words under which a claim is filed, so that other claims in its namespace with a similar meaning find it.
 //!
 //! Words are folded further than those that people search by: without accents, endings and common words. Text without
-//! spaces goes in as pairs of characters. A thesaurus adds the concepts that a text names, so that claims that say one
-//! thing in other words or in another language find each other. It brings them together and decides nothing.
+//! spaces is indexed as pairs of characters. A thesaurus adds the concepts that a text names, so that claims that
+//! express one thing in other words or in another language find each other. It only proposes pairs and decides nothing.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -16,25 +16,24 @@ use crate::text::normalise::{folded, normalised, trimmed};
 use crate::text::stem::{plain, root};
 use crate::text::tokens::{Run, is_stop, pairs_or_single, signed_words, split_runs};
 
-/// Maximum number of words of one claim; the first ones are, subject, key and value before the rest.
-// A pasted page would otherwise be found by every claim, and cost as much to file as many claims.
+/// Maximum number of words of one claim; the first ones are used, with subject, key and value before the rest.
+// Without a limit, a pasted page would be found by every claim, and filing it would cost as much as filing many claims.
 const MAX_WORDS: usize = 160;
-/// Words of a claim that make pairs.
+/// Number of words of a claim that form pairs.
 const PAIRED: usize = 7;
 /// Number of words from which a claim is also filed as a whole.
 const WHOLE: usize = 2;
-/// The names of a claim in the index of claims that may say the same.
+/// The names of a claim in the index of near claims.
 pub(super) struct NearForms {
     /// Its words; the first is its subject, if it has one.
     pub(super) words: Vec<Name>,
-    /// What they mean.
+    /// The concepts that they name.
     pub(super) concepts: Vec<Name>,
-    /// Of what it says, words two together: rare even where each is common. Which words make pairs depends on their
-    /// spelling alone, so that claims with other words between them make the same.
+    /// Pairs of words in its text, which are rare even if each word is common. Which words form pairs depends on their
+    /// spelling alone, so that claims with other words in between have the same pairs.
     pub(super) pairs: Vec<Name>,
-    /// All that is said at once, whatever its order: claims that say it in the same words, or in writing without spaces
-    /// in the same characters, have it in common however many others have each of them. `None` where hardly anything
-    /// is said.
+    /// The whole text as one name, independent of word order: claims with the same words, or with the same characters
+    /// in writing without spaces, share it however common each word is. `None` if the text is very short.
     pub(super) whole: Option<Name>,
 }
 
@@ -60,7 +59,7 @@ impl NearForms {
         Self { words: filed.words, concepts, pairs: pairs_of(&place, content), whole: whole(&place, content) }
     }
 
-    /// Returns them as one text, one after another.
+    /// Returns all names as one text, separated by spaces.
     pub(super) fn spelled(&self) -> String {
         let all = [&self.words, &self.concepts, &self.pairs].into_iter().flatten().chain(&self.whole);
         let mut text = String::with_capacity((self.words.len() + self.concepts.len() + self.pairs.len() + 1) * 13);
@@ -75,7 +74,7 @@ impl NearForms {
 }
 
 /// Returns the words by which claims that may say the same as `claim` are found in `namespace`: twelve hex digits each,
-/// each once. The first is its subject, if it has one. Claims of different namespaces have no word in common.
+/// without duplicates. The first is its subject, if it has one. Claims of different namespaces have no word in common.
 #[must_use]
 pub(crate) fn near_words(namespace: &Namespace, claim: &Claim) -> Vec<String> {
     let NearForms { words, concepts, .. } = NearForms::of(namespace, claim);
@@ -86,7 +85,7 @@ fn pairs_of(place: &Place, content: &[Cut<'_>]) -> Vec<Name> {
     let mut filed = Filed::new(place);
     filed.take(content);
     let mut words = filed.words;
-    // By name, not by place: two claims with the same words in another order must choose the same ones.
+    // Sorted by name, not by position: two claims with the same words in a different order must choose the same ones.
     words.sort_unstable();
     words.truncate(PAIRED);
     let pairs = words.iter().enumerate().flat_map(|(at, a)| {
@@ -107,28 +106,28 @@ fn whole(place: &Place, content: &[Cut<'_>]) -> Option<Name> {
             }
         }
     }
-    // Whatever the order of the words, the same ones give the same name.
+    // Sorted, so that the same words in any order give the same name.
     said.sort_unstable();
     said.dedup();
-    // A space appears in no word.
+    // No word contains a space.
     let spelled = said.iter().flat_map(|word| [b" ", word.as_bytes()]);
     (said.len() >= WHOLE).then(|| place.named(std::iter::once(&b"all"[..]).chain(spelled)))
 }
 
-/// Returns the word for a subject as a whole, or `None` where that is blank.
+/// Returns the word for a subject as a whole, or `None` if it is blank.
 pub(super) fn subject_word(namespace: &Namespace, subject: &str) -> Option<Name> {
     Place::of(namespace).about(subject)
 }
 
-/// What a text is cut into, in its order.
+/// A piece of a text, in the order in which the text is cut.
 pub(in crate::store) enum Cut<'t> {
     /// The root of a word.
     Word(Cow<'t, str>),
-    /// The root of one that appears in every sentence.
+    /// The root of a word that occurs in every sentence.
     Stop(&'t str),
     /// Characters of writing without spaces.
     Unspaced(&'t str),
-    /// A made-up word for a name with signs, after its parts.
+    /// A synthetic word for a name with special characters, after its parts.
     Signed(String),
 }
 
@@ -153,7 +152,7 @@ pub(super) fn cut(folded: &str) -> Vec<Cut<'_>> {
 
 struct Filed<'p> {
     place: &'p Place,
-    /// Of each word all of its hash; few enough to be looked through.
+    /// The full hash of each word; few enough for a linear search.
     seen: Vec<u64>,
     words: Vec<Name>,
 }
@@ -183,8 +182,8 @@ impl<'p> Filed<'p> {
     }
 }
 
-/// A word of the index, whatever its letters: twelve hex digits. Two words that meet by chance only bring a claim up
-/// that shares less than it seems.
+/// A word of the index, whatever its letters: twelve hex digits. If two words collide, a claim may merely appear to
+/// share more than it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::store) struct Name(u64);
 
@@ -204,7 +203,7 @@ impl fmt::Display for Name {
     }
 }
 
-/// A namespace, as far as it is in the name of a word.
+/// The hash of a namespace, with which the name of a word starts.
 struct Place(u64);
 
 impl Place {
@@ -214,11 +213,11 @@ impl Place {
 
     fn about(&self, subject: &str) -> Option<Name> {
         let subject = normalised(subject);
-        // A space appears in no word, so the two are never confused.
+        // No word contains a space, so the two are never confused.
         (!subject.is_empty()).then(|| self.named([b"about ", subject.as_bytes()]))
     }
 
-    /// Names a word that is spelled by these parts.
+    /// Returns the name of the word that these parts spell.
     fn named<'b>(&self, parts: impl IntoIterator<Item = &'b [u8]>) -> Name {
         Name::of(parts.into_iter().fold(self.0, |hash, part| after(hash, part.iter().copied())))
     }
@@ -235,10 +234,10 @@ fn after(hash: u64, bytes: impl IntoIterator<Item = u8>) -> u64 {
 /// One concept per line: its spellings, divided by `|`. The first one names it in the index, so it must not change.
 const THESAURUS: &str = include_str!("concepts.txt");
 
-/// Number of letters from which a spelling is also found inside a longer word, as in German compounds.
+/// Number of letters from which a spelling is also matched inside a longer word, as in German compounds.
 const INSIDE: usize = 6;
 
-/// The compiled thesaurus: one automaton, and the concept of each of its patterns.
+/// The compiled thesaurus: one automaton, and the concept for each of its patterns.
 struct Ear {
     automaton: AhoCorasick,
     names: Vec<&'static str>,
@@ -262,13 +261,13 @@ static EAR: LazyLock<Ear> = LazyLock::new(|| {
     Ear { automaton, names }
 });
 
-/// Returns the names of the concepts that `text` speaks of.
+/// Returns the names of the concepts that `text` mentions.
 #[must_use]
 pub(crate) fn concepts(text: &str) -> BTreeSet<&'static str> {
     heard([&cut(&folded(text))]).collect()
 }
 
-/// Returns the names of the concepts that texts speak of, each once and in their order.
+/// Returns the names of the concepts that the texts mention, in order and without duplicates.
 pub(in crate::store) fn heard<const N: usize>(texts: [&Vec<Cut<'_>>; N]) -> impl Iterator<Item = &'static str> {
     let heard = heard_form(texts.into_iter().flatten());
     let ear = &*EAR;
@@ -279,14 +278,15 @@ pub(in crate::store) fn heard<const N: usize>(texts: [&Vec<Cut<'_>>; N]) -> impl
     found.into_iter()
 }
 
-/// Long spellings are heard anywhere, short ones as whole words; writing without spaces is matched inside its run.
+/// Returns the search pattern of a spelling: long spellings match anywhere, short ones only as whole words; writing
+/// without spaces matches inside a run of characters.
 fn pattern(spelling: &str) -> String {
     let heard = heard_form(&cut(&folded(spelling)));
     let single = !heard.trim().contains(' ');
     if single && heard.trim().chars().count() >= INSIDE { heard.trim().to_owned() } else { heard }
 }
 
-/// Words by their roots, each with a space on either side; characters without spaces as they are.
+/// Returns the text to search: words by their roots, with a space on either side; characters without spaces unchanged.
 fn heard_form<'c>(pieces: impl IntoIterator<Item = &'c Cut<'c>>) -> String {
     let mut heard = String::new();
     for piece in pieces {

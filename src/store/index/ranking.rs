@@ -1,4 +1,4 @@
-//! The facts that ranking needs of many memories, by row number, so that few rows are read in full.
+//! The data that ranking needs about many memories, by row number, so that few rows are read in full.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,16 +12,16 @@ use crate::store::memories::row::{MEMORY_COLUMNS, MEMORY_TABLES, MEMORY_WIDTH, m
 use crate::store::row::{spelled as text, time, time_or_none, to_json};
 use crate::store::{Database, StoreError};
 
-/// Maximum number of pieces of evidence that are read to find one of another memory.
+/// Maximum number of pieces of evidence that are read to find one that belongs to another memory.
 const PASSED_OVER: i64 = 4;
 /// Maximum number of places in conversations that are used for one memory.
 const PLACES: usize = 4;
 
-/// The row of a memory; only of use with the store that it came from.
+/// The row of a memory; valid only with the store that it came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Seq(pub(in crate::store) i64);
 
-/// What ranking needs to know of a memory.
+/// What ranking needs to know about a memory.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Ranked {
     /// Its row in the store.
@@ -38,21 +38,21 @@ pub(crate) struct Ranked {
     pub updated_at: Timestamp,
     /// When it was learnt.
     pub created_at: Timestamp,
-    /// From when it held.
+    /// When it became true.
     pub valid_from: Option<Timestamp>,
-    /// Until when it held.
+    /// When it ceased to be true.
     pub valid_to: Option<Timestamp>,
     /// Times it was recalled.
     pub access_count: u32,
     /// When it was last recalled.
     pub last_accessed_at: Option<Timestamp>,
-    /// When what it says was last said, as far as its evidence shows.
+    /// When its content was last stated, as far as its evidence shows.
     pub confirmed_at: Option<Timestamp>,
     /// Its type.
     pub memory_type: MemoryType,
     /// Whether a person pinned it.
     pub pinned: bool,
-    /// Where in conversations it was learnt, in the order in which it was.
+    /// The places in conversations where it was learnt, in order.
     pub said: Vec<Said>,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct Said {
 }
 
 impl Database {
-    /// Returns what ranking needs of those of `rows` that pass `filter`, in no order.
+    /// Returns what ranking needs about those of `rows` that pass `filter`, in no particular order.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -110,7 +110,7 @@ impl Database {
         })
     }
 
-    /// Returns the rows of the memories with these ids; one that is not there is missing.
+    /// Returns the rows of the memories with these ids; unknown ids are left out.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -123,8 +123,8 @@ impl Database {
         Ok(found.into_iter().collect())
     }
 
-    /// Returns the rows of the memories that were learnt just before and just after this one in its conversations, by
-    /// when they were said and then by when they were learnt; each once.
+    /// Returns the rows of the memories that were learnt just before and just after this one in its conversations,
+    /// ordered by the time of the statement and then by when they were learnt, without duplicates.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -142,7 +142,7 @@ impl Database {
         })
     }
 
-    /// Returns the memories in these rows, in their order; one that is not there is left out.
+    /// Returns the memories in these rows, in the given order; rows that do not exist are left out.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -162,8 +162,10 @@ impl Database {
     }
 }
 
-/// Pieces said at the same time and learnt before, the nearest first; then those said before. Likewise after.
-// Two statements each, since the index on transcript and time serves both, and an `OR` of them only in part.
+/// First the pieces said at the same time and learnt before, the nearest first; then those said before. `AFTER` is the
+/// mirror image.
+// Two statements each, since the index on transcript and time fully serves each of them, but an `OR` of them only in
+// part.
 const BEFORE: [&str; 2] = [
     "SELECT m.seq, m.id FROM evidence e CROSS JOIN memories m ON m.id = e.memory_id
      WHERE e.transcript = ?1 AND ifnull(e.said_at, 0) = ?2 AND e.id < ?3 ORDER BY e.id DESC LIMIT ?4",
@@ -179,7 +181,7 @@ const AFTER: [&str; 2] = [
      ORDER BY ifnull(e.said_at, 0), e.id LIMIT ?4",
 ];
 
-/// Returns the nearest other memory in one direction.
+/// Returns the nearest other memory in one direction of the conversation.
 fn nearest(conn: &Connection, said: &Said, own: &MemoryId, queries: [&str; 2]) -> Result<Option<Seq>, StoreError> {
     for sql in queries {
         let mut statement = conn.prepare_cached(sql)?;
@@ -194,7 +196,7 @@ fn nearest(conn: &Connection, said: &Said, own: &MemoryId, queries: [&str; 2]) -
     Ok(None)
 }
 
-/// Notes where each was learnt, the first places of it.
+/// Adds to each memory the first places where it was learnt.
 fn said(conn: &Connection, memories: &mut [Ranked]) -> Result<(), StoreError> {
     let ids: Vec<&str> = memories.iter().map(|memory| memory.id.as_str()).collect();
     let mut statement = conn.prepare_cached(
@@ -210,7 +212,7 @@ fn said(conn: &Connection, memories: &mut [Ranked]) -> Result<(), StoreError> {
         }
     }
     for memory in memories {
-        // The join yields them in no order.
+        // The join yields them in no particular order.
         memory.said.sort_unstable_by_key(|said| said.piece);
         memory.said.truncate(PLACES);
     }

@@ -1,11 +1,11 @@
 //! Word search by BM25.
 //!
-//! All memories are in the index whatever their status, and the filter is a join: one path serves search, the inbox
-//! and the search for what was forgotten, and a change of status costs no re-indexing.
+//! All memories are in the index whatever their status, and the filter is a join: one code path serves search, the
+//! inbox and the search for forgotten memories, and a change of status requires no re-indexing.
 //!
-//! Nothing is left out to be fast: of each word, all postings of the namespaces in question are read, and the scores
-//! are added up in a list with a place for each memory. How rare a word is depends on those namespaces alone, so that
-//! the ranking in one does not depend on another.
+//! The search is exact: for each word, all postings of the searched namespaces are read, and the scores are added up in
+//! an array with an element for each memory. How rare a word is depends on those namespaces alone, so that the ranking
+//! in one does not depend on another.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, HashSet};
@@ -36,7 +36,7 @@ pub struct Hit {
     pub matched: Vec<String>,
 }
 
-/// The claim by which close memories are searched.
+/// The claim whose close memories are searched for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Likeness<'a> {
     /// Where to look.
@@ -52,8 +52,8 @@ pub(crate) struct Likeness<'a> {
 impl Database {
     /// Returns at most `limit` memories that contain any word of `query` and pass `filter`, best first.
     ///
-    /// Any text is a query. Where it has no words, or none is found, memories that contain it letter by letter come
-    /// instead; a blank one finds nothing.
+    /// Any text is a valid query. If it has no words, or none is found, memories that contain it literally are returned
+    /// instead; a blank query finds nothing.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -70,19 +70,19 @@ impl Database {
         })
     }
 
-    /// Returns the rows of [`Database::search_candidates`], each with a number that is greater the better it fits; 0
-    /// for one that was found by its letters alone.
+    /// Returns the rows of [`Database::search_candidates`], each with a number that increases with relevance; 0 if the
+    /// memory was found by a literal match alone.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn word_hits(&self, query: &str, filter: &Filter, limit: usize) -> Result<Vec<(Seq, f64)>, StoreError> {
         let hits = self.hits(&Query::of(query), filter, limit)?;
-        // Letters are a full scan, so they are tried only where words find nothing.
+        // A literal search scans all memories, so it is tried only if words find nothing.
         if hits.is_empty() { self.hits_by_letters(query, filter, limit) } else { Ok(hits) }
     }
 
     /// Returns the words of `query` that appear in the memory's own texts, in the query's order and in lower case; a
-    /// longer word with the same beginning counts. All of the query where it has no words.
+    /// longer word with the same beginning counts as well. Returns the whole query if it has no words.
     #[must_use]
     pub(crate) fn words_in(query: &str, memory: &Memory) -> Vec<String> {
         let claim = &memory.claim;
@@ -91,7 +91,7 @@ impl Database {
         Self::words_of(query).into_iter().filter(|word| text.contains(word)).collect()
     }
 
-    /// Returns the words of `query` in lower case, without those of little weight; all of it where it has no words.
+    /// Returns the words of `query` in lower case, without those of little weight; the whole query if it has no words.
     #[must_use]
     pub(crate) fn words_of(query: &str) -> Vec<String> {
         let words = Query::of(query).words;
