@@ -1,8 +1,8 @@
 //! Gemini CLI: session recordings, saved checkpoints, and the history of prompts.
 //!
 //! A recording is one JSON object (until 2025) or JSONL (2026), in which a later line can change an earlier one,
-//! replace all of them, or take back the last; a checkpoint is the bare history of a chat; `logs.json` contains what
-//! was typed.
+//! replace all of them, or undo the last ones. A checkpoint contains only the history of a chat; `logs.json` contains
+//! the prompts that were typed.
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,10 +23,10 @@ use crate::{
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "gemini-cli";
-/// Digits of a session's id that are at the end of the name of its recording.
+/// Number of digits of a session's id with which the name of its recording ends.
 const ID_DIGITS: usize = 8;
 
-/// Reads what Gemini CLI writes.
+/// Reads the files that Gemini CLI writes.
 pub(crate) struct GeminiCli;
 
 impl Ingestor for GeminiCli {
@@ -53,7 +53,7 @@ impl Ingestor for GeminiCli {
         if is_array {
             return read_prompts(input, sink);
         }
-        // A recording of 2025 continues in a JSONL file of the same name, and the old file stays.
+        // A recording of 2025 is continued in a JSONL file of the same name, and the old file remains.
         if !is_lines && input.sibling(&format!("{}.jsonl", input.stem())).is_some() {
             sink.skip(1, "the recording goes on in the JSONL file beside it, which is read instead");
             return Ok(());
@@ -77,12 +77,12 @@ fn is_text(value: &Value, key: &str) -> bool {
     value.get(key).is_some_and(Value::is_string)
 }
 
-/// Whether `value` is a whole recording, or the first line of one.
+/// Returns whether `value` is a whole recording, or the first line of one.
 fn is_start(value: &Value) -> bool {
     is_text(value, "projectHash") && is_text(value, "sessionId")
 }
 
-/// Whether `value` is a line that changes earlier ones.
+/// Returns whether `value` is a line that changes earlier ones.
 fn is_change(value: &Value) -> bool {
     value.get("$set").is_some_and(Value::is_object) || is_text(value, "$rewindTo")
 }
@@ -102,7 +102,7 @@ fn is_prompt(value: &Value) -> bool {
     is_text(value, "sessionId") && value.get("messageId").is_some_and(Value::is_number) && is_text(value, "message")
 }
 
-/// Reads `logs.json`: prompts alone, of all sessions in one project.
+/// Reads `logs.json`, which contains only the prompts of all sessions in one project.
 fn read_prompts(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     let names = input.names_beside("chats");
     let logged: HashSet<String> = names.iter().filter_map(|name| named_session(name)).collect();
@@ -113,7 +113,7 @@ fn read_prompts(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
             sink.skip(number, "not a prompt");
             continue;
         };
-        // The names of recordings contain only the start of the id.
+        // The names of recordings contain only the beginning of the id.
         let key = session.get(..ID_DIGITS).unwrap_or(session);
         prompts.take(number, Prompt { session, key, project: None, message: prompt(&value) }, sink);
     }
@@ -128,7 +128,7 @@ fn named_session(name: &str) -> Option<String> {
     (digits.len() == ID_DIGITS).then(|| digits.to_owned())
 }
 
-/// Reads a chat that was saved under a name, which is part of the file's name.
+/// Reads a chat that was saved under a name, which is part of the file name.
 fn read_checkpoint(history: &Value, stem: &str, origin: &str, time: Option<MessageTime>, sink: &mut Sink<'_>) {
     let messages: Vec<Message> = history.list().iter().flat_map(turn_messages).collect();
     let Some(first) = messages.iter().find(|message| message.is_human()).or(messages.first()) else { return };
@@ -139,9 +139,9 @@ fn read_checkpoint(history: &Value, stem: &str, origin: &str, time: Option<Messa
     draft.finish(sink);
 }
 
-// One recording while it is read: records are held until it is known that they stay.
+// One recording while it is being read: records are buffered until it is certain that they remain.
 
-/// A record that may still be changed or taken back.
+/// A record that may still be changed or undone.
 struct Turn {
     id: String,
     messages: Vec<Message>,
@@ -149,19 +149,19 @@ struct Turn {
 
 /// Collects one recording.
 ///
-/// Changes reach what is held, i.e. the last part of a very long session.
+/// Changes apply to the buffered records, i.e. to the last part of a very long session.
 struct Session {
     draft: Assembler,
     turns: Vec<Turn>,
     places: HashMap<String, usize>,
-    /// Ids of records that were handed over already.
+    /// Ids of records that have already been passed on.
     gone: HashSet<String>,
     bytes: usize,
     is_named: bool,
     /// Whether another agent writes the prompts.
     is_agents: bool,
     id: Option<String>,
-    /// The root of the project, from the note beside the folder of recordings.
+    /// The root of the project, from a file beside the folder of recordings.
     root: Option<String>,
     clock: Clock,
 }
@@ -183,7 +183,7 @@ impl Session {
         }
     }
 
-    /// Takes one record; returns whether it is of any known kind.
+    /// Processes one record; returns whether it is of a known kind.
     fn take(&mut self, number: usize, mut record: Value, sink: &mut Sink<'_>) -> bool {
         if let Some(id) = record["$rewindTo"].as_str() {
             self.rewind_to(id);
@@ -199,7 +199,7 @@ impl Session {
         } else {
             return false;
         }
-        // The last record stays, because the lines that follow most often change that one.
+        // The last record remains buffered, because the following lines usually change that one.
         if self.bytes >= MAX_PART_BYTES {
             self.release(1, sink);
         }
@@ -217,7 +217,7 @@ impl Session {
         if head["kind"] == "subagent" {
             self.is_agents = true;
         }
-        // The note may be of another project that once had this folder; the hash in the recording decides.
+        // The file may name another project that once had this folder; the hash in the recording decides.
         let matches = |root: &String| head["projectHash"].as_str() == Some(hex(&Sha256::digest(root)).as_str());
         let root = self.root.clone().filter(matches).or_else(|| head["directories"][0].as_str().map(str::to_owned));
         let meta = self.draft.meta();
@@ -226,7 +226,7 @@ impl Session {
         meta.created_at = meta.created_at.or_else(|| head["startTime"].as_str().and_then(|time| time.parse().ok()));
     }
 
-    /// Puts the messages of a checkpoint in the place of all that is held.
+    /// Replaces all buffered records by the messages in `change`, if it contains any.
     fn replace_all(&mut self, number: usize, change: &Value, sink: &mut Sink<'_>) {
         let Some(messages) = change["messages"].as_array() else { return };
         self.truncate(0);
@@ -239,13 +239,13 @@ impl Session {
         }
     }
 
-    /// Takes in a record; one with an id that has come before replaces that.
+    /// Adds a record; if its id has already occurred, it replaces the earlier record.
     fn take_message(&mut self, number: usize, record: &Value, sink: &mut Sink<'_>) {
         if let Some(model) = record["model"].as_str().filter(|model| !model.is_empty()) {
             self.draft.meta().model = Some(model.to_owned());
         }
         let id = record["id"].string().to_owned();
-        // What was handed over cannot be changed any more.
+        // A record that was passed on cannot be changed any more.
         if self.gone.contains(&id) {
             sink.skip(number, "changes a message of a part that was read already");
             return;
@@ -263,14 +263,14 @@ impl Session {
         self.turns.push(Turn { id, messages });
     }
 
-    /// Gives messages without a time that of the message before.
+    /// Gives each message without a time the time of the previous one.
     fn date(&mut self, messages: &mut [Message]) {
         for message in messages {
             message.time = self.clock.next(message.time);
         }
     }
 
-    /// Takes back the record called `id` and all that follow it; an id that is not known takes back everything.
+    /// Removes the record called `id` and all records after it; an unknown id removes everything.
     fn rewind_to(&mut self, id: &str) {
         self.truncate(self.places.get(id).copied().unwrap_or(0));
     }
@@ -282,7 +282,7 @@ impl Session {
         }
     }
 
-    /// Hands over all but the last `kept` records.
+    /// Passes on all but the last `kept` records.
     fn release(&mut self, kept: usize, sink: &mut Sink<'_>) {
         let count = self.turns.len().saturating_sub(kept);
         self.name();
@@ -295,8 +295,8 @@ impl Session {
         self.bytes = self.turns.iter().map(|turn| weight(&turn.messages)).sum();
     }
 
-    /// Sub-agents may be recorded under the id of the session that started them, so their first record sets them
-    /// apart.
+    /// Sub-agents may be recorded under the id of the session that started them, so the id of their first record is
+    /// added to distinguish them.
     fn name(&mut self) {
         if let Some(id) = self.id.clone().filter(|_| !self.is_named) {
             let first = self.turns.first().map(|turn| turn.id.as_str()).unwrap_or_default();
@@ -311,28 +311,29 @@ fn weight(messages: &[Message]) -> usize {
     messages.iter().map(|message| size_of::<Message>() + message.text.len()).sum()
 }
 
-/// Returns what the file `.project_root` above the folder of recordings names; the caller compares it with the hash.
+/// Returns the root named in the file `.project_root` above the folder of recordings; the caller checks it against the
+/// hash.
 fn noted_root(input: &Input) -> Option<String> {
     let above = input.path.parent()?.parent()?;
     let note = Folder::directory(above).open(".project_root").ok()?;
     Some(note.head().trim().to_owned())
 }
 
-// One record of a recording, and the messages in it.
+// One record of a recording, and the messages that it contains.
 
-/// What a record can be.
+/// The possible types of a record.
 const KINDS: &[&str] = &["user", "gemini", "info", "error", "warning"];
-/// How the program's own first turn begins, and the answer that it puts into the model's mouth.
+/// Beginning of the program's own first turn, and the answer that it attributes to the model.
 const OPENING: &str = "This is the Gemini CLI. We are setting up the context";
 const OPENING_ANSWER: &str = "Got it. Thanks for the context!";
 const REMEMBER: &str = "/memory add ";
 
-/// Returns what a record of a session says, in order: reasoning, words, and calls with their answers.
+/// Returns the messages in a record of a session, in order: reasoning, words, and calls with their answers.
 fn messages(record: &Value, is_agents: bool) -> Vec<Message> {
     let mut messages = match record["type"].as_str() {
         Some("user") => user(record),
         Some("gemini") => gemini(record),
-        // Notes of the program to its user: notices, failures, the output of commands.
+        // Notes from the program to its user: notices, failures, the output of commands.
         _ => gemini_parts(&record["content"]).into_iter().map(|(_, text)| Message::context(text)).collect(),
     };
     let time = time_of(record);
@@ -345,7 +346,7 @@ fn messages(record: &Value, is_agents: bool) -> Vec<Message> {
     messages
 }
 
-/// Returns what a turn of a saved chat says.
+/// Returns the messages in a turn of a saved chat.
 pub(in crate::agents) fn turn_messages(turn: &Value) -> Vec<Message> {
     let spoken = |(kind, text): (Kind, String)| match (turn["role"].as_str(), kind) {
         (_, Kind::ToolResult) => Message::new(Role::Tool, kind, text),
@@ -360,7 +361,7 @@ pub(in crate::agents) fn turn_messages(turn: &Value) -> Vec<Message> {
     gemini_parts(&turn["parts"]).into_iter().map(spoken).collect()
 }
 
-/// Returns an entry of the history of prompts.
+/// Returns the message in an entry of the history of prompts.
 fn prompt(entry: &Value) -> Message {
     Message { time: time_of(entry), ..typed(entry["message"].string()) }
 }
@@ -374,11 +375,11 @@ fn user(record: &Value) -> Vec<Message> {
         Kind::Context => Message::new(Role::System, kind, text),
         kind => Message::new(Role::User, kind, text),
     };
-    // Older recordings have no copy of what the screen showed.
+    // Older recordings have no copy of what was shown on the screen.
     if shown.iter().all(|(_, text)| text.trim().is_empty()) {
         return full.into_iter().map(of_part).collect();
     }
-    // What was sent beyond what the screen showed was put there by the program.
+    // Text that was sent but not shown on the screen was added by the program.
     let is_new = |(_, text): &(Kind, String)| !shown.iter().any(|(_, seen)| seen.trim() == text.trim());
     let added = full.into_iter().filter(is_new).map(|(kind, text)| {
         let kind = if kind == Kind::Prose { Kind::Context } else { kind };
@@ -406,17 +407,17 @@ fn gemini(record: &Value) -> Vec<Message> {
     thoughts.chain(words).chain(calls).collect()
 }
 
-/// Classifies text in the user's turn: typed to the model, a command to the program, or injected.
+/// Classifies text in the user's turn: typed for the model, a command to the program, or injected.
 fn typed(text: &str) -> Message {
     let trimmed = text.trim();
-    // What a person asks to be remembered is said, although it is a command.
+    // A fact that a person asks to be remembered counts as said, although it is part of a command.
     if let Some(fact) = trimmed.strip_prefix(REMEMBER) {
         return Message::user(fact);
     }
     if is_only_injected(trimmed) || trimmed.starts_with(OPENING) {
         return Message::context(text.to_owned());
     }
-    // A question mark alone opens the help.
+    // A single question mark opens the help.
     if trimmed == "?" {
         return Message::new(Role::User, Kind::ToolCall, text.to_owned());
     }
@@ -452,7 +453,7 @@ mod tests {
         format!("{:?} {:?}: {}", message.role, message.kind, message.text)
     }
 
-    /// Writes each message of a recording of these lines as `Role Kind: text`.
+    /// Formats each message of a recording with these lines as `Role Kind: text`.
     fn pieces(lines: &[Value]) -> Vec<String> {
         let (seen, skipped) = read_as("session.jsonl", &joined(lines));
         assert_eq!(skipped, []);

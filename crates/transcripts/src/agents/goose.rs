@@ -1,7 +1,8 @@
-//! goose sessions: the JSONL files of old, `sessions.db`, and one session as `goose session export` writes it.
+//! goose sessions: the JSONL files of older versions, `sessions.db`, and the output of `goose session export`.
 //!
-//! The number of a session in the database is a counter of the day, which two computers share, so its identity takes
-//! the first message in; a file that was later moved into the database keeps its identity that way.
+//! The number of a session in the database is a daily counter, so two computers use the same numbers. The identity
+//! therefore includes the first message; this also preserves the identity of a file that was later moved into the
+//! database.
 
 use rusqlite::Row;
 use serde_json::{Value, json};
@@ -40,7 +41,7 @@ impl Ingestor for Goose {
             return read_database(&database, &origin, sink);
         }
         let stem = input.stem();
-        // An export is one document of many lines, and an old log one object per line.
+        // An export is one document on many lines, and an old log has one object per line.
         let is_export = Head::of(&input).document.as_ref().is_some_and(is_export);
         let mut records = if is_export { Records::elements(input) } else { Records::lines(input) };
         let mut session = Session::new(stem, origin);
@@ -64,7 +65,7 @@ impl Ingestor for Goose {
     }
 }
 
-/// The first line of a file: what the session was about and where.
+/// Returns whether `line` is the first line of a file, which describes the session and its folder.
 fn is_header(line: &Value) -> bool {
     let counts = ["description", "message_count", "total_tokens", "schedule_id"];
     line["working_dir"].is_string() && line.get("role").is_none() && counts.iter().any(|key| line.get(*key).is_some())
@@ -78,10 +79,10 @@ fn is_export(document: &Value) -> bool {
     document["working_dir"].is_string() && document["conversation"].is_array()
 }
 
-/// One session while it is read.
+/// The state of one session while it is being read.
 struct Session {
     id: String,
-    /// Whether another agent, or a schedule, writes the user's turn.
+    /// Whether another agent or a schedule writes the user's turn.
     is_programs: bool,
     is_compacted: bool,
     draft: Assembler,
@@ -104,7 +105,7 @@ impl Session {
         }
     }
 
-    /// Adds a message as files spell it.
+    /// Adds a message in the format of the files.
     fn take(&mut self, record: &Value, sink: &mut Sink<'_>) {
         let metadata = &record["metadata"];
         // Only a compaction hides a message from the agent.
@@ -120,25 +121,25 @@ impl Session {
     }
 }
 
-/// Whether no person types in sessions of this type.
+/// Returns whether sessions of this type contain nothing typed by a person.
 fn is_programs(session_type: &str) -> bool {
     matches!(session_type, "sub_agent" | "subagent" | "scheduled")
 }
 
-// `sessions.db`: the sessions of one computer, read one at a time.
+// `sessions.db`: the sessions of one computer, which are read one at a time.
 
-/// Type of the sessions that are held with `--no-session`.
+/// Type of the sessions that are run with `--no-session`.
 const HIDDEN: &str = "hidden";
-/// Name of the sessions of an editor, to which earlier versions give the same type.
+/// Name of the sessions of an editor, which have the hidden type in earlier versions.
 const EDITORS: &str = "ACP Session";
 
 fn read_database(database: &Database, origin: &str, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     database.require("sessions", &["id", "working_dir"])?;
     database.require("messages", &["id", "session_id", "role", "content_json", "created_timestamp"])?;
-    // The order of the columns is what `session_of` reads.
+    // The columns are in the order that `session_of` expects.
     let columns = ["name", "description", "session_type", "created_at", "model_config_json"];
     let columns = database.or_null("sessions", &columns);
-    // By number: the sixth column is `created_at`, or a null without a name in databases that lack it.
+    // By number: the sixth column is `created_at`, or an unnamed null in databases that lack it.
     let sql = format!("SELECT id, working_dir, {columns} FROM sessions ORDER BY 6, id");
     let mut number = 0;
     database.each(&sql, &[], |row| {
@@ -148,7 +149,7 @@ fn read_database(database: &Database, origin: &str, sink: &mut Sink<'_>) -> Resu
             return Ok(());
         };
         let is_editors = [2, 3].iter().any(|column| database::text(row, *column).as_deref() == Some(EDITORS));
-        // Earlier versions give the sessions of an editor the hidden type as well.
+        // In earlier versions, the sessions of an editor have the hidden type as well.
         if database::text(row, 4).as_deref() == Some(HIDDEN) && !is_editors {
             sink.skip(number, "a session that was not to be kept; nothing of it is read");
             return Ok(());
@@ -173,8 +174,7 @@ fn session_of(row: &Row<'_>, id: String, origin: &str) -> Session {
 }
 
 fn read_messages(database: &Database, mut session: Session, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-    // A conversation that was edited is written anew in its order, so the row number orders better than the second
-    // does.
+    // An edited conversation is written again in order, so the row number sorts more reliably than the time in seconds.
     let columns = database.or_null("messages", &["message_id", "metadata_json"]);
     let sql = format!(
         "SELECT id, role, content_json, created_timestamp, {columns} FROM messages WHERE session_id = ?1 ORDER BY id"
@@ -193,11 +193,11 @@ fn read_messages(database: &Database, mut session: Session, sink: &mut Sink<'_>)
     Ok(())
 }
 
-// The blocks of one goose message, which files and databases share.
+// The content blocks of a goose message, which are the same in files and databases.
 
-/// Returns the messages in the blocks of one of goose's, in their order; ids and times are the caller's to set.
+/// Returns the messages in the blocks of one goose message, in order; the caller sets their ids and times.
 ///
-/// `metadata` says who saw it: once a conversation was compacted, the agent sees a summary that the user does not.
+/// `metadata` states who saw it: once a conversation was compacted, the agent sees a summary that the user does not.
 fn messages_of(role: &str, content: &Value, metadata: &Value, is_compacted: bool) -> Vec<Message> {
     let mut messages: Vec<_> = content.items().iter().flat_map(|block| block_messages(role, block)).collect();
     if metadata["userVisible"] == false {
@@ -209,7 +209,7 @@ fn messages_of(role: &str, content: &Value, metadata: &Value, is_compacted: bool
     messages
 }
 
-/// Whether `value` is a list of blocks, as goose writes them.
+/// Returns whether `value` is a list of blocks in goose's format.
 fn is_content(value: &Value) -> bool {
     value.as_array().is_some_and(|blocks| blocks.iter().all(|block| block["type"].is_string()))
 }
@@ -230,7 +230,7 @@ fn block_messages(role: &str, block: &Value) -> Vec<Message> {
             note("msg")
         }
         "actionRequired" => action(&block["data"]),
-        // Confirmations repeat the request, and redacted reasoning is not text.
+        // Confirmations repeat the request, and redacted reasoning contains no text.
         _ => None,
     };
     one.into_iter().collect()
@@ -238,13 +238,13 @@ fn block_messages(role: &str, block: &Value) -> Vec<Message> {
 
 fn request(tool_call: &Value) -> Message {
     match &tool_call["value"] {
-        // A call that the model spelled wrongly is kept as an error.
+        // A call that the model wrote incorrectly is retained as an error.
         Value::Null => call("invalid call", &tool_call["error"]),
         value => call(value["name"].string(), &value["arguments"]),
     }
 }
 
-/// Returns what a tool answered: a list of blocks, or an object around one, or an error.
+/// Returns the answer of a tool: a list of blocks, an object around one, or an error.
 fn response(result: &Value) -> Option<String> {
     let value = &result["value"];
     let blocks = value.as_array().or_else(|| value["content"].as_array());
@@ -257,7 +257,7 @@ fn response(result: &Value) -> Option<String> {
     if joined.is_empty() { error() } else { Some(joined) }
 }
 
-/// Returns the form that an extension shows the user, and what the user fills in.
+/// Returns the form that an extension shows to the user, and the user's entries.
 fn action(data: &Value) -> Option<Message> {
     match data["actionType"].as_str()? {
         "elicitation" => data["message"].text().map(answer),
@@ -309,7 +309,7 @@ mod tests {
         (outcome, seen, skipped)
     }
 
-    /// Writes each message as `Role Kind: text`.
+    /// Formats each message as `Role Kind: text`.
     fn shown(messages: &[Message]) -> Vec<String> {
         messages.iter().map(|message| format!("{:?} {:?}: {}", message.role, message.kind, message.text)).collect()
     }

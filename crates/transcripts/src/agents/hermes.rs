@@ -1,8 +1,8 @@
-//! Hermes Agent's `state.db`: the sessions of one profile, from the terminal and from messengers alike.
+//! Hermes Agent's `state.db`: the sessions of one profile, both from the terminal and from messengers.
 //!
-//! A session that was compacted continues in another, which contains only what was said since. A session that was
-//! branched off begins with a copy of the one that it left, which is not read twice. Whether an agent or a schedule
-//! writes the user's turn is decided by the session's source and its settings.
+//! A session that was compacted continues in another session, which contains only later messages. A session that was
+//! branched off begins with a copy of the original, which is not read twice. The session's source and settings
+//! determine whether an agent or a schedule writes the user's turn.
 
 use rusqlite::Row;
 use serde_json::Value;
@@ -15,11 +15,11 @@ use crate::{Assembler, Head, IngestError, Ingestor, Input, Message, MessageTime,
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "hermes";
-/// What precedes content that is JSON and not plain text.
+/// Prefix of content that is JSON rather than plain text.
 const JSON_CONTENT: &str = "\0json:";
-/// Sources of sessions in which no person types.
+/// Sources of sessions that contain nothing typed by a person.
 const PROGRAMS: &[&str] = &["tool", "cron", "subagent"];
-/// How the summary begins that is put in the place of messages before it.
+/// Beginnings of a summary that replaces earlier messages.
 const SUMMARIES: &[&str] = &["[CONTEXT COMPACTION", "[CONTEXT SUMMARY]"];
 
 /// Reads sessions of Hermes Agent.
@@ -43,7 +43,7 @@ impl Ingestor for Hermes {
         let (origin, database) = (input.path.display().to_string(), database::required(&input)?);
         database.require("sessions", &["id", "started_at"])?;
         database.require("messages", &["id", "session_id", "role", "content", "timestamp"])?;
-        // The order of the columns is what `session_of` reads.
+        // The columns are in the order that `session_of` expects.
         let columns = ["title", "model", "cwd", "git_repo_root", "source", "model_config", "system_prompt"];
         let columns = database.or_null("sessions", &columns);
         let sql = format!("SELECT rowid, id, started_at, {columns} FROM sessions ORDER BY started_at, id");
@@ -58,14 +58,14 @@ impl Ingestor for Hermes {
     }
 }
 
-/// What is known of a session before its messages are read.
+/// Information about a session before its messages are read.
 struct Session {
     id: String,
     draft: Assembler,
     is_programs: bool,
-    /// The session that this one begins with a copy of.
+    /// The session with a copy of which this one begins.
     branched_from: Option<String>,
-    /// When it began, for messages without a time.
+    /// The start of the session, for messages without a time.
     began: Option<MessageTime>,
 }
 
@@ -73,7 +73,7 @@ fn session_of(row: &Row<'_>, id: String, origin: &str, sink: &mut Sink<'_>) -> S
     let config = database::value(row, 8);
     let source = database::text(row, 7).unwrap_or_default();
     let delegated_by = config["_delegate_from"].text();
-    // Runs of a sub-agent belong to the session that delegated to it.
+    // Sub-agent runs belong to the session that delegated to them.
     let identity = delegated_by.map_or_else(|| id.clone(), |parent| format!("{parent}/{id}"));
     let mut draft = Assembler::new(NAME, identity, format!("{origin}#{id}"));
     let began = stamped(row, 2);
@@ -94,9 +94,9 @@ fn session_of(row: &Row<'_>, id: String, origin: &str, sink: &mut Sink<'_>) -> S
 }
 
 fn read_messages(database: &Database, mut session: Session, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-    // A branch starts with a copy of all rows of the session that it left.
+    // A branch starts with a copy of all rows of the original session.
     let copied = session.branched_from.take().map_or(Ok(0), |parent| shared(database, &session.id, &parent))?;
-    // The order of the columns is what `messages_of` reads.
+    // The columns are in the order that `messages_of` expects.
     let columns = ["tool_calls", "reasoning_content", "reasoning", "observed", "active", "compacted"];
     let columns = database.or_null("messages", &columns);
     let sql = format!("SELECT id, role, content, timestamp, {columns} FROM messages WHERE session_id = ?1 ORDER BY id");
@@ -121,7 +121,7 @@ fn read_messages(database: &Database, mut session: Session, sink: &mut Sink<'_>)
     Ok(())
 }
 
-/// Returns how many messages the session `id` and the session `parent` both begin with.
+/// Returns the number of messages with which both the session `id` and the session `parent` begin.
 fn shared(database: &Database, id: &str, parent: &str) -> Result<i64, IngestError> {
     let said = "SELECT row_number() OVER (ORDER BY id) AS place, role, nullif(content, '') AS content FROM messages";
     let sql = format!(
@@ -132,10 +132,10 @@ fn shared(database: &Database, id: &str, parent: &str) -> Result<i64, IngestErro
     database.query_row(&sql, [id, parent], |row| row.get(0)).map_err(|error| database.error(error))
 }
 
-/// Whether the user went back to before the message; one that was only compacted was still said.
+/// Returns whether the user rewound to before the message; a message that was merely compacted was still said.
 fn is_taken_back(row: &Row<'_>) -> bool {
     let is = |column, number: &str| database::text(row, column).as_deref() == Some(number);
-    // Rows are never deleted: going back and compacting both only mark them inactive.
+    // Rows are never deleted: rewinding and compacting only mark them as inactive.
     is(8, "0") && !is(9, "1")
 }
 
@@ -146,7 +146,7 @@ fn messages_of(row: &Row<'_>) -> Vec<Message> {
         "user" | "assistant" if SUMMARIES.iter().any(|mark| words.trim_start().starts_with(mark)) => {
             vec![Message::summary(words)]
         }
-        // Overheard in a group, and not said to the agent.
+        // Overheard in a group, not addressed to the agent.
         "user" if is_observed => vec![Message::context(words)],
         role => spoken(role, &words),
     };

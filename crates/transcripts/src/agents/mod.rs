@@ -1,4 +1,4 @@
-//! Logs of agents that work on a project: coding agents and their like.
+//! Logs of agents that work on a project, such as coding agents.
 
 mod turn;
 pub(crate) mod aider;

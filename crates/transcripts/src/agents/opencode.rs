@@ -1,5 +1,5 @@
-//! opencode sessions: `opencode.db`, the folder `storage` of earlier versions, and one session as `opencode export`
-//! writes it. Each has the same three layers: a session, its messages, and their parts.
+//! opencode sessions: `opencode.db`, the folder `storage` of earlier versions, and the output of `opencode export`. All
+//! have the same three layers: sessions, their messages, and the parts of these.
 
 use std::collections::HashSet;
 
@@ -57,7 +57,7 @@ impl Ingestor for OpenCode {
     }
 
     fn sniff_folder(&self, folder: &Folder) -> bool {
-        // Another program could have folders of these three names, but not such files in them.
+        // Another program could have folders with these three names, but not with such files in them.
         let is_session = |name: &String| name.rsplit('/').next().is_some_and(|file| file.starts_with("ses_"));
         ["session", "message", "part"].iter().all(|name| folder.has(name))
             && folder.folders("session").iter().any(|project| folder.files(project).iter().any(is_session))
@@ -75,29 +75,29 @@ fn is_export(document: &Value) -> bool {
     document["info"]["id"].is_string() && messages.is_some_and(|messages| messages.iter().take(50).any(is_entry))
 }
 
-// One session while it is read, and where it was taken back.
+// One session while it is being read, and the point from which it was undone.
 
-/// How the titles begin that a session has until it gets one of its own.
+/// Beginnings of the titles that a session has until it receives its own.
 const PLACEHOLDER_TITLES: &[&str] = &["New session - ", "Child session - "];
 
-/// A session; what follows the place to which it was taken back is left out.
+/// A session; everything after the point from which it was undone is left out.
 struct Session {
     draft: Assembler,
     is_sub_agents: bool,
-    /// The message, and perhaps the part of it, from which on all is undone.
+    /// The message, and possibly the part of it, from which everything is undone.
     undone_from: Option<(String, Option<String>)>,
     is_undone: bool,
 }
 
 impl Session {
-    /// Starts the session that `info` describes; `None` if that names none.
+    /// Starts the session that `info` describes; `None` if `info` contains no id.
     fn new(info: &Value, origin: String) -> Option<Self> {
         let id = info["id"].text()?;
         let parent = info["parentID"].text();
-        // Under the parent's id, so that erasing a session also reaches those of its agents.
+        // The identity includes the parent's id, so that erasing a session also erases those of its agents.
         let identity = parent.map_or_else(|| id.to_owned(), |parent| format!("{parent}/{id}"));
         let mut draft = Assembler::new(NAME, identity, origin);
-        // Until a title was generated, the date of the start stands in its place.
+        // Until a title is generated, the start date takes its place.
         let is_own = |title: &&str| !PLACEHOLDER_TITLES.iter().any(|start| title.starts_with(start));
         let meta = draft.meta();
         meta.title = info["title"].text().filter(is_own).map(str::to_owned);
@@ -117,7 +117,7 @@ impl Session {
         }
         let head = MessageHead::of(id, info);
         let mut messages: Vec<_> = parts.iter().flat_map(|part| messages_of(part, &head)).collect();
-        // The server's words, which nobody in the conversation said.
+        // An error of the server, which nobody in the conversation said.
         if let Some(error) = info["error"]["data"]["message"].text() {
             let failed = Message::context(error);
             messages.push(Message { id: id.to_owned(), time: head.time, ..failed });
@@ -128,9 +128,9 @@ impl Session {
         self.draft.extend(messages, sink);
     }
 
-    /// Returns the parts that were not taken back.
+    /// Returns the parts that were not undone.
     fn kept(&mut self, id: &str, mut parts: Vec<Value>) -> Option<Vec<Value>> {
-        // Undoing only notes from where on; the messages stay.
+        // Undoing only records the point from which it applies; the messages remain.
         if self.is_undone {
             return None;
         }
@@ -139,7 +139,7 @@ impl Session {
         {
             self.is_undone = true;
             let part = part.as_deref()?;
-            // A part that is missing takes nothing back of this message, only what comes after it.
+            // If the named part is missing, nothing in this message is undone, only what follows it.
             let first = parts.iter().position(|one| one["id"] == part).unwrap_or(parts.len());
             parts.truncate(first);
         }
@@ -147,13 +147,13 @@ impl Session {
     }
 }
 
-// `opencode.db`: one session at a time, and of it one message at a time.
+// `opencode.db`: one session at a time, and within it one message at a time.
 
 fn read_database(database: &Database, origin: &str, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     database.require("session", &["id", "directory", "title", "time_created"])?;
     database.require("message", &["id", "session_id", "data"])?;
     database.require("part", &["id", "message_id", "data"])?;
-    // The order of the columns is what `info_of` reads.
+    // The columns are in the order that `info_of` expects.
     let columns = database.or_null("session", &["parent_id", "revert"]);
     let sql = format!("SELECT id, directory, title, time_created, {columns} FROM session ORDER BY time_created, id");
     let mut number = 0;
@@ -167,17 +167,17 @@ fn read_database(database: &Database, origin: &str, sink: &mut Sink<'_>) -> Resu
         }
         Ok(())
     })?;
-    // Without its session a row belongs to no project, so such rows are counted and not read.
+    // Rows without a session belong to no project, so they are counted and not read.
     for [table, key, parent] in [["message", "session_id", "session"], ["part", "message_id", "message"]] {
         database.report_orphans([table, key, parent], &format!("rows of {table} whose {parent} is not there"), sink)?;
     }
     Ok(())
 }
 
-/// Spells a row as an export does.
+/// Converts a row to the format of an export.
 fn info_of(row: &Row<'_>) -> Value {
     json!({
-        // Column names differ from the fields of an export, which is what the rest of this file reads.
+        // The column names differ from the field names of an export, which the rest of this file expects.
         "id": database::text(row, 0),
         "directory": database::text(row, 1),
         "title": database::text(row, 2),
@@ -212,7 +212,7 @@ fn parts_of(database: &Database, message_id: &str, sink: &mut Sink<'_>) -> Resul
     let sql = "SELECT rowid, id, data FROM part WHERE message_id = ?1 ORDER BY id";
     database.each(sql, &[&message_id], |row| {
         if let Some(mut part) = database::parsed(row, 2, "row of part", sink) {
-            // The stored document lacks its id, by which an undo names the part.
+            // The stored document lacks its id, by which an undo refers to the part.
             if let (Some(fields), Some(id)) = (part.as_object_mut(), database::text(row, 1)) {
                 fields.insert("id".to_owned(), id.into());
             }
@@ -226,14 +226,14 @@ fn parts_of(database: &Database, message_id: &str, sink: &mut Sink<'_>) -> Resul
 // The folder `storage`: `session/<project>/<session>.json`, `message/<session>/<message>.json` and
 // `part/<message>/<part>.json`.
 
-/// A folder whose names have been listed once, since an archive is searched through for each question.
+/// A folder and its sorted file names, listed once because each look-up in an archive would search through all of it.
 struct Listing<'a> {
     folder: &'a Folder,
     names: Vec<String>,
 }
 
 fn read_files(folder: &Folder, sink: &mut Sink<'_>) {
-    // Ids grow with time, so the order of names is the order of messages.
+    // Ids increase over time, so sorting by name also sorts by time.
     let mut names = folder.all_files();
     names.sort();
     let listing = Listing { folder, names };
@@ -265,15 +265,15 @@ fn read_files(folder: &Folder, sink: &mut Sink<'_>) {
 }
 
 impl Listing<'_> {
-    /// Returns the places of the JSON files whose names begin with `prefix`, in the order of their names.
+    /// Returns the indices of the JSON files whose names begin with `prefix`, in the order of their names.
     fn below(&self, prefix: &str) -> Vec<usize> {
-        // The names are sorted, so those with one prefix are next to each other.
+        // The names are sorted, so those with the same prefix are adjacent.
         let start = self.names.partition_point(|name| name.as_str() < prefix);
         let count = self.names[start..].iter().take_while(|name| name.starts_with(prefix)).count();
         (start..start + count).filter(|place| self.names[*place].strip_suffix(".json").is_some()).collect()
     }
 
-    /// Parses the file at `place`, or returns why it cannot be used.
+    /// Parses the file at index `place`; if it cannot be used, reports the reason.
     fn parsed(&self, place: usize, sink: &mut Sink<'_>) -> Option<Value> {
         let name = &self.names[place];
         let text = self.folder.open(name).and_then(|input| input.into_text(MAX_RECORD_BYTES));
@@ -300,7 +300,7 @@ fn stem(name: &str) -> &str {
 
 // The parts of a message.
 
-/// What a message says of itself.
+/// The properties of a message that apply to all its parts.
 struct MessageHead {
     id: String,
     role: Role,
@@ -316,7 +316,7 @@ impl MessageHead {
             Some("system") => Role::System,
             Some(_) | None => Role::Other,
         };
-        // A user's message has an object of that name, the title that was made for it.
+        // A user's message has an object of that name, which contains a generated title.
         let is_summary = info["summary"] == true;
         Self { id: id.to_owned(), role, is_summary, time: identity::stamp(&info["time"]["created"]) }
     }
@@ -331,11 +331,11 @@ impl MessageHead {
     }
 }
 
-/// Returns the messages in one part; steps, snapshots and patches are bookkeeping and give none.
+/// Returns the messages in one part; steps, snapshots and patches are bookkeeping and contain none.
 fn messages_of(part: &Value, head: &MessageHead) -> Vec<Message> {
     let mut messages = match part["type"].string() {
         "text" => match part["text"].text() {
-            // What the program wrote, and what it does not show to the agent.
+            // Text that the program wrote, or that it does not show to the agent.
             Some(words) if part["synthetic"] == true || part["ignored"] == true => {
                 vec![Message::context(without_data(words))]
             }
@@ -347,7 +347,7 @@ fn messages_of(part: &Value, head: &MessageHead) -> Vec<Message> {
         }
         "file" => vec![Message::new(head.role, Kind::Attachment, label(part))],
         "tool" => tool(part),
-        // A command's template with what the user typed after it; the agent that it starts sees no more.
+        // The template of a command with the words that the user typed after it; the sub-agent is given nothing else.
         "subtask" => part["prompt"].text().map(Message::context).into_iter().collect(),
         _ => Vec::new(),
     };
@@ -405,7 +405,7 @@ mod tests {
         seen.remove(0)
     }
 
-    /// Writes each message as `Role Kind: text`.
+    /// Formats each message as `Role Kind: text`.
     fn shown(transcript: &Transcript) -> Vec<String> {
         let messages = transcript.messages.iter();
         messages.map(|message| format!("{:?} {:?}: {}", message.role, message.kind, message.text)).collect()

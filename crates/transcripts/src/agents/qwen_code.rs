@@ -1,4 +1,5 @@
-//! Qwen Code session recordings: JSONL in which each line follows another, around messages in the shape of Gemini's.
+//! Qwen Code session recordings: JSONL in which each line refers to the previous one and wraps a message in Gemini's
+//! format.
 
 use std::collections::HashMap;
 
@@ -13,7 +14,7 @@ use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Record
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "qwen-code";
-/// Sorts of user records that a person typed; all others are notices, timers and other agents.
+/// Types of user records that a person typed; all others are notices, timers and other agents.
 const TYPED: &[&str] = &["", "at_command", "mid_turn_user_message", "user_text_elements"];
 
 /// Reads Qwen Code sessions.
@@ -54,11 +55,11 @@ fn is_message(line: &Value) -> bool {
     line["uuid"].is_string() && line["sessionId"].is_string() && line["message"]["parts"].is_array()
 }
 
-/// One session while it is read.
+/// The state of one session while it is being read.
 struct Session {
     draft: Assembler,
     held: usize,
-    /// How many messages were held once a line had been taken.
+    /// The number of buffered messages after each line.
     ends: HashMap<String, usize>,
     clock: Clock,
 }
@@ -67,7 +68,7 @@ impl Session {
     fn take(&mut self, line: &Value, sink: &mut Sink<'_>) {
         self.take_head(line);
         let messages = messages(line);
-        // A tool's answer is written as a user line too and must not count as going back.
+        // A tool's answer is written as a user line as well, and must not count as a rewind.
         if line["type"] == "user" && messages.iter().any(Message::is_human) {
             self.rewind(line["parentUuid"].as_str());
         }
@@ -82,7 +83,7 @@ impl Session {
         if self.draft.is_full() {
             self.draft.hand_over(sink);
             self.held = 0;
-            // What was handed over can no longer be taken back.
+            // Messages that were passed on can no longer be undone.
             self.ends.clear();
         }
     }
@@ -100,7 +101,8 @@ impl Session {
         }
     }
 
-    /// Takes back what follows the line that a new prompt follows: the user went back to there.
+    /// Removes the messages after the line to which a new prompt refers: the user rewound the conversation to that
+    /// line.
     fn rewind(&mut self, parent: Option<&str>) {
         if let Some(end) = parent.and_then(|parent| self.ends.get(parent)).copied().filter(|end| *end < self.held) {
             self.draft.truncate(end);

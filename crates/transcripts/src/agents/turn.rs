@@ -1,4 +1,4 @@
-//! The messages that logs of agents have in common: what was typed, what was put around it, and who spoke.
+//! Messages that agents' logs have in common: typed words, the text put around them, and their speakers.
 
 use serde_json::Value;
 
@@ -7,10 +7,10 @@ use crate::message::parts;
 use crate::message::speaker::without_leading_block;
 use crate::{Message, Role};
 
-/// Returns what is in the user's turn: the blocks that a program put first, and the words that were typed.
+/// Returns the contents of the user's turn: the blocks that a program put first, and the typed words.
 pub(super) fn user_words(text: &str) -> Vec<Message> {
     let (mut messages, mut rest) = (Vec::new(), text.trim());
-    // Only blocks at the start are the program's; one further down may be pasted by the user.
+    // Only blocks at the start come from the program; a later one may have been pasted by the user.
     while let Some(after) = without_leading_block(rest) {
         messages.push(Message::context(&rest[..rest.len() - after.len()]));
         rest = after.trim_start();
@@ -32,13 +32,13 @@ pub(super) fn call(tool: &str, arguments: &Value) -> Message {
     Message::call(line)
 }
 
-/// Returns a call as models spell it: its name and arguments, bare or inside `function`.
+/// Returns a call in the format of a model: its name and arguments, either bare or inside `function`.
 pub(super) fn call_of(used: &Value) -> Message {
     let function = if used["function"].is_object() { &used["function"] } else { used };
     call(function["name"].string(), &function["arguments"])
 }
 
-/// Returns what was said in `role`; in any that is not known, a program wrote it.
+/// Returns a message of `role`; text with an unknown role counts as written by a program.
 pub(super) fn spoken(role: &str, words: &str) -> Vec<Message> {
     match role {
         "user" => user_words(words),
@@ -48,7 +48,7 @@ pub(super) fn spoken(role: &str, words: &str) -> Vec<Message> {
     }
 }
 
-/// Returns a text, or the texts of a list of blocks with its pictures named.
+/// Returns a text, or the joined texts of a list of blocks with placeholders for images.
 pub(super) fn words_of(content: &Value) -> String {
     let shown = content.items().iter().filter_map(|block| match block.text().or_else(|| block["text"].text()) {
         Some(words) => Some(words.to_owned()),
@@ -57,7 +57,7 @@ pub(super) fn words_of(content: &Value) -> String {
     shown.collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the last part of a path, as Windows or any other system writes it.
+/// Returns the last part of a path in the notation of any system, including Windows.
 pub(super) fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
@@ -67,7 +67,7 @@ pub(super) fn answer(text: &str) -> Message {
     Message::answer(parts::without_data(text))
 }
 
-/// Makes messages those of an agent that another agent started: neither a person nor the assistant speaks in them.
+/// Attributes messages to an agent that another agent started: neither a person nor the assistant speaks in them.
 pub(super) fn of_sub_agent(messages: &mut [Message]) {
     for message in messages {
         if matches!(message.role, Role::User | Role::Assistant) {
@@ -76,10 +76,10 @@ pub(super) fn of_sub_agent(messages: &mut [Message]) {
     }
 }
 
-/// Returns the path that the address of a folder stands for; any other text as it is.
+/// Returns the path that the URL of a folder represents; returns any other text unchanged.
 pub(super) fn folder_path(address: &str) -> String {
     let Some(path) = address.strip_prefix("file://") else { return address.to_owned() };
-    // Escapes stand for bytes of UTF-8, and a character is whole only when all of its bytes are decoded.
+    // Each escape represents a byte of UTF-8, and a character is complete only when all its bytes are decoded.
     let (mut bytes, mut rest) = (Vec::with_capacity(path.len()), path.as_bytes());
     while let Some((&byte, after)) = rest.split_first() {
         let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
@@ -88,7 +88,7 @@ pub(super) fn folder_path(address: &str) -> String {
         rest = if escaped.is_some() { &after[2..] } else { after };
     }
     let path = String::from_utf8_lossy(&bytes).into_owned();
-    // `/c:/work` is how an address spells the drive of `c:/work`.
+    // `/c:/work` is the form that `c:/work` takes in a URL.
     let has_drive = path.as_bytes().get(2) == Some(&b':');
     path.strip_prefix('/').filter(|_| has_drive).map_or(path.clone(), str::to_owned)
 }

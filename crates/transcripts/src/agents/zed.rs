@@ -1,4 +1,4 @@
-//! Zed's `threads.db`: each thread is one document, plain or compressed, in a row of its own.
+//! Zed's `threads.db`: each thread is a document, plain or compressed, in its own row.
 
 use std::io::Read;
 
@@ -35,7 +35,7 @@ impl Ingestor for Zed {
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let (origin, database) = (input.path.display().to_string(), database::required(&input)?);
         database.require("threads", &["id", "summary", "updated_at", "data_type", "data"])?;
-        // The order of the columns is what `document_of` and `read_thread` read.
+        // The columns are in the order that `document_of` and `read_thread` expect.
         let columns = database.or_null("threads", &["parent_id", "folder_paths", "created_at"]);
         let sql =
             format!("SELECT rowid, id, summary, updated_at, data_type, data, {columns} FROM threads ORDER BY rowid");
@@ -54,16 +54,16 @@ impl Ingestor for Zed {
     }
 }
 
-/// Returns the thread in a row, unpacked.
+/// Returns the thread in a row, decompressed.
 fn document_of(row: &Row<'_>) -> Result<(Value, bool), String> {
     let kind = database::text(row, 4).unwrap_or_default();
     let limit = MAX_RECORD_BYTES;
     let stored = database::bytes(row, 5).ok_or("a thread without data")?;
     let mut text = Vec::new();
     match kind.as_str() {
-        // One byte over the limit shows below that the thread is too long.
+        // One additional byte is enough to detect below that the thread is too long.
         "json" => text.extend_from_slice(&stored[..stored.len().min(limit + 1)]),
-        // A small row may unpack to any size, so reading stops after the limit.
+        // A small row may decompress to any size, so reading stops just after the limit.
         "zstd" => {
             let unpacked = zstd::stream::read::Decoder::new(stored).map(|reader| reader.take(limit as u64 + 1));
             let read = unpacked.and_then(|mut reader| reader.read_to_end(&mut text));
@@ -81,7 +81,7 @@ fn document_of(row: &Row<'_>) -> Result<(Value, bool), String> {
 fn read_thread(row: &Row<'_>, id: &str, document: &Value, origin: &str, sink: &mut Sink<'_>) {
     let parent = database::text(row, 6);
     let parent = parent.or_else(|| document["subagent_context"]["parent_thread_id"].owned());
-    // Under the parent's id, so that erasing a thread also reaches those of its agents.
+    // The identity includes the parent's id, so that erasing a thread also erases those of its agents.
     let identity = parent.as_ref().map_or_else(|| id.to_owned(), |parent| format!("{parent}/{id}"));
     let mut draft = Assembler::new(NAME, identity, format!("{origin}#{id}"));
     let snapshot = &document["initial_project_snapshot"];
@@ -95,7 +95,7 @@ fn read_thread(row: &Row<'_>, id: &str, document: &Value, origin: &str, sink: &m
     meta.project = folder.filter(|folder| !folder.is_empty()).or_else(worktree);
     meta.model = document["model"]["model"].owned();
     meta.created_at = written(8).or_else(|| identity::instant(&snapshot["timestamp"]));
-    // No message has a time of its own: that of the thread must do, and of these its beginning.
+    // Messages have no time of their own, so they get that of the thread, preferably its start.
     let at = meta.created_at.or_else(|| written(3));
     let time = at.map(|at| MessageTime::logged(at).derived());
     for entry in document["messages"].list() {
@@ -108,19 +108,19 @@ fn read_thread(row: &Row<'_>, id: &str, document: &Value, origin: &str, sink: &m
     draft.finish(sink);
 }
 
-// The messages of a thread: keyed by who speaks, or, in older versions, with a role and segments.
+// The messages of a thread: keyed by the speaker or, in older versions, with a role and segments.
 
-/// Returns the messages in one entry, and its id; a mark such as `"Resume"` contains none.
+/// Returns the id of an entry and its messages; a marker such as `"Resume"` contains none.
 fn messages_of(entry: &Value) -> (&str, Vec<Message>) {
     if entry["role"].is_string() {
         return ("", older(entry));
     }
-    // Rust's enums are written as an object with the variant as its only key.
+    // Rust enums are written as an object whose only key is the variant.
     let Some((who, body)) = entry.as_object().and_then(|fields| fields.iter().next()) else { return ("", Vec::new()) };
     let messages = match who.as_str() {
         "User" => user(&body["content"]),
         "Agent" => agent(body),
-        // What a compaction leaves of the messages before it.
+        // The summary that replaces the earlier messages in a compaction.
         _ => {
             let summary = body.first_text(&["summary", "text"]).or_else(|| body.text());
             summary.map(Message::summary).into_iter().collect()
@@ -129,7 +129,7 @@ fn messages_of(entry: &Value) -> (&str, Vec<Message>) {
     (body["id"].text().unwrap_or_default(), messages)
 }
 
-/// Returns a value that is keyed by its variant, such as `{"Text": "…"}`.
+/// Returns a value and the variant that is its key, as in `{"Text": "…"}`.
 fn variant(block: &Value) -> (&str, &Value) {
     match block {
         Value::Object(fields) => fields.iter().next().map_or(("", &Value::Null), |(key, value)| (key.as_str(), value)),
@@ -142,7 +142,7 @@ fn user(content: &Value) -> Vec<Message> {
     for block in content.items() {
         match variant(block) {
             ("Text", value) => words.push_str(value.as_str().unwrap_or_default()),
-            // Its name appears in the sentence; its text came along without being typed.
+            // Its name appears in the sentence; its text was included without being typed.
             ("Mention", value) => {
                 words.extend(mentioned(&value["uri"]).map(|name| format!("@{name}")));
                 rest.extend(value["content"].text().map(Message::context));
@@ -179,7 +179,7 @@ fn agent(body: &Value) -> Vec<Message> {
     messages
 }
 
-/// Returns a tool's answer: a text, or one variant or a list of several.
+/// Returns the answer of a tool: a text, a single variant or a list of variants.
 fn result(result: &Value) -> Option<Message> {
     let content = &result["content"];
     let pieces = content.items().iter().filter_map(|block| match variant(block) {

@@ -1,4 +1,4 @@
-//! The Anthropic Messages API: requests, replies, pairs of both, bare messages, and the results of batches.
+//! The Anthropic Messages API: requests, replies, pairs of both, bare messages, and batch results.
 
 use serde_json::Value;
 
@@ -7,25 +7,25 @@ use crate::message::chat::messages_of;
 use crate::message::exchange::{Conversation, Loose, answered, asked, own_id};
 use crate::{Head, IngestError, Ingestor, Input, Object, Objects, Sink};
 
-/// Blocks that other vendors' messages do not have.
+/// Blocks that do not occur in messages of other vendors.
 const OWN_BLOCKS: &[&str] = &[
     "tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use", "web_search_tool_result",
     "web_fetch_tool_result", "code_execution_tool_result", "mcp_tool_use", "mcp_tool_result", "search_result",
     "container_upload",
 ];
-/// Blocks that others have as well.
+/// Blocks that also occur in messages of other vendors.
 const SHARED_BLOCKS: &[&str] = &["text", "image", "document"];
-/// Fields that a message has; agents that keep the same messages add their own.
+/// Fields of a message; agents that store the same messages add further ones.
 const MESSAGE_FIELDS: &[&str] = &[
     "role", "content", "id", "type", "model", "stop_reason", "stop_sequence", "stop_details", "usage", "container",
     "context_management", "cache_control",
 ];
-/// Fields of sessions that contain such messages and belong to other formats.
+/// Fields of records that contain such messages but belong to other formats.
 const FOREIGN: &[&str] = &[
     "uuid", "sessionId", "projectHash", "chat_messages", "mapping", "info", "working_dir", "_type", "trace_id",
     "run_type", "chosen", "v",
 ];
-/// Tags that coding agents put around what their user typed, in files of the same shape that they keep themselves.
+/// Tags that coding agents put around the user's words, in files that have the same format.
 const AGENT_TAGS: &[&str] = &["<task>", "<environment_details>", "<user_message>", "<feedback>"];
 
 /// Reads the Anthropic Messages API.
@@ -39,11 +39,12 @@ impl Ingestor for Anthropic {
     );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        // Cline and its kin keep the same messages in files of their own, which their format reads.
+        // Cline and related agents store the same messages in their own files, which are read by their own formats.
         if head.objects().chain(&head.lines).any(is_of_an_agent) {
             return false;
         }
-        // One message in a hundred may contain a block; what the others lack is nothing foreign.
+        // Perhaps only one message in a hundred contains such a block, so it is enough if the others contain nothing
+        // foreign.
         let (messages, blocks) = bare(head.objects().chain(&head.lines));
         let all = head.objects().count() + head.lines.len();
         messages > 0 && messages * 2 >= all && blocks || head.objects().any(is_exchange) || head.most_lines(is_exchange)
@@ -70,7 +71,7 @@ impl Ingestor for Anthropic {
     }
 }
 
-/// Counts messages that stand by themselves, and says whether any of them has a block of this vendor.
+/// Counts the messages outside of any request, and returns whether any of them has a block of this vendor.
 fn bare<'a>(values: impl Iterator<Item = &'a Value>) -> (usize, bool) {
     values
         .filter(|value| is_message(value) && !is_reply(value))
@@ -99,7 +100,7 @@ fn has_own_block(message: &Value) -> bool {
     })
 }
 
-/// Whether `value` is a reply to a request, which has more than a message of a conversation has.
+/// Returns whether `value` is a reply to a request, which has more fields than a message of a conversation.
 fn is_reply(value: &Value) -> bool {
     value["type"] == "message"
         && value["role"] == "assistant"
@@ -114,7 +115,7 @@ fn is_request(value: &Value) -> bool {
     known > 0 && known * 2 >= messages.len() && (is_prompted || messages.iter().any(has_own_block))
 }
 
-/// Reads a line of a batch: a request, or a result.
+/// Reads a line of a batch: a request or a result.
 fn batch_line(value: &Value) -> Option<(&str, Line<'_>)> {
     let id = value["custom_id"].as_str()?;
     let pieces = match value["result"]["type"].as_str() {
@@ -138,7 +139,7 @@ fn is_exchange(value: &Value) -> bool {
             || batch_line(value).is_some())
 }
 
-/// Whether `value` is, or contains, messages as a coding agent keeps them.
+/// Returns whether `value` is, or contains, messages in the format of a coding agent.
 fn is_of_an_agent(value: &Value) -> bool {
     let is_tagged = |text: &str| AGENT_TAGS.iter().any(|tag| text.contains(tag));
     let holds = |message: &Value| {
@@ -150,7 +151,7 @@ fn is_of_an_agent(value: &Value) -> bool {
     holds(value) || value["messages"].as_array().is_some_and(|messages| messages.iter().any(holds))
 }
 
-/// Returns the conversation of one record, or says why there is none.
+/// Returns the conversation in one record, or reports why there is none.
 fn conversation<'a>(object: &'a Object, sink: &mut Sink<'_>) -> Option<Conversation<'a>> {
     let value = &object.value;
     let mut facts = vec![value];

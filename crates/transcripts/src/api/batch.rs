@@ -1,4 +1,4 @@
-//! Batches: a file of requests and a file of results, of which each line is known by its `custom_id`.
+//! Batches: a file of requests and a file of results, whose lines are matched by their `custom_id`.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -9,26 +9,26 @@ use crate::message::exchange::{Conversation, answered, asked, own_id};
 use crate::message::identity;
 use crate::{Head, IngestError, Input, Layout, MAX_RECORD_BYTES, Message, Object, Objects, Sink, content_hash};
 
-/// Files beside a batch that are looked at for the other half of it.
+/// Maximum number of files in the same folder that are searched for the other half of a batch.
 const MAX_SIBLINGS: usize = 64;
 
-/// What a line of a batch contains.
+/// The content of a line of a batch.
 pub(crate) enum Line<'a> {
     /// The body of a request.
     Request(&'a Value),
     /// The body of a reply.
     Reply(&'a Value),
-    /// No reply, and why.
+    /// No reply, with the reason.
     Failed(String),
 }
 
-/// How a vendor writes a line of a batch: its `custom_id`, and what it contains.
+/// Reads a vendor's line of a batch: its `custom_id`, and its content.
 pub(crate) type ReadLine = fn(&Value) -> Option<(&str, Line<'_>)>;
 
-/// The other half of a batch, as far as it appears in the files beside it.
+/// The other half of a batch, as far as it is found in files in the same folder.
 #[derive(Default)]
 struct Other {
-    /// What is asked or answered under an id; nothing where several files say different things.
+    /// The request or reply with each id; `None` if several files contradict each other.
     halves: HashMap<String, Option<Half>>,
     bytes: usize,
 }
@@ -36,16 +36,16 @@ struct Other {
 struct Half {
     is_request: bool,
     messages: Vec<Message>,
-    /// The model and the time that it names.
+    /// The model and the time stated in the other half.
     facts: Value,
 }
 
-/// Reads a file of a batch, joined with the other half where that is in the same folder.
+/// Reads a file of a batch, joined with the other half if that is in the same folder.
 ///
-/// Read from either side, a request with its reply is the same conversation under the same identity.
+/// Whichever of the two files is read, a request with its reply is the same conversation with the same identity.
 ///
 /// # Errors
-/// As [`Objects::next`].
+/// The same as for [`Objects::next`].
 pub(crate) fn read(source: &'static str, line: ReadLine, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     let (stem, other) = (input.stem(), Other::beside(&input, line));
     if other.bytes > MAX_RECORD_BYTES {
@@ -95,13 +95,13 @@ fn join(
         }
         return;
     }
-    // The same exchange has one identity, whichever of the two files it is read from.
+    // An exchange has the same identity, whichever of the two files it is read from.
     let id = if question.is_empty() { own_id(&[body], &["id"]) } else { None };
     let id = id.unwrap_or_else(|| {
         let known = if question.is_empty() { &answer } else { &question };
         identity::of_parts(&[custom_id, &content_hash(known)])
     });
-    // The reply names the exact model, and only it has a time.
+    // The reply names the exact model, and only the reply contains a time.
     let beside = half.map_or(&Value::Null, |half| &half.facts);
     let facts = if is_request { vec![beside, body] } else { vec![body, beside] };
     question.extend(answer);
@@ -109,15 +109,15 @@ fn join(
 }
 
 impl Other {
-    /// Reads the halves that are in other files of the folder, up to [`MAX_RECORD_BYTES`] of text.
+    /// Reads the other halves from files in the same folder, up to [`MAX_RECORD_BYTES`] of text.
     fn beside(input: &Input, line: ReadLine) -> Self {
         let mut other = Self::default();
         let wants_requests = {
             let head = Head::of(input);
-            // A file of one line is a document.
+            // A file with a single line is parsed as a document.
             !head.objects().chain(&head.lines).filter_map(line).any(|(_, pieces)| matches!(pieces, Line::Request(_)))
         };
-        // A compressed file has a second ending.
+        // A compressed file has a second extension.
         let is_lines = |name: &String| name.to_ascii_lowercase().contains(".jsonl");
         for name in input.siblings().iter().filter(|name| is_lines(name)).take(MAX_SIBLINGS) {
             let Some(file) = input.sibling(name) else { continue };
@@ -126,7 +126,7 @@ impl Other {
                 line(value).is_some_and(|(_, pieces)| matches!(pieces, Line::Request(_)) == wants_requests)
             };
             if head.objects().chain(&head.lines).any(is_half) {
-                // The head borrows the file, which is read on from here.
+                // The head borrows the file, which is read further below.
                 drop(head);
                 other.collect(file, line, wants_requests);
             }
@@ -138,7 +138,7 @@ impl Other {
     }
 
     fn collect(&mut self, file: Input, line: ReadLine, wants_requests: bool) {
-        // What is wrong with that file is reported when it is read itself.
+        // Faults in that file are reported when it is itself read.
         let mut ignore = |_| {};
         let mut ignored = Sink::new(&mut ignore);
         let mut objects = Objects::of(file);

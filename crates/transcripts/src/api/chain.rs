@@ -1,4 +1,4 @@
-//! Responses that name the one before them, put back into conversations.
+//! Assembles conversations from responses that name the previous response.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,19 +10,19 @@ use crate::{Assembler, MAX_RECORD_BYTES, Message, Sink};
 pub(crate) struct Turn {
     /// Its own id.
     pub(crate) id: String,
-    /// The id of the one before it.
+    /// The id of the previous exchange.
     pub(crate) previous: Option<String>,
-    /// The conversation that it was stored with, which takes the place of a chain.
+    /// The conversation with which it was stored, which takes the place of a chain.
     pub(crate) conversation: Option<String>,
-    /// The prompt that it was made with, which is not handed on along a chain.
+    /// The prompt of this exchange, which does not carry over to later ones.
     pub(crate) prompt: Option<Message>,
-    /// Model that answered.
+    /// The model that answered.
     pub(crate) model: Option<String>,
-    /// When it was made.
+    /// When it was created.
     pub(crate) created: Option<Timestamp>,
-    /// Where it is.
+    /// The location of its record.
     pub(crate) origin: String,
-    /// What was asked and answered.
+    /// The messages that were sent and received.
     pub(crate) messages: Vec<Message>,
 }
 
@@ -32,10 +32,10 @@ impl Turn {
     }
 }
 
-/// Collects the turns of a file, which may be in any order, and puts their conversations together.
+/// Collects the turns of a file, which may be in any order, and assembles their conversations.
 ///
-/// Of two turns that follow the same one, the later continues its conversation; the other begins one of its own, with
-/// what was said from there on, so that nothing is read twice.
+/// If two turns follow the same one, the later of them continues its conversation; the other begins a separate
+/// conversation that contains only the messages from there on, so that nothing is read twice.
 pub(crate) struct Chains {
     source: &'static str,
     turns: Vec<Turn>,
@@ -44,19 +44,20 @@ pub(crate) struct Chains {
 }
 
 impl Chains {
-    /// Starts without any turn, for the format called `source`.
+    /// Creates an empty collection for the format called `source`.
     pub(crate) fn new(source: &'static str) -> Self {
         Self { source, turns: Vec::new(), known: HashSet::new(), bytes: 0 }
     }
 
-    /// Adds a turn; the record that it appears in is `number`.
+    /// Adds a turn; `number` is the number of its record.
     ///
-    /// Where the file is larger than [`MAX_RECORD_BYTES`], a chain that reaches over that length becomes two.
+    /// If the file is larger than [`MAX_RECORD_BYTES`], a chain that extends over more than this length is split in
+    /// two.
     pub(crate) fn add(&mut self, turn: Turn, number: usize, sink: &mut Sink<'_>) {
         if turn.messages.iter().all(|message| message.text.trim().is_empty()) {
             return sink.skip(number, "a response without any text");
         }
-        // Logs of a program that retries contain the same response more than once.
+        // Logs of a program that retries requests contain the same response more than once.
         if !self.known.insert(turn.id.clone()) {
             return sink.skip(number, "the same response once more");
         }
@@ -67,7 +68,7 @@ impl Chains {
         }
     }
 
-    /// Hands over what is left.
+    /// Passes on the remaining turns.
     pub(crate) fn finish(mut self, sink: &mut Sink<'_>) {
         self.assemble(sink);
     }
@@ -99,7 +100,7 @@ impl Chains {
     }
 }
 
-/// Returns the places of the turns of each conversation, in their order.
+/// Returns the indices of the turns of each conversation, in order.
 fn paths(turns: &[Turn]) -> Vec<Vec<usize>> {
     let places: HashMap<&str, usize> =
         turns.iter().enumerate().map(|(place, turn)| (turn.id.as_str(), place)).collect();
@@ -122,11 +123,11 @@ fn paths(turns: &[Turn]) -> Vec<Vec<usize>> {
             paths[path].push(place);
             taken[place] = true;
         } else if before(turn).and_then(|previous| after.get(&previous)) != Some(&place) {
-            // Nothing leads here: it is the start of a chain, or a branch that was left.
+            // No path leads to this turn: it is the start of a chain, or of an abandoned branch.
             paths.push(walk(place, &after, &mut taken));
         }
     }
-    // What is still left goes round in a circle.
+    // The remaining turns form cycles.
     for place in 0..turns.len() {
         if !taken[place] {
             paths.push(walk(place, &after, &mut taken));

@@ -1,4 +1,4 @@
-//! `LangChain`: messages as dictionaries or as dumps of their objects, and the runs that `LangSmith` records.
+//! `LangChain`: messages as dictionaries or as serialised objects, and the runs that `LangSmith` records.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::message::exchange::{Conversation, Loose, answered, asked, own_id, wit
 use crate::message::identity;
 use crate::{Head, IngestError, Ingestor, Input, Object, Objects, Sink};
 
-/// Metadata under which runs of one conversation are gathered, the most specific first.
+/// Metadata that identifies the runs of one conversation, the most specific first.
 const THREADS: &[&str] = &["thread_id", "session_id", "conversation_id"];
 
 /// Reads `LangChain` messages and `LangSmith` runs.
@@ -59,7 +59,7 @@ fn is_ours(value: &Value) -> bool {
         || value["runs"].as_array().is_some_and(|runs| runs.iter().any(is_run))
 }
 
-/// Returns the messages of a prompt, a history or another object that contains them.
+/// Returns the messages in a prompt, a history or another object that contains them.
 fn held(value: &Value) -> Option<&Vec<Value>> {
     let messages = [&value["kwargs"]["messages"], &value["messages"]].into_iter().find_map(Value::as_array)?;
     messages.iter().any(is_langchain).then_some(messages)
@@ -69,10 +69,10 @@ fn is_run(value: &Value) -> bool {
     value["run_type"].is_string() && (value["inputs"].is_object() || value["outputs"].is_object())
 }
 
-/// Takes a run as a call to a model, if it is one, or the root of a trace, which may have recorded no model's run.
+/// Reads a run if it is a call to a model or the root of a trace, in which no model run may have been recorded.
 fn read_run(run: &Value, object: &Object, threads: &mut Threads, sink: &mut Sink<'_>) {
     let is_root = run["parent_run_id"].is_null();
-    // Chains and tools between the root and the model repeat what the model's own run contains.
+    // Chains and tools between the root and the model repeat the content of the model's own run.
     if run["run_type"] != "llm" && !is_root {
         return;
     }
@@ -90,7 +90,7 @@ fn read_run(run: &Value, object: &Object, threads: &mut Threads, sink: &mut Sink
             trace: trace.to_owned(),
             start: identity::stamp(&run["start_time"]),
             end: identity::stamp(&run["end_time"]),
-            // The output of a graph is its whole state, which repeats the input.
+            // The output of a graph is its complete state, which repeats the input.
             output: without_repetition(&input, output),
             input,
             title: None,
@@ -159,7 +159,7 @@ mod tests {
                 lines(&seen[0]),
                 ["User Prose hi", "Assistant Prose ho", "User Prose well?", "Assistant Prose well."]
             );
-            // The log names no offset, so none is made up.
+            // The log contains no offset, so none is invented.
             assert_eq!(seen[0].messages[0].time.map(|time| time.offset_seconds), Some(None));
         }
     }

@@ -8,7 +8,7 @@ use crate::message::exchange::{answered, asked, without_repetition};
 use crate::message::identity;
 use crate::{Head, IngestError, Ingestor, Input, MessageTime, Object, Objects, Sink};
 
-/// Kinds of observations, of which only the first contains a call to a model.
+/// Types of observations, of which only the first contains a call to a model.
 const KINDS: &[&str] =
     &["GENERATION", "SPAN", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL"];
 
@@ -29,7 +29,7 @@ impl Ingestor for Langfuse {
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let mut objects = Objects::of(input);
         let mut threads = Threads::new(self.name());
-        // Steps around the calls repeat what the calls contain; alone they contain what nobody may have said.
+        // Steps around the calls repeat their content; without calls, the steps may contain text that nobody said.
         let (mut calls, mut steps, mut last) = (0_usize, 0_usize, 0);
         while let Some(object) = objects.next(sink)? {
             let value = &object.value;
@@ -60,7 +60,7 @@ impl Ingestor for Langfuse {
     }
 }
 
-/// Returns the field called `camel` by the interface and `snake` by the bulk export.
+/// Returns the field that is called `camel` in the API and `snake` in the bulk export.
 fn field<'a>(value: &'a Value, camel: &str, snake: &str) -> &'a Value {
     if value[camel].is_null() { &value[snake] } else { &value[camel] }
 }
@@ -89,7 +89,7 @@ fn is_ours(value: &Value) -> bool {
         || is_trace(value)
 }
 
-/// Reads a trace: its calls to a model, or, where none has content, its own input and output.
+/// Reads a trace: its calls to a model or, if none of them has content, its own input and output.
 fn read_trace(object: &Object, threads: &mut Threads, sink: &mut Sink<'_>) {
     let trace = &object.value;
     let observations = trace["observations"].list();
@@ -101,13 +101,13 @@ fn read_trace(object: &Object, threads: &mut Threads, sink: &mut Sink<'_>) {
         any = true;
         add(generation, trace, object, threads, sink);
     }
-    // A trace may be recorded by hand, without the calls inside it.
+    // A trace may be recorded manually, without the calls inside it.
     if !any {
         add(trace, trace, object, threads, sink);
     }
 }
 
-/// Adds what `one`, a call or a trace, says; `trace` is the trace around it where that is known.
+/// Adds the content of `one`, a call or a trace; `trace` is the surrounding trace if it is known.
 fn add(one: &Value, trace: &Value, object: &Object, threads: &mut Threads, sink: &mut Sink<'_>) {
     let input = asked(&one["input"]);
     let output = without_repetition(&input, answered(&one["output"]));
@@ -137,7 +137,7 @@ fn add(one: &Value, trace: &Value, object: &Object, threads: &mut Threads, sink:
     );
 }
 
-/// Reads a time; the export writes times at UTC without saying so.
+/// Reads a time; the export writes times in UTC without a time zone.
 fn utc(value: &Value) -> Option<MessageTime> {
     identity::stamp(value).map(|time| MessageTime { offset_seconds: time.offset_seconds.or(Some(0)), ..time })
 }

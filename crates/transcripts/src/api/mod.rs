@@ -1,4 +1,4 @@
-//! Requests, replies and traces that programs keep of their calls to a model.
+//! Requests, replies and traces that programs record of their calls to a model.
 
 mod batch;
 mod chain;

@@ -1,4 +1,4 @@
-//! The `OpenAI` Batch API: files of requests, and files of their results in any order.
+//! The `OpenAI` Batch API: files of requests, and files of their results, which may be in any order.
 
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ fn line(value: &Value) -> Option<(&str, Line<'_>)> {
     } else if value["error"].is_object() {
         Line::Failed("the request failed, so there is no answer".to_owned())
     } else if response["body"].is_object() && response["status_code"].as_u64().is_some_and(|code| code >= 400) {
-        // A reply with an error status has a body too, which no model wrote.
+        // A reply with an error status also has a body, which no model wrote.
         Line::Failed(format!("the request was answered with status {}", response["status_code"]))
     } else if response["body"].is_object() {
         Line::Reply(&response["body"])

@@ -1,4 +1,4 @@
-//! Chat messages in the shape of the `OpenAI` API: an array, an object with `messages`, or JSONL of either.
+//! Chat messages in the format of the `OpenAI` API: an array, an object with `messages`, or JSONL of either.
 
 use serde_json::Value;
 
@@ -7,13 +7,13 @@ use crate::message::chat::{is_item, is_message, messages_of};
 use crate::message::exchange::{Conversation, Loose, own_id};
 use crate::{Head, IngestError, Ingestor, Input, Message, Objects, Sink};
 
-/// Keys that other formats with a `messages` array have and this one never has.
+/// Keys that occur in other formats with a `messages` array, but never in this one.
 const FOREIGN: &[&str] = &[
     "uuid", "sessionId", "projectHash", "guild", "chat_messages", "mapping", "participants", "messagesTree", "info",
     "system", "shared_conversation_id", "working_dir", "_type",
 ];
 
-/// Reads chat messages in the shape of the `OpenAI` API.
+/// Reads chat messages in the format of the `OpenAI` API.
 pub(crate) struct OpenAiChat;
 
 impl Ingestor for OpenAiChat {
@@ -52,9 +52,9 @@ impl Ingestor for OpenAiChat {
     }
 }
 
-/// Whether `value` is a message that no other format could have written.
+/// Returns whether `value` is a message that no other format could contain.
 fn is_bare(value: &Value) -> bool {
-    // A `type` beside the role marks an item of an agent's log.
+    // A `type` next to the role identifies an item in an agent's log.
     is_message(value) && value.get("type").is_none() && !is_foreign(value)
 }
 
@@ -70,7 +70,7 @@ fn conversation(value: &Value) -> Option<Vec<&Value>> {
     if let Some(preferred) = value["preferred_output"].as_array() {
         return value["input"]["messages"].as_array().map(|asked| asked.iter().chain(preferred).collect());
     }
-    // A program that keeps both halves of a call keeps them side by side, or the answer inside the request.
+    // Programs that store both halves of a call either store them side by side, or put the answer inside the request.
     let half = |key: &str| if value[key].is_object() { &value[key] } else { value };
     let (asked, choices) = (&half("request")["messages"], &half("response")["choices"]);
     if let Some(choices) = choices.as_array() {

@@ -10,11 +10,11 @@ use crate::message::exchange::{Conversation, answered, asked, own_id, preamble};
 use crate::message::identity;
 use crate::{Head, IngestError, Ingestor, Input, Layout, Message, Object, Objects, Sink};
 
-/// Kinds of content that only this API has.
+/// Types of content that only this API has.
 const OWN_PARTS: &[&str] = &["input_text", "output_text", "input_image", "input_file"];
-/// Kinds of items that only this API has, besides calls and their outputs.
+/// Types of items that only this API has, besides calls and their outputs.
 const OWN_ITEMS: &[&str] = &["reasoning", "function_call", "function_call_output", "mcp_approval_request"];
-/// Fields of records that contain such items and belong to other formats.
+/// Fields of records that contain such items but belong to other formats.
 const FOREIGN: &[&str] =
     &["custom_id", "trace_id", "traceId", "run_type", "payload", "chosen", "rejected", "observations"];
 
@@ -66,7 +66,7 @@ impl Ingestor for OpenAiResponses {
     }
 }
 
-/// Whether `value` is an item that no other API's messages look like.
+/// Returns whether `value` is an item that resembles no message of another API.
 fn is_own_item(value: &Value) -> bool {
     let kind = value["type"].string();
     let parts = value["content"].list();
@@ -88,12 +88,13 @@ fn is_request(value: &Value) -> bool {
         let known = items.iter().filter(|item| is_item(item)).count();
         known > 0 && known * 2 >= items.len()
     };
-    // A text as `input` appears in many kinds of records; beside a model and instructions it is a request of this API.
+    // Text as `input` occurs in many types of records; together with a model and instructions, it is a request of this
+    // API.
     let has_text = value["input"].is_string() && value["model"].is_string() && value["instructions"].is_string();
     value.get("messages").is_none() && (most(&value["input"]) || most(&value["output"]) || has_text)
 }
 
-/// Whether `value` is a response, a request, a pair of both, or a list of items.
+/// Returns whether `value` is a response, a request, a pair of both, or a list of items.
 fn is_record(value: &Value) -> bool {
     let pair = is_response(&value["response"]) || is_request(&value["request"]);
     !FOREIGN.iter().any(|key| value.get(*key).is_some())
@@ -107,7 +108,7 @@ fn listed(value: &Value) -> Option<Vec<&Value>> {
         return None;
     }
     let mut items: Vec<&Value> = data.iter().collect();
-    // The order of the request is not part of the answer; only some programs note it.
+    // The order of the request is not part of the answer; only some programs record it.
     let is_reversed = match value["order"].as_str() {
         Some(order) => order == "desc",
         None => is_newest_first(&items),
@@ -118,7 +119,7 @@ fn listed(value: &Value) -> Option<Vec<&Value>> {
     Some(items)
 }
 
-/// Whether a list that does not say its order begins with the newest, which is what the endpoint answers by default.
+/// Returns whether a list that does not state its order begins with the newest item, as the endpoint does by default.
 fn is_newest_first(items: &[&Value]) -> bool {
     let times: Vec<_> = items.iter().filter_map(|item| identity::instant(&item["created_at"])).collect();
     if let (Some(first), Some(last)) = (times.first(), times.last())
@@ -127,7 +128,7 @@ fn is_newest_first(items: &[&Value]) -> bool {
         return first > last;
     }
     let speakers: Vec<&str> = items.iter().filter_map(|item| item["role"].as_str()).collect();
-    // A call precedes its output; and nobody is answered before having asked.
+    // A call precedes its output, and a question precedes its answer.
     let place = |kind: &str| items.iter().position(|item| item["type"] == kind);
     match place("function_call").zip(place("function_call_output")) {
         Some((call, output)) => output < call,
@@ -135,9 +136,9 @@ fn is_newest_first(items: &[&Value]) -> bool {
     }
 }
 
-/// Returns the id of the earliest item, which stays when the conversation grows.
+/// Returns the id of the earliest item, which remains the same as the conversation grows.
 fn first_item_id(items: &[&Value]) -> Option<String> {
-    // A short id, such as `msg_1`, was made up by hand and may be in any number of files.
+    // A short id, such as `msg_1`, was written by hand and may occur in any number of files.
     items.iter().find_map(|item| item["id"].as_str()).filter(|id| id.len() > 16).map(str::to_owned)
 }
 
@@ -149,7 +150,7 @@ fn turn(object: &Object, layout: Layout, stem: &str) -> Turn {
     let text = |key: &str| facts.iter().find_map(|fact| fact[key].as_str()).map(str::to_owned);
     let conversation =
         facts.iter().find_map(|fact| fact["conversation"]["id"].as_str().or(fact["conversation"].as_str()));
-    // Text is a prompt only beside a model, so both are passed on together.
+    // Text counts as a prompt only together with a model, so both are passed on together.
     let sent = serde_json::json!({"model": request["model"].string(), "input": request["input"]});
     let messages = if request["input"].is_null() { Vec::new() } else { asked(&sent) };
     let answer = if response["output"].is_array() { answered(&response["output"]) } else { Vec::new() };
@@ -193,7 +194,7 @@ mod tests {
         let (one, two) = (response("resp_1", None, "one"), response("resp_2", Some("resp_1"), "two"));
         for text in [format!("{two}\n{one}\n"), json!([one, two]).to_string()] {
             assert!(sniffs(&OpenAiResponses, &text));
-            // Both were made in the same second, so file order decides nothing and the chain all.
+            // Both were created in the same second, so the order is determined by the chain and not by the file.
             let (seen, skipped) = read(&OpenAiResponses, "log.jsonl", &text);
             assert_eq!((seen.len(), seen[0].external_id.as_str(), skipped), (1, "resp_1", vec![]));
             assert_eq!(lines(&seen[0]), ["System Context Be brief.", "Assistant Prose one", "Assistant Prose two"]);

@@ -1,7 +1,8 @@
-//! Traces and logs of calls to a model, as `OpenTelemetry` exports them: OTLP as JSON, whole or one object per line.
+//! Traces and logs of calls to a model, as exported by `OpenTelemetry`: OTLP in JSON, as one document or one object per
+//! line.
 //!
-//! Content is read from the attributes of the `GenAI` conventions, old and new, and from those of `OpenInference` and
-//! Traceloop.
+//! Content is read from the attributes of the `GenAI` conventions, both old and new, and from those of `OpenInference`
+//! and Traceloop.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,7 @@ use crate::message::chat::messages_of;
 use crate::message::exchange::{answered, asked, embedded, preamble};
 use crate::{Head, IngestError, Ingestor, Input, Message, MessageTime, Object, Objects, Sink};
 
-/// Beginnings of the names of attributes that only calls to a model have.
+/// Prefixes of attribute names that occur only in calls to a model.
 const MARKS: &[&str] = &["gen_ai.", "llm.", "openinference.", "traceloop."];
 /// Attributes that name the conversation, the most specific first.
 const THREADS: &[&str] = &[
@@ -25,7 +26,7 @@ const THREADS: &[&str] = &[
     "traceloop.association.properties.thread_id",
     "traceloop.association.properties.conversation_id",
 ];
-// The response names the exact version of the model; the request often names an alias.
+// The response contains the exact version of the model; the request often contains an alias.
 const MODELS: &[&str] = &["gen_ai.response.model", "gen_ai.request.model", "llm.model_name"];
 const ASKED: &[&str] = &["gen_ai.input.messages", "gen_ai.prompt", "gen_ai.input_messages"];
 const ANSWERED: &[&str] = &["gen_ai.output.messages", "gen_ai.completion", "gen_ai.output_messages"];
@@ -74,11 +75,11 @@ fn items<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> + u
     value[key].list().iter()
 }
 
-/// Reads one export.
+/// The state of reading one export.
 struct Reader<'a> {
     object: &'a Object,
     threads: &'a mut Threads,
-    /// Calls to a model without any content.
+    /// Number of calls to a model without any content.
     empty: usize,
 }
 
@@ -107,7 +108,7 @@ impl Reader<'_> {
         }
         let times = [time(&span["startTimeUnixNano"]), time(&span["endTimeUnixNano"])];
         if input.is_empty() && output.is_empty() {
-            // Steps of a program around the calls have no operation of a model.
+            // Steps of a program around the calls are not operations of a model.
             self.empty += usize::from(
                 of_a_model && attributes.text(&["gen_ai.operation.name"]).is_none_or(|name| name == "chat"),
             );
@@ -120,14 +121,14 @@ impl Reader<'_> {
     fn read_logs(&mut self, sink: &mut Sink<'_>) {
         for resource in items(&self.object.value, "resourceLogs") {
             let service = service(resource);
-            // What was asked and what was answered are records of their own, held together by the span.
+            // Questions and answers are separate records, which are associated by their span.
             let mut calls: BTreeMap<(String, String), Vec<&Value>> = BTreeMap::new();
             for record in items(resource, "scopeLogs").flat_map(|scope| items(scope, "logRecords")) {
                 let text = |key: &str| record[key].string().to_owned();
                 calls.entry((text("traceId"), text("spanId"))).or_default().push(record);
             }
             for records in calls.values_mut() {
-                // Exporters write in batches, in which an answer can precede what it answers.
+                // Exporters write in batches, in which an answer can precede its question.
                 records.sort_by_key(|record| stamp(record).map(|time| time.at));
                 self.read_records(records, service.as_deref(), sink);
             }
@@ -161,7 +162,7 @@ impl Reader<'_> {
     }
 
     fn add(&mut self, mut call: Call, sink: &mut Sink<'_>) {
-        // An id that follows from the content stays the same when the file is read again.
+        // An id derived from the content remains the same when the file is read again.
         if call.trace.is_empty() {
             call.trace = call.input.iter().chain(&call.output).next().map(Message::content_hash).unwrap_or_default();
         }
@@ -173,7 +174,7 @@ impl Reader<'_> {
     }
 }
 
-/// Returns a call without its messages: what it belongs to, and who made it.
+/// Returns a call without its messages: the conversation that it belongs to, and the program that made it.
 fn named(attributes: &Attributes, record: &Value, service: Option<&str>) -> Call {
     Call {
         thread: attributes.text(THREADS).unwrap_or_default(),
@@ -188,7 +189,7 @@ fn service(resource: &Value) -> Option<String> {
     Attributes::of(&resource["resource"]["attributes"]).text(&["service.name"])
 }
 
-/// Returns when a log record was made, or else when it was received.
+/// Returns the time at which a log record was created, or else received.
 fn stamp(record: &Value) -> Option<MessageTime> {
     time(&record["timeUnixNano"]).or_else(|| time(&record["observedTimeUnixNano"]))
 }
@@ -200,7 +201,7 @@ fn time(value: &Value) -> Option<MessageTime> {
     Timestamp::from_nanosecond(known).ok().map(MessageTime::logged)
 }
 
-/// Returns what the attributes of a call say was sent and what came back, in whichever convention.
+/// Returns the sent and received messages from the attributes of a call, in any of the conventions.
 fn content(attributes: &Attributes) -> (Vec<Message>, Vec<Message>) {
     let spread = |prefixes: &[&str]| -> Vec<Message> {
         let found = prefixes.iter().map(|prefix| attributes.messages(prefix)).find(|messages| !messages.is_empty());
@@ -220,7 +221,7 @@ fn content(attributes: &Attributes) -> (Vec<Message>, Vec<Message>) {
     (input, output)
 }
 
-/// Returns the content of an event: the details of a call, or one message of it in the older conventions.
+/// Returns the messages in an event: the details of a call or, in the older conventions, one of its messages.
 fn event_content(name: &str, attributes: &Attributes, body: &Value) -> (Vec<Message>, Vec<Message>) {
     let role = match name {
         "gen_ai.user.message" => "user",
@@ -257,9 +258,9 @@ fn with_role(message: &Value, role: &str) -> Value {
     message
 }
 
-// Attributes of spans and events: OTLP's typed values as plain JSON, and messages that are spread over many keys.
+// Attributes of spans and events: OTLP's typed values as plain JSON, and messages that are split over many keys.
 
-/// Deepest nesting of an attribute's value that is read.
+/// Maximum nesting of an attribute's value.
 const MAX_DEPTH: usize = 64;
 
 /// The attributes of a span, event, log record or resource, by name.
@@ -267,7 +268,7 @@ const MAX_DEPTH: usize = 64;
 struct Attributes(BTreeMap<String, Value>);
 
 impl Attributes {
-    /// Reads a list of `key` and `value`.
+    /// Reads a list of objects with `key` and `value`.
     fn of(list: &Value) -> Self {
         let pairs = list.list().iter();
         Self(
@@ -277,23 +278,23 @@ impl Attributes {
         )
     }
 
-    /// Returns the first of `keys` that is there, parsed where it is JSON in a string.
+    /// Returns the first of `keys` that exists, parsed if it is JSON in a string.
     fn value(&self, keys: &[&str]) -> Value {
         let found = keys.iter().find_map(|key| self.0.get(*key)).unwrap_or(&Value::Null);
         found.as_str().and_then(embedded).unwrap_or_else(|| found.clone())
     }
 
-    /// Returns the first of `keys` that is text.
+    /// Returns the first of `keys` that contains text.
     fn text(&self, keys: &[&str]) -> Option<String> {
         keys.iter().find_map(|key| self.0.get(*key)?.as_str()).filter(|text| !text.is_empty()).map(str::to_owned)
     }
 
-    /// Whether there is an attribute whose name begins with one of `prefixes`.
+    /// Returns whether the name of any attribute begins with one of `prefixes`.
     fn has(&self, prefixes: &[&str]) -> bool {
         self.0.keys().any(|key| prefixes.iter().any(|prefix| key.starts_with(prefix)))
     }
 
-    /// Returns the messages that are under `<prefix>.<place>.…`, in the order of their places, as objects.
+    /// Returns the messages in the attributes `<prefix>.<place>.…` as objects, ordered by place.
     fn messages(&self, prefix: &str) -> Vec<Value> {
         let mut messages: BTreeMap<u32, Map<String, Value>> = BTreeMap::new();
         for (key, value) in &self.0 {
@@ -310,7 +311,7 @@ impl Attributes {
     }
 }
 
-/// Puts the fields of a spread message together, e.g. `role`, `contents.0.message_content.text`, `tool_calls.0.name`.
+/// Assembles the fields of a split message, e.g. `role`, `contents.0.message_content.text`, `tool_calls.0.name`.
 fn message(fields: &Map<String, Value>) -> Value {
     let parts = numbered(fields, "contents").into_values().map(|part| {
         let own = |key: &str| part.get(&format!("message_content.{key}")).cloned().unwrap_or_default();
@@ -327,12 +328,12 @@ fn message(fields: &Map<String, Value>) -> Value {
     });
     let calls: Vec<Value> = calls.collect();
     let content = fields.get("content").filter(|content| !content.is_null()).cloned();
-    // A prompt of parts is written as JSON in a string.
+    // A prompt that consists of parts is written as JSON in a string.
     let content = content.map(|content| content.as_str().and_then(embedded).filter(Value::is_array).unwrap_or(content));
     json!({"role": fields.get("role"), "content": content.unwrap_or(Value::Array(parts)), "tool_calls": calls})
 }
 
-/// Returns what is under `<list>.<place>.…`, by place.
+/// Returns the fields called `<list>.<place>.…`, by place.
 fn numbered(fields: &Map<String, Value>, list: &str) -> BTreeMap<u32, Map<String, Value>> {
     let mut found: BTreeMap<u32, Map<String, Value>> = BTreeMap::new();
     for (key, value) in fields {
@@ -354,7 +355,7 @@ fn any_value(value: &Value) -> Value {
 fn plain(value: &Value, depth: usize) -> Value {
     let Some((kind, inner)) = value.as_object().and_then(|fields| fields.iter().next()) else { return Value::Null };
     match (kind.as_str(), depth.checked_sub(1)) {
-        // Whole numbers are written as strings here, too, and nothing that is read needs them as numbers.
+        // Here, too, whole numbers are written as strings, and nothing in this file needs them as numbers.
         ("stringValue" | "boolValue" | "doubleValue" | "intValue", _) => inner.clone(),
         ("arrayValue", Some(depth)) => {
             let values = inner["values"].list();

@@ -1,8 +1,9 @@
-//! Calls to a model that repeat their history, put together into conversations.
+//! Assembles conversations from calls to a model that repeat their history.
 //!
-//! A trace contains one record for each call, and most programs send the whole conversation with each call. A call
-//! whose first message is known adds what is new in it; one that starts anew continues the conversation if it belongs
-//! to a later trace, and is an agent's own if it happens inside a trace that is already talking.
+//! A trace contains one record for each call, and most programs send the whole conversation with each call. If the
+//! first message of a call is known, the call adds its new messages to that conversation. A call with another first
+//! message continues the conversation if it belongs to a later trace; within a trace that has already begun, it belongs
+//! to an agent.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -12,25 +13,25 @@ use crate::{Assembler, Kind, MAX_RECORD_BYTES, Message, MessageTime, Role, Sink}
 /// One call to a model.
 #[derive(Default)]
 pub(crate) struct Call {
-    /// The conversation that it belongs to.
+    /// The conversation to which it belongs.
     pub(crate) thread: String,
-    /// The trace that it was made in.
+    /// The trace in which it was made.
     pub(crate) trace: String,
     /// When it was made.
     pub(crate) start: Option<MessageTime>,
     /// When it was answered.
     pub(crate) end: Option<MessageTime>,
-    /// What was sent.
+    /// The messages that were sent.
     pub(crate) input: Vec<Message>,
-    /// What came back.
+    /// The messages that were received.
     pub(crate) output: Vec<Message>,
     /// Title of the conversation.
     pub(crate) title: Option<String>,
-    /// Application that made the call.
+    /// The application that made the call.
     pub(crate) project: Option<String>,
-    /// Model that answered.
+    /// The model that answered.
     pub(crate) model: Option<String>,
-    /// Where it is.
+    /// The location of its record.
     pub(crate) origin: String,
 }
 
@@ -49,7 +50,7 @@ struct Shared {
 
 /// Collects the calls of a file, which may be in any order.
 ///
-/// Repeated messages are held once, so what is held grows with what was said, not with how often it was sent.
+/// Repeated messages are stored once, so memory use grows with what was said, not with how often it was sent.
 pub(crate) struct Threads {
     source: &'static str,
     held: Vec<Held>,
@@ -59,23 +60,24 @@ pub(crate) struct Threads {
     places: HashMap<String, usize>,
 }
 
-/// A conversation, as far as it is known.
+/// The known part of a conversation.
 struct Thread {
     draft: Assembler,
     counts: HashMap<Rc<str>, usize>,
     traces: HashSet<String>,
-    /// Whether a call began with something new: the program does not send what was said before.
+    /// Whether a call began with a new message, which means that the program does not send the earlier ones.
     is_without_history: bool,
 }
 
 impl Threads {
-    /// Starts without any call, for the format called `source`.
+    /// Creates an empty collection for the format called `source`.
     pub(crate) fn new(source: &'static str) -> Self {
         let (held, open) = (Vec::new(), Vec::new());
         Self { source, held, pool: HashMap::new(), bytes: 0, open, places: HashMap::new() }
     }
 
-    /// Adds a call. Once [`MAX_RECORD_BYTES`] are held, those so far are put together without waiting for earlier ones.
+    /// Adds a call. Once [`MAX_RECORD_BYTES`] are stored, the calls so far are assembled without waiting for earlier
+    /// ones.
     pub(crate) fn add(&mut self, mut call: Call, sink: &mut Sink<'_>) {
         let (input, output) = (std::mem::take(&mut call.input), std::mem::take(&mut call.output));
         self.bytes += size_of::<Held>();
@@ -87,7 +89,7 @@ impl Threads {
         }
     }
 
-    /// Hands over the conversations.
+    /// Passes on the conversations.
     pub(crate) fn finish(mut self, sink: &mut Sink<'_>) {
         self.assemble(sink);
         self.open.into_iter().for_each(|thread| thread.draft.finish(sink));
@@ -108,13 +110,13 @@ impl Threads {
     fn assemble(&mut self, sink: &mut Sink<'_>) {
         let mut held = std::mem::take(&mut self.held);
         self.bytes = 0;
-        // Of calls that started together, the one that was sent the most is nearest to the whole conversation.
+        // Of calls that started at the same time, the one with the longest input is closest to the whole conversation.
         held.sort_by_key(|one| (one.call.start.map(|time| time.at), std::cmp::Reverse(one.input.len())));
         for one in held {
             let place = self.place_of(&one.call);
             self.open[place].take(one, sink);
         }
-        // Hashes stay in each conversation; the messages themselves are no longer needed.
+        // Each conversation retains the hashes; the messages themselves are no longer needed.
         self.pool.clear();
     }
 
@@ -142,7 +144,7 @@ impl Thread {
         let mut new = input.iter().chain(&output).filter(|shared| shared.message.kind != Kind::Context);
         let first = new.next();
         let is_later = !self.traces.contains(&call.trace);
-        // Without history the same short words may be said again; only inside one trace are they the same call again.
+        // Without a history, the same short words may be said again; they are the same call only within one trace.
         let is_said_anew = self.is_without_history && is_later && new.count() <= output.len();
         let repeats = !is_said_anew && first.is_none_or(|shared| self.counts.contains_key(&shared.hash));
         let is_agents_own = !repeats && !is_later;
@@ -154,7 +156,7 @@ impl Thread {
             let count = counted.entry(Rc::clone(hash)).or_insert(0);
             *count += 1;
             let known = self.counts.entry(Rc::clone(hash)).or_insert(0);
-            // Prompts are sent with each call, whether or not the rest is.
+            // Prompts are sent with each call, whether or not the rest of the history is.
             if (repeats || message.kind == Kind::Context) && *count <= *known {
                 continue;
             }
