@@ -1,4 +1,4 @@
-//! Conversations gathered to train or to measure models.
+//! Conversations collected to train or evaluate models.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,12 +16,13 @@ use crate::{
     TimeSource,
 };
 
-// Training sets of chats: preferences (`prompt`, `chosen`, `rejected`), prompts with their completion, and messages
-// with the marks of a set.
+// Training sets of chats: preferences (`prompt`, `chosen`, `rejected`), prompts with their completions, and messages
+// with columns that identify a set.
 //
-// A row of nothing but `messages` is the same bytes as a line of a program's own log, so `openai-chat` reads those.
+// A row that contains only `messages` is indistinguishable from a line of a program's own log, so `openai-chat` reads
+// it.
 
-/// Columns that only a set has beside its messages.
+/// Columns that occur beside the messages only in training sets.
 const MARKS: &[&str] = &["prompt_id", "score_chosen", "score_rejected", "messages_length", "num_turns"];
 
 /// Reads rows of chats.
@@ -35,7 +36,7 @@ impl Ingestor for HfChat {
     );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        // A file may mix preferences with rows that could be anybody's.
+        // A file may mix preferences with rows that could belong to other formats.
         head.objects().any(is_chat_row)
             || head.any_line(is_chat_row) && head.most_lines(|row| is_chat_row(row) || row["messages"].is_array())
     }
@@ -66,8 +67,8 @@ fn is_chat_row(value: &Value) -> bool {
         || is_completion(value)
 }
 
-/// Whether `value` is a prompt with what completes it, both as text or both as messages; the log of a program that
-/// sends such prompts names its model.
+/// Returns whether `value` is a prompt with its completion, both as text or both as messages. The log of a program that
+/// sends such prompts also names its model.
 fn is_completion(value: &Value) -> bool {
     let (prompt, completion) = (&value["prompt"], &value["completion"]);
     let alike = prompt.is_string() && completion.is_string() || prompt.is_array() && completion.is_array();
@@ -86,7 +87,7 @@ fn row_messages(row: &Value) -> Vec<Message> {
         chosen => answered(chosen),
     };
     let prompt = asked(&row["prompt"]);
-    // Some sets repeat the prompt at the start of the answer.
+    // Some sets repeat the prompt at the beginning of the answer.
     let said = |message: &Message| message.content_hash();
     if chosen.len() >= prompt.len() && prompt.iter().zip(&chosen).all(|(one, other)| said(one) == said(other)) {
         return chosen;
@@ -109,9 +110,9 @@ fn split_text(text: &str) -> Vec<Message> {
     messages
 }
 
-// `LoCoMo`: long conversations of two people over many sessions, with questions about them.
+// `LoCoMo`: long conversations between two people over many sessions, with questions about them.
 
-/// How the start of a session is written, without a time zone.
+/// Format of the start time of a session, which has no time zone.
 const START: &str = "%I:%M %p on %d %B, %Y";
 
 /// Reads `LoCoMo`.
@@ -178,7 +179,7 @@ fn read_sample(object: &Object, layout: Layout, sink: &mut Sink<'_>) {
     }
 }
 
-/// Returns the sessions in their order. A sample names dates of sessions that it does not have, so sessions count.
+/// Returns the sessions in order. A sample may contain dates of sessions that do not exist, so only sessions count.
 fn locomo_sessions(conversation: &Value) -> Vec<(u32, &Vec<Value>)> {
     let mut sessions: Vec<(u32, &Vec<Value>)> = conversation
         .as_object()
@@ -186,7 +187,7 @@ fn locomo_sessions(conversation: &Value) -> Vec<(u32, &Vec<Value>)> {
         .flatten()
         .filter_map(|(key, turns)| Some((key.strip_prefix("session_")?.parse().ok()?, turns.as_array()?)))
         .collect();
-    // By number, since as text `session_10` comes before `session_2`.
+    // Sorted by number, because as text `session_10` comes before `session_2`.
     sessions.sort_by_key(|(number, _)| *number);
     sessions
 }
@@ -197,7 +198,7 @@ fn locomo_start(text: &str) -> Option<MessageTime> {
     MessageTime::local(civil, TimeSource::Derived)
 }
 
-/// Returns what a turn says, and the photo that it shows, described.
+/// Returns the words of a turn and the description of the photo that it contains.
 fn locomo_messages(turn: &Value, time: Option<MessageTime>) -> Vec<Message> {
     let Some(speaker) = turn["speaker"].as_str() else { return Vec::new() };
     let id = turn["dia_id"].string();
@@ -255,7 +256,7 @@ struct Session<'a> {
     turns: &'a Value,
 }
 
-/// Returns the sessions in the order in which they were held, which the file does not always keep.
+/// Returns the sessions in the order in which they took place, which is not always that of the file.
 fn longmemeval_sessions<'a>(object: &'a Object, sink: &mut Sink<'_>) -> Vec<Session<'a>> {
     let array = |key: &str| object.value[key].list();
     let (ids, dates) = (array("haystack_session_ids"), array("haystack_dates"));
@@ -287,7 +288,7 @@ fn read_question(object: &Object, sink: &mut Sink<'_>) {
             sink.skip(object.number, format!("session {} has no turns that can be read", place + 1));
             continue;
         };
-        // The same session appears in the haystacks of many questions, with another date in each.
+        // The same session occurs in the haystacks of many questions, with a different date in each.
         let id = match (question, session.id) {
             (Some(question), Some(id)) => format!("{question}/{id}"),
             _ => identity::of_file(question.unwrap_or_default(), first),
@@ -299,7 +300,7 @@ fn read_question(object: &Object, sink: &mut Sink<'_>) {
     }
 }
 
-/// Reads `2023/05/20 (Sat) 02:21`; the day of the week says nothing new.
+/// Reads `2023/05/20 (Sat) 02:21`; the day of the week is redundant.
 fn longmemeval_start(text: &str) -> Option<MessageTime> {
     let mut words = text.split_whitespace().filter(|word| !word.starts_with('('));
     let plain = format!("{} {}", words.next()?, words.next().unwrap_or("00:00"));
@@ -307,7 +308,7 @@ fn longmemeval_start(text: &str) -> Option<MessageTime> {
     MessageTime::local(civil, TimeSource::Derived)
 }
 
-// `OpenAssistant`: trees of messages by volunteers, whole or as flat rows, of which the path ranked best is read.
+// `OpenAssistant`: trees of messages by volunteers, as whole trees or flat rows; the path with the best ranks is read.
 
 /// Reads `OpenAssistant`.
 pub(crate) struct Oasst;
@@ -326,7 +327,7 @@ impl Ingestor for Oasst {
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let mut objects = Objects::of(input);
-        // The rows of one tree are together.
+        // The rows of a tree are adjacent.
         let mut group: Vec<Value> = Vec::new();
         let (mut origin, mut ended) = (String::new(), HashSet::new());
         while let Some(object) = objects.next(sink)? {
@@ -360,7 +361,7 @@ fn is_flat(value: &Value) -> bool {
     value["message_tree_id"].is_string() && value["message_id"].is_string() && value["text"].is_string()
 }
 
-/// Returns the best of `replies` that was not deleted; what was never ranked comes behind what was.
+/// Returns the best of `replies` that was not deleted; replies without a rank come last.
 fn best<'a>(replies: impl Iterator<Item = &'a Value>) -> Option<&'a Value> {
     replies
         .filter(|reply| reply["deleted"] != true && reply["text"].is_string())
@@ -377,7 +378,7 @@ fn read_tree(tree: &Value, origin: String, number: usize, sink: &mut Sink<'_>) {
     hand_over(&tree["message_tree_id"], &path, origin, number, sink);
 }
 
-/// Reads the rows of one tree; returns its id.
+/// Reads the rows of one tree, and returns the id of the tree.
 fn read_group(rows: &[Value], origin: String, number: usize, sink: &mut Sink<'_>) -> Option<String> {
     let tree = rows.first()?["message_tree_id"].clone();
     let mut replies: HashMap<&str, Vec<&Value>> = HashMap::new();
@@ -385,7 +386,7 @@ fn read_group(rows: &[Value], origin: String, number: usize, sink: &mut Sink<'_>
         replies.entry(row["parent_id"].string()).or_default().push(row);
     }
     let (mut path, mut seen) = (Vec::new(), HashSet::new());
-    // The root is the row without a parent, or, where it is missing, the first row.
+    // The root is the row without a parent or, if that is missing, the first row.
     let root = replies.get("").and_then(|roots| best(roots.iter().copied()));
     let mut next = root.or_else(|| best(rows.iter().take(1)));
     while let Some(message) = next.filter(|message| seen.insert(message["message_id"].string())) {
@@ -415,8 +416,8 @@ fn hand_over(tree: &Value, path: &[&Value], origin: String, number: usize, sink:
     draft.finish(sink);
 }
 
-// `ShareGPT`: conversations as `from` and `value`, the shape in which many training sets are written; some of them
-// write `role` and `content` in the same place.
+// `ShareGPT`: conversations of `from` and `value`, the format of many training sets; some of them have `role` and
+// `content` instead.
 
 /// Reads `ShareGPT` rows.
 pub(crate) struct ShareGpt;

@@ -1,38 +1,39 @@
-//! Finding the log files behind what a person typed: files, folders, patterns, or `-`.
+//! Finds the log files that a person's arguments refer to: files, folders, patterns, or `-`.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::{Folder, IngestError, detect_folder};
 
-/// One thing to read.
+/// One log to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// A file, or a folder that is one log as a whole.
+    /// A file, or a folder that is a log as a whole.
     pub path: PathBuf,
-    /// Whether the person named it; what was only found in a folder may be of no known format.
+    /// Whether the person named it; a file that was merely found in a folder may have no known format.
     pub named: bool,
 }
 
-/// What there is to read: each once, sorted by path within each argument.
+/// The logs to read: each one once, sorted by path within each argument.
 pub(crate) type Discovered = Vec<Found>;
 
-/// Endings that contain no conversation in any format; such files in a folder are passed over without opening them.
+/// Extensions of files that contain no conversation in any format; such files in a folder are skipped without opening
+/// them.
 const NEVER_LOGS: &[&str] = &[
     "png", "jpg", "jpeg", "gif", "webp", "svg", "ico", "pdf", "mp3", "mp4", "wav", "webm", "exe", "dll", "so", "o",
     "rlib", "rmeta", "wasm", "class", "pyc", "lock", "woff", "woff2", "ttf", "sqlite-wal", "sqlite-shm", "db-wal",
     "db-shm", "vscdb-wal", "vscdb-shm",
 ];
 
-/// Returns what `arguments` stand for.
+/// Returns the logs that `arguments` refer to.
 ///
-/// A folder is walked, hidden files and folders in it included but for version control and dependency folders;
-/// symbolic links are not followed. A folder that some format takes as a whole is one thing to read. A pattern (`*`,
-/// `?`, `[…]`, `**`) is expanded unless a file of that name exists.
+/// A folder is searched recursively, including hidden files and folders but excluding those of version control and
+/// dependencies; symbolic links are not followed. A folder that some format reads as a whole is one log. A pattern
+/// (`*`, `?`, `[…]`, `**`) is expanded unless a file of that name exists.
 ///
 /// # Errors
-/// [`IngestError::Read`] if a named file is not there, [`IngestError::NothingThere`] for an empty folder or pattern,
-/// [`IngestError::Pattern`] for a pattern that cannot be understood.
+/// [`IngestError::Read`] if a named file does not exist, [`IngestError::NothingThere`] for an empty folder or a pattern
+/// without matches, [`IngestError::Pattern`] for an invalid pattern.
 pub fn discover(arguments: &[PathBuf]) -> Result<Discovered, IngestError> {
     let mut search = Search::default();
     for argument in arguments {
@@ -45,7 +46,7 @@ pub fn discover(arguments: &[PathBuf]) -> Result<Discovered, IngestError> {
         } else if argument.to_string_lossy().contains(['*', '?', '[']) {
             search.add_pattern(argument)?
         } else {
-            // Opening it gives the system's own reason.
+            // Opening the file provides the reason of the operating system.
             let source = std::fs::File::open(argument).err().unwrap_or_else(|| std::io::Error::other("not a file"));
             return Err(IngestError::Read { path: argument.clone(), source });
         };
@@ -59,13 +60,13 @@ pub fn discover(arguments: &[PathBuf]) -> Result<Discovered, IngestError> {
 #[derive(Default)]
 struct Search {
     found: Discovered,
-    /// Where each log appears in `found`, by its true path: two spellings of one are one log.
+    /// The index of each log in `found` by its canonical path: different spellings of a path are one log.
     seen: HashMap<PathBuf, usize>,
 }
 
 impl Search {
     fn add(&mut self, path: PathBuf, named: bool) {
-        // Two spellings of one file, such as through a link, must not be read twice.
+        // Different spellings of one file, such as through a link, must not be read twice.
         let place = *self.seen.entry(true_path(&path)).or_insert(self.found.len());
         match self.found.get_mut(place) {
             Some(known) => known.named |= named,
@@ -73,7 +74,7 @@ impl Search {
         }
     }
 
-    /// Adds what is under `folder`; returns whether there is anything.
+    /// Adds the logs in `folder`; returns whether there are any.
     fn add_folder(&mut self, folder: &Path) -> bool {
         let mut any = false;
         for found in walk(folder) {
@@ -83,7 +84,7 @@ impl Search {
         any
     }
 
-    /// Adds the files that match `pattern`; returns whether there is any.
+    /// Adds the files that match `pattern`; returns whether there are any.
     fn add_pattern(&mut self, pattern: &Path) -> Result<bool, IngestError> {
         let mut any = false;
         let text = pattern.to_string_lossy();
@@ -97,20 +98,20 @@ impl Search {
     }
 }
 
-/// Returns `path` without links and dots, the same however it is spelled; as it is where nothing is there.
+/// Returns the canonical form of `path`, without links and dots; an absolute path if it does not exist.
 #[must_use]
 pub fn true_path(path: &Path) -> PathBuf {
-    // `canonicalize` fails for what is not there, and `absolute` only for an empty path.
+    // `canonicalize` fails for a path that does not exist, and `absolute` only for an empty path.
     path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Yields what is under `folder` and may be a log, sorted by path; a folder that some format takes as a whole is
-/// one of them.
+/// Yields the files in `folder` that may be logs, sorted by path. A folder that some format reads as a whole is one
+/// log.
 ///
-/// A folder that cannot be looked into is another, so that reading it reports why, and the rest is read anyway.
+/// A folder that cannot be opened is also yielded, so that reading it reports the reason, and the search continues.
 pub(crate) fn walk(folder: &Path) -> impl Iterator<Item = Found> + use<> {
     let skipped = |name: &str| matches!(name, ".git" | ".hg" | ".svn" | "node_modules" | "target" | "__pycache__");
-    // Links are not followed, so that a circle of them ends.
+    // Links are not followed, so that cycles of links cause no endless search.
     let mut walk = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter();
     std::iter::from_fn(move || {
         loop {

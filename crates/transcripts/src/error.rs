@@ -1,16 +1,16 @@
-//! Errors of opening and reading logs.
+//! Errors from opening and reading logs.
 
 use std::path::{Path, PathBuf};
 
-/// Why a transcript could not be read; one variant for each thing a caller does differently.
+/// Why a transcript could not be read; one variant for each way in which a caller can respond.
 #[derive(Debug, thiserror::Error)]
 pub enum IngestError {
-    /// The path is not there, not readable, or broke off.
+    /// The path does not exist, is not readable, or could not be read to its end.
     #[error("cannot read {}; check the path and its permissions", spelled(.path))]
     Read {
         /// The path as given.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// No row of [`INGESTORS`](crate::INGESTORS) recognises the content.
@@ -25,7 +25,7 @@ pub enum IngestError {
         /// The name as given.
         name: String,
     },
-    /// A database that cannot be read, or whose tables are not as expected.
+    /// A database cannot be read, or does not have the expected tables.
     #[error("cannot read the database {}: {reason}; close the program that writes it, or copy the file and read the copy", .path.display())]
     Database {
         /// The path as given.
@@ -33,41 +33,41 @@ pub enum IngestError {
         /// What is wrong.
         reason: String,
     },
-    /// A file without content.
+    /// A file has no content.
     #[error("{} is empty; nothing to read", spelled(.path))]
     Empty {
         /// The path as given.
         path: PathBuf,
     },
-    /// A folder or pattern under which there is no file.
+    /// A folder contains no file, or a pattern matches none.
     #[error("no files under {}; give a log file, a folder of logs, or a pattern such as 'logs/**/*.jsonl'", .path.display())]
     NothingThere {
         /// The path or pattern as given.
         path: PathBuf,
     },
-    /// The name given to `--from` is of no known program.
+    /// The name given to `--from` is not that of a known program.
     #[error("no known program is called {name:?}; known are {known}, and all")]
     NoSuchSource {
         /// The name as given.
         name: String,
-        /// The names that there are.
+        /// The known names.
         known: String,
     },
-    /// A program whose conversations are in no place where it would keep them.
+    /// A program has no conversations in any of the places where it would store them.
     #[error("no conversations of {name} on this machine ({expected}); `afterthought log list` shows what there is")]
     NothingOf {
         /// The name as given.
         name: String,
-        /// Where they would be.
+        /// The places where they would be.
         expected: String,
     },
-    /// A program that keeps its logs in the folders of projects.
+    /// A program stores its logs in the folders of projects.
     #[error("{name} keeps its histories in the folders of projects; say where those are with --below FOLDER")]
     NeedsBelow {
         /// The name as given.
         name: String,
     },
-    /// A pattern that cannot be understood.
+    /// A pattern is invalid.
     #[error(
         "cannot understand the pattern {pattern:?}: {reason}; write * for any name, ** for any folders, and [[] for a bracket"
     )]

@@ -1,8 +1,8 @@
-//! The table of formats, and choosing among them by content.
+//! The table of formats, and the detection of a format by content.
 
 use crate::{Folder, Head, IngestError, Ingestor, Input, agents, api, assistants, datasets, people, text};
 
-/// Every format that can be read, in the order in which a file is tried against them.
+/// Every format that can be read, in the order in which they are tried.
 pub const INGESTORS: &[&dyn Ingestor] = &[
     // Marks that no other format has come first; the general and the guessed come last.
     // Agents.

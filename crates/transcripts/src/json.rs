@@ -1,25 +1,26 @@
-//! Reading JSON that came from outside: deep, damaged or cut short.
+//! Reads JSON from outside, which may be deeply nested, damaged or incomplete.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Lenient access to the fields of a log's record: a value of another type than expected reads as missing.
+/// Lenient access to the fields of a log record: a value of an unexpected type is treated as missing.
 ///
-/// Programs change the types of their fields between versions, and one such field must not cost the whole record.
+/// Programs change the types of their fields between versions, and one such field must not make the whole record
+/// unusable.
 pub(crate) trait Json {
-    /// Returns the elements of an array; none of anything else.
+    /// Returns the elements of an array; an empty slice for any other value.
     fn list(&self) -> &[Value];
     /// Returns the elements of an array, or the value itself as the only one.
     fn items(&self) -> &[Value];
-    /// Returns a string as written; of anything else, an empty one.
+    /// Returns a string as written; an empty string for any other value.
     fn string(&self) -> &str;
-    /// Returns a string without the space around it, unless it is blank.
+    /// Returns a string without surrounding white space; `None` if it is blank or not a string.
     fn text(&self) -> Option<&str>;
     /// Returns the same as [`Json::text`], owned.
     fn owned(&self) -> Option<String> {
         self.text().map(str::to_owned)
     }
-    /// Returns the text of the first of the fields `keys` that has any.
+    /// Returns the text of the first of the fields `keys` that has one.
     fn first_text(&self, keys: &[&str]) -> Option<&str>;
     /// Returns the same as [`Json::first_text`], owned.
     fn first_owned(&self, keys: &[&str]) -> Option<String> {
@@ -49,18 +50,18 @@ impl Json for Value {
     }
 }
 
-/// Deepest nesting that is parsed; dropping a value recurses, so a deeper one could overflow the stack.
+/// Maximum nesting that is parsed; dropping a value recurses, so a deeper one could overflow the stack.
 const MAX_DEPTH: usize = 2_000;
 /// Length of `\u0000`.
 const LONGEST_ESCAPE: usize = 6;
 
-/// Parses `text`, repairing what logs are known to break when a plain parse fails.
+/// Parses `text`; if that fails, repairs faults that are known to occur in logs and parses it again.
 ///
-/// Repaired are unpaired surrogate escapes, `\x` escapes and raw control characters in strings. Nesting may be
-/// 2 000 levels deep. Returns the value and whether a repair was needed.
+/// Unpaired surrogate escapes, `\x` escapes and raw control characters in strings are repaired. Nesting may be 2 000
+/// levels deep. Returns the value and whether a repair was needed.
 ///
 /// # Errors
-/// The first parse error, if the repaired text does not parse either.
+/// The first parse error, if the repaired text cannot be parsed either.
 pub fn parse<T: DeserializeOwned>(text: &str) -> Result<(T, bool), serde_json::Error> {
     match parse_deep(text) {
         Ok(value) => Ok((value, false)),
@@ -68,15 +69,15 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<(T, bool), serde_json::E
     }
 }
 
-/// Whether `text` is nested deeper than is parsed.
+/// Returns whether the nesting of `text` exceeds the limit.
 fn is_too_deep(text: &str) -> bool {
     depth(text) > MAX_DEPTH
 }
 
-/// The reason for refusing a record that is nested deeper than is parsed.
+/// The reason for rejecting a record whose nesting exceeds the limit.
 pub(crate) const TOO_DEEP: &str = "nested too deeply";
 
-/// Returns why `text` cannot be used, in words that repeat none of it.
+/// Returns why `text` cannot be used, without repeating any of it.
 pub(crate) fn reason(text: &str, error: &serde_json::Error) -> String {
     if is_too_deep(text) {
         TOO_DEEP.to_owned()
@@ -87,8 +88,8 @@ pub(crate) fn reason(text: &str, error: &serde_json::Error) -> String {
     }
 }
 
-/// Parses with the recursion that `serde_json` allows by itself, and only what is nested more deeply with a growing
-/// stack: measuring the depth of every record first would cost as much as parsing it.
+/// Parses with the recursion that `serde_json` allows, and uses a growing stack only for text that is nested more
+/// deeply: measuring the depth of every record first would take as long as parsing it.
 fn parse_deep<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
     match serde_json::from_str(text) {
         Err(error) if is_recursion(&error) => {}
@@ -104,12 +105,12 @@ fn parse_deep<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
     Ok(value)
 }
 
-/// Whether parsing ended at the limit of `serde_json`, which reports it in words alone.
+/// Returns whether parsing ended at the recursion limit of `serde_json`, which reports it only in its message.
 fn is_recursion(error: &serde_json::Error) -> bool {
     error.is_syntax() && error.to_string().starts_with("recursion limit exceeded")
 }
 
-/// Returns how many brackets are open at once in `text` at most.
+/// Returns the maximum number of brackets that are open at the same time in `text`.
 fn depth(text: &str) -> usize {
     let (mut open, mut most, mut in_string, mut escaped) = (0_usize, 0, false, false);
     for byte in text.bytes() {
@@ -126,7 +127,7 @@ fn depth(text: &str) -> usize {
     most
 }
 
-/// Replaces what JSON forbids inside strings by what it allows.
+/// Replaces characters that JSON forbids inside strings by permitted ones.
 fn repair(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut chars, mut in_string) = (text.chars().peekable(), false);
@@ -137,7 +138,7 @@ fn repair(text: &str) -> String {
                 repair_escape(&mut chars, &mut out);
                 continue;
             }
-            // JSON allows the control characters from U+007F on.
+            // JSON permits the control characters from U+007F on.
             c if in_string && c.is_control() && (c as u32) < 0x20 => {
                 push_escape(&mut out, c as u32);
                 continue;
@@ -158,7 +159,7 @@ fn repair_escape(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, out: &mut
     match chars.next() {
         Some('x') => push_escape(out, hex_digits(chars, 2).unwrap_or(0xFFFD)),
         Some('u') => {
-            // A cut escape is not a character, so the replacement character stands for it.
+            // A truncated escape is not a character, so the replacement character takes its place.
             let Some(unit) = hex_digits(chars, 4) else { return push_escape(out, 0xFFFD) };
             match unit {
                 0xD800..=0xDBFF => repair_pair(chars, out, unit),
@@ -194,8 +195,8 @@ fn hex_digits(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, count: usize
     Some(value)
 }
 
-/// Parses as much of a JSON document as is there: what is open at the end of `text` is closed, and a value that is
-/// cut in the middle is dropped whole, so that every returned value was complete in the text.
+/// Parses as much of a JSON document as is available: containers that are open at the end of `text` are closed, and a
+/// truncated value is dropped entirely, so that every returned value was complete in the text.
 ///
 /// Returns `None` if not even the first container is open, e.g. for prose.
 #[must_use]
@@ -203,13 +204,13 @@ pub fn parse_prefix(text: &str) -> Option<Value> {
     closed(text, Cut::Dropped)
 }
 
-/// Parses the beginning of a JSON document to recognise its form: as [`parse_prefix`], but a string that is cut in its
-/// middle ends where the text does, since one value can be longer than all that is looked at.
+/// Parses the beginning of a JSON document to recognise its format, as [`parse_prefix`] does. A truncated string is
+/// retained up to the end of the text, because a single value can be longer than the part that is examined.
 pub(crate) fn parse_start(text: &str) -> Option<Value> {
     closed(text, Cut::Kept)
 }
 
-/// What becomes of a string that is cut in the middle.
+/// How a truncated string is treated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Cut {
     Dropped,
@@ -221,14 +222,14 @@ fn closed(text: &str, string: Cut) -> Option<Value> {
         return Some(value);
     }
     let cuts = safe_cuts(text, string);
-    // The last cuts can still end between a key and its value; the ones before them cannot all.
+    // The last positions may still be between a key and its value, but not all of the previous ones can be.
     cuts.iter().rev().take(8).find_map(|(end, closers)| {
         let closed: String = text[..*end].chars().chain(closers.chars().rev()).collect();
         parse(&closed).ok().map(|(value, _)| value)
     })
 }
 
-/// Finds the places after which `text` can be cut, each with the closers that are then owed (innermost last).
+/// Finds the positions after which `text` can be cut, each with the closing brackets then required (innermost last).
 fn safe_cuts(text: &str, string: Cut) -> Vec<(usize, String)> {
     let (mut cuts, mut stack, mut in_string, mut escaped) = (Vec::new(), String::new(), false, false);
     let mut escape = 0;
@@ -259,12 +260,12 @@ fn safe_cuts(text: &str, string: Cut) -> Vec<(usize, String)> {
             break;
         }
         if cuts.len() > 64 {
-            // Only the last few cuts are ever tried.
+            // Only the last few positions are ever tried.
             cuts.drain(..32);
         }
     }
     if in_string && string == Cut::Kept {
-        // An escape may be cut in two.
+        // An escape may be split by the end of the text.
         let end = if text.len() - escape < LONGEST_ESCAPE { escape } else { text.len() };
         cuts.push((end, stack + "\""));
     }

@@ -1,6 +1,7 @@
-//! Table of the folders in which agents and assistants keep their conversations, and those found on this machine.
+//! A table of the folders in which agents and assistants store their conversations, and a search for those on this
+//! machine.
 //!
-//! Nothing is opened here. Files are recognised by their folder and extension; what is in them is for the ingestors.
+//! No file is opened here. Files are recognised by their folder and extension; the ingestors examine their content.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -8,40 +9,40 @@ use std::path::{Path, PathBuf};
 use crate::IngestError;
 use crate::discover::{Found, walk};
 
-/// A program that keeps conversations on this machine.
+/// A program that stores conversations on this machine.
 #[derive(Debug)]
 pub struct Known {
     /// The spelling used by `--from`, e.g. `claude-code`.
     pub name: &'static str,
-    /// The program's name for people.
+    /// A description of the program, for people.
     pub about: &'static str,
-    /// Where it keeps them.
+    /// Where it stores its conversations.
     places: &'static [Place],
 }
 
-/// A folder of a known program that is there.
+/// An existing folder of a known program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownFolder {
     /// The folder, or the one database.
     pub path: PathBuf,
-    /// How the names of logs in it end; empty for any.
+    /// The possible endings of the names of its logs; empty if any name is possible.
     pub endings: &'static [&'static str],
 }
 
 impl Known {
-    /// Whether its logs are in the folders of projects, and are only found below folders that a person names.
+    /// Returns whether its logs are in project folders, so that they are only found below folders that a person names.
     #[must_use]
     pub(crate) fn is_in_projects(&self) -> bool {
         self.places.iter().any(Place::is_in_projects)
     }
 
-    /// Returns its folders that are there, each once; `below` are those that contain projects.
+    /// Returns its existing folders, each once; `below` are folders that contain projects.
     #[must_use]
     pub fn folders(&self, machine: &Machine<'_>, below: &[PathBuf]) -> Vec<KnownFolder> {
         let (mut folders, mut seen) = (Vec::new(), HashSet::new());
         for place in self.places {
             for path in place.paths(machine, below) {
-                // Where letters of either case are the same, one folder has several spellings.
+                // On file systems that ignore case, a folder has several spellings.
                 let Ok(real) = path.canonicalize() else { continue };
                 if seen.insert(real) {
                     folders.push(KnownFolder { path, endings: place.endings });
@@ -51,7 +52,7 @@ impl Known {
         folders
     }
 
-    /// Returns where it would keep them, for the message that nothing is there.
+    /// Returns the places where its logs would be, for the message that there are none.
     #[must_use]
     pub(crate) fn expected(&self, machine: &Machine<'_>) -> Vec<PathBuf> {
         self.places.iter().flat_map(|place| place.patterns(machine)).collect()
@@ -59,7 +60,7 @@ impl Known {
 }
 
 impl KnownFolder {
-    /// Returns the logs in it, sorted by path, and the folders that cannot be looked into.
+    /// Returns the logs in it, sorted by path, and the folders that cannot be opened.
     #[must_use]
     pub fn files(&self) -> Vec<Found> {
         let ends = |path: &Path| {
@@ -76,7 +77,7 @@ impl KnownFolder {
 /// Returns the known program called `name`.
 ///
 /// # Errors
-/// [`IngestError::NoSuchSource`], naming those that are known.
+/// [`IngestError::NoSuchSource`], which lists the known names.
 pub fn by_name(name: &str) -> Result<&'static Known, IngestError> {
     KNOWN.iter().find(|known| known.name == name).ok_or_else(|| IngestError::NoSuchSource {
         name: name.to_owned(),
@@ -84,11 +85,11 @@ pub fn by_name(name: &str) -> Result<&'static Known, IngestError> {
     })
 }
 
-/// Returns the logs of the programs called `names`, or of every known one for `all`; each file once.
+/// Returns the logs of the programs called `names`, or of every known program for `all`; each file once.
 ///
 /// # Errors
-/// [`IngestError::NoSuchSource`] for an unknown name, [`IngestError::NothingOf`] for a program that has nothing on this
-/// machine, and for `all` if none has.
+/// [`IngestError::NoSuchSource`] for an unknown name; [`IngestError::NothingOf`] for a program without logs on this
+/// machine, and for `all` if no program has any.
 pub fn logs_of(names: &[String], machine: &Machine<'_>, below: &[PathBuf]) -> Result<Vec<Found>, IngestError> {
     let mut found: Vec<Found> = Vec::new();
     for name in names {
@@ -116,9 +117,9 @@ fn spelled(paths: &[PathBuf]) -> String {
     paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
-// The place of a folder on a machine: its root by platform and environment, and the path below it.
+// The location of a folder on a machine: its root, which depends on platform and environment, and the path below it.
 
-/// A kind of system, as far as it decides where programs keep their files.
+/// An operating system, as far as it determines where programs store their files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Platform {
     /// Linux and other Unixes.
@@ -130,7 +131,7 @@ pub enum Platform {
 }
 
 impl Platform {
-    /// Returns the platform that this program was built for.
+    /// Returns the platform for which this program was built.
     #[must_use]
     pub const fn this() -> Self {
         if cfg!(windows) {
@@ -143,21 +144,21 @@ impl Platform {
     }
 }
 
-/// What decides where folders are.
+/// The properties of a machine that determine where folders are.
 pub struct Machine<'a> {
-    /// The kind of system.
+    /// The operating system.
     pub platform: Platform,
-    /// The home folder; `None` where none is known.
+    /// The home folder; `None` if it is unknown.
     pub home: Option<PathBuf>,
-    /// The environment.
+    /// Reads a variable of the environment.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
 impl Machine<'_> {
-    /// Returns the folder that the variable `name` names; an empty value counts as unset.
+    /// Returns the folder in the variable `name`; an empty value counts as unset.
     fn set(&self, name: &str) -> Option<PathBuf> {
         let value = (self.variable)(name).filter(|value| !value.trim().is_empty())?;
-        // A shell does not expand the tilde inside quotes, and people quote.
+        // A shell does not expand a tilde inside quotes, which people do use.
         Some(match (value.strip_prefix("~/"), &self.home) {
             (Some(rest), Some(home)) => home.join(rest),
             _ => PathBuf::from(value),
@@ -169,28 +170,28 @@ impl Machine<'_> {
     }
 }
 
-/// Where a path begins.
+/// The beginning of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Root {
     /// The home folder.
     Home,
-    /// The folder that a variable names, else one below the home folder.
+    /// The folder in a variable, or else a folder below the home folder.
     Variable(&'static str, &'static str),
-    /// Where programs keep settings: `~/.config`, `Application Support` or `%APPDATA%`.
+    /// The folder in which programs store settings: `~/.config`, `Application Support` or `%APPDATA%`.
     Config,
-    /// Where programs keep data: `~/.local/share`, `Application Support` or `%LOCALAPPDATA%`.
+    /// The folder in which programs store data: `~/.local/share`, `Application Support` or `%LOCALAPPDATA%`.
     Data,
     /// `~/.local/share` even on macOS and Windows.
     XdgData,
-    /// The folders of the editors that are built on VS Code, on this machine or for others that connect to it.
+    /// The folders of the editors based on VS Code, for this machine or for others that connect to it.
     Editors,
-    /// Folders that a person names, at any depth below them.
+    /// Folders that a person names, and all folders below them.
     Projects,
 }
 
-/// Editors that are built on VS Code, by the names of their folders.
+/// Editors based on VS Code, as their folders are named.
 const EDITORS: &[&str] = &["Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf"];
-/// Their parts on machines that they reach from elsewhere.
+/// The parts of such editors on machines that are used remotely.
 const SERVERS: &[&str] = &[".vscode-server/data", ".vscode-server-insiders/data", ".cursor-server/data"];
 
 impl Root {
@@ -226,9 +227,9 @@ impl Root {
 #[derive(Debug)]
 struct Place {
     root: Root,
-    /// What follows the root, with `/` between its parts; `*` stands for any name.
+    /// The path below the root, with `/` between its parts; `*` stands for any name.
     below: &'static str,
-    /// How the names of logs end, in lower case; empty for any.
+    /// The possible endings of the names of logs, in lower case; empty if any name is possible.
     endings: &'static [&'static str],
 }
 
@@ -237,13 +238,13 @@ impl Place {
         matches!(self.root, Root::Projects)
     }
 
-    /// Returns where it would be, with `*` unexpanded.
+    /// Returns the possible paths, with `*` unexpanded.
     fn patterns(&self, machine: &Machine<'_>) -> Vec<PathBuf> {
         let roots = self.root.paths(machine).into_iter();
         roots.map(|root| self.below.split('/').fold(root, |path, part| path.join(part))).collect()
     }
 
-    /// Returns the paths that it stands for; without `*` they need not be there.
+    /// Returns the matching paths; those without `*` may not exist.
     fn paths(&self, machine: &Machine<'_>, below: &[PathBuf]) -> Vec<PathBuf> {
         if self.is_in_projects() {
             return below.iter().flat_map(|folder| called(folder, self.below)).collect();
@@ -253,7 +254,7 @@ impl Place {
     }
 }
 
-/// Returns the paths that `pattern` stands for under `root`.
+/// Returns the paths below `root` that match `pattern`.
 fn expanded(root: PathBuf, pattern: &str) -> Vec<PathBuf> {
     let mut paths = vec![root];
     for part in pattern.split('/') {
@@ -272,13 +273,13 @@ fn children(folder: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Folders below one that a person names that are looked into.
+/// Maximum depth of the search below a folder that a person names.
 const MAX_DEPTH: usize = 8;
 
-/// Returns the files called `name` below `folder`, without looking into dependencies and version control.
+/// Returns the files called `name` below `folder`, skipping dependencies and version control.
 fn called(folder: &Path, name: &str) -> Vec<PathBuf> {
     let skipped = |name: &str| matches!(name, ".git" | ".hg" | ".svn" | "node_modules" | "target" | "__pycache__");
-    // Projects may be deep below, and a whole disk must not be walked through.
+    // Projects may be nested deeply, but a whole disk must not be searched.
     let walk = walkdir::WalkDir::new(folder).max_depth(MAX_DEPTH).sort_by_file_name().into_iter();
     let entries = walk.filter_entry(|entry| {
         entry.depth() == 0 || !entry.file_type().is_dir() || !skipped(&entry.file_name().to_string_lossy())
@@ -306,7 +307,7 @@ const ANY: &[&str] = &[];
 pub const KNOWN: &[Known] = &[
     known("claude-code", "Claude Code", &[place(Root::Variable("CLAUDE_CONFIG_DIR", ".claude"), "projects", JSONL)]),
     known("claude-desktop", "Claude Desktop", &[place(Root::Config, "Claude/local-agent-mode-sessions", JSONL)]),
-    // Rollouts are compressed when they are a week old.
+    // Rollouts are compressed after a week.
     known(
         "codex",
         "Codex",
@@ -367,7 +368,7 @@ pub const KNOWN: &[Known] = &[
         ],
     ),
     known("hermes", "Hermes Agent", &[place(Root::Home, ".hermes/state.db", ANY)]),
-    // Zed's folder is in lower case on Linux, and capitalised on macOS and Windows.
+    // The name of Zed's folder is in lower case on Linux, and capitalised on macOS and Windows.
     known(
         "zed",
         "Zed",

@@ -1,13 +1,13 @@
 //! Reads conversation logs: bytes in, [`Transcript`]s out.
 //!
-//! 1. `discover` finds the logs behind a path; [`known`] lists where programs keep theirs.
+//! 1. `discover` finds the logs at a path; [`known`] lists where programs store theirs.
 //! 2. `reading` opens a file, an archive, a folder or a database, and yields its start ([`Head`]) and its [`Records`].
-//! 3. `formats` contains the table [`INGESTORS`] and picks the format that recognises the start.
-//! 4. The formats are in families, one file each: `agents`, `assistants`, `api`, `people`, `datasets`, `text`. Each
-//!    implements [`Ingestor`] and gives its transcripts to a [`Sink`].
-//! 5. `message` is what they share to make messages: roles, content blocks, calls in one line, times, identities.
+//! 3. `formats` contains the table [`INGESTORS`] and selects the format that recognises the start.
+//! 4. The formats are grouped in families, with one file each: `agents`, `assistants`, `api`, `people`, `datasets`,
+//!    `text`. Each implements [`Ingestor`] and passes its transcripts to a [`Sink`].
+//! 5. `message` contains what they share to create messages: roles, content blocks, one-line calls, times, identities.
 //!
-//! Formats parse only. They call no model, keep no state, and leave redaction to the caller.
+//! Formats only parse. They call no model, store no state, and leave redaction to the caller.
 
 #[macro_use]
 mod ingestor;

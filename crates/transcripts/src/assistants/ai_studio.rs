@@ -1,4 +1,4 @@
-//! Prompts of Google AI Studio, as it keeps them in Google Drive: one file per chat, made of chunks.
+//! Google AI Studio prompts, as stored in Google Drive: one file per chat, consisting of chunks.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::message::identity;
 use crate::message::parts::{call_line, file_label, without_data};
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink};
 
-/// Kinds of files in a chunk: each has a field of where the file is kept and its kind, such as `driveImage`.
+/// Types of files in a chunk: each has a field named after where the file is stored and its type, such as `driveImage`.
 const FILES: &[&str] = &["File", "Document", "Image", "Audio", "Video"];
 
 /// Reads prompts of Google AI Studio.
@@ -38,7 +38,8 @@ impl Ingestor for AiStudio {
     }
 }
 
-/// Returns the file's name, which is the chat's title: Drive gives it no extension, so a dot in it is part of it.
+/// Returns the name of the file, which is the title of the chat: Drive adds no extension, so a dot belongs to the
+/// title.
 fn name_of(input: &Input) -> String {
     let name = input.path.file_name().unwrap_or_default().to_string_lossy();
     name.strip_suffix(".json").unwrap_or(&name).to_owned()
@@ -54,7 +55,7 @@ fn read_prompt(
     let chunks = shown(prompt["chunkedPrompt"]["chunks"].list());
     let started = identity::stamp(&prompt["createTime"]);
     let first_stamp = chunks.iter().find_map(|chunk| identity::stamp(&chunk["createTime"]));
-    // Not every chunk is stamped, and some prompts have no time at all.
+    // Not every chunk has a time, and some prompts have no time at all.
     let mut clock = Clock::starting(started.or(first_stamp).or(changed));
     let mut messages = Vec::new();
     if let Some(words) = instruction(&prompt["systemInstruction"]) {
@@ -64,7 +65,7 @@ fn read_prompt(
         let time = clock.next(identity::stamp(&chunk["createTime"]));
         messages.extend(messages_of(chunk, time, number, sink));
     }
-    // What was typed and not sent was said to nobody.
+    // Text that was typed but not sent was said to nobody.
     let drafts = prompt["chunkedPrompt"]["pendingInputs"].list();
     if drafts.iter().any(|draft| !words(draft, false).trim().is_empty()) {
         sink.skip(number, "a draft that was not sent");
@@ -74,14 +75,14 @@ fn read_prompt(
     let mut draft = Assembler::new("ai-studio", id, origin);
     draft.meta().title =
         prompt["displayName"].owned().or_else(|| Some(stem.to_owned()).filter(|stem| !stem.is_empty()));
-    // The name of the resource begins so; people use the bare one.
+    // This is the prefix of the resource name; people use the name without it.
     draft.meta().model = prompt["runSettings"]["model"].owned().map(|model| model.replacen("models/", "", 1));
     draft.meta().created_at = started.map(|time| time.at);
     draft.extend(messages, sink);
     draft.finish(sink);
 }
 
-/// Leaves out an answer of which a newer version is among the chunks.
+/// Leaves out answers of which the chunks contain a newer version.
 fn shown(chunks: &[Value]) -> Vec<&Value> {
     let parent = |chunk: &Value| chunk["branchParent"]["id"].as_str().map(str::to_owned);
     let parents: HashMap<&str, Option<String>> =
@@ -100,7 +101,7 @@ fn instruction(value: &Value) -> Option<String> {
     value.owned().or_else(|| value["text"].owned()).or_else(|| Some(joined).filter(|words| !words.trim().is_empty()))
 }
 
-/// Returns the words of a chunk, or its thoughts: from its text, or else from the parts that it was streamed in.
+/// Returns the words or the thoughts of a chunk: from its text, or else from the parts in which it was streamed.
 fn words(chunk: &Value, of_thought: bool) -> String {
     let is_thought = |value: &Value| value["isThought"] == true || value["thought"] == true;
     let whole = chunk["text"].owned().filter(|_| is_thought(chunk) == of_thought);

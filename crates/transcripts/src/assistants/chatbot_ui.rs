@@ -8,7 +8,8 @@ use crate::message::identity;
 use crate::message::parts::{file_label, without_data};
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Records, Sink};
 
-/// Shortest id that is taken for an identity, in bytes; a shorter one is a counter that the next export repeats.
+/// Minimum length, in bytes, of an id that serves as an identity; a shorter one is a counter that the next export
+/// reuses.
 const SHORTEST_ID: usize = 8;
 
 /// Reads the export of Chatbot UI.
@@ -51,7 +52,7 @@ fn read_chat(chat: &Value, origin: String, number: usize, sink: &mut Sink<'_>) {
     if messages.is_empty() {
         return sink.skip(number, "a chat without messages");
     }
-    // Early versions count chats from one.
+    // Early versions number the chats from one.
     let id = chat["id"].owned().filter(|id| id.len() >= SHORTEST_ID).unwrap_or_else(|| {
         let first = messages.first().map(Message::content_hash).unwrap_or_default();
         identity::of_parts(&[&chat["id"].to_string(), &first])

@@ -1,4 +1,4 @@
-//! The ChatGPT data export: conversations as trees of nodes, of which one branch was the one last shown.
+//! The ChatGPT data export: conversations are trees of nodes, of which the branch that was shown last is read.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use crate::message::identity;
 use crate::message::parts::{call_line, file_label};
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Role, Sink};
 
-/// Marks of a conversation of which its owner wants nothing to be remembered.
+/// Fields that mark a conversation of which its owner wants nothing to be remembered.
 const PRIVATE_MARKS: &[&str] = &["is_do_not_remember", "is_temporary_chat", "is_temporary"];
 
 /// Reads the ChatGPT data export.
@@ -35,7 +35,7 @@ impl Ingestor for ChatGpt {
     }
 }
 
-/// Whether `value` is a conversation: a tree, or a flat list on a shared page or in an old export.
+/// Returns whether `value` is a conversation: a tree, or a flat list as in a shared page or an old export.
 fn is_conversation(value: &Value) -> bool {
     let is_node = |node: &Value| node.get("children").is_some() || node.get("message").is_some();
     let is_tree = value["mapping"]
@@ -44,7 +44,7 @@ fn is_conversation(value: &Value) -> bool {
     let is_flat = value["messages"].list().iter().any(|message| {
         message["author"]["role"].is_string() && (message["content"].is_object() || message["content"].is_string())
     });
-    // DeepSeek exports trees of the same form.
+    // DeepSeek exports trees in the same format.
     (is_tree || is_flat || is_shared(value)) && !deepseek::is_conversation(value)
 }
 
@@ -52,7 +52,7 @@ fn is_shared(value: &Value) -> bool {
     value["shared_conversation_id"].is_string() && value["messages"].is_array()
 }
 
-/// Returns the messages of the branch last shown, or all of a flat list; `None` if it contains neither.
+/// Returns the messages of the branch shown last, or all messages of a flat list; `None` if there is neither.
 fn said<'a>(conversation: &'a Value, number: usize, sink: &mut Sink<'_>) -> Option<Vec<&'a Value>> {
     let Some(mapping) = conversation["mapping"].as_object() else {
         let messages = conversation["messages"].as_array()?;
@@ -81,10 +81,10 @@ fn read_conversation(conversation: &Value, origin: String, number: usize, sink: 
     let meta = draft.meta();
     meta.title = conversation["title"].owned();
     meta.model = model(conversation, &said);
-    // The same field names a custom GPT, which is not a project of the user.
+    // The same field may name a custom GPT, which is not a project of the user.
     meta.project = conversation["gizmo_id"].owned().filter(|id| id.starts_with("g-p-"));
     meta.created_at = started.map(|time| time.at);
-    // The branch that is shown is not always the one that was begun first.
+    // The branch that is shown is not always the one that was started first.
     let earliest =
         said.iter().filter_map(|message| identity::stamp(&message["create_time"])).min_by_key(|time| time.at);
     let mut clock = Clock::starting(started.or(earliest));
@@ -94,7 +94,7 @@ fn read_conversation(conversation: &Value, origin: String, number: usize, sink: 
         match messages_of(message, time) {
             Placed::Said(messages) => {
                 for message in messages {
-                    // The profile is put in again with each turn of some conversations.
+                    // In some conversations, the profile is inserted again with each turn.
                     if message.kind != Kind::Context || profiles.insert(message.text.clone()) {
                         draft.push(message, sink);
                     }
@@ -106,7 +106,7 @@ fn read_conversation(conversation: &Value, origin: String, number: usize, sink: 
     draft.finish(sink);
 }
 
-/// Returns the mark by which the conversation asks to be forgotten.
+/// Returns the field by which the conversation asks not to be remembered.
 fn private_mark(conversation: &Value) -> Option<&'static str> {
     let scope = conversation["memory_scope"].string();
     let marked = PRIVATE_MARKS.iter().copied().find(|mark| conversation[*mark] == true);
@@ -118,7 +118,7 @@ fn model(conversation: &Value, said: &[&Value]) -> Option<String> {
     said.iter().rev().find_map(of_message).or_else(|| conversation["default_model_slug"].owned())
 }
 
-/// Returns the conversation's id, or one derived from how it began.
+/// Returns the conversation's id, or one derived from its beginning.
 fn external_id(conversation: &Value, said: &[&Value]) -> String {
     let own = conversation.first_owned(&["conversation_id", "id", "shared_conversation_id"]);
     own.unwrap_or_else(|| {
@@ -129,23 +129,23 @@ fn external_id(conversation: &Value, said: &[&Value]) -> String {
     })
 }
 
-// The content of one node of a `ChatGPT` conversation, and the kind of message that makes it.
+// The content of one node of a `ChatGPT` conversation, and the kind of message that it becomes.
 
-/// Kinds of content that may be empty without anything being lost.
+/// Types of content that may be empty without loss of information.
 const KNOWN: &[&str] = &[
     "citable_code_output", "code", "computer_output", "execution_output", "model_editable_context", "reasoning_recap",
     "sonic_webpage", "system_error", "tether_browsing_display", "tether_quote", "user_editable_context",
 ];
 
-/// What becomes of a node's message.
+/// The result of reading a node's message.
 enum Placed {
-    /// The messages it makes, in order; none if it is empty.
+    /// The messages in the node, in order; none if it is empty.
     Said(Vec<Message>),
-    /// It has a kind of content that is not known, and no text beside.
+    /// Its type of content is unknown, and there is no text.
     Unknown,
 }
 
-/// Returns what `message` says, at `time`.
+/// Returns the messages in `message`, with the given `time`.
 fn messages_of(message: &Value, time: Option<MessageTime>) -> Placed {
     let role = role_of(message);
     let content = &message["content"];
@@ -166,13 +166,13 @@ fn messages_of(message: &Value, time: Option<MessageTime>) -> Placed {
         time,
         ..Message::prose(role, text)
     };
-    // The root of each tree, and every system prompt that is hidden, is empty.
+    // The root of each tree and every hidden system prompt are empty.
     let said = (!text.trim().is_empty()).then(|| made(kind, without_marks(&text)));
     let files = attachments(message).into_iter().map(|label| made(Kind::Attachment, label));
     Placed::Said(said.into_iter().chain(files).collect())
 }
 
-/// Returns on whose behalf `message` stands; old exports and shared pages write it without the `author` around it.
+/// Returns the role of `message`; old exports and shared pages store it without the surrounding `author`.
 fn role_of(message: &Value) -> Role {
     match message["author"]["role"].as_str().or_else(|| message["role"].as_str()) {
         Some("user") => Role::User,
@@ -185,7 +185,7 @@ fn role_of(message: &Value) -> Role {
 
 fn kind_of(message: &Value, role: Role) -> Kind {
     let metadata = &message["metadata"];
-    // A weight of 0 is how the export marks a message that is not shown.
+    // The export marks a message that is not shown with a weight of 0.
     let hidden = message["weight"].as_f64() == Some(0.0) || metadata["is_visually_hidden_from_conversation"] == true;
     let recipient = message["recipient"].as_str().unwrap_or("all");
     let content_type = message["content"]["content_type"].as_str().unwrap_or("text");
@@ -194,12 +194,12 @@ fn kind_of(message: &Value, role: Role) -> Kind {
         (_, "thoughts" | "reasoning_recap") => Kind::Reasoning,
         (Role::Tool, _) => Kind::ToolResult,
         (Role::System, _) => Kind::Context,
-        // What the assistant wrote into its own memory is its reading of the user, not the user's words.
+        // What the assistant wrote into its own memory is its interpretation of the user, not the user's words.
         (Role::Assistant, _) if recipient == "bio" => Kind::Context,
-        // Whatever is not addressed to all goes to a tool of that name.
+        // A message that is not addressed to everyone goes to the tool of that name.
         (Role::Assistant, _) if recipient != "all" => Kind::ToolCall,
         _ if hidden || metadata["is_user_system_message"] == true => Kind::Context,
-        // Newer models answer in channels, of which only `final` is the answer.
+        // Newer models answer in channels, of which only `final` contains the answer.
         (Role::Assistant, _) if matches!(message["channel"].as_str(), Some("analysis" | "commentary")) => {
             Kind::Reasoning
         }
@@ -209,7 +209,7 @@ fn kind_of(message: &Value, role: Role) -> Kind {
     }
 }
 
-/// Returns the text of any known kind of content; `None` for a kind that is not known and has none.
+/// Returns the text of any known type of content; `None` for an unknown type without text.
 fn text_of(content: &Value) -> Option<String> {
     if let Some(text) = content.as_str() {
         return Some(text.to_owned());
@@ -232,7 +232,7 @@ fn text_of(content: &Value) -> Option<String> {
     (!text.trim().is_empty() || is_known).then_some(text)
 }
 
-/// Joins the parts that are words: strings, and what was heard in a recording.
+/// Joins the parts that contain words: strings, and transcriptions of recordings.
 fn parts(content: &Value) -> String {
     let parts = content["parts"].list();
     let words = parts.iter().filter_map(|part| part.as_str().or_else(|| part["text"].as_str()));
@@ -246,7 +246,7 @@ fn thoughts(content: &Value) -> String {
     if words.is_empty() { parts(content) } else { words }
 }
 
-/// Adds the profile that older exports keep beside the content.
+/// Adds the profile that older exports store beside the content.
 fn with_profile(message: &Value, text: &str) -> String {
     let profile = &message["metadata"]["user_context_message_data"];
     let fields = ["about_user_message", "about_model_message"].map(|field| profile[field].string());
@@ -259,7 +259,7 @@ fn call(message: &Value, text: &str) -> String {
     call_line(tool, text)
 }
 
-/// Returns a placeholder for each picture, recording and file.
+/// Returns a placeholder for each image, recording and file.
 fn attachments(message: &Value) -> Vec<String> {
     let files = message["metadata"]["attachments"].list();
     let mut labels: Vec<String> = files
@@ -274,16 +274,16 @@ fn attachments(message: &Value) -> Vec<String> {
     let named_images = labels.iter().filter(|label| label.starts_with("[image")).count();
     let images = count("image_asset_pointer").saturating_sub(named_images);
     labels.extend((0..images).map(|_| file_label("image", None)));
-    // A recording that was written down is there as words already.
+    // A recording that was transcribed is already present as words.
     let heard = count("audio_transcription");
     let recordings = count("audio_asset_pointer") + count("real_time_user_audio_video_asset_pointer");
     labels.extend((0..recordings.saturating_sub(heard)).map(|_| file_label("audio", None)));
     labels
 }
 
-/// Takes out citation marks; a mark that carries shown words leaves them.
+/// Removes citation marks; a mark that contains displayed words is replaced by them.
 fn without_marks(text: &str) -> String {
-    // Citations: newer answers put them between characters of the private use area, older ones write `【4:0†source】`.
+    // Citations: newer answers enclose them in private-use characters, older ones write `【4:0†source】`.
     patterns! {
         MARKS = "\u{e200}([^\u{e200}\u{e201}]{0,800})\u{e201}|[\u{e200}-\u{e202}]|【[0-9:]+†[^】\n]{0,200}】";
     }
@@ -294,7 +294,7 @@ fn without_marks(text: &str) -> String {
         .into_owned()
 }
 
-/// Returns the words that a mark shows: an entity's name, a link's title.
+/// Returns the words that a mark displays: an entity's name or a link's title.
 fn shown(body: &str) -> Option<String> {
     let (kind, rest) = body.split_once('\u{e202}')?;
     match kind {

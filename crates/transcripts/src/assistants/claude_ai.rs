@@ -1,4 +1,4 @@
-//! The data export of claude.ai: conversations as lists of messages, which in newer exports know their parents.
+//! The data export of claude.ai: conversations are lists of messages, which in newer exports name their parents.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use crate::message::identity;
 use crate::message::parts::{call_line, file_label, without_data};
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Role, Sink};
 
-/// The parent of a first message.
+/// The parent id of a first message.
 const NO_PARENT: &str = "00000000-0000-4000-8000-000000000000";
 
 /// Reads the data export of claude.ai.
@@ -79,7 +79,7 @@ fn shown<'a>(conversation: &Value, messages: &'a [Value], number: usize, sink: &
     let node = |(place, message): (usize, &&'a Value)| Node {
         id: message["uuid"].string(),
         parent: message["parent_message_uuid"].as_str(),
-        // A message that does not know its parent, or whose parent is gone, follows the one before it.
+        // A message that does not name its parent, or whose parent is missing, follows the previous one.
         before: if message["parent_message_uuid"] == NO_PARENT { None } else { place.checked_sub(1) },
         time: identity::stamp(&message["created_at"]).map(|time| time.at),
     };
@@ -89,7 +89,7 @@ fn shown<'a>(conversation: &Value, messages: &'a [Value], number: usize, sink: &
     branch.into_iter().map(|place| usable[place]).collect()
 }
 
-/// Returns the conversation's id, or one derived from how it began.
+/// Returns the conversation's id, or one derived from its beginning.
 fn external_id(conversation: &Value, said: &[&Value]) -> String {
     conversation["uuid"].owned().unwrap_or_else(|| {
         let first = said.first().map(|message| [&message["uuid"], &message["text"], &message["content"]]);
@@ -108,12 +108,12 @@ fn words(value: &Value) -> String {
 
 // The content of one message of a claude.ai conversation, block by block.
 
-/// Stands in `text` for each block that is not text.
+/// The text that replaces each block other than text in the `text` field.
 const UNSUPPORTED: &str = "```\nThis block is not supported on your current device yet.\n```";
-/// Blocks that contain nothing to read.
+/// Blocks that contain nothing of interest.
 const EMPTY_BLOCKS: &[&str] = &["token_budget", "flag"];
 
-/// Returns what `message` says, at `time`: a message for each of its blocks, and for each file.
+/// Returns the messages in `message`, with the given `time`: one for each of its blocks, and one for each file.
 fn messages_of(message: &Value, time: Option<MessageTime>, number: usize, sink: &mut Sink<'_>) -> Vec<Message> {
     let role = match message["sender"].as_str() {
         Some("human") => Role::User,
@@ -122,7 +122,7 @@ fn messages_of(message: &Value, time: Option<MessageTime>, number: usize, sink: 
     };
     let mut said = of_blocks(&message["content"], role, number, sink);
     if !said.iter().any(|(kind, text)| *kind == Kind::Prose && !text.trim().is_empty()) {
-        // Exports before content blocks have the words in one field.
+        // Exports from before content blocks contain the words in a single field.
         let fallback = message["text"].as_str().or_else(|| message["content"].as_str()).unwrap_or_default();
         said.extend(of_text(fallback));
     }
@@ -131,7 +131,7 @@ fn messages_of(message: &Value, time: Option<MessageTime>, number: usize, sink: 
     export::messages(id, role, time, said)
 }
 
-/// Returns what each of the blocks of `content` says; words that a citation split are joined again.
+/// Returns the content of each block in `content`; words that a citation separated are joined again.
 fn of_blocks(content: &Value, role: Role, number: usize, sink: &mut Sink<'_>) -> Vec<(Kind, String)> {
     let mut said = Vec::new();
     for block in content.list() {
@@ -151,7 +151,7 @@ fn of_blocks(content: &Value, role: Role, number: usize, sink: &mut Sink<'_>) ->
             _ => sink.skip(number, "a block of a kind that is not known"),
         }
     }
-    // A citation ends one block of text and begins the next in the middle of a sentence.
+    // A citation ends one block of text and starts the next in the middle of a sentence.
     said.dedup_by(|(kind, text), (kind_before, before)| {
         let goes_on = (*kind, *kind_before) == (Kind::Prose, Kind::Prose);
         if goes_on {
@@ -163,7 +163,7 @@ fn of_blocks(content: &Value, role: Role, number: usize, sink: &mut Sink<'_>) ->
     said
 }
 
-/// Returns a call as one line; of a document that the assistant writes, its title.
+/// Returns a call as one line; for a document that the assistant writes, the line contains its title.
 fn call(block: &Value) -> String {
     let (tool, input) = (block["name"].as_str().unwrap_or("tool"), &block["input"]);
     match input["title"].as_str().or_else(|| input["id"].as_str()) {
@@ -172,7 +172,7 @@ fn call(block: &Value) -> String {
     }
 }
 
-/// Splits words from the reasoning and the documents that older answers carry in tags of their own.
+/// Separates words from the reasoning and the documents that older answers contain in special tags.
 fn of_text(text: &str) -> Vec<(Kind, String)> {
     patterns! {
         THOUGHTS = "(?s)<antThinking>(.*?)</antThinking>";
@@ -189,14 +189,14 @@ fn of_text(text: &str) -> Vec<(Kind, String)> {
     thought.into_iter().chain([(Kind::Prose, spoken.replace(UNSUPPORTED, ""))]).collect()
 }
 
-/// Returns a placeholder for each file, and after it what was read out of the file, which nobody said.
+/// Returns a placeholder for each file, followed by the text extracted from it, which nobody said.
 fn files(message: &Value) -> Vec<(Kind, String)> {
     let mut said = Vec::new();
     for field in ["attachments", "files", "files_v2"] {
         for file in message[field].list() {
             let name = file["file_name"].as_str().or_else(|| file.as_str());
             let label = (Kind::Attachment, file_label(noun(name.unwrap_or_default()), name));
-            // The same file is listed under two fields in newer exports.
+            // Newer exports list the same file in two fields.
             if !said.contains(&label) {
                 said.push(label);
             }
@@ -211,7 +211,7 @@ fn noun(name: &str) -> &'static str {
     if ["png", "jpg", "jpeg", "gif", "webp", "heic"].contains(&ending.as_str()) { "image" } else { "file" }
 }
 
-// The design sessions of a claude.ai export: one file each, with messages wrapped once more.
+// The design sessions of a claude.ai export: one file each, with messages inside an additional object.
 
 /// Reads design sessions of a claude.ai export.
 pub(crate) struct ClaudeDesign;
@@ -279,7 +279,7 @@ fn read_session(session: &Value, origin: String, number: usize, sink: &mut Sink<
     draft.finish(sink);
 }
 
-/// Returns what is inside a message: its words, or else its blocks.
+/// Returns the content of a message: its words, or else its blocks.
 fn said(inner: &Value, role: Role, number: usize, sink: &mut Sink<'_>) -> Vec<(Kind, String)> {
     let blocks = if inner["contentBlocks"].is_array() { &inner["contentBlocks"] } else { &inner["content"] };
     let mut said = of_blocks(blocks, role, number, sink);
@@ -289,10 +289,10 @@ fn said(inner: &Value, role: Role, number: usize, sink: &mut Sink<'_>) -> Vec<(K
     said
 }
 
-// Turns of the user that were edited, in exports that know no parents.
+// Turns of the user that were edited, in exports without parents.
 
-/// Leaves out what the user said and then edited: an edited turn directly follows the first version of it, and says
-/// most of it again. A turn that says something else is one that got no answer.
+/// Leaves out turns that the user later edited: an edited turn directly follows its first version and repeats most of
+/// it. A turn that differs from the next one merely received no answer.
 fn without<'a>(messages: Vec<&'a Value>, number: usize, sink: &mut Sink<'_>) -> Vec<&'a Value> {
     let before = messages.len();
     let mut kept: Vec<&Value> = Vec::with_capacity(before);
@@ -319,14 +319,14 @@ fn typed(message: &Value) -> String {
     if blocks.trim().is_empty() { message["text"].string().to_owned() } else { blocks }
 }
 
-/// Whether `later` says two thirds of the words of `earlier` again, or more.
+/// Returns whether `later` repeats at least two thirds of the words in `earlier`.
 fn is_said_again(earlier: &str, later: &str) -> bool {
     let (earlier, later) = (terms(earlier), terms(later));
     let again = earlier.iter().filter(|term| later.contains(*term)).count();
     !earlier.is_empty() && again * 3 >= earlier.len() * 2
 }
 
-/// Returns the words of `text` in lower case, and the pairs of characters of scripts that do not part their words.
+/// Returns the words of `text` in lower case; in scripts that do not separate words, pairs of characters.
 fn terms(text: &str) -> HashSet<String> {
     const FIRST_UNPARTED: char = '\u{2e80}';
     let lower = text.to_lowercase();

@@ -1,4 +1,4 @@
-//! The `DeepSeek` data export: trees like those of `ChatGPT`, whose messages are fragments.
+//! The `DeepSeek` data export: trees like those of `ChatGPT`, whose messages consist of fragments.
 
 use serde_json::Value;
 
@@ -28,7 +28,7 @@ impl Ingestor for DeepSeek {
     }
 }
 
-/// Whether `value` is a conversation of this export and not one of `ChatGPT`, whose trees look the same.
+/// Returns whether `value` is a conversation of this export rather than of `ChatGPT`, whose trees look the same.
 pub(crate) fn is_conversation(value: &Value) -> bool {
     value["mapping"].as_object().is_some_and(|nodes| {
         value.get("inserted_at").is_some() || nodes.values().any(|node| node["message"]["fragments"].is_array())
@@ -68,12 +68,12 @@ fn read_conversation(conversation: &Value, origin: String, number: usize, sink: 
     draft.finish(sink);
 }
 
-/// Whether `message` has the role by which older exports mark the user's.
+/// Returns whether `message` has the role that marks the user's messages in older exports.
 fn is_users(message: &Value) -> bool {
     message["role"].as_str().is_some_and(|role| role.eq_ignore_ascii_case("user"))
 }
 
-/// Returns what the message called `id` says: a message for each of its fragments, and for each file.
+/// Returns the messages in the node called `id`: one for each of its fragments, and one for each file.
 fn messages_of(
     id: &str,
     message: &Value,
@@ -96,11 +96,11 @@ fn messages_of(
             _ => sink.skip(number, "a fragment of a kind that is not known"),
         }
     }
-    // Older exports give the words of a message beside its role.
+    // Older exports store the words of a message beside its role.
     if let Some(words) = message["content"].as_str() {
         said.push(made(Kind::Prose, if is_users(message) { Role::User } else { Role::Assistant }, words));
     }
-    // A fragment names no role, so the files of a message follow its words.
+    // Files belong to no fragment, so their role follows from the words of the message.
     let asked = said.iter().any(|message| message.role == Role::User);
     for file in message["files"].list() {
         let name = file["file_name"].as_str().or_else(|| file["name"].as_str());
@@ -110,7 +110,7 @@ fn messages_of(
     said
 }
 
-/// Returns the result of a search: its words, or the titles of its hits.
+/// Returns the result of a search: its words, or the titles of its results.
 fn found(fragment: &Value, words: &str) -> String {
     let titles = fragment["results"].list().iter().filter_map(|hit| hit["title"].as_str());
     std::iter::once(words).chain(titles).filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("\n")

@@ -1,4 +1,4 @@
-//! Shared reading of exports: fields, times of messages without one, and the branch that was shown last.
+//! Shared parts of reading exports: fields, times of messages that have none, and the branch that was shown last.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{Head, IngestError, Input, Kind, Message, MessageTime, Records, Role, Sink};
 
-/// Returns on whose behalf a message of `role` stands, and what its words are; `None` for a role that is not known.
+/// Returns the role and the kind of the messages with a given `role`; `None` for an unknown role.
 pub(crate) fn role_and_kind(role: &Value) -> Option<(Role, Kind)> {
     Some(match role.as_str()? {
         "user" => (Role::User, Kind::Prose),
@@ -18,7 +18,7 @@ pub(crate) fn role_and_kind(role: &Value) -> Option<(Role, Kind)> {
     })
 }
 
-/// Returns the messages called `id` that one of `role` consists of; what a tool answered is the tool's.
+/// Returns the messages with the given `id` and `role`; a tool's answer always gets the role of the tool.
 pub(crate) fn messages(id: &str, role: Role, time: Option<MessageTime>, said: Vec<(Kind, String)>) -> Vec<Message> {
     let made = |(kind, text)| {
         let role = if kind == Kind::ToolResult { Role::Tool } else { role };
@@ -27,13 +27,13 @@ pub(crate) fn messages(id: &str, role: Role, time: Option<MessageTime>, said: Ve
     said.into_iter().map(made).collect()
 }
 
-// Going through an export conversation by conversation.
+// Iterating over the conversations of an export.
 
-/// Gives `read` each conversation of `input`, with where it was read and its number: the elements of an array, the
-/// lines of a JSONL file, or the one object that is the file.
+/// Passes each conversation of `input` to `read`, with its location and number. The conversations are the elements of
+/// an array, the lines of a JSONL file, or the single object that is the file.
 ///
 /// # Errors
-/// [`IngestError::Read`] if the file breaks off.
+/// [`IngestError::Read`] if the file cannot be read to its end.
 pub(crate) fn each(
     input: Input,
     sink: &mut Sink<'_>,
@@ -52,33 +52,32 @@ pub(crate) fn each(
     Ok(())
 }
 
-// Choosing, in a conversation that was edited or regenerated, the one branch that was shown last.
+// Finding the branch that was shown last in a conversation that was edited or regenerated.
 
-/// One message of a conversation that may branch.
+/// One message of a conversation that may have branches.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Node<'a> {
-    /// Its id, or nothing; of several with the same one, a message follows the last before it.
+    /// Its id, or an empty text; if several messages have the same id, a reply follows the last one before it.
     pub(crate) id: &'a str,
     /// The message that it follows.
     pub(crate) parent: Option<&'a str>,
-    /// The place of the message that it follows where it names no parent that is there; without one it is a first
-    /// message.
+    /// The index of the message that it follows if it names no existing parent; without either, it is a first message.
     pub(crate) before: Option<usize>,
     /// When it was said.
     pub(crate) time: Option<Timestamp>,
 }
 
 impl<'a> Node<'a> {
-    /// Returns a message that is a first one unless `parent` names another.
+    /// Returns a node that starts the conversation unless `parent` names another message.
     pub(crate) fn new(id: &'a str, parent: &'a Value, time: Option<Timestamp>) -> Self {
         Self { id, parent: parent.as_str(), before: None, time }
     }
 }
 
-/// Returns the places in `nodes` of the branch that was shown last, first message first.
+/// Returns the indices in `nodes` of the branch that was shown last, in order.
 ///
-/// The branch ends at `current`. Where that is missing or leads into a loop, it ends at the newest leaf, or at the last
-/// of the deepest ones where none has a time.
+/// The branch ends at `current`. If that is missing or leads into a cycle, it ends at the newest leaf or, if no leaf
+/// has a time, at the last of the deepest ones.
 pub(crate) fn shown(nodes: &[Node<'_>], current: Option<&str>) -> Vec<usize> {
     let (places, parents) = (places(nodes), parents(nodes));
     let newest = || newest_leaf(nodes, &parents).or(nodes.len().checked_sub(1));
@@ -93,8 +92,8 @@ pub(crate) fn shown(nodes: &[Node<'_>], current: Option<&str>) -> Vec<usize> {
     path
 }
 
-/// Chooses as [`shown`] does, and counts how many turns of the user are on branches that were left; `is_users` says
-/// whether there are words of the user at a place.
+/// Finds the branch as [`shown`] does, and reports how many turns of the user are on other branches; `is_users` returns
+/// whether the message at an index contains words of the user.
 pub(crate) fn choose(
     nodes: &[Node<'_>],
     current: Option<&str>,
@@ -105,7 +104,7 @@ pub(crate) fn choose(
     let path = shown(nodes, current);
     if path.len() < nodes.len() {
         let kept: HashSet<usize> = path.iter().copied().collect();
-        // The same message once more is not lost.
+        // A message that is repeated on another branch is not lost.
         let named: HashSet<&str> = path.iter().map(|place| nodes[*place].id).filter(|id| !id.is_empty()).collect();
         let is_left = |place: &usize| !kept.contains(place) && !named.contains(nodes[*place].id);
         let left = (0..nodes.len()).filter(is_left).filter(|place| is_users(*place)).count();
@@ -116,13 +115,13 @@ pub(crate) fn choose(
     path
 }
 
-/// Returns the last place of each id.
+/// Returns the last index of each id.
 fn places<'a>(nodes: &[Node<'a>]) -> HashMap<&'a str, usize> {
     let named = nodes.iter().enumerate().filter(|(_, node)| !node.id.is_empty());
     named.map(|(place, node)| (node.id, place)).collect()
 }
 
-/// Returns the place of what each message follows.
+/// Returns, for each message, the index of the message that it follows.
 fn parents(nodes: &[Node<'_>]) -> Vec<Option<usize>> {
     let all = places(nodes);
     let mut earlier: HashMap<&str, usize> = HashMap::new();
@@ -143,7 +142,7 @@ enum Ending {
     Loop,
 }
 
-/// Walks from `end` up through the parents.
+/// Follows the parents upwards from `end`.
 fn path_to(parents: &[Option<usize>], end: usize) -> (Vec<usize>, Ending) {
     let (mut path, mut visited, mut next) = (Vec::new(), vec![false; parents.len()], Some(end));
     while let Some(place) = next {
@@ -156,7 +155,7 @@ fn path_to(parents: &[Option<usize>], end: usize) -> (Vec<usize>, Ending) {
     (path, Ending::Root)
 }
 
-/// Returns the leaf with the latest time, or the last of the deepest ones where none has a time.
+/// Returns the leaf with the latest time or, if no leaf has a time, the last of the deepest ones.
 fn newest_leaf(nodes: &[Node<'_>], parents: &[Option<usize>]) -> Option<usize> {
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
     let mut open: Vec<(usize, usize)> = Vec::new();
@@ -167,7 +166,7 @@ fn newest_leaf(nodes: &[Node<'_>], parents: &[Option<usize>]) -> Option<usize> {
         }
     }
     let mut newest = None;
-    // Only what hangs from a root is reached, so a loop cannot be entered.
+    // Only descendants of a root are reached, so a cycle cannot be entered.
     while let Some((place, depth)) = open.pop() {
         if children[place].is_empty() {
             newest = newest.max(Some((nodes[place].time, depth, place)));

@@ -1,7 +1,7 @@
 //! The activity of Gemini Apps in a Google Takeout: prompts and answers, newest first, without conversations.
 //!
-//! Names and verbs are in the language of the account. What one entry follows within half an hour is taken for one
-//! conversation.
+//! Names and verbs are in the language of the account. Entries that follow each other within half an hour are treated
+//! as one conversation.
 
 use jiff::civil::{Date, Time};
 use jiff::tz::Offset;
@@ -42,7 +42,7 @@ impl Ingestor for GeminiTakeout {
             read(&text, origin, sink);
             return Ok(());
         }
-        // The verb is in the language of the account and appears in no other field.
+        // The verb is in the language of the account and is not stored in a separate field.
         let verb = {
             let head = Head::of(&input);
             Verb::of(head.objects().filter(|entry| is_ours(entry)).filter_map(|entry| entry["title"].as_str()))
@@ -72,7 +72,7 @@ fn is_activity(entry: &Value) -> bool {
     entry["title"].is_string() && entry["time"].is_string()
 }
 
-/// Whether `entry` is one of Gemini Apps, whose name begins so in every language, or ends so.
+/// Returns whether `entry` belongs to Gemini Apps, whose name contains `Gemini` in every language.
 fn is_ours(entry: &Value) -> bool {
     let names = entry["products"].list().iter().chain([&entry["header"]]).filter_map(Value::as_str);
     let is_gemini = |name: &str| name.contains("Gemini") || name == "Bard";
@@ -92,40 +92,40 @@ fn activity(entry: &Value, number: usize) -> Activity {
     }
 }
 
-// Entries of an activity, and the conversations that they are put together to.
+// Entries of an activity, and the conversations into which they are grouped.
 
 /// Pause after which a new conversation begins.
 const PAUSE: SignedDuration = SignedDuration::from_mins(30);
-/// Maximum number of entries of one conversation, so that what is held stays small whatever the times are.
+/// Maximum number of entries in one conversation, which limits memory use whatever the times are.
 const MOST_ENTRIES: usize = 2_000;
-/// Verbs before a prompt that are known.
+/// Known verbs before a prompt.
 const KNOWN_VERBS: &[&str] = &["Prompted ", "Asked ", "Said "];
-/// Titles that must be there for a verb to be learnt from them.
+/// Minimum number of titles from which a verb can be derived.
 const ENOUGH_TITLES: usize = 5;
-/// Titles that are looked at for it.
+/// Number of titles from which the verb is derived.
 const SAMPLED_TITLES: usize = 50;
 
 /// One entry of an activity.
 #[derive(Debug, Clone)]
 struct Activity {
-    /// 1-based place in the file.
+    /// 1-based index in the file.
     number: usize,
-    /// What was done: a verb and the prompt.
+    /// What was done: a verb followed by the prompt.
     title: String,
     /// What Gemini answered, as text.
     answer: Option<String>,
-    /// When.
+    /// When it was done.
     time: Option<MessageTime>,
     /// Names of the files that were attached.
     files: Vec<String>,
 }
 
-/// The word or words that precede each prompt, in the language of the account.
+/// The word or words before each prompt, in the language of the account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Verb(Option<String>);
 
 impl Verb {
-    /// Learns the verb from what most of the first of `titles` begin with.
+    /// Derives the verb from the beginning that most of the first `titles` have in common.
     fn of<'a>(titles: impl Iterator<Item = &'a str>) -> Self {
         let titles: Vec<String> = titles.take(SAMPLED_TITLES).map(spaced).collect();
         let starting = |verb: &str| titles.iter().filter(|title| title.starts_with(verb)).count();
@@ -135,7 +135,7 @@ impl Verb {
         }
         let mut verb = titles.iter().filter_map(|title| next_word(title, 0)).max_by_key(|verb| starting(verb));
         verb = verb.filter(|verb| titles.len() >= ENOUGH_TITLES && is_most(starting(verb)));
-        // A verb of several words continues as long as all that begin with it continue alike.
+        // A verb is extended by further words as long as all titles that begin with it continue in the same way.
         while let Some(known) = verb {
             let longer =
                 titles.iter().find(|title| title.starts_with(known)).and_then(|title| next_word(title, known.len()));
@@ -153,12 +153,12 @@ impl Verb {
     }
 }
 
-/// Replaces the spaces that must not break by common ones.
+/// Replaces non-breaking spaces by ordinary ones.
 fn spaced(text: &str) -> String {
     text.replace(['\u{a0}', '\u{202f}'], " ")
 }
 
-/// Returns the start of `title` up to the end of the word that begins at `from`, with the space or colon after it.
+/// Returns the beginning of `title` up to the end of the word at `from`, including the following spaces and colons.
 fn next_word(title: &str, from: usize) -> Option<&str> {
     let rest = &title[from..];
     let end = rest.find([' ', ':', '：']).map(|at| from + at)?;
@@ -166,7 +166,7 @@ fn next_word(title: &str, from: usize) -> Option<&str> {
     Some(&title[..behind])
 }
 
-/// Puts entries together to conversations, holding one at a time.
+/// Groups entries into conversations, with one conversation in memory at a time.
 struct Conversations {
     origin: String,
     verb: Verb,
@@ -174,12 +174,12 @@ struct Conversations {
 }
 
 impl Conversations {
-    /// Starts with the entries of the file `origin`.
+    /// Creates an empty collection for the entries of the file `origin`.
     fn new(origin: String, verb: Verb) -> Self {
         Self { origin, verb, held: Vec::new() }
     }
 
-    /// Adds the next entry of the file, whether newest or oldest come first.
+    /// Adds the next entry of the file; the file may begin with the newest or with the oldest entry.
     fn add(&mut self, activity: Activity, sink: &mut Sink<'_>) {
         let goes_on = match (self.held.last().and_then(at), at(&activity)) {
             (Some(last), Some(next)) => last.duration_since(next).abs() <= PAUSE,
@@ -191,7 +191,7 @@ impl Conversations {
         self.held.push(activity);
     }
 
-    /// Hands over the last conversation.
+    /// Passes on the last conversation.
     fn finish(mut self, sink: &mut Sink<'_>) {
         self.hand_over(sink);
     }
@@ -202,10 +202,11 @@ impl Conversations {
         if !is_ascending {
             entries.reverse();
         }
-        // Sorting is stable, so entries of one moment stay in the order of the file.
+        // Sorting is stable, so entries with the same time remain in file order.
         entries.sort_by_key(at);
         let Some(first) = entries.first() else { return };
-        // Google gives no name to a conversation; the same prompt is asked on other days, so its time belongs to it.
+        // Google assigns no id to a conversation, and the same prompt may be used on other days, so the identity
+        // includes the time.
         let id = identity::of_parts(&[&at(first).map(|at| at.to_string()).unwrap_or_default(), &first.title]);
         let mut draft = Assembler::new("gemini-takeout", id, format!("{}#{}", self.origin, first.number));
         draft.meta().created_at = at(first);
@@ -213,8 +214,8 @@ impl Conversations {
         draft.finish(sink);
     }
 
-    /// Returns the prompt, its files and the answer; an entry without the verb that the prompts have, and without an
-    /// answer, is a note of the activity.
+    /// Returns the prompt, its files and the answer. An entry that has no answer and does not begin with the verb is a
+    /// note about the activity.
     fn messages(&self, entry: &Activity) -> Vec<Message> {
         let made = |role, kind, text: String| Message { kind, time: entry.time, ..Message::prose(role, text) };
         let is_note = self.verb.0.is_some() && entry.answer.is_none();
@@ -235,7 +236,7 @@ fn at(activity: &Activity) -> Option<Timestamp> {
 
 // HTML as text.
 
-/// Returns the words of `html`, a line for each paragraph, heading, list item and row.
+/// Returns the words of `html`, with a line for each paragraph, heading, list item and table row.
 fn to_text(html: &str) -> String {
     patterns! {
         BLOCKS = r"(?i)<(li|/li|/div|/h[1-6]|/tr|/pre|/blockquote|/ul|/ol|/td|/th)(?:\s[^<>]*)?>";
@@ -250,27 +251,27 @@ fn to_text(html: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-// The activity as a page of HTML, which is what a Takeout gives unless JSON is asked for.
+// The activity as an HTML page, which a Takeout contains unless JSON is requested.
 
-/// What each entry begins with.
+/// Beginning of each entry.
 const ENTRY: &str = "<div class=\"outer-cell";
-/// What precedes the words of an entry.
+/// Text before the words of an entry.
 const BODY: &str = "mdl-typography--body-1\">";
-/// What follows them.
+/// Text after the words of an entry.
 const NEXT_CELL: &str = "<div class=\"content-cell";
-/// Longest line that can be a date, in bytes.
+/// Maximum length of a line that may be a date, in bytes.
 const LONGEST_DATE: usize = 100;
 
-/// Starts of the names of months in the languages that write them in Latin letters.
+/// Beginnings of the names of months in the languages that write them in Latin letters.
 const MONTHS: &str = "\
     jan|jän|ene|gen|oca feb|fév|fev|şub mar|mär|mrt|maa apr|avr|abr|nis may|mai|maj|mei|mag jun|juin|giu|haz \
     jul|juil|lug|tem aug|aoû|ago|ağu sep|set|eyl oct|okt|ott|out|eki nov|kas dec|dez|déc|dic|des|ara";
-/// Names of clocks and their offsets in minutes; one that several places use for different clocks is left out.
+/// Names of time zones and their offsets in minutes; ambiguous names are left out.
 const ZONES: &str = "\
     UTC=0 GMT=0 WET=0 WEST=60 BST=60 CET=60 MEZ=60 CEST=120 MESZ=120 EET=120 EEST=180 MSK=180 SGT=480 HKT=480 \
     JST=540 KST=540 AEST=600 AEDT=660 BRT=-180 EDT=-240 EST=-300 MDT=-360 MST=-420 PDT=-420 PST=-480";
 
-/// Whether `head`, the start of a file, is such a page with entries of Gemini Apps.
+/// Returns whether `head`, the start of a file, belongs to such a page with entries of Gemini Apps.
 fn is_page(head: &str) -> bool {
     head.trim_start().starts_with('<') && head.split(ENTRY).skip(1).any(is_entry)
 }
@@ -280,7 +281,7 @@ fn is_entry(entry: &str) -> bool {
     header.contains("Gemini") && header.contains("header-cell")
 }
 
-/// Reads the entries of the page `text`.
+/// Reads the entries of the page in `text`.
 fn read(text: &str, origin: String, sink: &mut Sink<'_>) {
     let mut entries = Vec::new();
     let mut others = 0_usize;
@@ -301,7 +302,7 @@ fn read(text: &str, origin: String, sink: &mut Sink<'_>) {
     }
 }
 
-/// Takes an entry apart: above its date stand the prompt and the files, below it the answer.
+/// Splits an entry: the prompt and the files are above its date, the answer is below.
 fn cell_activity(entry: &str, number: usize) -> Option<Activity> {
     let (_, cell) = entry.split_once(BODY)?;
     let cell = cell.split_once(NEXT_CELL).map_or(cell, |(cell, _)| cell);
@@ -309,9 +310,9 @@ fn cell_activity(entry: &str, number: usize) -> Option<Activity> {
     let (mut rest, mut dated) = (cell, None);
     while let Some((line, behind)) = rest.split_once("<br>") {
         rest = behind;
-        // A long line is not a date, and turning it from HTML into text costs time.
+        // A long line is not a date, and converting it from HTML to text takes time.
         let words = if line.len() <= LONGEST_DATE { to_text(line) } else { String::new() };
-        // A prompt may begin with a date; the date of an entry is never first.
+        // A prompt may itself begin with a date; the date of an entry is never on the first line.
         if !lines.is_empty() && is_date(&words) {
             dated = Some(words);
             break;
@@ -323,7 +324,7 @@ fn cell_activity(entry: &str, number: usize) -> Option<Activity> {
     let files = lines.iter().filter(is_file).map(|line| to_text(line).trim_start_matches('-').trim().to_owned());
     let files: Vec<String> = files.filter(|name| !name.is_empty()).collect();
     let mut title: Vec<String> = lines.iter().filter(|line| !is_file(line)).map(|line| to_text(line)).collect();
-    // Above the files stands a line that counts them.
+    // A line with the number of files precedes them.
     let count = files.len().to_string();
     if !files.is_empty() && title.len() > 1 {
         title.pop_if(|line| line.len() <= LONGEST_DATE && line.contains(&count));
@@ -345,7 +346,7 @@ fn is_date(words: &str) -> bool {
     CLOCK.is_match(words) && YEAR.is_match(words)
 }
 
-/// Reads a date as pages write it, e.g. `Nov 3, 2025, 9:15:02 PM CET`.
+/// Reads a date in the format of the pages, e.g. `Nov 3, 2025, 9:15:02 PM CET`.
 fn written_time(words: &str) -> Option<MessageTime> {
     patterns! {
         PARTS = r"^(.+?)[,\s]+(\d{1,2})[:.](\d{2})[:.](\d{2})\s*([AaPp]\.?\s?[Mm]\.?)?\s*(\S*)$";
@@ -365,7 +366,7 @@ fn written_time(words: &str) -> Option<MessageTime> {
     Some(MessageTime { at: offset.to_timestamp(civil).ok()?, offset_seconds, source: TimeSource::Log })
 }
 
-/// Reads a day, with its month as a word or as a number.
+/// Reads a date whose month is a word or a number.
 fn date(words: &str) -> Option<Date> {
     let numbers: Vec<i16> =
         words.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect();
@@ -382,12 +383,12 @@ fn date(words: &str) -> Option<Date> {
     Date::new(year, i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok()
 }
 
-/// Returns the offset in seconds of a clock's name, or of `GMT+1` and `UTC-03:30`.
+/// Returns the offset in seconds of a time zone's name, or of `GMT+1` and `UTC-03:30`.
 fn zone(name: &str) -> Option<i32> {
     if let Some((_, minutes)) = ZONES.split(' ').filter_map(|zone| zone.split_once('=')).find(|zone| zone.0 == name) {
         return minutes.parse::<i32>().ok().map(|minutes| minutes * 60);
     }
-    // Pages in some languages write a true minus sign.
+    // Pages in some languages contain a true minus sign.
     let offset = name.strip_prefix("GMT").or_else(|| name.strip_prefix("UTC"))?.replace('\u{2212}', "-");
     let (sign, digits) = match offset.strip_prefix('-') {
         Some(digits) => (-1, digits),

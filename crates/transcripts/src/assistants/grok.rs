@@ -1,4 +1,4 @@
-//! The Grok data export: all conversations in one object, their answers as trees.
+//! The Grok data export: all conversations in one object, with their responses as trees.
 
 use std::sync::LazyLock;
 
@@ -45,7 +45,7 @@ fn read_conversation(one: &Value, origin: String, number: usize, sink: &mut Sink
     if meta["temporary"] == true {
         return sink.skip(number, "marked `temporary`, so nothing of it is kept");
     }
-    // Some exports wrap each response once more.
+    // Some exports wrap each response in another object.
     let rows = rows.iter().map(|row| if row["response"].is_object() { &row["response"] } else { row });
     let responses: Vec<&Value> = rows.filter(|row| row.is_object()).collect();
     let said = shown(&responses, number, sink);
@@ -70,7 +70,7 @@ fn read_conversation(one: &Value, origin: String, number: usize, sink: &mut Sink
     draft.finish(sink);
 }
 
-/// Returns the responses of the branch that ends in the newest one; all of them where none knows its parent.
+/// Returns the responses of the branch that ends in the newest one, or all responses if none names its parent.
 fn shown<'a>(responses: &[&'a Value], number: usize, sink: &mut Sink<'_>) -> Vec<&'a Value> {
     if !responses.iter().any(|response| response["parent_response_id"].is_string()) {
         return responses.to_vec();
@@ -81,7 +81,7 @@ fn shown<'a>(responses: &[&'a Value], number: usize, sink: &mut Sink<'_>) -> Vec
         .map(|(place, response)| Node {
             id: id_of(response),
             parent: response["parent_response_id"].as_str(),
-            // The first has no parent; one whose parent is gone follows what precedes it.
+            // The first response has no parent; one whose parent is missing follows the previous response.
             before: place.checked_sub(1).filter(|_| response["parent_response_id"].is_string()),
             time: time(&response["create_time"]).map(|time| time.at),
         })
@@ -94,9 +94,9 @@ fn id_of(response: &Value) -> &str {
     ["_id", "response_id", "id"].into_iter().find_map(|field| response[field].as_str()).unwrap_or_default()
 }
 
-/// Reads a written time, or the number that the database's own spelling wraps twice.
+/// Reads a written time, or the number that the database format wraps in two objects.
 fn time(value: &Value) -> Option<MessageTime> {
-    // The export is a dump of the database, in its extended JSON.
+    // The export is a dump of the database in extended JSON.
     let wrapped = &value["$date"];
     let number = wrapped["$numberLong"].as_str().and_then(|digits| digits.parse::<u64>().ok());
     number.map(Value::from).map_or_else(
@@ -113,7 +113,7 @@ fn role_of(response: &Value) -> Option<Role> {
     }
 }
 
-/// Returns what a response says; nothing if nobody known sent it.
+/// Returns the messages in a response; none if its sender is unknown.
 fn messages_of(response: &Value, time: Option<MessageTime>) -> Vec<Message> {
     let Some(role) = role_of(response) else { return Vec::new() };
     let traces = response["agent_thinking_traces"].list().iter().filter_map(|trace| {
@@ -132,10 +132,10 @@ fn messages_of(response: &Value, time: Option<MessageTime>) -> Vec<Message> {
         .collect()
 }
 
-/// Takes out the marks of citations and cards.
+/// Removes the marks of citations and cards.
 fn without_marks(text: &str) -> String {
     static MARKS: LazyLock<Regex> = LazyLock::new(|| {
-        // The closed tag comes first: else each of many would be followed to the end of the text.
+        // The self-closing tag comes first; otherwise, each of many such tags would be followed to the end of the text.
         Regex::new("(?s)<grok:render\\b[^>]*/>|<grok:render\\b[^>]*>.*?</grok:render>")
             .expect("the pattern is constant")
     });

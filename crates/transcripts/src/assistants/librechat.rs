@@ -1,4 +1,4 @@
-//! One conversation exported from `LibreChat`: a flat list of messages, or a tree nested as deep as it is long.
+//! One conversation exported from `LibreChat`: a flat list of messages, or a tree with a level for each message.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::{
     Assembler, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, MessageTime, Role, Sink, json,
 };
 
-/// The parent of a first message.
+/// The parent id of a first message.
 const NO_PARENT: &str = "00000000-0000-0000-0000-000000000000";
 
 /// Reads a conversation exported from `LibreChat`.
@@ -62,7 +62,7 @@ fn read_conversation(
     sink: &mut Sink<'_>,
 ) {
     let mark = messages.iter().chain([&conversation]).find_map(|value| {
-        // Only a temporary chat expires.
+        // Only temporary chats expire.
         let expires = value["expiredAt"].is_string();
         (value["isTemporary"] == true).then_some("isTemporary").or_else(|| expires.then_some("expiredAt"))
     });
@@ -80,7 +80,8 @@ fn read_conversation(
         .owned()
         .or_else(|| said.iter().find_map(|message| message["conversationId"].owned()))
         .unwrap_or_else(|| {
-            // A first message that was edited has another id; what comes first in the file is the same in each export.
+            // A first message that was edited has another id, but the first message in the file is the same in each
+            // export.
             let first = messages.first().map(|message| message["messageId"].to_string()).unwrap_or_default();
             identity::of_parts(&[&first])
         });
@@ -106,7 +107,8 @@ fn read_conversation(
     draft.finish(sink);
 }
 
-/// Returns the messages of the branch that ends in the newest answer: the export does not say which one was on show.
+/// Returns the messages of the branch that ends in the newest answer, as the export does not record which one was
+/// shown.
 fn shown<'a>(messages: &[&'a Value], number: usize, sink: &mut Sink<'_>) -> Vec<&'a Value> {
     let nodes: Vec<Node<'_>> = messages
         .iter()
@@ -116,7 +118,7 @@ fn shown<'a>(messages: &[&'a Value], number: usize, sink: &mut Sink<'_>) -> Vec<
             Node {
                 id: message["messageId"].string(),
                 parent,
-                // One whose parent is gone follows what precedes it.
+                // A message whose parent is missing follows the previous one.
                 before: place.checked_sub(1).filter(|_| parent.is_some()),
                 time: identity::stamp(&message["createdAt"]).map(|time| time.at),
             }
@@ -128,7 +130,7 @@ fn shown<'a>(messages: &[&'a Value], number: usize, sink: &mut Sink<'_>) -> Vec<
 
 // The content of one message of `LibreChat`.
 
-/// Returns whose message it is; nobody's that is known if it names neither its maker nor a sender.
+/// Returns the role of `message`; `Role::Other` if neither its creator nor a sender is stated.
 fn role_of(message: &Value) -> Role {
     match (&message["isCreatedByUser"], message["sender"].as_str()) {
         (Value::Bool(true), _) => Role::User,
@@ -139,7 +141,7 @@ fn role_of(message: &Value) -> Role {
     }
 }
 
-/// Returns what `message` says, at `time`: its parts, or else its text, and its files.
+/// Returns the messages in `message`, with the given `time`: its parts or else its text, and its files.
 fn messages_of(message: &Value, time: Option<MessageTime>, number: usize, sink: &mut Sink<'_>) -> Vec<Message> {
     let role = role_of(message);
     let mut said: Vec<(Kind, String)> = Vec::new();
@@ -147,7 +149,7 @@ fn messages_of(message: &Value, time: Option<MessageTime>, number: usize, sink: 
         said.extend(of_part(part, number, sink));
     }
     if !said.iter().any(|(kind, text)| *kind == Kind::Prose && !text.trim().is_empty()) {
-        // Where an answer failed, its text is the program's report of that.
+        // If an answer failed, its text is the program's error message.
         let kind = if message["error"] == true { Kind::Context } else { Kind::Prose };
         let words = message["text"].as_str().or_else(|| message["content"].as_str()).unwrap_or_default();
         said.push((kind, without_data(words)));
@@ -162,7 +164,7 @@ fn messages_of(message: &Value, time: Option<MessageTime>, number: usize, sink: 
 }
 
 fn of_part(part: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<(Kind, String)> {
-    // A part's words are under the name of its kind, bare or in a `value`.
+    // The words of a part are in a field named after its type, directly or in a `value`.
     let words =
         |name: &str| part[name].as_str().or_else(|| part[name]["value"].as_str()).unwrap_or_default().to_owned();
     match part["type"].string() {
@@ -171,7 +173,7 @@ fn of_part(part: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<(Kind, Strin
         "error" => vec![(Kind::Context, words("error"))],
         "tool_call" => {
             let call = &part["tool_call"];
-            // Calls of agents and calls of assistants are written differently.
+            // Agents and assistants write calls differently.
             let (name, arguments) = [&call["name"], &call["function"]["name"]]
                 .into_iter()
                 .zip([&call["args"], &call["function"]["arguments"]])
@@ -195,12 +197,12 @@ fn of_part(part: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<(Kind, Strin
     }
 }
 
-// Taking a tree of messages apart without recursion, however deep it is.
+// Splitting a tree of messages without recursion, however deep it is.
 
-/// Returns the conversations of `document`, each as its objects: the outermost, and after it each message that hangs
-/// from it in the order in which they begin. What each one nests is taken out of it.
+/// Returns the conversations of `document`, each as a list of objects: the outermost one, followed by the messages
+/// nested in it, in document order. The messages nested in an object are removed from it.
 ///
-/// An object that cannot be parsed is reported; one that is cut off at the end of the text is, too.
+/// An object that cannot be parsed or is cut off at the end of the text is reported.
 fn conversations(document: &str, sink: &mut Sink<'_>) -> Vec<Vec<Value>> {
     let mut scan = Scan { document, at: 0, open: Vec::new(), found: Vec::new() };
     scan.run();
@@ -222,7 +224,7 @@ fn conversations(document: &str, sink: &mut Sink<'_>) -> Vec<Vec<Value>> {
         };
         match conversations.last_mut().filter(|_| !found.is_outermost) {
             Some(conversation) => conversation.extend(object),
-            // Without the outermost object its messages still stand for themselves.
+            // Without the outermost object, its messages can still be read.
             None => conversations.push(vec![object.unwrap_or_default()]),
         }
     }
@@ -231,11 +233,11 @@ fn conversations(document: &str, sink: &mut Sink<'_>) -> Vec<Vec<Value>> {
 
 /// An object that is being read.
 struct Open {
-    /// Its place among the objects found.
+    /// Its index among the objects found.
     place: usize,
-    /// Its own text, without the messages that it nests.
+    /// Its own text, without nested messages.
     text: String,
-    /// How many brackets of its own are open.
+    /// Number of its own brackets that are open.
     depth: usize,
     /// Whether the list of nested messages is being read.
     in_list: bool,
@@ -248,10 +250,10 @@ struct Scan<'a> {
     found: Vec<Found>,
 }
 
-/// An object that was found.
+/// An object found in the document.
 struct Found {
     is_outermost: bool,
-    /// Its text, once it is closed.
+    /// Its text, once the object is complete.
     text: Option<String>,
 }
 
@@ -268,7 +270,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Reads what is between objects: in a list of messages, or before and after the outermost one.
+    /// Reads text between objects: in a list of messages, or outside the outermost object.
     fn between(&mut self, byte: u8) {
         match byte {
             b'{' => {
@@ -286,9 +288,9 @@ impl Scan<'_> {
         }
     }
 
-    /// Reads on in the innermost object.
+    /// Reads text in the innermost object.
     fn inside(&mut self, byte: u8) {
-        // A character is taken whole: cutting one in two would panic.
+        // Characters are read whole, because slicing within one would panic.
         let end = match byte {
             b'"' => self.end_of_string(),
             _ => self.at + self.document[self.at..].chars().next().map_or(1, char::len_utf8),
@@ -304,7 +306,8 @@ impl Scan<'_> {
         }
         open.text.push_str(piece);
         if let Some(behind) = behind {
-            // The list is read by itself, so that no value is nested as deep as the conversation is long.
+            // The list is read separately, so that the nesting of a value does not grow with the length of the
+            // conversation.
             open.text.push_str(":[]");
             open.in_list = true;
             self.at = behind;
@@ -315,7 +318,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Returns where the list of nested messages begins, if `key`, which ends at `end`, is its name.
+    /// Returns the position at which the list of nested messages begins, if `key`, which ends at `end`, is its name.
     fn nested_list(&self, key: &str, end: usize) -> Option<usize> {
         let name = if self.open.len() == 1 { "\"messagesTree\"" } else { "\"children\"" };
         if key != name || self.open.last().is_none_or(|open| open.depth != 1) {
@@ -325,7 +328,7 @@ impl Scan<'_> {
         Some(self.document.len() - rest.len())
     }
 
-    /// Returns where the string that begins here ends.
+    /// Returns the position at which the string that begins here ends.
     fn end_of_string(&self) -> usize {
         let mut escaped = false;
         for (offset, byte) in self.document.bytes().enumerate().skip(self.at + 1) {

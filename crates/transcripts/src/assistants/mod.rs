@@ -1,4 +1,4 @@
-//! Exports and stores of chat assistants.
+//! Exports and stored conversations of chat assistants.
 
 mod export;
 

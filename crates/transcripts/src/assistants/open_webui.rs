@@ -1,4 +1,4 @@
-//! Chats exported from `Open WebUI`: trees whose answers carry their reasoning and tool calls as HTML inside the text.
+//! Chats exported from `Open WebUI`: trees whose answers contain their reasoning and tool calls as HTML in the text.
 
 use std::sync::LazyLock;
 
@@ -34,7 +34,7 @@ impl Ingestor for OpenWebUi {
     }
 }
 
-/// Returns the chat itself: what `chat` contains, or the bare object.
+/// Returns the chat itself: the value of `chat`, or the object without a wrapper.
 fn chat_of(row: &Value) -> Option<&Value> {
     let has_tree = |chat: &Value| chat["history"]["messages"].is_object();
     let is_bare = has_tree(row) && row["history"].get("currentId").is_some();
@@ -69,7 +69,7 @@ fn read_chat(row: &Value, chat: &Value, origin: String, number: usize, sink: &mu
     draft.finish(sink);
 }
 
-/// Returns the messages of the branch that is shown, with their ids; the flat list where there is no tree.
+/// Returns the messages of the branch that is shown, with their ids; the flat list if there is no tree.
 fn said<'a>(chat: &'a Value, number: usize, sink: &mut Sink<'_>) -> Vec<(&'a str, &'a Value)> {
     let tree = chat["history"]["messages"].as_object();
     let messages: Vec<(&str, &Value)> = tree
@@ -121,10 +121,10 @@ fn words(content: &Value) -> String {
     without_data(&words)
 }
 
-/// Returns what an answer consists of: from the list of its steps, or else out of its text.
+/// Returns the parts of an answer: from the list of its steps, or else from its text.
 fn of_answer(message: &Value) -> Vec<(Kind, String)> {
     let steps: Vec<(Kind, String)> = message["output"].list().iter().filter_map(of_step).collect();
-    // Not every version writes the steps, and not all steps contain the words.
+    // Not every version writes the steps, and the steps do not always contain the words.
     let answers = steps.iter().any(|(kind, text)| *kind == Kind::Prose && !text.trim().is_empty());
     if answers { steps } else { of_text(&words(&message["content"])) }
 }
@@ -141,7 +141,7 @@ fn of_step(step: &Value) -> Option<(Kind, String)> {
     })
 }
 
-/// Takes the blocks of reasoning, tool calls and code out of an answer's text.
+/// Extracts the blocks of reasoning, tool calls and code from an answer's text.
 fn of_text(text: &str) -> Vec<(Kind, String)> {
     static BLOCK: LazyLock<Regex> = LazyLock::new(|| {
         let pattern = "(?s)<details\\s+([^>]*)>(.*?)(?:</details>|\\z)";
@@ -154,13 +154,13 @@ fn of_text(text: &str) -> Vec<(Kind, String)> {
     let mut end = 0;
     for found in BLOCK.captures_iter(text) {
         let (whole, attributes) = (found.get_match(), &found[1]);
-        // The program escapes what it puts into the block, so that Markdown does not touch it.
+        // The program escapes the content of the block, so that it is not interpreted as Markdown.
         let inner = unescaped(SUMMARY.replace(&found[2], "").trim());
         let pieces = match attribute(attributes, "type").as_deref() {
             Some("reasoning") => vec![(Kind::Reasoning, inner)],
             Some("tool_calls") => of_call(attributes, inner),
             Some("code_interpreter") => vec![(Kind::ToolCall, call_line("code", &inner))],
-            // Details that an answer itself folds away are words of it.
+            // Details that an answer itself collapses are part of its words.
             Some(_) | None => continue,
         };
         spoken.push_str(&text[end..whole.start()]);
@@ -180,7 +180,7 @@ fn flush(spoken: &mut String, said: &mut Vec<(Kind, String)>) {
     }
 }
 
-/// Returns the call of a tool and what it answered, which appears in an attribute or inside the block.
+/// Returns a tool call and its answer, which is in an attribute or inside the block.
 fn of_call(attributes: &str, inner: String) -> Vec<(Kind, String)> {
     let tool = attribute(attributes, "name").unwrap_or_else(|| "tool".to_owned());
     let arguments = attribute(attributes, "arguments").unwrap_or_default();
@@ -201,7 +201,7 @@ fn attribute(attributes: &str, name: &str) -> Option<String> {
 fn unescaped(text: &str) -> String {
     const ENTITIES: &[(&str, &str)] =
         &[("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#x27;", "'"), ("&#39;", "'"), ("&amp;", "&")];
-    // The ampersand comes last in the list, so that what was escaped twice is decoded once.
+    // The ampersand is last in the list, so that text that was escaped twice is decoded only once.
     ENTITIES.iter().fold(text.to_owned(), |text, (entity, character)| text.replace(entity, character))
 }
 
