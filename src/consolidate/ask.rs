@@ -1,4 +1,4 @@
-//! Asks a model how candidates relate to known memories: many in one call, several calls side by side.
+//! Asks a model how candidates relate to known memories: many in one call, with several calls in parallel.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -23,38 +23,38 @@ use crate::memory::{Claim, Evidence, MemoryId};
 use crate::prompts::Prompt;
 use crate::text::markup::request_line;
 
-/// Candidates in one call at most, but for a last few.
+/// Maximum number of candidates in one call, not counting a small remainder.
 pub(crate) const MAX_CANDIDATES: usize = 150;
 
-/// Candidates that join a full call if they are the last, since a call of their own would show most memories again.
+/// Maximum remainder that is added to a full call, since a call of its own would show most memories again.
 pub(crate) const MAX_REST: usize = 15;
 
-/// Memories that one call shows at most, unless one candidate alone is compared with more.
+/// Maximum number of memories shown in one call, unless a single candidate is compared with more.
 pub(crate) const MAX_MEMORIES: usize = 300;
 
-/// Calls that one sheet takes at most when it has to be asked in parts.
+/// Maximum number of calls for one sheet if it has to be split.
 const MAX_CALLS_A_SHEET: usize = 8;
 
-/// Calls that are under way at a time.
+/// Number of calls in progress at the same time.
 const SIDE_BY_SIDE: usize = 4;
 
-/// What a model answered about all questions.
+/// What a model answered to all questions.
 #[derive(Debug, Default)]
 pub(crate) struct Asked {
-    /// What it named, by index of the candidate. A candidate that it left out is not among them.
+    /// The relations that it named, by index of the candidate. Candidates that it omitted are not included.
     pub answers: Answers,
     /// What it cost.
     pub spent: Spent,
-    /// Calls that gave nothing usable.
+    /// Calls without a usable reply.
     pub failed: u64,
 }
 
-/// Asks `model` about all `questions`, at most [`MAX_CANDIDATES`] in a call and up to [`MAX_REST`] more in the last,
-/// and returns what it said.
+/// Asks `model` about all `questions`, at most [`MAX_CANDIDATES`] per call and up to [`MAX_REST`] more in the last one,
+/// and returns its answers.
 ///
-/// What is too long for the model is asked in halves, and of an answer that was cut off the rest is asked for again. A
-/// call that fails or cannot be read is counted and leaves its questions without answer; after an error that the next
-/// call would meet too, no more are begun.
+/// A sheet that is too long for the model is split in halves, and if a reply is cut off, its remaining questions are
+/// asked again. A call that fails, or whose reply cannot be read, is counted and its questions are left unanswered;
+/// after an error that would also affect the next call, no further calls are made.
 pub(crate) async fn ask<C: Complete>(
     cases: &[CandidateContext],
     questions: &[Question],
@@ -65,7 +65,7 @@ pub(crate) async fn ask<C: Complete>(
     let count = sheets.len();
     let (mut asked, mut done) = (Asked::default(), 0);
     let calls = sheets.into_iter().map(|sheet| fill_in(sheet, guard, model));
-    // In order, so that what counts as failed after a lasting error does not depend on timing.
+    // In order, so that the count of failures after a lasting error does not depend on timing.
     let mut calls = stream::iter(calls).buffered(SIDE_BY_SIDE);
     while let Some((of_sheet, goes_on)) = calls.next().await {
         done += 1;
@@ -79,7 +79,7 @@ pub(crate) async fn ask<C: Complete>(
     asked
 }
 
-/// Returns what is said about one sheet, in as many calls as it takes, and whether further sheets are worth asking.
+/// Returns the answers for one sheet, in as many calls as necessary, and whether it makes sense to send further sheets.
 async fn fill_in<C: Complete>(sheet: Sheet<'_>, guard: &Guard, model: &C) -> (Asked, bool) {
     let (mut asked, mut open) = (Asked::default(), vec![sheet]);
     for _ in 0..MAX_CALLS_A_SHEET {
@@ -90,7 +90,7 @@ async fn fill_in<C: Complete>(sheet: Sheet<'_>, guard: &Guard, model: &C) -> (As
                 asked.take(&sheet, &reply, cost);
                 open.extend(is_cut.then(|| sheet.unanswered(&asked.answers)).flatten());
             }
-            // Only the provider knows its tokenizer; splitting after the error is exact where an estimate is not.
+            // Only the provider knows its tokenizer; splitting after the error is exact, whereas an estimate is not.
             Err(LlmError::TooLong { .. }) if sheet.halves().is_some() => {
                 open.extend(sheet.halves().into_iter().flatten());
             }
@@ -128,7 +128,7 @@ impl Asked {
         }
         // A refusal may quote the memories and even look like JSON.
         let found = if reply.finish == Finish::Refusal { Answers::new() } else { sheet.read(&reply.text) };
-        // Paid for either way, so the cost above is counted before this is known.
+        // The call is paid for in either case, so its cost is counted before this is known.
         self.failed += u64::from(found.is_empty());
         self.answers.extend(found);
     }
@@ -143,10 +143,10 @@ const fn is_lasting(error: &LlmError) -> bool {
     }
 }
 
-/// Tokens that the answer about one candidate takes at most, with room to spare.
+/// Upper limit for the tokens of the answer about one candidate, with a margin.
 const TOKENS_A_CANDIDATE: u32 = 90;
 
-/// Longest text of one memory shown, in characters.
+/// Maximum length of a memory's text in a request, in characters.
 const MAX_SHOWN: usize = 600;
 
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
@@ -157,11 +157,11 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     templates
 });
 
-/// The questions of one call, and the numbers that memories have in it.
+/// The questions of one call, and the numbers of the memories in it.
 pub(super) struct Sheet<'a> {
     questions: &'a [Question],
     cases: &'a [CandidateContext],
-    /// What is shown, by number from 1.
+    /// The memories and candidates that are shown, by number from 1.
     shown: Vec<Shown>,
     numbers: BTreeMap<&'a MemoryId, usize>,
 }
@@ -176,15 +176,15 @@ struct Shown {
 }
 
 impl<'a> Sheet<'a> {
-    /// Spreads `questions` over as few sheets as they fit on, in their order.
+    /// Distributes `questions` over as few sheets as possible, keeping their order.
     pub(super) fn fill(cases: &'a [CandidateContext], questions: &'a [Question]) -> Vec<Self> {
         let (mut sheets, mut start, mut shown) = (Vec::new(), 0, BTreeSet::new());
         for (index, question) in questions.iter().enumerate() {
             let ids: BTreeSet<&MemoryId> = mentioned(cases, question).collect();
             let many = index - start >= MAX_CANDIDATES && questions.len() - index > MAX_REST;
-            // Memories are counted once: candidates of one matter share most of what they are compared with.
+            // Memories are counted once: candidates on the same topic are compared with mostly the same memories.
             let full = many || shown.union(&ids).count() > MAX_MEMORIES;
-            // A single question is never split, even if it alone shows more than a sheet should.
+            // A single question is never split, even if it alone shows more memories than a sheet should contain.
             if full && index > start {
                 sheets.push(Self::new(cases, &questions[start..index]));
                 (start, shown) = (index, BTreeSet::new());
@@ -206,16 +206,16 @@ impl<'a> Sheet<'a> {
             }
             let case = &cases[question.index];
             let candidate = &case.incoming.candidate;
-            // Without evidence there is no time to show: when the plan is made says nothing.
+            // Without evidence, there is no time to show: the time of planning says nothing about the claim.
             sheet.show(&case.id, || Shown::of(&candidate.claim, &candidate.evidence, None));
         }
         sheet.in_order_of_time()
     }
 
-    /// Numbers what is shown anew, so that memories of one day stand together below it.
+    /// Renumbers what is shown, so that memories of one day are listed together in the request.
     fn in_order_of_time(mut self) -> Self {
         let mut order: Vec<usize> = (0..self.shown.len()).collect();
-        // A stable sort, so that memories of one day keep their order and the request its bytes.
+        // A stable sort, so that memories of one day keep their order and the request does not change.
         order.sort_by(|a, b| self.shown[*a].time.cmp(&self.shown[*b].time));
         let mut numbers = vec![0; order.len()];
         order.iter().enumerate().for_each(|(at, before)| numbers[*before] = at + 1);
@@ -225,16 +225,17 @@ impl<'a> Sheet<'a> {
         self
     }
 
-    /// Returns two sheets of half the questions each, the first last; `None` for a single question.
+    /// Returns two sheets with half of the questions each, the first half last; `None` for a single question.
     pub(super) fn halves(&self) -> Option<[Self; 2]> {
         let (first, second) = self.questions.split_at(self.questions.len() / 2);
         (!first.is_empty()).then(|| [Self::new(self.cases, second), Self::new(self.cases, first)])
     }
 
-    /// Returns a sheet of the questions from the first one that `answers` leaves open; `None` if that is none or all.
+    /// Returns a sheet with the questions from the first one that `answers` does not contain; `None` if that is none or
+    /// all.
     pub(super) fn unanswered(&self, answers: &Answers) -> Option<Self> {
         let from = self.questions.iter().position(|question| !answers.contains_key(&question.index))?;
-        // Not if the first is open: the same sheet would be cut off at the same place again.
+        // `None` if the first one is unanswered: the same sheet would be cut off at the same point again.
         (from > 0).then(|| Self::new(self.cases, &self.questions[from..]))
     }
 
@@ -273,16 +274,16 @@ impl<'a> Sheet<'a> {
     pub(super) fn read(&self, text: &str) -> Answers {
         let mut answers = Answers::new();
         for entry in entries(text) {
-            // A reply may name any number; only candidates of this sheet count.
+            // A reply may contain any number; only candidates of this sheet count.
             let asked = self.questions.iter().find(|one| self.numbers[&self.cases[one.index].id] == entry.memory);
             let Some(question) = asked else { continue };
             let about = || question.known.iter().map(|known| &known.memory.id);
             let to = match entry.to {
                 Some(number) => about().find(|id| self.numbers[id] == number),
-                // With one memory to compare there is no doubt about which one is meant.
+                // With only one memory to compare, it is clear which one is meant.
                 None => about().next().filter(|_| question.known.len() == 1),
             };
-            // A relation to an unknown number is dropped, and its question counts as not answered.
+            // A relation to an unknown number is dropped, and its question counts as unanswered.
             if to.is_none() && !entry.is_unrelated() {
                 continue;
             }
@@ -304,8 +305,8 @@ fn mentioned<'a>(cases: &'a [CandidateContext], question: &'a Question) -> impl 
 impl Shown {
     fn of(claim: &Claim, evidence: &[Evidence], written_at: Option<Timestamp>) -> Self {
         let at = ValidTime::of(claim, evidence, written_at.unwrap_or(Timestamp::UNIX_EPOCH)).at;
-        // Days are those of the clock by which they were said.
-        // In UTC an evening message could fall on the next day and contradict what it says about "today".
+        // Days in the speaker's local time: in UTC, an evening message could fall on the next day and contradict its
+        // own "today".
         let clock = evidence.first().and_then(|piece| piece.said_at?.offset_seconds).unwrap_or(0);
         let clock = Offset::from_seconds(clock).unwrap_or(Offset::UTC);
         let attribute = claim.key.as_deref().map(|key| match &claim.value {
@@ -328,7 +329,7 @@ impl Shown {
     }
 }
 
-/// What was really said, where it speaks of a change or a correction and the claim does not.
+/// Returns the original words if they mention a change or a correction and the claim does not.
 fn turning_words(claim: &Claim, evidence: &[Evidence]) -> Option<String> {
     let turns = |text: &str| Features::of(text).cue.is_some();
     let quote = evidence.iter().map(|piece| piece.quote.as_str()).find(|quote| turns(quote))?;
@@ -361,7 +362,7 @@ enum RelationName {
     Overlapping,
     Contradicts,
     Complementary,
-    // Models like to call it so.
+    // Models often use this name.
     #[serde(alias = "new")]
     Unrelated,
 }
@@ -398,9 +399,9 @@ impl Entry {
     }
 }
 
-/// Reads all relations that stand whole in `text`, whatever stands around them; one cut short is left out.
+/// Reads all complete relations in `text`, regardless of what surrounds them; one that is cut short is ignored.
 pub(super) fn entries(text: &str) -> Vec<Entry> {
-    // Some models put prose or a code fence around the object.
+    // Some models surround the object with prose or a code fence.
     let body = text.find('{').map_or("", |start| &text[start..]);
     let value = json::parse_prefix(body.trim_end().trim_end_matches("```"));
     let entries = value.as_ref().and_then(|value| value.get("relations")?.as_array());
@@ -418,7 +419,7 @@ pub(super) fn schema() -> serde_json::Value {
 
 fn close(schema: &mut serde_json::Value) {
     let Some(object) = schema.as_object_mut() else { return };
-    // Strict mode of some providers rejects these keywords; the prompt explains the fields instead.
+    // Some providers' strict mode rejects these keywords; the prompt explains the fields instead.
     for name in ["$schema", "title", "format", "minimum", "description", "default"] {
         object.remove(name);
     }

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Rules decide first. What they leave open is the grey zone: a model may name how two claims relate, and the same
-//! rules then say what follows. Without a model the grey zone ends in the cautious choice: both are kept and linked.
+//! rules then determine the result. Without a model, the cautious choice is made in the grey zone: both are kept and
+//! linked.
 
 pub(crate) mod ask;
 pub mod compare;
@@ -62,7 +63,7 @@ impl Decision {
         self.action().as_str()
     }
 
-    /// Returns the word for it in the history.
+    /// Returns the word used for it in the history.
     #[must_use]
     pub(crate) const fn action(self) -> Action {
         match self {
@@ -100,7 +101,7 @@ impl Conflict {
     }
 }
 
-/// A candidate with the place where it would be kept.
+/// A candidate with the namespace in which it would be stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IncomingClaim {
     /// What is proposed.
@@ -109,7 +110,7 @@ pub struct IncomingClaim {
     pub namespace: Namespace,
     /// Where it came from, stored as the memory's `source`.
     pub source: String,
-    /// How it came to be.
+    /// How it was obtained.
     pub method: ExtractionMethod,
 }
 
@@ -118,16 +119,16 @@ pub struct IncomingClaim {
 pub struct Known {
     /// The memory, of any status.
     pub memory: Memory,
-    /// What it rests on.
+    /// Its evidence.
     pub evidence: Vec<Evidence>,
-    /// Whether the plan that is being made would make or change it.
+    /// Whether it would be created or changed by the plan in progress.
     pub fresh: bool,
 }
 
 /// A value that a person rejected; it stays rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejected {
-    /// What it said; empty where that is no longer known.
+    /// The rejected content; empty if it is no longer known.
     pub content: String,
     /// Its attribute.
     pub key: Option<String>,
@@ -135,22 +136,22 @@ pub struct Rejected {
     pub value: Option<String>,
 }
 
-/// What is done with one candidate, before ids and wording are filled in.
+/// What is done with one candidate, before ids and wording are determined.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Ruling {
-    /// What is done.
+    /// The decision.
     pub decision: Decision,
-    /// For [`Decision::Contradict`]: why.
+    /// For [`Decision::Contradict`]: the kind of conflict.
     pub conflict: Option<Conflict>,
-    /// The known memory that it is about.
+    /// The known memory that the decision is about.
     pub target: Option<MemoryId>,
-    /// Further known memories that it takes the place of.
+    /// Further known memories that it replaces.
     pub also: Vec<MemoryId>,
-    /// A memory of the same matter that the new one is linked to.
+    /// A memory on the same topic that the new one is linked to.
     pub related: Option<MemoryId>,
     /// For [`Decision::Merge`]: what the target says afterwards.
     pub merged: Option<Claim>,
-    /// For [`Decision::Contradict`]: the part of the target that still holds, to be kept as a memory of its own.
+    /// For [`Decision::Contradict`]: the part of the target that is still true, to be kept as a separate memory.
     pub rest: Option<Claim>,
     /// Whether the incoming claim is the older one.
     pub born_superseded: bool,
@@ -165,36 +166,36 @@ pub(crate) struct Ruling {
 pub struct Plan {
     /// One change for each incoming candidate, in order.
     pub changes: Vec<Change>,
-    /// Revision of each namespace when its memories were read; a plan is stale once one of them moved on.
+    /// Revision of each namespace when its memories were read; a plan is stale if one of them has changed.
     #[serde(default)]
     pub revisions: Vec<(Namespace, i64)>,
-    /// Model calls that failed; their candidates got the cautious choice.
+    /// Model calls that failed; the cautious choice was made for their candidates.
     #[serde(default)]
     pub failed_calls: u64,
 }
 
-/// What becomes of one incoming candidate.
+/// What happens to one incoming candidate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     /// The candidate.
     pub incoming: IncomingClaim,
-    /// What is done with it.
+    /// The decision.
     pub decision: Decision,
-    /// For [`Decision::Contradict`]: why.
+    /// For [`Decision::Contradict`]: the kind of conflict.
     pub conflict: Option<Conflict>,
-    /// The known memory that the decision is about; `None` for [`Decision::Add`], and where a rejected value is skipped.
+    /// The known memory that the decision is about; `None` for [`Decision::Add`], and if a rejected value is skipped.
     pub target: Option<MemoryId>,
-    /// Further known memories whose place is taken.
+    /// Further known memories that are replaced.
     #[serde(default)]
     pub also: Vec<MemoryId>,
-    /// A memory of the same matter that the new one is linked to as `related`.
+    /// A memory on the same topic that the new one is linked to as `related`.
     #[serde(default)]
     pub related: Option<MemoryId>,
-    /// Id that a new memory gets; `None` where none is made.
+    /// The id of the new memory; `None` if none is created.
     pub new_id: Option<MemoryId>,
     /// For [`Decision::Merge`]: what the target says afterwards.
     pub merged: Option<Claim>,
-    /// For [`Decision::Contradict`]: the part of the target that still holds, kept as a memory of its own.
+    /// For [`Decision::Contradict`]: the part of the target that is still true, kept as a separate memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rest: Option<Rest>,
     /// Whether the incoming claim is the older one by valid time, and is kept as superseded from the start.
@@ -203,23 +204,23 @@ pub struct Change {
     pub pending: bool,
     /// Why, in a few words, for people.
     pub reason: String,
-    /// What the target said when the plan was made, for people who review it.
+    /// The content of the target when the plan was made, for people who review it.
     #[serde(default)]
     pub before: Option<String>,
-    /// From when the incoming claim holds, as the rules saw it.
+    /// The time from which the incoming claim is true, as determined by the rules.
     #[serde(default)]
     pub holds_from: Option<Timestamp>,
-    /// What it writes.
+    /// The rows that it writes.
     #[serde(default)]
     pub rows: Vec<RowChange>,
 }
 
-/// What still holds of a memory of which a part was contradicted.
+/// The part of a partially contradicted memory that is still true.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rest {
-    /// Id that the memory gets.
+    /// The id of the memory.
     pub id: MemoryId,
-    /// What it says, in words of the memory that it is left of.
+    /// Its claim, in words of the contradicted memory.
     pub claim: Claim,
 }
 

@@ -1,4 +1,4 @@
-//! Merges two projects that are one: moves the memories of the first and consolidates them with those of the second.
+//! Merges two identical projects: moves the memories of the first and consolidates them with those of the second.
 
 use std::collections::BTreeMap;
 
@@ -13,25 +13,25 @@ use super::plan::apply::look_around;
 use super::plan::{Answers, Stage, draft};
 use super::{Change, Decision, IncomingClaim};
 
-/// Memories that are consolidated together.
+/// Number of memories that are consolidated together.
 const BATCH: usize = 200;
 
 /// Counts of the memories that were moved.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct MoveReport {
-    /// Memories that are in the other namespace now, of every status.
+    /// Memories of every status that are now in the other namespace.
     pub moved: usize,
-    /// Decisions on the active ones, compared with what was known there.
+    /// Decisions about the active ones, compared with what was known there.
     pub decisions: BTreeMap<Decision, usize>,
-    /// Notes of rejected values that hold there now.
+    /// Notes of rejected values that now apply there.
     pub rejections: usize,
 }
 
-/// Moves every memory of `from` to `into`, with its id, evidence, links and history, and sends there what `from` would
-/// get later.
+/// Moves every memory from `from` to `into`, with its id, evidence, links and history, and redirects later memories of
+/// `from` there.
 ///
-/// Active memories are settled by the rules with what is known in `into`, as if they came in now: of two that say the
-/// same, the one that was there stays and gains the evidence. Pinned memories are moved as they are.
+/// Active memories are consolidated by the rules with those in `into`, as if they were new: of two that say the same,
+/// the existing one is kept and gains the evidence. Pinned memories are moved unchanged.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be written.
@@ -40,14 +40,14 @@ pub fn merge_projects(writer: &Writer<'_>, from: &Namespace, into: &Namespace) -
         Filter { namespaces: vec![NamespaceSubtree::Exactly(from.clone())], statuses: Vec::new(), ..Filter::default() };
     let memories = writer.list(&all, Order::Id, usize::MAX, 0)?;
     let mut moved = MoveReport { moved: memories.len(), ..MoveReport::default() };
-    // Pinned memories are kept as they are: nothing may reword or retire them without a person.
+    // Pinned memories are kept unchanged: nothing may reword or retire them without a person.
     let (settled, kept): (Vec<_>, Vec<_>) =
         memories.into_iter().partition(|memory| memory.status == Status::Active && !memory.pinned);
     let reason = writer.redact(format!("{from} was merged into {into}"));
     for batch in settled.chunks(BATCH) {
         settle_batch(writer, batch, into, (&reason).into(), &mut moved)?;
     }
-    // Last: what is past in one project has no say about what holds in the other.
+    // Last: past memories of one project must not influence what is current in the other.
     for memory in kept {
         writer.set_namespace(&memory.id, into, (&reason).into())?;
         let attribute = memory.claim.key.as_deref().zip(memory.claim.value.as_deref());
@@ -96,7 +96,7 @@ fn incoming(writer: &Writer<'_>, memory: &Memory, into: &Namespace) -> Result<In
     Ok(IncomingClaim { candidate, namespace: into.clone(), source, method })
 }
 
-/// Writes what the change makes of a memory that has been moved, and of those that were there.
+/// Writes the changes to a memory that has been moved, and to those that were already there.
 fn settle(writer: &Writer<'_>, change: &Change, memory: &Memory) -> Result<(), StoreError> {
     let moved = Memory { namespace: change.incoming.namespace.clone(), ..memory.clone() };
     let mut rows = Rows::new(change.decision.action(), change.reason.clone(), writer.now());
@@ -106,14 +106,14 @@ fn settle(writer: &Writer<'_>, change: &Change, memory: &Memory) -> Result<(), S
     if let Some(Row::Memory { after: Some(made), .. }) = made.map(|change| &change.row) {
         rows.change(&moved, Memory { claim: made.claim.clone(), status: made.status, ..moved.clone() });
     } else {
-        // What was there says it already, or a person rejected it there.
+        // An existing memory already says it, or a person rejected it there.
         rows.change(&moved, Memory { status: Status::Superseded, ..moved.clone() });
         if let Some(target) = &change.target {
             rows.link(target, RelationType::Supersedes, &moved.id, None);
         }
     }
     let mut rows = rows.into_changes();
-    // The row that would make the memory is left out, as it exists and was changed above instead.
+    // The row that would create the memory is omitted, since the memory exists and was changed above instead.
     rows.extend(change.rows.iter().filter(|row| !is_own(row)).cloned());
     writer.apply(&rows).map(drop)
 }
@@ -136,7 +136,7 @@ mod tests {
         "project/old".parse().unwrap()
     }
 
-    /// Keeps a memory that rests on its own words.
+    /// Stores a memory that has its own words as evidence.
     fn keep(store: &Store, namespace: &Namespace, content: &str, edit: impl FnOnce(&mut Memory)) -> MemoryId {
         let mut memory = memory_in(namespace, "Title", content);
         edit(&mut memory);

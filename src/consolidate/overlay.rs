@@ -1,4 +1,4 @@
-//! Memories as they would be after changes that are not written yet: the only simulator of the store.
+//! Memories as they would be after changes that are not written yet; the only simulation of the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,12 +41,13 @@ impl Overlay {
         self.active.remove(id).or_else(|| self.past.remove(id))
     }
 
-    /// Applies a change; one of a memory that is not here changes nothing.
+    /// Applies a change; a change of a memory that is not here has no effect.
     pub(super) fn apply(&mut self, change: &RowChange) {
         match &change.row {
             Row::Memory { before, after: Some(memory) } => {
                 let known = self.remove(&memory.id);
-                // An update of a memory that is not here is ignored, or it would appear without its evidence.
+                // An update of a memory that is not here is ignored; otherwise, the memory would appear without its
+                // evidence.
                 if known.is_some() || before.is_none() {
                     let evidence = known.map(|known| known.evidence).unwrap_or_default();
                     self.insert(Known { memory: (**memory).clone(), evidence, fresh: true });
@@ -70,7 +71,7 @@ impl Overlay {
                 }
                 self.links.extend(after.iter().map(link));
             }
-            // Rejected values are looked up in the store; no plan makes or lifts one.
+            // Rejected values are looked up in the store; no plan creates or removes one.
             Row::Tombstone { .. } => {}
         }
     }

@@ -1,4 +1,4 @@
-//! Restores a memory that a person brings back, and handles those that contradict it.
+//! Restores a memory on a person's request, and resolves contradictions with other memories.
 
 use std::collections::BTreeSet;
 
@@ -10,12 +10,12 @@ use super::plan::neighbours::gather_afresh;
 use super::plan::{Answers, Stage, draft};
 use super::{Decision, IncomingClaim};
 
-/// What becomes of memories that cannot hold beside one that is restored.
+/// What happens to memories that contradict a restored one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RivalPolicy {
-    /// The restored one takes their place; where one is pinned, it waits in the inbox instead.
+    /// The restored one replaces them; if one of them is pinned, it waits in the inbox instead.
     Retire,
-    /// They stay.
+    /// They are kept.
     Keep,
 }
 
@@ -24,17 +24,17 @@ pub enum RivalPolicy {
 pub struct Restored {
     /// Whether it was not active before.
     pub changed: bool,
-    /// What cannot hold beside it: retired now, or kept as was asked.
+    /// Memories that contradict it: now retired, or kept as requested.
     pub rivals: Vec<Memory>,
-    /// Whether it waits, since one of those is pinned.
+    /// Whether it waits because one of them is pinned.
     pub waits: bool,
 }
 
-/// Makes a memory active again, allows its content to be learnt again, and resolves conflicts with what replaced it
-/// or was learnt about the same attribute meanwhile.
+/// Makes a memory active again, allows its content to be learnt again, and resolves conflicts with memories that
+/// replaced it or were since learnt about the same attribute.
 ///
 /// # Errors
-/// [`StoreError::UnknownMemory`] if it is not there.
+/// [`StoreError::UnknownMemory`] if it does not exist.
 pub(crate) fn restore(writer: &Writer<'_>, id: &MemoryId, rivals: RivalPolicy) -> Result<Restored, StoreError> {
     let memory = writer.memory(id)?;
     if memory.status == Status::Active {
@@ -74,8 +74,8 @@ fn link(writer: &Writer<'_>, from: &MemoryId, to: &[Memory], relation_type: Rela
     Ok(())
 }
 
-/// Returns the active memories that replaced this one, directly or through others, and those that contradict it by
-/// the rules.
+/// Returns the active memories that replaced this one, directly or indirectly, and those that contradict it according
+/// to the rules.
 fn rivals_of(db: &Database, memory: &Memory) -> Result<Vec<Memory>, StoreError> {
     let mut ids = successors(db, &memory.id)?;
     ids.extend(contradicted(db, memory)?);

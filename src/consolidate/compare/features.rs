@@ -1,4 +1,4 @@
-//! Features of a claim that comparison looks at: polarity, numbers, names, people, time, and words of change.
+//! Features of a claim used in comparisons: polarity, numbers, names, people, time, and words of change.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -13,48 +13,48 @@ use crate::text::number;
 use crate::text::script::Script;
 use crate::text::tokens::{Word, words};
 
-/// What a text says, in a shape that can be compared.
+/// The content of a text in a form that can be compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Features {
-    /// The normalised text, see `comparable`.
+    /// The normalised text; see `comparable`.
     pub text: String,
-    /// Content words, folded; without grammar, cues, numbers and dates.
+    /// Content words, folded; without function words, cues, numbers and dates.
     pub tokens: BTreeSet<String>,
-    /// Whether the claim is turned round.
+    /// Whether the claim is negated.
     pub polarity: Polarity,
     /// Numbers with their units, versions and dates.
     pub figures: BTreeSet<String>,
     /// Names of people, places, products, files and code.
     pub entities: BTreeSet<String>,
-    /// People named by what they are to the user.
+    /// People identified by their relation to the user.
     pub people: BTreeSet<&'static str>,
-    /// Surroundings such as `staging` or `weekend`.
+    /// Circumstances such as `staging` or `weekend`.
     pub settings: BTreeSet<&'static str>,
-    /// Whether it happened once or is usually so.
+    /// Whether it happened once or is usually the case.
     pub time: TimeScope,
-    /// Whether it is intended, not yet so.
+    /// Whether it is intended but not yet true.
     pub planned: bool,
-    /// Whether it names an exception.
+    /// Whether it mentions an exception.
     pub except: bool,
-    /// Whether it says of itself that it exists beside others: `also`.
+    /// Whether its words say that it exists besides others: `also`.
     pub also: bool,
     /// Whether its words say that something changed or was wrong.
     pub cue: Option<Turn>,
 }
 
-/// Whether a claim is turned round.
+/// Whether a claim is negated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Polarity {
-    /// It is so.
+    /// Not negated.
     #[default]
     Positive,
-    /// It is not so.
+    /// Negated.
     Negative,
-    /// Several negations: which way it points is not known.
+    /// Several negations: their combined meaning is unknown.
     Mixed,
 }
 
-/// Whether something happened once or is usually so.
+/// Whether something happened once or is usually the case.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum TimeScope {
     /// The words do not say.
@@ -66,17 +66,17 @@ pub(crate) enum TimeScope {
     Habit,
 }
 
-/// What the words say about what was known before.
+/// What the words say about earlier knowledge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
-    /// The world moved on.
+    /// The facts have changed.
     Changed,
-    /// It was never so.
+    /// It was never true.
     Corrected,
 }
 
 impl Features {
-    /// Returns the features of `text`; only its first 2,000 characters are looked at word by word.
+    /// Returns the features of `text`; only its first 2,000 characters are examined word by word.
     #[must_use]
     pub(crate) fn of(text: &str) -> Self {
         let words = words(text);
@@ -102,7 +102,7 @@ impl Features {
         features
     }
 
-    /// Sorts what is left of the text into figures and content words.
+    /// Sorts the rest of the text into figures and content words.
     fn take_tokens(&mut self, rest: &str, language: Language) {
         let (mut tokens, mut number) = (Vec::new(), None::<String>);
         for mut word in words(rest) {
@@ -132,7 +132,7 @@ fn polarity(negations: usize) -> Polarity {
     }
 }
 
-/// A habit that names today is a habit; something that happened once is none.
+/// A habit that mentions today is still a habit; something that happened once is not.
 fn time_scope(heard: &Heard) -> TimeScope {
     match (heard.habit, heard.once) {
         (true, _) => TimeScope::Habit,
@@ -149,7 +149,7 @@ fn turn(heard: &Heard) -> Option<Turn> {
     }
 }
 
-/// Whether a word is a name. German writes every noun with a capital, so there a capital does not make one.
+/// Whether a word is a name. German capitalises every noun, so a capital does not identify a name there.
 fn is_entity(word: &Word, german: bool) -> bool {
     match word.script {
         Script::Katakana => word.text.chars().count() > 1 && !word.text.starts_with("ユーザ"),
@@ -164,7 +164,7 @@ fn is_entity(word: &Word, german: bool) -> bool {
             }
             let letters = upper + lower > 0;
             let inner_capital = upper > 0 && word.text.chars().skip(1).any(char::is_uppercase);
-            // The first word of a sentence has a capital anyway, and so has `I`.
+            // The first word of a sentence is always capitalised, and so is `I`.
             let starts_high = upper > 0 && !word.first && !german && word.text != "I";
             letters
                 && (inner_capital || starts_high || joined || (digit && !is_measure(&word.text)))
@@ -173,7 +173,7 @@ fn is_entity(word: &Word, german: bool) -> bool {
     }
 }
 
-/// Capitalised words that are not names: days, months and the languages' own terms are figures already.
+/// Capitalised words that are not names: days, months and the languages' own terms are already figures.
 fn is_cue_like(text: &str) -> bool {
     let word = [Word { text: text.to_owned(), script: Script::Spaced, first: false }];
     !hear(&word).figures.is_empty()
@@ -183,39 +183,39 @@ fn is_measure(text: &str) -> bool {
     figure(text, Language::English).is_some()
 }
 
-/// Cues found in a text, and the words that are left.
+/// The cues found in a text, and the remaining words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each cue is heard or not, independently")]
 struct Heard {
-    /// Number of cues that turn the claim round.
+    /// Number of cues that negate the claim.
     negations: usize,
-    /// `Once` was heard.
+    /// Whether `Once` was found.
     once: bool,
-    /// `Habit` was heard.
+    /// Whether `Habit` was found.
     habit: bool,
-    /// `Except` was heard.
+    /// Whether `Except` was found.
     except: bool,
-    /// `Planned` was heard.
+    /// Whether `Planned` was found.
     planned: bool,
-    /// `Changed` or `Ended` was heard.
+    /// Whether `Changed` or `Ended` was found.
     changed: bool,
-    /// `Corrected` was heard.
+    /// Whether `Corrected` was found.
     corrected: bool,
-    /// `Actually` was heard.
+    /// Whether `Actually` was found.
     actually: bool,
-    /// `Also` was heard.
+    /// Whether `Also` was found.
     also: bool,
-    /// People named by what they are to the user.
+    /// People identified by their relation to the user.
     people: BTreeSet<&'static str>,
-    /// Surroundings named.
+    /// Circumstances that were mentioned.
     settings: BTreeSet<&'static str>,
     /// Numbers and days in words.
     figures: BTreeSet<&'static str>,
-    /// The text without grammar-like cues, words separated by spaces.
+    /// The text without function-like cues, words separated by spaces.
     rest: String,
 }
 
-/// The compiled table: one automaton, and the cue of each of its patterns.
+/// The compiled table: one automaton, and the cue for each of its patterns.
 struct Ear {
     automaton: AhoCorasick,
     cues: Vec<(Cue, bool)>,
@@ -230,18 +230,19 @@ static EAR: LazyLock<Ear> = LazyLock::new(|| {
         cues.push((cue, always));
     }
     let automaton = AhoCorasick::builder()
-        // The longest cue wins: `not only` must not be heard as `not`.
+        // The longest cue wins: `not only` must not be recognised as `not`.
         .match_kind(MatchKind::LeftmostLongest)
         .build(&patterns)
         .expect("the table is far below the automaton's size limit");
     Ear { automaton, cues }
 });
 
-/// Words of spaced scripts are matched whole; Han and kana are matched inside their run; Korean begins a word.
+/// Words of scripts with spaces are matched whole; Han and kana are matched inside their run; Korean at a word's
+/// beginning.
 fn pattern(cue: &str) -> String {
     let run = words(cue);
     match run.first().map(|word| word.script) {
-        // Two spaces, as each word of the text is wrapped in one on either side.
+        // Two spaces, since each word of the text has one on either side.
         Some(Script::Han | Script::Katakana) => run.into_iter().map(|word| word.text).collect::<Vec<_>>().join("  "),
         Some(Script::Hangul) if needs_whole_word(cue) => wrap(cue),
         Some(Script::Hangul) => cue.split(' ').collect::<Vec<_>>().join("  "),
@@ -249,7 +250,7 @@ fn pattern(cue: &str) -> String {
     }
 }
 
-/// Korean cues of one syllable are common inside of other words; the negations that end a verb are not.
+/// Korean cues of one syllable often occur inside other words; the negations that end a verb do not.
 fn needs_whole_word(cue: &str) -> bool {
     cue.chars().count() == 1 && !matches!(cue, "않" | "없" | "못")
 }
@@ -267,9 +268,9 @@ fn hear(words: &[Word]) -> Heard {
         let (cue, always) = EAR.cues[found.pattern().as_usize()];
         heard.rest.push_str(&text[end..found.start()]);
         heard.rest.push(' ');
-        // What is denied in the reason is not the claim: `left, because nobody came`.
+        // A negation in the reason does not negate the claim: `left, because nobody came`.
         given |= cue == Cue::Reason && found.start() > 0;
-        // Other cues in the reason still count: it often names when or why something changed.
+        // Other cues in the reason still count: it often states when or why something changed.
         if !(given && matches!(cue, Cue::Negate)) {
             heard.note(cue, &text[found.start()..found.end()]);
             heard.habit |= always;
@@ -280,7 +281,7 @@ fn hear(words: &[Word]) -> Heard {
     heard
 }
 
-/// Takes out the first word of `not X but Y`, which denies X and not the claim.
+/// Removes the first word of `not X but Y`, which negates X and not the claim.
 fn without_contrast(text: &str) -> String {
     const PAIRS: &[(&str, &str)] = &[
         (" is  not ", " but "),
@@ -296,7 +297,7 @@ fn without_contrast(text: &str) -> String {
     ];
     let mut text = text.to_owned();
     for (denial, turn) in PAIRS {
-        // Without the second half it is a plain denial, and the word must stay.
+        // Without the second half, it is a plain negation, and the word must be kept.
         if let Some(at) = text.find(denial).filter(|at| text[at + denial.len()..].contains(turn)) {
             text.replace_range(at..at + denial.len(), "  ");
         }
@@ -327,7 +328,7 @@ impl Heard {
             Cue::Actually => self.actually = true,
             Cue::Person(name) => {
                 self.people.insert(name);
-                // One name for `妈妈` and `母亲`.
+                // `妈妈` and `母亲` get the same name.
                 self.rest.push(' ');
                 self.rest.push_str(name);
             }
@@ -337,7 +338,7 @@ impl Heard {
             }
             Cue::Reason => {}
             Cue::Also => self.also = true,
-            // Its unit, if it has one, follows in the text.
+            // Its unit, if any, follows in the text.
             Cue::Figure(name) if name.bytes().all(|byte| byte.is_ascii_digit()) => {
                 self.rest.push(' ');
                 self.rest.push_str(name);
@@ -358,7 +359,8 @@ enum Figure {
     Whole(String),
 }
 
-/// Returns the unit of a figure: a unit's one spelling, `:` for a time of day, `-` for a date; empty for a bare number.
+/// Returns the unit of a figure in its canonical spelling, `:` for a time of day, `-` for a date; empty for a bare
+/// number.
 pub(super) fn unit(figure: &str) -> &str {
     let rest = figure.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     match rest.chars().next() {
@@ -368,13 +370,14 @@ pub(super) fn unit(figure: &str) -> &str {
     }
 }
 
-/// Whether a figure says how much, how long or when, and does not merely number a thing.
+/// Whether a figure states an amount, a duration or a time, and is not merely the number of a thing.
 pub(super) fn is_measured(figure: &str) -> bool {
     let unit = unit(figure);
     !unit.is_empty() && !number::LABELS.contains(&unit)
 }
 
-/// Takes the unit off the beginning of the word after a number; scripts without spaces continue after it.
+/// Removes the unit from the beginning of the word after a number; in scripts without spaces, the word continues after
+/// it.
 fn leading_unit(word: &mut Word) -> Option<&'static str> {
     let lower = word.text.to_lowercase();
     let (unit, length) = match word.script {
@@ -419,7 +422,7 @@ fn currency(text: &str) -> Option<(&'static str, &str)> {
         .find_map(|(sign, name)| text.strip_prefix(*sign).map(|digits| (*name, digits)))
 }
 
-/// Writes `1,450` and, where a point groups digits, `1.450` as `1450`; a comma before decimals as a point.
+/// Writes `1,450` and, where a point groups digits, `1.450` as `1450`; changes a decimal comma to a point.
 fn ungrouped(text: &str, language: Language) -> String {
     let grouped = |mark: char| {
         let mut groups = text.split(mark);

@@ -1,20 +1,20 @@
-//! Keys and values: which attribute a claim speaks of, and whether it can have several values at a time.
+//! Keys and values: which attribute a claim is about, and whether it can have several values at the same time.
 
 use super::features::Features;
 use crate::text::normalise::comparable;
 
-/// How many values an attribute has at a time.
+/// The number of values that an attribute has at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Arity {
     /// One: another value contradicts it.
     Single,
-    /// Several: another value may exist beside it.
+    /// Several: another value may exist besides it.
     Many,
-    /// Not known: another value is looked at more closely.
+    /// Unknown: another value is examined more closely.
     Open,
 }
 
-/// Spellings of one attribute, the first being the one that is compared.
+/// Spellings of one attribute; the first one is used in comparisons.
 #[rustfmt::skip]
 const ALIASES: &[&[&str]] = &[
     &["residence", "location", "city", "home_city", "lives_in", "place_of_residence", "current_city", "hometown_current", "wohnort", "ciudad", "residencia", "domicilio"],
@@ -36,7 +36,7 @@ const ALIASES: &[&[&str]] = &[
     &["language", "programming_language", "main_language"],
 ];
 
-/// Attributes that have one value at a time.
+/// Attributes that have only one value at a time.
 const SINGLE: &str = "residence employer job_title name full_name nickname age birthday gender nationality timezone email phone \
     marital_status native_language deploy_target database package_manager build_tool framework web_framework \
     test_runner test_framework ci ci_provider license default_branch version port runtime node_version \
@@ -48,15 +48,15 @@ const SINGLE: &str = "residence employer job_title name full_name nickname age b
     headquarters venue room day time frequency speed temperature budget salary rent fee so herkunft birthplace \
     birth_place birth_year birth_date approver maintainer format";
 
-/// Attributes that have several values, by their last part or by any part before it.
+/// Attributes that have several values, identified by their last part or by any part before it.
 const MANY: &str = "preference family study preferences like dislike interest hobby language languages pet pets skill tool \
     goal task convention decision lesson bug note habit event friend allergy constraint library dependency \
     feature child sibling project favorite favourite contact member rule todo issue";
 
-/// Start of the placeholder that the guard puts in a secret's place.
+/// Start of the placeholder that the guard substitutes for a secret.
 const REDACTED: &str = "[redacted:";
 
-/// Returns the key as it is compared: lower-case, `_` within parts, the last part by its usual name.
+/// Returns the key in the form used in comparisons: lower case, `_` within parts, the last part by its usual name.
 #[must_use]
 pub fn canonical(key: &str) -> String {
     /// Keys whose last part alone does not identify the attribute.
@@ -71,16 +71,16 @@ pub fn canonical(key: &str) -> String {
     if head.is_empty() { tail.to_owned() } else { format!("{head}.{tail}") }
 }
 
-/// Returns the attribute that `key` names, as it is compared; `None` if it names none.
+/// Returns the attribute that `key` names, in the form used in comparisons; `None` if it names none.
 ///
-/// A key from which the guard took a secret equals every other redacted key, so it identifies no attribute.
+/// A key from which the guard removed a secret equals every other redacted key, so it identifies no attribute.
 #[must_use]
 pub(crate) fn attribute(key: &str) -> Option<String> {
     let key = canonical(key);
     (!key.is_empty() && !key.contains(REDACTED)).then_some(key)
 }
 
-/// Returns the spellings of the attribute that `key` names, the one that is compared first; none if it names none.
+/// Returns the spellings of the attribute that `key` names, the one used in comparisons first; empty if it names none.
 #[must_use]
 pub(crate) fn spellings(key: &str) -> Vec<String> {
     let Some(key) = attribute(key) else { return Vec::new() };
@@ -92,19 +92,19 @@ pub(crate) fn spellings(key: &str) -> Vec<String> {
     std::iter::once(key).chain(others).collect()
 }
 
-/// Returns how many values a canonical `key` has at a time.
+/// Returns how many values a canonical `key` has at the same time.
 ///
-/// One for the names listed as such, by the last part; but under a preference it is open, since
-/// `user.preference.editor` may well be about two editors. Several where any part is listed as such or the last is a
-/// plural. All else is open.
+/// One, if the last part is in the list of such names, unless it belongs to a preference, since
+/// `user.preference.editor` may well be about two editors. Several, if any part is in the other list or the last part
+/// is a plural. All other keys are open.
 #[must_use]
 pub(crate) fn arity(key: &str) -> Arity {
     let mut parts = key.split('.').rev();
     let last = parts.next().unwrap_or_default();
     let head = key.split_once('.').map_or("", |(head, _)| head);
-    // As the head of a key, `project` only says what the key is about, not that there are several.
+    // At the head of a key, `project` only says what the key is about, not that there are several.
     let under_many = parts.any(|part| part != "project" && names(MANY, part));
-    // The language of a thing is one; people and projects have several.
+    // The language of a thing is a single value; people and projects have several.
     let of_a_thing = last == "language" && !matches!(head, "" | "user" | "project");
     let single = names(SINGLE, last) || of_a_thing;
     if single {
@@ -129,7 +129,7 @@ fn is_plural(name: &str) -> bool {
     name.len() > 3 && name.ends_with('s') && !["ss", "us", "is", "os"].iter().any(|ending| name.ends_with(ending))
 }
 
-/// What one value is to another.
+/// How one value relates to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::consolidate) enum Values {
     /// The same.
@@ -140,7 +140,7 @@ pub(in crate::consolidate) enum Values {
     Less,
     /// Not the same.
     Different,
-    /// One contains the other's words and may mean something else, such as `React` and `React Native`.
+    /// One contains the other's words but may mean something else, such as `React` and `React Native`.
     Unclear,
 }
 
@@ -155,7 +155,7 @@ pub(in crate::consolidate) fn compare(incoming: Option<&str>, known: Option<&str
         return Some(Values::Equal);
     }
     let (left, right) = (Features::of(a), Features::of(b));
-    // "not Vim" has the words of "Vim" and means the opposite.
+    // "not Vim" contains the words of "Vim" but means the opposite.
     if left.polarity != right.polarity {
         return Some(Values::Different);
     }
@@ -168,7 +168,7 @@ pub(in crate::consolidate) fn compare(incoming: Option<&str>, known: Option<&str
             (false, false) => Values::Different,
         });
     }
-    // With equal numbers and names, more words are more detail: `5 retries` and `5 retries with backoff`.
+    // With equal numbers and names, more words mean more detail: `5 retries` and `5 retries with backoff`.
     let same_figures = !left.figures.is_empty() && left.figures == right.figures && left.entities == right.entities;
     if same_figures && left.tokens.is_superset(&right.tokens) {
         return Some(Values::More);
@@ -193,23 +193,23 @@ fn value_text(value: &str) -> String {
     ["the ", "a ", "an "].iter().find_map(|article| text.strip_prefix(article)).unwrap_or(&text).to_owned()
 }
 
-/// Whether two values are numbers of one thing, such as `50 mg` and `75 mg`: alike but for their figures.
+/// Whether two values, such as `50 mg` and `75 mg`, are quantities of the same thing: equal except for their figures.
 pub(in crate::consolidate) fn are_numbers(a: &str, b: &str) -> bool {
     let (a, b) = (Features::of(a), Features::of(b));
     let numbers = !a.figures.is_empty() && !b.figures.is_empty() && a.figures != b.figures;
     numbers && (a.tokens.is_subset(&b.tokens) || b.tokens.is_subset(&a.tokens)) && a.entities == b.entities
 }
 
-/// Whether `short` appears in `long`: as a word where words stand apart (`npm` does not appear in `pnpm`).
+/// Whether `short` appears in `long`; as a whole word in scripts with spaces (`npm` does not appear in `pnpm`).
 fn holds(long: &str, short: &str) -> bool {
     long.match_indices(short).any(|(at, found)| {
-        // ASCII only: writing without spaces has letters on both sides of every word.
+        // ASCII only: in scripts without spaces, there are letters on both sides of every word.
         let joins = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
         !joins(long[..at].chars().next_back()) && !joins(long[at + found.len()..].chars().next())
     })
 }
 
-/// Whether `long` is `short` with more after a comma or in brackets, as in `Berlin, Germany`.
+/// Whether `long` consists of `short` and an addition after a comma or in brackets, as in `Berlin, Germany`.
 fn starts_list(long: &str, short: &str) -> bool {
     long.strip_prefix(short).is_some_and(|rest| rest.trim_start().starts_with([',', '(', '，', '（', '、']))
 }

@@ -1,48 +1,48 @@
-//! The words that guards listen to, in English, Chinese, Japanese, Korean, Spanish and German.
+//! The words used in comparisons, in English, Chinese, Japanese, Korean, Spanish and German.
 
-/// Meaning of a cue for the claim that contains it.
+/// The meaning of a cue for the claim that contains it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::consolidate) enum Cue {
-    /// Looks like another cue and is none.
+    /// Looks like another cue but is not one.
     Neutral,
-    /// Turns the claim round.
+    /// Negates the claim.
     Negate,
-    /// Turns the claim round and stands for the positive word given.
+    /// Negates the claim and represents the given positive word.
     Against(&'static str),
-    /// Stands for the word given.
+    /// Represents the given word.
     Means(&'static str),
     /// It happened once.
     Once,
-    /// It is usually so.
+    /// It is usually the case.
     Habit,
-    /// It holds except somewhere.
+    /// It is true except in some case.
     Except,
-    /// It is intended, not yet so.
+    /// It is intended but not yet true.
     Planned,
-    /// The world moved on.
+    /// The facts have changed.
     Changed,
-    /// It moved on, and the claim is turned round: `no longer`.
+    /// The facts have changed, and the claim is negated: `no longer`.
     Ended,
-    /// It was never so.
+    /// It was never true.
     Corrected,
-    /// It was never so, unless other words say that it changed.
+    /// It was never true, unless other words say that it changed.
     Actually,
     /// Somebody other than the user.
     Person(&'static str),
     /// What follows is the reason.
     Reason,
-    /// It exists beside others of its kind.
+    /// It exists besides others of its kind.
     Also,
-    /// One of several surroundings that can differ.
+    /// A circumstance that distinguishes cases.
     Setting(&'static str),
     /// A number or a day in words.
     Figure(&'static str),
 }
 
-/// Cues by meaning; alternatives are separated by `|`. The longest match at a place wins.
+/// Cues by meaning; alternatives are separated by `|`. The longest match at a position wins.
 pub(super) const CUES: &[(Cue, &str)] = &[
-    // Phrases that contain a cue without its meaning: `不错` (good) contains `不` (not), and `必ず` (certainly) ends in
-    // the negation `ず`.
+    // Phrases that contain a cue without its meaning: `不错` (good) contains `不` (not), and `必ず` (certainly) ends in the
+    // negation `ず`.
     (
         Cue::Neutral,
         "no problem|not only|why not|if not|不错|不仅|不但|不过|不同|不管|不断|不得不|\
@@ -123,7 +123,7 @@ pub(super) const CUES: &[(Cue, &str)] = &[
          se confundió|korrektur|geirrt|irrtümlich|irrtum|versehentlich|fälschlich|fälschlicherweise|verwechselt|verlesen",
     ),
     (Cue::Actually, "actually|in fact|rather than|其实|实际上|実は|사실은|en realidad|eigentlich|tatsächlich"),
-    // Many languages name relatives by age or by the side of the family, so `姐姐` and `妹妹` are two persons.
+    // Many languages name relatives by age or by the side of the family, so `姐姐` and `妹妹` are two different people.
     (Cue::Person("sister"), "sister|sister's|sisters|姐妹|姉妹|자매|hermana|schwester"),
     (
         Cue::Person("sister.elder"),
@@ -192,7 +192,7 @@ pub(super) const CUES: &[(Cue, &str)] = &[
         "also|too|as well|additionally|in addition|besides|likewise|也|还|另外|此外|にも|もある|もいる|もできる|ほかに|또한|역시|\
          también|además|asimismo|auch|außerdem|zudem|ebenfalls",
     ),
-    // What a thing is without is part of what it is: `bread without salt`.
+    // What a thing lacks is part of its identity: `bread without salt`.
     (Cue::Setting("without"), "without|无|無|sin|ohne|なしで|無しで|없이"),
     (
         Cue::Setting("staging"),
@@ -255,5 +255,5 @@ pub(super) const CUES: &[(Cue, &str)] = &[
     (Cue::Figure("1y"), "one year|一年|일 년|un año|ein jahr|einem jahr"),
 ];
 
-/// Negations that turn round everything and say that it is always so.
+/// Negations that negate the whole claim and state that it is always so.
 pub(super) const NEVER: &str = "never|从不|从来不|从没|从未|绝不|決して|절대|nunca|jamás|nie|niemals";

@@ -1,4 +1,4 @@
-//! Comparison of an incoming claim with one known claim, by their words alone.
+//! Comparison of an incoming claim with one known claim, by their words only.
 
 use std::collections::BTreeSet;
 
@@ -10,56 +10,57 @@ use super::view::{About, RETIRE_OVERLAP, View, Words, extra, guard, is_episode, 
 use crate::text::normalise::comparable;
 use crate::text::script::is_hiragana;
 
-/// What an incoming claim is to a known one.
+/// How an incoming claim relates to a known one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ClaimRelation {
-    /// It says nothing that is not known.
+    /// It says nothing new.
     Same,
     /// It says the same and more.
     More,
     /// Each says something that the other lacks.
     Both,
-    /// Both cannot hold at the same time.
+    /// They cannot both be true at the same time.
     Opposed,
-    /// The words do not decide it.
+    /// Their words are not sufficient to decide.
     Unsure,
     /// They are about different things.
     Apart,
 }
 
-/// A pairing with the reason for it.
+/// A relation and the reason for it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct PairFinding {
-    /// What the incoming claim is to the known one.
+    /// How the incoming claim relates to the known one.
     pub pairing: ClaimRelation,
     /// Why, in a few words, for people.
     pub why: &'static str,
-    /// Shared content words over those of the shorter claim, 0–1.
+    /// Ratio of shared content words to those of the shorter claim, from 0 to 1.
     pub overlap: f64,
 }
 
-/// Overlap at which two claims with different words on both sides are looked at more closely.
+/// Overlap from which two claims with different words on both sides are examined more closely.
 const GREY_OVERLAP: f64 = 0.6;
 
-/// The same, for claims of one subject.
+/// The same for claims with a common subject.
 const GREY_OVERLAP_SAME_SUBJECT: f64 = 0.5;
 
-/// Overlap at which a claim and its negation count as being about one thing.
+/// Overlap from which a claim and a negated one count as being about the same thing.
 const OPPOSED_OVERLAP: f64 = 0.75;
-/// Maximum number of words that only one of two opposite claims has.
+/// Maximum number of words that only one of two opposite claims contains.
 const OPPOSED_EXTRA_WORDS: usize = 3;
 
-/// New content words that make a wording of an equal value worth keeping beside the known one.
+/// Number of new content words from which another wording of an equal value is worth keeping besides the known one.
 const DETAIL_WORDS: usize = 4;
 
-/// Returns what `incoming` is to `known`. `hinted` says that the extractor named `known` as what `incoming` replaces.
+/// Returns how `incoming` relates to `known`. `hinted` says that the extractor named `known` as the memory that
+/// `incoming` replaces.
 #[must_use]
 pub(crate) fn pair(incoming: &View<'_>, known: &View<'_>, hinted: bool) -> PairFinding {
     let words = Words::of(incoming, known);
     let overlap = words.overlap();
     let (pairing, why) = match guard(incoming, known) {
         Some(why) => (ClaimRelation::Apart, why),
-        // After the guard: the same words of two speakers are two facts.
+        // After the guard: the same words from two speakers are two facts.
         None if incoming.features.text == known.features.text => (ClaimRelation::Same, "the same words"),
         None if incoming.same_key(known) => by_key(incoming, known, &words, hinted),
         None => by_words(incoming, known, &words, hinted),
@@ -67,7 +68,7 @@ pub(crate) fn pair(incoming: &View<'_>, known: &View<'_>, hinted: bool) -> PairF
     PairFinding { pairing, why, overlap }
 }
 
-/// Compares two claims of one attribute.
+/// Compares two claims about one attribute.
 fn by_key(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (ClaimRelation, &'static str) {
     let values = compare(a.claim.value.as_deref(), b.claim.value.as_deref());
     let turned = a.features.polarity != b.features.polarity;
@@ -82,18 +83,18 @@ fn by_key(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (ClaimRela
         Some(Values::Equal | Values::More | Values::Less) if turned => turned_round(a, b, words),
         Some(Values::Equal | Values::More | Values::Less) => detail(a, b, words),
         Some(Values::Different) => another_value(a, b, arity, hinted),
-        // `React` within `React Native` is another thing, and words alone do not show it.
+        // `React` within `React Native` is another thing, which the words alone do not show.
         Some(Values::Unclear) => (ClaimRelation::Unsure, "one value is part of the other"),
         None => by_words(a, b, words, hinted),
     }
 }
 
-/// A claim and its opposite, unless one is about a case that the other leaves out.
+/// Compares a claim and its negation: they are opposed unless one is about a case that the other does not mention.
 fn turned_round(a: &View<'_>, b: &View<'_>, words: &Words) -> (ClaimRelation, &'static str) {
     if a.features.except != b.features.except || a.features.settings != b.features.settings {
         return (ClaimRelation::Unsure, "one holds in a special case only");
     }
-    // More words around a negation may deny something else: "is vegetarian" and "eats no meat since vegetarian".
+    // More words around a negation may negate something else: "is vegetarian" and "eats no meat since vegetarian".
     let extra_words = if a.features.polarity == Polarity::Negative { words.incoming_only } else { words.known_only };
     if extra_words <= 1 && (words.overlap() >= RETIRE_OVERLAP || words.shared == 0) {
         return (ClaimRelation::Opposed, "says the opposite");
@@ -105,7 +106,7 @@ fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Cla
     let says_so = a.features.cue.is_some() && names_value(a, b);
     let special = a.features.settings != b.features.settings || a.features.except != b.features.except;
     let (x, y) = (a.claim.value.as_deref().unwrap_or_default(), b.claim.value.as_deref().unwrap_or_default());
-    // Numbers first: a quantity has one value at a time even where the attribute may have several.
+    // Numbers first: a quantity has one value at a time even if the attribute may have several.
     if are_numbers(x, y) {
         return another_number(a, b, special);
     }
@@ -113,23 +114,23 @@ fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Cla
         return (ClaimRelation::Apart, "stands beside the known value");
     }
     match arity {
-        // Words of two languages do not show whether another thing is meant.
+        // Words in two languages do not show whether something else is meant.
         Arity::Single if !says_so && a.language == b.language && names_another_thing(a, b) => {
             (ClaimRelation::Unsure, "another value, perhaps of another thing")
         }
         Arity::Single if special => (ClaimRelation::Unsure, "another value in a special case"),
         Arity::Single => (ClaimRelation::Opposed, "another value of one attribute"),
-        // Even a list loses a value where the text says that the new one replaces it.
+        // Even a list loses a value if the text says that the new one replaces it.
         Arity::Many | Arity::Open if says_so => (ClaimRelation::Opposed, "says that it replaces the known value"),
         Arity::Open if hinted => (ClaimRelation::Opposed, "another value, named as the one it replaces"),
-        // A hint is not enough here: another value usually exists beside the known one.
+        // A hint is not enough here: another value usually exists besides the known one.
         Arity::Many if hinted => (ClaimRelation::Unsure, "named as the one it replaces"),
         Arity::Many => (ClaimRelation::Apart, "one of several values"),
         Arity::Open => (ClaimRelation::Unsure, "another value, which may stand beside the known one"),
     }
 }
 
-/// What is counted or measured has one number at a time, unless it is another thing that is.
+/// Something that is counted or measured has one number at a time, unless the claims are about different things.
 fn another_number(a: &View<'_>, b: &View<'_>, special: bool) -> (ClaimRelation, &'static str) {
     let (new, old) = (extra(a, b), extra(b, a));
     if special || names_another_thing(a, b) || numbers_aside_differ(a, b) || (new.entities && old.entities) {
@@ -141,7 +142,7 @@ fn another_number(a: &View<'_>, b: &View<'_>, special: bool) -> (ClaimRelation, 
     }
 }
 
-/// Whether each claim has a number, besides its value, that the other lacks: `room 2 seats 40`, `room 5 seats 90`.
+/// Whether each claim has a number, apart from its value, that the other lacks: `room 2 seats 40`, `room 5 seats 90`.
 fn numbers_aside_differ(a: &View<'_>, b: &View<'_>) -> bool {
     let aside = |view: &View<'_>, other: &View<'_>| {
         let value = Features::of(view.claim.value.as_deref().unwrap_or_default());
@@ -153,13 +154,13 @@ fn numbers_aside_differ(a: &View<'_>, b: &View<'_>) -> bool {
     aside(a, b) && aside(b, a)
 }
 
-/// Whether `a` mentions the value that `b` contains.
+/// Whether `a` mentions the value of `b`.
 fn names_value(a: &View<'_>, b: &View<'_>) -> bool {
     let value = b.claim.value.as_deref().map(comparable).unwrap_or_default();
     value.chars().count() > 1 && a.features.text.contains(&value)
 }
 
-/// Compares the detail of two claims with one value.
+/// Compares the details of two claims with the same value.
 fn detail(a: &View<'_>, b: &View<'_>, words: &Words) -> (ClaimRelation, &'static str) {
     let (new, old) = (extra(a, b), extra(b, a));
     if new.figures && old.figures {
@@ -180,7 +181,7 @@ fn detail(a: &View<'_>, b: &View<'_>, words: &Words) -> (ClaimRelation, &'static
     }
 }
 
-/// Compares two claims whose attribute is not known to be the same.
+/// Compares two claims that are not known to have the same attribute.
 fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (ClaimRelation, &'static str) {
     let same_subject = a.subject.is_some() && a.subject == b.subject;
     let enough = if same_subject { GREY_OVERLAP_SAME_SUBJECT } else { GREY_OVERLAP };
@@ -220,7 +221,7 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (ClaimRe
         };
     }
     let special = a.features.except != b.features.except || a.features.settings != b.features.settings;
-    // An event and a habit can share all their words, and neither replaces the other.
+    // An event and a habit can have exactly the same words, and neither replaces the other.
     let one_is_an_event = is_episode(a) != is_episode(b);
     if a.features.polarity == Polarity::Mixed || special || one_is_an_event {
         return (ClaimRelation::Unsure, "much the same words, another turn");
@@ -239,8 +240,8 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (ClaimRe
     }
 }
 
-/// Whether claims of differently named attributes say one thing: the same words throughout, or one value in words that
-/// the known claim has all of.
+/// Whether claims with differently named attributes state the same thing: with exactly the same words, or with the same
+/// value and words that all appear in the known claim.
 fn are_one_value(a: &View<'_>, b: &View<'_>, words: &Words) -> bool {
     let (new, old) = (extra(a, b), extra(b, a));
     let same_words = words.incoming_only == 0 && words.known_only == 0 && !new.any() && !old.any();
@@ -249,7 +250,8 @@ fn are_one_value(a: &View<'_>, b: &View<'_>, words: &Words) -> bool {
     same_subject && (same_words || (equal && words.incoming_only == 0 && !new.any()))
 }
 
-/// Whether the same names appear in another order, as in `from A to B` and `from B to A`, or another one comes first.
+/// Whether the same names appear in another order, as in `from A to B` and `from B to A`, or begin with a different
+/// one.
 fn is_swapped(a: &View<'_>, b: &View<'_>, words: &Words) -> bool {
     let order = |view: &View<'_>| {
         let shared = a.features.entities.intersection(&b.features.entities);
@@ -278,18 +280,19 @@ fn opposite(a: &View<'_>, b: &View<'_>, words: &Words) -> (ClaimRelation, &'stat
         return (ClaimRelation::Unsure, "may say the opposite");
     }
     let denies = a.features.polarity == Polarity::Negative;
-    // `no longer` with all that was known is the end of it, whatever else is said.
+    // `no longer` together with everything that was known means the end of it, whatever else is said.
     let all_known = words.known_only == 0 || containment(a, b).0;
     if denies && one_matter && a.features.cue == Some(Turn::Changed) && all_known && !old.any() {
         return (ClaimRelation::Opposed, "says that it is over");
     }
-    // `does not smoke in the car` leaves all other places open, and `guide dogs are allowed` all other dogs out.
+    // `does not smoke in the car` says nothing about other places, and `guide dogs are allowed` nothing about other
+    // dogs.
     let narrower = words.incoming_only > 0 || new.any() || (!denies && (words.known_only > 0 || old.any()));
     if narrower && a.features.cue.is_none() {
         return (ClaimRelation::Unsure, "may be denied in a special case only");
     }
     let whole = words.incoming_only == 0 || words.known_only == 0;
-    // A negation among many more words, or in an instruction beside a fact, may be about something else.
+    // A negation with many more words, or in an instruction compared with a fact, may be about something else.
     let alike =
         words.incoming_only + words.known_only <= OPPOSED_EXTRA_WORDS && a.claim.memory_type == b.claim.memory_type;
     if one_matter && whole && alike && words.overlap() >= OPPOSED_OVERLAP {
@@ -299,30 +302,29 @@ fn opposite(a: &View<'_>, b: &View<'_>, words: &Words) -> (ClaimRelation, &'stat
     }
 }
 
-/// What is known of two claims before their sentences are aligned.
+/// What is known about two claims before their sentences are aligned.
 struct Frame {
     same_subject: bool,
-    /// Whether their words are much the same.
+    /// Whether their words are nearly the same.
     close: bool,
 }
 
-/// Number of shared content words at which two details may belong to one fact.
+/// Number of shared content words from which two details may belong to one fact.
 const CORE_WORDS: usize = 3;
 
-/// Part of the shorter claim's words that they must share for that.
+/// Share of the shorter claim's words that must be common to both for that.
 const CORE_OVERLAP: f64 = 0.33;
 
-/// Part of the known claim's words that the incoming one must contain to say of it, without a common tag, that it is
-/// over.
+/// Share of the known claim's words that an incoming claim without a common subject must contain in order to end it.
 const SAME_MATTER: f64 = 0.6;
 
-/// Number of shared units at which one text counts as saying all of the other.
+/// Number of shared units from which one text counts as containing all of the other.
 const UNITS_CONTAINED: usize = 3;
 
-/// Number of shared units before a number at which it is a quantity and not a label.
+/// Number of shared units before a number from which it is a quantity and not a label.
 const UNITS_BEFORE: usize = 3;
 
-/// Compares two claims by the places where their sentences differ; `None` if those do not decide.
+/// Compares two claims by the positions where their sentences differ; `None` if those are not sufficient to decide.
 fn by_frame(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame) -> Option<(ClaimRelation, &'static str)> {
     if leaves(a, b, words, frame) {
         return Some((ClaimRelation::Opposed, "says that it moved on from there"));
@@ -371,7 +373,7 @@ fn leaves(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame) -> bool {
     matter && brings && is_episode(b) == is_episode(a) && announced
 }
 
-/// Whether two sentences have the very same words in another order, and begin with different ones.
+/// Whether two sentences have exactly the same words in a different order, and begin with different ones.
 fn is_reordered(a: &View<'_>, b: &View<'_>) -> bool {
     let sorted = |text: &str| {
         let mut units = units(text);
@@ -386,7 +388,7 @@ fn is_reordered(a: &View<'_>, b: &View<'_>) -> bool {
     other_topic || sorted(x) == sorted(y)
 }
 
-/// The noun before the first particle of the topic or subject, in Japanese and Korean.
+/// Returns the noun before the first topic or subject particle, in Japanese and Korean.
 fn topic(text: &str) -> Option<&str> {
     let end = text.find(['は', 'が']).or_else(|| {
         text.char_indices()
@@ -396,7 +398,7 @@ fn topic(text: &str) -> Option<&str> {
     text.get(..end)
 }
 
-/// Which of two claims contains all units of the other in their order: the incoming one, and the known one.
+/// Returns whether the incoming claim contains all units of the known one in order, and the reverse.
 fn containment(a: &View<'_>, b: &View<'_>) -> (bool, bool) {
     let Some(slots) = slots(&a.features.text, &b.features.text) else { return (false, false) };
     let long = |text: &str| units(text).len() >= UNITS_CONTAINED;
@@ -405,8 +407,8 @@ fn containment(a: &View<'_>, b: &View<'_>) -> (bool, bool) {
     (known_whole, incoming_whole)
 }
 
-/// Whether a word beside the value is where the other claim has another one, or before what both begin with: the
-/// attribute is then one of another thing, or of a special case.
+/// Whether a word other than the value differs between the claims or precedes their common beginning: the attribute
+/// then belongs to another thing or to a special case.
 fn names_another_thing(a: &View<'_>, b: &View<'_>) -> bool {
     let value = |view: &View<'_>| view.claim.value.as_deref().map(Features::of).unwrap_or_default();
     let (x, y) = (value(a), value(b));
@@ -414,7 +416,7 @@ fn names_another_thing(a: &View<'_>, b: &View<'_>) -> bool {
         return true;
     }
     let values = format!("{} {}", x.text, y.text);
-    // Words of change show that it is the same thing, whichever of the two comes in.
+    // Words of change show that it is the same thing, whichever of the two is the incoming claim.
     let has_cue = a.features.cue.is_some() || b.features.cue.is_some();
     let (left, right) = (frame_words(a, &x), frame_words(b, &y));
     let shared = left.intersection(&right).count();
@@ -430,25 +432,25 @@ fn names_another_thing(a: &View<'_>, b: &View<'_>) -> bool {
     })
 }
 
-/// Days of the week that a text names.
+/// Returns the days of the week mentioned in a text.
 fn days(features: &Features) -> Vec<&str> {
     const DAYS: &[&str] = &["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
     DAYS.iter().filter(|day| features.figures.contains(**day)).copied().collect()
 }
 
-/// The content words of a claim without those of its value.
+/// Returns the content words of a claim without those of its value.
 fn frame_words<'a>(view: &'a View<'_>, value: &Features) -> BTreeSet<&'a str> {
     view.features.tokens.iter().filter(|token| !value.tokens.contains(*token)).map(String::as_str).collect()
 }
 
-/// Whether two words are likely forms of one.
+/// Whether two words are probably forms of the same word.
 fn begin_alike(x: &str, y: &str) -> bool {
     const ROOT: usize = 4;
     let letters = x.len() >= ROOT && x.bytes().all(|byte| byte.is_ascii_lowercase());
     x == y || (letters && x.bytes().take(ROOT).eq(y.bytes().take(ROOT)))
 }
 
-/// Whether some units, apart from the values, grammar and words of change, name something.
+/// Whether some units, apart from the values, function words and words of change, name something.
 fn names(units: &[String], values: &str, others: &[String]) -> bool {
     let is_kana = |unit: &str| unit.chars().all(is_hiragana);
     let is_number =
@@ -468,7 +470,7 @@ fn names(units: &[String], values: &str, others: &[String]) -> bool {
             .is_none()
 }
 
-/// Whether a word of both claims moved to or from the place after a word of direction: `tabs to spaces`.
+/// Whether a word in both claims moved to or from the position after a word of direction: `tabs to spaces`.
 fn is_turned_about(a: &View<'_>, b: &View<'_>) -> bool {
     const TOWARDS: &[&str] = &[
         "to", "from", "before", "after", "than", "over", "into", "by", "a", "antes", "después", "que", "zu", "nach",
@@ -486,7 +488,7 @@ fn is_turned_about(a: &View<'_>, b: &View<'_>) -> bool {
     !moved.is_empty() && (follows(a) || follows(b))
 }
 
-/// Whether one number stands in the place of another of its kind, and the claims are of one thing.
+/// Whether one number replaces another of the same kind, and the claims are about the same thing.
 fn is_another_number(a: &View<'_>, b: &View<'_>, words: &Words, slots: &[Slot], frame: &Frame) -> bool {
     let (left, right) = (&a.features, &b.features);
     let new: Vec<&String> = left.figures.difference(&right.figures).collect();
@@ -498,7 +500,7 @@ fn is_another_number(a: &View<'_>, b: &View<'_>, words: &Words, slots: &[Slot], 
     }
     let x = new.iter().find(|figure| unit(figure) == unit(y)).unwrap_or(x);
     let one_kind = unit(x) == unit(y);
-    // A beginning that only the new claim has is a sign of change without any word for it.
+    // A starting time that only the new claim has indicates a change, even without any word for it.
     let begun = a.claim.valid_from.is_some() && b.claim.valid_from.is_none();
     let says_so = left.cue.is_some() || begun;
     let distinguished =
@@ -509,9 +511,9 @@ fn is_another_number(a: &View<'_>, b: &View<'_>, words: &Words, slots: &[Slot], 
     one_kind && distinguished && ((frame.same_subject && (says_so || exact)) || (one_talk && exact) || grown)
 }
 
-/// Whether another word is where the value of the known claim's attribute was, which has one value at a time.
+/// Whether another word replaces the value of the known claim's attribute, which has one value at a time.
 fn takes_its_place(a: &View<'_>, b: &View<'_>, slots: &[Slot]) -> bool {
-    // Only without a key of its own: an attribute that was extracted decides better than the place in a sentence.
+    // Only if it has no key of its own: an extracted attribute is more reliable than the position in a sentence.
     let (Some(key), Some(value), None) = (&b.key, &b.claim.value, &a.key) else { return false };
     let Some(slot) = only_substitution(slots) else { return false };
     let stood = comparable(&slot.known.concat());
@@ -520,7 +522,7 @@ fn takes_its_place(a: &View<'_>, b: &View<'_>, slots: &[Slot]) -> bool {
     framed && arity(key) == Arity::Single && !stood.is_empty() && stood == value && !a.features.also
 }
 
-/// Whether each claim measures something of one kind, with another result.
+/// Whether both claims measure something of the same kind, with different results.
 fn same_measure_differs(a: &View<'_>, b: &View<'_>) -> bool {
     let (left, right) = (&a.features.figures, &b.features.figures);
     left.difference(right).any(|x| right.difference(left).any(|y| unit(x) == unit(y)))

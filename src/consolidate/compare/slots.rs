@@ -1,38 +1,38 @@
-//! Alignment of two texts: the places where one has something that the other lacks or says differently.
+//! Alignment of two texts: the positions where one has something that the other lacks or says differently.
 
 use std::collections::BTreeSet;
 
 use crate::text::script::Script;
 
 /// Maximum number of units of a text that are aligned.
-// The table of common units grows with the square of it.
+// The size of the table of common units grows with the square of this number.
 const MAX_UNITS: usize = 120;
 
-/// A place where two texts differ: the units of each, a unit being a word, a Han character, or a comma.
+/// A position where two texts differ, with the units of each; a unit is a word, a Han character, or a comma.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Slot {
     pub(super) incoming: Vec<String>,
     pub(super) known: Vec<String>,
-    /// Units before it that both texts share.
+    /// Number of preceding units that both texts share.
     pub(super) shared_before: usize,
-    /// Whether both texts have a comma right before it.
+    /// Whether both texts have a comma immediately before it.
     pub(super) after_comma: bool,
 }
 
 impl Slot {
-    /// Whether only one text has something there, and it says of whom or what: `for students`.
+    /// Whether only one text has units there, and they specify to whom or what it applies: `for students`.
     pub(super) fn is_narrowing(&self) -> bool {
         const OF: &[&str] = &["for", "of", "für", "para", "de", "del", "der", "des", "von"];
         let alone = if self.known.is_empty() { &self.incoming } else { &self.known };
         !self.is_substitution() && alone.first().is_some_and(|unit| OF.contains(&unit.as_str()))
     }
 
-    /// What opens a detail there, if it is one; after a comma any word does.
+    /// Returns what opens a detail there, if it is a detail; after a comma, any word can open one.
     fn opener<'a>(&self, units: &'a [String]) -> Option<&'a str> {
         if self.after_comma { units.first().map(String::as_str) } else { opener(units) }
     }
 
-    /// Whether each text has something of its own there.
+    /// Whether both texts have units of their own there.
     pub(super) const fn is_substitution(&self) -> bool {
         !self.incoming.is_empty() && !self.known.is_empty()
     }
@@ -89,7 +89,7 @@ pub(super) fn units(text: &str) -> Vec<String> {
         let script = Script::of(c);
         let inside = |next: Option<&char>| next.is_some_and(|next| Script::of(*next) == Some(Script::Spaced));
         match script {
-            // Every Han character by itself: word boundaries are not marked, and a wrong cut would hide a difference.
+            // Every Han character separately: word boundaries are not marked, and a wrong one would hide a difference.
             Some(Script::Han) => units.push(c.to_string()),
             Some(_) if running.is_some() && running == script => {
                 if let Some(last) = units.last_mut() {
@@ -112,24 +112,25 @@ pub(super) fn units(text: &str) -> Vec<String> {
     units
 }
 
-/// Words that open a detail beside the clause that they hang on, in the languages with spaces.
+/// Words that connect a detail to its clause, in the languages with spaces.
 const OPENERS: &str = "in at on for with by from to because since until after before during via through when while where who \
     which whose that so as under over near against between without if and but about every \
     a al en con por para desde hasta cuando donde que y sin sobre de del según tras durante porque cada \
     im am an auf für mit von vom bei beim aus zu zum zur nach weil da wenn wo seit bis und durch wegen während ohne unter über \
     damit jeden jede";
 
-/// The same in Chinese, and particles of Japanese that follow what both texts share.
+/// The same in Chinese, and Japanese particles that follow what both texts share.
 const WIDE_OPENERS: &str = "跟在和与因从由用为对给于到以按每并且了にのでとへ";
 
-/// The last characters of particles that tie a noun to its clause in Japanese.
+/// The last characters of particles that connect a noun to its clause in Japanese.
 const WIDE_TIES: &str = "でらにとへの";
 
-/// Particles that tie a Korean noun to its clause; the last word of a detail ends with one.
+/// Particles that connect a Korean noun to its clause; the last word of a detail ends with one.
 const HANGUL_TIES: &[&str] =
     &["에서", "에게", "한테", "부터", "까지", "으로", "마다", "하고", "에", "로", "와", "과", "서", "며", "고"];
 
-/// What opens a detail, if it is one: a preposition or its like, or the first word of a clause after a comma.
+/// Returns what opens a detail, if these units are one: a preposition or similar word, or the first word of a clause
+/// after a comma.
 fn opener(units: &[String]) -> Option<&str> {
     let first = units.first()?;
     if first == "," {
@@ -146,14 +147,15 @@ fn opener(units: &[String]) -> Option<&str> {
     HANGUL_TIES.iter().find(|tie| last.ends_with(**tie)).copied()
 }
 
-/// Whether each of two texts only adds details of another kind to what both say.
+/// Whether each of two texts only adds details of a different kind to what both say.
 ///
-/// A word in the place of another makes it another fact (`in Oslo`, `in Rome`), and so does a word that moved.
+/// A different word in the same position makes it another fact (`in Oslo`, `in Rome`), and so does a word that has
+/// moved.
 pub(super) fn each_adds(slots: &[Slot]) -> bool {
     let own = |side: fn(&Slot) -> &Vec<String>| {
         slots.iter().flat_map(side).filter(|unit| unit.chars().count() > 2).collect::<BTreeSet<_>>()
     };
-    // A word that both have in different places may change roles: who gave what to whom.
+    // A word that both have in different positions may change roles: who gave what to whom.
     let moved = !own(|slot| &slot.incoming).is_disjoint(&own(|slot| &slot.known));
     let details = slots.iter().all(|slot| {
         !slot.is_substitution()
@@ -163,7 +165,7 @@ pub(super) fn each_adds(slots: &[Slot]) -> bool {
     !moved && details && adds(|slot| &slot.incoming) && adds(|slot| &slot.known)
 }
 
-/// The one place where each text has something of its own, if there is one only and the known text adds nothing else.
+/// Returns the only position where both texts have units of their own, if the known text adds nothing elsewhere.
 pub(super) fn only_substitution(slots: &[Slot]) -> Option<&Slot> {
     let mut found = slots.iter().filter(|slot| slot.is_substitution());
     let first = found.next()?;

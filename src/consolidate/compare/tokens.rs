@@ -8,7 +8,7 @@ use crate::text::script::{Script, is_hiragana};
 use crate::text::stem::{stem, without_korean_ending};
 use crate::text::tokens::Word;
 
-/// Returns the language whose endings are folded; English where none stands out.
+/// Returns the language whose endings are folded; English if none is clearly detected.
 pub(super) fn language_of(text: &str) -> Language {
     detect(text, &[Language::English, Language::Spanish, Language::German]).unwrap_or(Language::English)
 }
@@ -39,7 +39,7 @@ pub(super) fn tokens_of(word: &Word, language: Language, out: &mut Vec<String>) 
     }
 }
 
-/// Cuts Japanese into its Han stretches, without the endings that follow them, and the longer words in Hiragana.
+/// Cuts Japanese into its Han runs, without the endings that follow them, and the longer words in Hiragana.
 fn japanese(run: &str, out: &mut Vec<String>) {
     for part in run.split(is_particle) {
         let (mut stretch, mut kana) = (String::new(), String::new());
@@ -64,10 +64,10 @@ fn japanese(run: &str, out: &mut Vec<String>) {
     }
 }
 
-/// Takes out `一` with its counter, which says no more than `a` does.
+/// Removes `一` with its counter, which means no more than `a` does.
 fn without_articles(run: &str) -> String {
     const COUNTERS: &str = "个只位名条件张台本家间辆份种";
-    // Nearly every Chinese claim begins with "the user"; as tokens it would make all of them alike.
+    // Nearly every Chinese claim begins with "the user", which would make all of them appear similar.
     let mut out = run.replace("用户", "的");
     while let Some((at, counter)) = out.match_indices('一').find_map(|(at, one)| {
         let counter = out[at + one.len()..].chars().next().filter(|next| COUNTERS.contains(*next))?;
@@ -82,7 +82,7 @@ fn is_particle(c: char) -> bool {
     matches!(c, 'は' | 'が' | 'を' | 'の' | 'に' | 'で' | 'と' | 'も' | 'へ')
 }
 
-/// Characters of Chinese that carry grammar, not matter.
+/// Chinese characters with a grammatical function only.
 fn is_glue(c: char) -> bool {
     matches!(c, '的' | '了' | '着' | '是' | '在' | '会' | '也' | '就' | '还' | '把' | '很')
 }
@@ -91,7 +91,7 @@ fn pairs(part: &str, out: &mut Vec<String>) {
     let chars: Vec<char> = part.chars().collect();
     match chars.as_slice() {
         [] => {}
-        // A noun of one character would otherwise leave no token at all.
+        // A noun of one character would otherwise result in no token at all.
         [one] => out.push(one.to_string()),
         more => out.extend(more.windows(2).map(|pair| pair.iter().collect::<String>())),
     }
@@ -102,7 +102,7 @@ pub(super) fn is_stop_word(word: &str) -> bool {
     WORDS.contains(word)
 }
 
-/// Words that carry grammar, or name the person whom all is about, in the languages written with spaces.
+/// Function words, and words for the user, in the languages written with spaces.
 const STOP_WORDS: &str = "something someone a an the is are was were be been being am of to in on at for with by and or that this these those it \
     its as has have had do does did will would user user's users project project's their his her my our \
     your i he she they we you from into than so very which who where when there also uses using used use \

@@ -1,4 +1,4 @@
-//! Claims prepared for comparison, and the differences that no similarity outweighs.
+//! Claims prepared for comparison, and the differences that override any similarity.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use crate::memory::{Claim, Evidence, MemoryType};
 use crate::text::language::{COMPARED, Language, detect};
 use crate::text::normalise::comparable;
 
-/// Part of the shorter claim that both must share before one may replace the other without a common key.
-// Retiring the wrong memory loses it from every search, so half of the words is the least.
+/// Share of the shorter claim that both must have in common before one may replace the other without a common key.
+// Retiring the wrong memory removes it from every search, so at least half of the words is required.
 pub(crate) const RETIRE_OVERLAP: f64 = 0.5;
 
 /// A claim prepared for comparison.
@@ -17,20 +17,20 @@ pub(crate) const RETIRE_OVERLAP: f64 = 0.5;
 pub(crate) struct View<'a> {
     /// The claim.
     pub claim: &'a Claim,
-    /// What its content says.
+    /// The features of its content.
     pub features: Features,
-    /// Its attribute, see [`attribute`].
+    /// Its attribute; see [`attribute`].
     pub key: Option<String>,
     /// Its subject, normalised for comparison.
     pub subject: Option<String>,
     pub(in crate::consolidate) speakers: BTreeSet<String>,
-    /// Conversations that it rests on.
+    /// The conversations in its evidence.
     pub(in crate::consolidate) places: BTreeSet<&'a str>,
     pub(in crate::consolidate) about: About,
     pub(in crate::consolidate) language: Option<Language>,
 }
 
-/// Whom or what a claim speaks about, by its first words.
+/// Whom or what a claim is about, according to its first words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::consolidate) enum About {
     User,
@@ -39,13 +39,13 @@ pub(in crate::consolidate) enum About {
 }
 
 impl<'a> View<'a> {
-    /// Returns `claim` with what the guards look at.
+    /// Returns `claim` with everything needed for comparison.
     #[must_use]
     pub(crate) fn of(claim: &'a Claim, evidence: &'a [Evidence]) -> Self {
         let key = claim.key.as_deref().and_then(attribute);
         let mut features = Features::of(&claim.content);
         if let Some(key) = &key {
-            // `user.sister.residence` is about the sister even where the content only says "she".
+            // `user.sister.residence` is about the sister even if the content only says "she".
             features.people.extend(Features::of(&key.replace(['.', '_'], " ")).people);
         }
         let speakers = evidence.iter().filter_map(|piece| piece.speaker.as_deref()).map(comparable);
@@ -57,12 +57,12 @@ impl<'a> View<'a> {
             features,
             key,
             subject: claim.subject.as_deref().map(comparable).filter(|subject| !subject.is_empty()),
-            // Such names stand for anybody: two of them do not show that the same person spoke.
+            // Such names may refer to anybody: if two are equal, that does not show that the same person spoke.
             speakers: speakers.filter(|name| !matches!(name.as_str(), "" | "user" | "human" | "you" | "me")).collect(),
         }
     }
 
-    /// Whether both name one attribute.
+    /// Whether both name the same attribute.
     #[must_use]
     pub(crate) fn same_key(&self, other: &Self) -> bool {
         let (Some(a), Some(b)) = (&self.key, &other.key) else { return false };
@@ -70,7 +70,7 @@ impl<'a> View<'a> {
         a == b || a.split_once('.').zip(b.rsplit_once('.')).is_some_and(|((x, y), (v, w))| x == w && y == v)
     }
 
-    /// Whether one may take the other's place at all: the same attribute, or the same subject in much the same words.
+    /// Whether one may replace the other at all: the same attribute, or the same subject in nearly the same words.
     #[must_use]
     pub(crate) fn may_retire(&self, other: &Self) -> bool {
         let same_subject = self.subject.is_some() && self.subject == other.subject;
@@ -80,7 +80,7 @@ impl<'a> View<'a> {
 }
 
 impl View<'_> {
-    /// Whether the words say that a name or number of `other` was left behind, as in `moved from 9 to 10`.
+    /// Whether the words say that a name or number in `other` was left behind, as in `moved from 9 to 10`.
     pub(in crate::consolidate) fn leaves_what_names(&self, other: &Self) -> bool {
         if self.features.cue.is_none() {
             return false;
@@ -93,7 +93,7 @@ impl View<'_> {
             })
         };
         let value = other.claim.value.as_deref().map(comparable).filter(|value| value.chars().count() > 1);
-        // In writing without spaces names are not recognised as entities; pairs of characters stand in for them.
+        // In scripts without spaces, names are not recognised as entities, so pairs of characters are used instead.
         let wide = other.features.tokens.iter().filter(|token| !token.is_ascii() && token.chars().count() == 2);
         let named = other.features.entities.iter().chain(&other.features.figures).chain(&value).chain(wide);
         named.into_iter().any(|name| left(name))
@@ -101,7 +101,7 @@ impl View<'_> {
     }
 }
 
-/// Whether a text ends with words of leaving, small words after them left aside: `instead of in the`.
+/// Whether a text ends with words of leaving, ignoring function words after them: `instead of in the`.
 fn is_after_leaving(text: &str) -> bool {
     const SMALL: &[&str] = &[
         "the", "a", "in", "on", "with", "at", "to", "der", "die", "das", "dem", "den", "auf", "mit", "bei", "aus",
@@ -122,12 +122,12 @@ fn is_after_leaving(text: &str) -> bool {
     false
 }
 
-/// What precedes the name of what is left behind.
+/// Words before the name of what is left behind.
 const LEFT_BEFORE: &str = " from | left | quit | instead of | replaced | away from | off | rather than | no longer | no longer on | no longer with | \
      not | never | not from | was never |从|由|离开|告别|辞去|不再用|不再是|不是| von | statt | anstatt | nicht mehr | nicht mehr mit | nicht mehr bei | nicht mehr auf | \
      nicht aus | nicht in | de | desde | en lugar de | en vez de | en lugar del | ya no con | ya no con el | ya no con la | ya no en | ya no usa ";
 
-/// What follows it.
+/// Words after it.
 const LEFT_AFTER: &str =
     "から|の代わり|ではなく|をやめ|에서| 대신|换成|改成|改为|搬到|迁到|改用|跳槽|を辞め|を離れ|를 떠나|을 떠나";
 
@@ -155,8 +155,8 @@ fn about(features: &Features) -> About {
     }
 }
 
-/// Pairs of words that are compared letter by letter at most; longer texts are compared by whole words.
-// Comparing letter by letter costs the product of both lengths; claims are far shorter than this.
+/// Maximum number of pairs of words that are compared letter by letter; longer texts are compared by whole words.
+// The cost is the product of both lengths; claims are far shorter than this.
 const MAX_COMPARED: usize = 4_096;
 
 /// The content words of two claims, compared with each other.
@@ -173,16 +173,17 @@ impl Words {
         let mut unmatched: Vec<&String> = b.difference(a).collect();
         let incoming_only = a.difference(b).filter(|token| {
             let twin = unmatched.iter().position(|other| fuzzy && is_variant(token, other));
-            // Each known word is matched once, or two incoming words could both count as variants of it.
+            // Each known word is matched once; otherwise, two incoming words could both count as variants of it.
             twin.map(|at| unmatched.swap_remove(at)).is_none()
         });
-        // Where the known claim is contained whole, a pair of characters that is only newly adjacent is no news.
+        // If the whole known claim is contained, a pair of characters that is only newly adjacent is not new
+        // information.
         let rejoined = |token: &&&String| {
             let wide = token.chars().count() == 2 && !token.is_ascii();
             wide && token.chars().all(|c| known.features.text.contains(c))
         };
         let incoming_only: Vec<&String> = incoming_only.collect();
-        // A noun of one character appears in a longer one: `猫` in `橘猫`.
+        // A noun of one character may appear within a longer one: `猫` in `橘猫`.
         let incoming_text = &incoming.features.text;
         let stands = |token: &str| token.chars().count() == 1 && !token.is_ascii() && incoming_text.contains(token);
         unmatched.retain(|token| !stands(token));
@@ -191,7 +192,7 @@ impl Words {
         Self { shared: a.len() - incoming_only, incoming_only, known_only: unmatched.len() }
     }
 
-    /// Whether a claim of few words is contained whole in the other, as `smokes` in `no longer smokes`.
+    /// Whether a claim of few words is completely contained in the other, as `smokes` in `no longer smokes`.
     pub(in crate::consolidate) fn is_all_shared(&self, incoming: &View<'_>) -> bool {
         let all_but = self.incoming_only.min(self.known_only);
         !incoming.features.tokens.is_empty()
@@ -205,15 +206,15 @@ impl Words {
     }
 }
 
-/// Returns `part` over `whole`, 0 of nothing.
+/// Returns `part` divided by `whole`; 0 if `whole` is 0.
 #[expect(clippy::cast_precision_loss, reason = "counts of words, far below 2^52")]
 pub(super) fn part(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// Whether two words are spellings of one: long, alike in nearly every letter, beginning alike.
+/// Whether two words are spellings of the same word: long, with nearly all letters and the beginning in common.
 fn is_variant(a: &str, b: &str) -> bool {
-    // Short words are too close to each other: `cat` and `car` differ in one letter.
+    // Short words are too similar to each other: `cat` and `car` differ in one letter.
     let letters =
         |word: &str| word.len() >= 5 && word.len() <= 40 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
     a.as_bytes().first() == b.as_bytes().first()
@@ -222,7 +223,7 @@ fn is_variant(a: &str, b: &str) -> bool {
         && strsim::normalized_levenshtein(a, b) >= 0.8
 }
 
-/// Returns the difference that no similarity outweighs, if there is one.
+/// Returns the difference that overrides any similarity, if there is one.
 pub(in crate::consolidate) fn guard(a: &View<'_>, b: &View<'_>) -> Option<&'static str> {
     let (left, right) = (&a.features, &b.features);
     if !are_same_people(&left.people, &right.people) || speakers_differ(a, b) || subjects_differ(a, b) {
@@ -243,7 +244,7 @@ pub(in crate::consolidate) fn guard(a: &View<'_>, b: &View<'_>) -> Option<&'stat
     None
 }
 
-/// Whether two claims name different people by what they are to the user, or two speakers speak of themselves.
+/// Whether two claims name different people by their relation to the user, or two speakers talk about themselves.
 pub(in crate::consolidate) fn other_people(a: &View<'_>, b: &View<'_>) -> bool {
     let (left, right) = (&a.features.people, &b.features.people);
     // Both must name somebody: a claim that names nobody may be about the same person.
@@ -256,7 +257,7 @@ fn are_same_people(a: &BTreeSet<&str>, b: &BTreeSet<&str>) -> bool {
     within(a, b) && within(b, a)
 }
 
-/// Whether two relations may be one: `sister` is the elder one or the younger one.
+/// Whether two relations may denote the same person: `sister` may be the elder or the younger one.
 fn is_same_person(a: &str, b: &str) -> bool {
     let holds = |whole: &str, part: &str| part.strip_prefix(whole).is_some_and(|rest| rest.starts_with('.'));
     a == b || holds(a, b) || holds(b, a)
@@ -271,8 +272,8 @@ fn speakers_differ(a: &View<'_>, b: &View<'_>) -> bool {
         && !a.speakers.iter().any(alike)
 }
 
-/// Whether the first words name different subjects. A common key settles it; else a first word that the other claim
-/// does not hold is somebody or something else.
+/// Whether the first words name different subjects. They do not if the attributes are the same; otherwise, a first word
+/// that does not appear in the other claim is somebody or something else.
 fn subjects_differ(a: &View<'_>, b: &View<'_>) -> bool {
     if tags_differ(a, b) {
         return true;
@@ -288,13 +289,13 @@ fn subjects_differ(a: &View<'_>, b: &View<'_>) -> bool {
     }
 }
 
-/// Whether each claim's subject tag appears in its own words and not in the other's, in much the same sentence.
+/// Whether each claim's subject appears in its own words and not in the other's, in nearly the same sentence.
 fn tags_differ(a: &View<'_>, b: &View<'_>) -> bool {
     let (Some(x), Some(y)) = (&a.subject, &b.subject) else { return false };
     let (left, right) = (&a.features, &b.features);
     let own = left.text.contains(x.as_str()) && right.text.contains(y.as_str());
     let other = left.text.contains(y.as_str()) || right.text.contains(x.as_str());
-    // Without a common word they may be two languages' words for one thing.
+    // Without a common word, they may be words in two languages for the same thing.
     own && !other && !left.tokens.is_disjoint(&right.tokens)
 }
 
@@ -311,7 +312,7 @@ fn days_differ(a: &View<'_>, b: &View<'_>) -> bool {
     day(a).zip(day(b)).is_some_and(|(a, b)| a != b)
 }
 
-/// Which kinds of names and numbers one claim has that the other lacks.
+/// The kinds of names and numbers that one claim has and the other lacks.
 pub(in crate::consolidate) struct Extra {
     pub(in crate::consolidate) figures: bool,
     pub(in crate::consolidate) entities: bool,

@@ -1,4 +1,4 @@
-//! Decides about a candidate by exact and cheap rules.
+//! Decides about a candidate with exact and inexpensive rules.
 
 pub(crate) mod named;
 mod part;
@@ -19,14 +19,14 @@ use crate::consolidate::{Conflict, Decision, IncomingClaim, Known, Rejected, Rul
 use crate::memory::Status;
 use crate::text::normalise::comparable;
 
-/// What the rules make of a candidate.
+/// The rules' decision about a candidate.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Verdict {
-    /// What is done unless somebody knows better.
+    /// The action taken unless a model or a person decides otherwise.
     pub ruling: Ruling,
-    /// Whether the words do not decide it, so that the ruling is the cautious one.
+    /// Whether the words are not sufficient to decide, so that the ruling is the cautious one.
     pub open: bool,
-    /// Known memories that a model should be asked about, the closest first; none where the rules are certain.
+    /// Known memories that a model should be asked about, the closest first; empty if the rules are certain.
     pub asks: Vec<Ask>,
 }
 
@@ -36,7 +36,7 @@ impl Verdict {
     }
 }
 
-/// A known memory with what the candidate is to it.
+/// A known memory, and how the candidate relates to it.
 struct Met<'a> {
     known: &'a Known,
     view: View<'a>,
@@ -59,7 +59,7 @@ impl<'a> Met<'a> {
         self.paired.pairing == ClaimRelation::Same && self.view.features.text == case.view.features.text
     }
 
-    /// Whether it says the same in the same words, but for their order and for grammar.
+    /// Whether it says the same in the same words, ignoring their order and function words.
     fn is_plainly_same(&self, case: &Case<'_>) -> bool {
         let (a, b) = (&case.view.features, &self.view.features);
         self.is(ClaimRelation::Same, &[Status::Active, Status::Pending])
@@ -73,31 +73,31 @@ impl<'a> Met<'a> {
     }
 }
 
-/// Skips a candidate that was decided on before in the very same words, whatever has happened to it since.
+/// Skips a candidate with exactly the same words as one that was decided before, whatever has happened to it since.
 #[must_use]
 pub(crate) fn decided_before(known: &Known) -> Verdict {
     Verdict::certain(Ruling::about(Decision::Skip, known, "known from the same words"))
 }
 
-/// Decides what is done with `incoming`, given the `known` memories that come into question.
+/// Decides what is done with `incoming`, given the `known` memories that are relevant to it.
 ///
-/// Memories of other namespaces are not looked at. Cheap rules come first: rejected values, the same words, a common
-/// attribute, then the overlap of content words between the guards of [`pair`]. `now` is when the candidate counts as
-/// written if it rests on no evidence.
+/// Memories in other namespaces are ignored. Inexpensive rules come first: rejected values, the same words, a common
+/// attribute, then the overlap of content words, subject to the guards of [`pair`]. `now` counts as the time at which
+/// the candidate was written if it has no evidence.
 #[must_use]
 pub(crate) fn decide(incoming: &IncomingClaim, known: &[Known], rejected: &[Rejected], now: Timestamp) -> Verdict {
     let case = Case::new(incoming, now);
-    // Before everything else: what a person rejected must not come back, not even as evidence.
+    // Before everything else: what a person rejected must not return, not even as evidence.
     if is_rejected(&case, known, rejected) {
         return Verdict::certain(Ruling::new(Decision::Skip, "rejected before"));
     }
-    // Namespaces separate projects and people; the same words elsewhere are another memory.
+    // Namespaces separate projects and people; the same words in another namespace are another memory.
     let here = known.iter().filter(|known| known.memory.namespace == incoming.namespace);
     let pairs: Vec<Met<'_>> = here.map(|known| Met::of(&case, known)).collect();
     if let Some(ruling) = by_identity(&case, &pairs) {
         return Verdict::certain(ruling);
     }
-    // Plain repetitions are common in long conversations, and an answer could only confirm them.
+    // Literal repetitions are common in long conversations, and an answer could only confirm them.
     let asks = if pairs.iter().any(|met| met.is_plainly_same(&case)) { Vec::new() } else { asks(&case, &pairs) };
     match by_pairs(&case, &pairs) {
         Some(ruling) => Verdict { ruling, open: false, asks },
@@ -105,19 +105,20 @@ pub(crate) fn decide(incoming: &IncomingClaim, known: &[Known], rejected: &[Reje
     }
 }
 
-/// Decides on candidates whose very words are known, whatever the status of the memory is now.
+/// Decides about candidates whose exact words are known, whatever the memory's current status.
 ///
-/// Evidence that a memory already rests on comes first: it was decided before, and nothing learnt since reopens it.
+/// Evidence that a memory already has comes first: it was decided before, and nothing learnt since reopens the
+/// decision.
 fn by_identity(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
     let skip = |known| Some(Ruling::about(Decision::Skip, known, "known from the same words"));
     if let Some(met) = pairs.iter().find(|met| met.is_covered(case, ClaimRelation::Same)) {
         return skip(met.known);
     }
-    // A new wording of what an earlier run took from the same words is not worth a question.
+    // A new wording of what an earlier run extracted from the same words is not worth a question.
     if let Some(met) = pairs.iter().find(|met| !met.known.fresh && met.is_covered(case, ClaimRelation::Unsure)) {
         return skip(met.known);
     }
-    // The same words may be stored several times over; an active one counts before what is past.
+    // The same words may be stored several times; an active memory takes precedence over past ones.
     let exact = pairs.iter().filter(|met| met.is_exact(case)).map(|met| met.known);
     let known = exact.min_by_key(|known| rank(known.memory.status))?;
     if brings_nothing(case, known) {
@@ -131,12 +132,12 @@ fn by_identity(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
         {
             Some(Ruling::about(Decision::Support, known, "known, and replaced since"))
         }
-        // Rejected values were handled above; here the words may simply be true again.
+        // Rejected values were handled above; here the statement may simply have become true again.
         Status::Superseded | Status::Forgotten | Status::Expired => None,
     }
 }
 
-/// Whether a replaced value is said to hold after it was replaced: the world moved back.
+/// Whether a replaced value is stated to be true after it was replaced: the earlier state has returned.
 fn is_said_again(case: &Case<'_>, known: &Known) -> bool {
     case.when.at.zip(known.memory.claim.valid_to).is_some_and(|(at, ended)| at > ended)
 }
@@ -151,7 +152,7 @@ const fn rank(status: Status) -> u8 {
     }
 }
 
-/// Decides by the pairings with current memories, the strongest first; `None` if they leave it open.
+/// Decides by the relations to current memories, the strongest first; `None` if they are not sufficient.
 fn by_pairs(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
     if let Some(met) = closest(pairs, ClaimRelation::Same, &[Status::Active, Status::Pending]).first() {
         return Some(same(case, met.known));
@@ -161,7 +162,7 @@ fn by_pairs(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
         let against: Vec<_> = opposed.iter().map(|met| (met.known, &met.view)).collect();
         let ruling = with_rest(case, oppose(case, &against, first.paired.why), &opposed);
         return Some(match closest(pairs, ClaimRelation::Same, &[Status::Superseded]).first() {
-            // An old value, said again at no later time: what replaced it stays.
+            // An old value, stated again but not for a later time: the value that replaced it is kept.
             Some(old) if ruling.born_superseded || is_undecided(case, &opposed) => old_value_again(case, old.known),
             Some(_) | None => ruling,
         });
@@ -172,12 +173,12 @@ fn by_pairs(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
     closest(pairs, ClaimRelation::Both, &[Status::Active]).first().map(|met| merge(case, met.known))
 }
 
-/// Keeps the part of a contradicted memory that still holds; where that is unclear, a person decides.
+/// Keeps the part of a contradicted memory that is still true; if that part is unclear, a person decides.
 fn with_rest(case: &Case<'_>, ruling: Ruling, opposed: &[&Met<'_>]) -> Ruling {
     if ruling.pending || ruling.born_superseded {
         return ruling;
     }
-    // What is joined of several wordings of one attribute says nothing besides, where no part can be separated.
+    // A list joined from several wordings of one attribute contains nothing else, so no other part can be separated.
     let left = |met: &&Met<'_>| match left_of(met.known, &met.view, &case.view) {
         Left::Unclear if met.view.same_key(&case.view) => Left::Nothing,
         left => left,
@@ -201,7 +202,7 @@ fn with_rest(case: &Case<'_>, ruling: Ruling, opposed: &[&Met<'_>]) -> Ruling {
     }
 }
 
-/// Returns the memories of a pairing and status, those that share most words first.
+/// Returns the memories with one of `statuses` that have this relation, those with the most shared words first.
 fn closest<'a, 'b>(pairs: &'b [Met<'a>], pairing: ClaimRelation, statuses: &[Status]) -> Vec<&'b Met<'a>> {
     let mut found: Vec<&Met<'_>> = pairs.iter().filter(|met| met.is(pairing, statuses)).collect();
     found.sort_by(|a, b| {
@@ -211,7 +212,7 @@ fn closest<'a, 'b>(pairs: &'b [Met<'a>], pairing: ClaimRelation, statuses: &[Sta
     found
 }
 
-/// Whether neither a time nor a word shows that the candidate holds after what it is opposed to.
+/// Whether neither a time nor a word shows that the candidate is true later than the claims it contradicts.
 fn is_undecided(case: &Case<'_>, opposed: &[&Met<'_>]) -> bool {
     case.turn.is_none() && opposed.iter().all(|met| case.holds(met.known).is_none_or(Ordering::is_eq))
 }
@@ -224,10 +225,10 @@ fn old_value_again(case: &Case<'_>, known: &Known) -> Ruling {
     }
 }
 
-/// The cautious choice where the words leave it open, and a new memory where nothing is like it.
+/// Makes the cautious choice if the words are not sufficient to decide, and adds a new memory if nothing is similar.
 fn unsettled(case: &Case<'_>, pairs: &[Met<'_>]) -> Verdict {
     let open = closest(pairs, ClaimRelation::Unsure, &[Status::Active]);
-    // Memories of the same attribute must not be crowded out by alike words of other ones.
+    // Memories with the same attribute must not be displaced by those with similar words and other attributes.
     let same_key = open.iter().find(|met| met.view.same_key(&case.view));
     if let Some(met) = same_key.or_else(|| open.first()) {
         return Verdict { open: true, ..Verdict::certain(Ruling::beside(met.known, met.paired.why)) };
@@ -247,7 +248,7 @@ fn asks(case: &Case<'_>, pairs: &[Met<'_>]) -> Vec<Ask> {
 /// Characters that end a clause; a comma does not, as "not, under any circumstances, with Acme" is one.
 const CLAUSE_ENDS: [char; 10] = ['.', ';', ':', '!', '?', '。', '；', '：', '！', '？'];
 
-/// Whether the same words, or the same value of the same attribute stated the same way, were rejected or forgotten.
+/// Whether the same words, or the same value of the same attribute in the same polarity, were rejected or forgotten.
 pub(super) fn is_rejected(case: &Case<'_>, known: &[Known], rejected: &[Rejected]) -> bool {
     let forgotten = known
         .iter()
@@ -269,7 +270,7 @@ fn says(case: &Case<'_>, content: &str, key: Option<&str>, value: Option<&str>) 
     same_value && (text.is_empty() || turn(content, value) == turn(&claim.content, claim.value.as_deref()))
 }
 
-/// Whether a text affirms or denies a value: what it denies beside it, "never on Fly: on Hetzner", is another matter.
+/// Returns whether a text affirms or denies a value. Other denials, as in "never on Fly: on Hetzner", are ignored.
 fn turn(content: &str, value: Option<&str>) -> Polarity {
     let whole = Features::of(content).polarity;
     let Some(value) = value.map(comparable).filter(|value| !value.is_empty()) else { return whole };

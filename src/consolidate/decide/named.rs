@@ -1,8 +1,9 @@
-//! Chooses the memories that a model is asked about, and decides by the relations that it names.
+//! Chooses the memories that a model is asked about, and decides based on the relations it names.
 //!
-//! A model names; the code decides. Names and numbers that differ are never made one, nothing is retired that is not of
-//! the same person and matter, time decides which of two claims stands, and no word of a memory goes without being kept
-//! elsewhere. Where that forbids what was named, both are kept and linked.
+//! The model names relations; the code decides. Claims with different names or numbers are never merged, nothing is
+//! retired that is not about the same person and topic, time decides which of two claims is current, and no word of a
+//! memory is discarded unless it is kept elsewhere. If these rules forbid a named relation, both memories are kept and
+//! linked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,32 +19,31 @@ use crate::memory::{Claim, MemoryId, Status};
 use crate::store::concepts;
 use crate::text::normalise::comparable;
 
-/// Known memories that one candidate is asked about at most. The one that is replaced is the closest by words in only
-/// half of the cases, and among ten in nine of ten.
+/// Maximum number of known memories that a model is asked about for one candidate. The memory that is replaced is the
+/// closest by words in only half of the cases, but among the ten closest in nine out of ten.
 pub(crate) const MAX_ASKED: usize = 10;
 
-/// Weighted part of the shorter claim's terms that is shared by what is asked about in any case.
-// Low on purpose: a pair that is not asked about is decided by the rules, an extra one costs a few tokens.
+/// Weighted share of the shorter claim's terms from which a memory is always asked about.
+// Deliberately low: a pair that is not asked about is decided by the rules, and an extra one costs only a few tokens.
 const FLOOR: f64 = 0.2;
 
-/// What is asked about even if it shares less, as long as it shares something: other words for one thing have little
-/// in common.
+/// Number of memories that are asked about even below that share, as long as they share something: different words for
+/// the same thing have little in common.
 const LEAST: usize = 3;
 
-/// Part that a forgotten memory must share: it is not put before a model without need.
+/// Share that a forgotten memory must reach: it is not shown to a model unnecessarily.
 const FLOOR_FORGOTTEN: f64 = 0.3;
 
-/// Score of a memory in another language, which can share few words, and the maximum number of such memories.
+/// Score of a memory in another language, which can share only few words, and the maximum number of such memories.
 const FOREIGN: f64 = 0.2;
 const MAX_FOREIGN: usize = 6;
 
-/// What a common attribute, a common last part of an attribute, and a common subject add.
+/// Score added by a common attribute, a common last part of an attribute, and a common subject.
 const SAME_KEY: f64 = 1.0;
 const SAME_ATTRIBUTE: f64 = 0.25;
 const SAME_SUBJECT: f64 = 0.15;
 
-/// Number of leading letters by which long words of one family are taken to be alike, such as `migrated` and
-/// `migration`.
+/// Number of leading letters by which long words are considered related, such as `migrated` and `migration`.
 const STEM: usize = 6;
 
 /// A known memory that a model should be asked about.
@@ -51,14 +51,13 @@ const STEM: usize = 6;
 pub(crate) struct Ask {
     /// The memory.
     pub id: MemoryId,
-    /// How close it is: the shared part of the rarer terms, more for a common attribute or subject.
+    /// How close it is: the share of common terms, weighted by rarity, and increased by a common attribute or subject.
     pub closeness: f64,
 }
 
-/// Returns the memories to ask about; each known one comes with whether the extractor named it as the replaced one.
+/// Returns the memories to ask about; each known one is given with whether the extractor named it as replaced.
 ///
-/// A term counts for more if fewer of the known memories contain it, so that what they all share brings none of them
-/// up.
+/// A term has more weight if fewer of the known memories contain it, so that a term common to all of them favours none.
 pub(super) fn choose<'a>(
     incoming: &View<'_>,
     known: impl Iterator<Item = (&'a Known, &'a View<'a>, bool)>,
@@ -109,7 +108,7 @@ fn weight(holders: usize, all: usize) -> f64 {
 
 fn kinship(a: &View<'_>, b: &View<'_>) -> f64 {
     let last = |view: &View<'_>| view.key.as_deref().map(|key| key.rsplit('.').next().unwrap_or(key).to_owned());
-    // `user.editor` and `project.editor` are different attributes that often describe one matter.
+    // `user.editor` and `project.editor` are different attributes that often describe the same topic.
     let key = match (last(a), last(b)) {
         _ if a.same_key(b) => SAME_KEY,
         (Some(x), Some(y)) if x == y => SAME_ATTRIBUTE,
@@ -119,7 +118,7 @@ fn kinship(a: &View<'_>, b: &View<'_>) -> f64 {
     key + if subject { SAME_SUBJECT } else { 0.0 }
 }
 
-/// The terms by which two claims are brought together: words, names and numbers of content, attribute and subject.
+/// The terms used to find related claims: words, names and numbers from the content, the attribute and the subject.
 fn terms(view: &View<'_>) -> BTreeSet<String> {
     let claim = view.claim;
     let aside = [claim.key.as_deref(), claim.value.as_deref(), claim.subject.as_deref()];
@@ -132,7 +131,7 @@ fn terms(view: &View<'_>) -> BTreeSet<String> {
 }
 
 fn folded(term: &str) -> String {
-    // Only words of letters are cut: six characters of Chinese are several words.
+    // Only alphabetic words are truncated: six Chinese characters are several words.
     if term.is_ascii() || term.chars().all(|c| c.is_alphabetic() && c < '\u{0250}') {
         term.chars().take(STEM).collect()
     } else {
@@ -140,18 +139,18 @@ fn folded(term: &str) -> String {
     }
 }
 
-/// How a model says that a candidate relates to a known memory.
+/// How a candidate relates to a known memory, as named by a model.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Named {
-    /// It says nothing that is not known.
+    /// It says nothing new.
     Duplicate,
     /// It says the same thing in more detail.
     MoreDetail,
-    /// It is the same fact, and each has a detail that the other lacks.
+    /// It is the same fact, but each has a detail that the other lacks.
     Overlapping,
-    /// It belongs to the same matter, and both hold.
+    /// It belongs to the same topic, and both are true.
     Complementary,
-    /// Both cannot hold.
+    /// They cannot both be true.
     Contradicts {
         /// Why, if the texts show it.
         turn: Option<Turn>,
@@ -162,14 +161,15 @@ pub enum Named {
     Unrelated,
 }
 
-/// A known memory with what was named of it.
+/// A known memory and the relation named for it.
 struct Met<'a> {
     known: &'a Known,
     view: View<'a>,
     named: &'a Named,
 }
 
-/// Returns what follows from what was `named` between `incoming` and known memories, the closest first.
+/// Returns the decision that follows from the relations `named` between `incoming` and known memories, the closest
+/// first.
 #[must_use]
 pub(crate) fn resolve(incoming: &IncomingClaim, named: &[(&Known, &Named)], now: Timestamp) -> Ruling {
     let case = Case::new(incoming, now);
@@ -177,7 +177,7 @@ pub(crate) fn resolve(incoming: &IncomingClaim, named: &[(&Known, &Named)], now:
         .iter()
         .map(|(known, named)| Met { known, view: View::of(&known.memory.claim, &known.evidence), named })
         .collect();
-    // In order of caution: what a person rejected, what changes nothing, what retires, what rewords.
+    // In order of caution: what a person rejected, what changes nothing, what retires a memory, what rewords one.
     forgotten(&case, &met)
         .or_else(|| known_already(&case, &met))
         .or_else(|| against(&case, &met))
@@ -195,7 +195,7 @@ impl Met<'_> {
     }
 }
 
-/// What a person has forgotten does not come back in other words; what says more than that waits for a person.
+/// A forgotten statement is not stored again in other words; a statement that adds to it waits for a person.
 fn forgotten(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
     let gone = met.iter().find(|met| met.known.memory.status == Status::Forgotten && met.is_one_fact())?;
     is_turned(&case.view, &gone.view).is_none().then(|| match gone.named {
@@ -206,7 +206,7 @@ fn forgotten(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
 
 fn known_already(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
     let current = || met.iter().filter(|met| met.is_current());
-    // Another wording of what an earlier run took from the same words.
+    // Another wording of what an earlier run extracted from the same words.
     let covered =
         |met: &&Met<'_>| met.is_one_fact() && !met.known.fresh && is_covered(case.evidence(), &met.known.evidence);
     if let Some(found) = current().find(covered) {
@@ -228,7 +228,8 @@ fn richer(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
     })
 }
 
-/// Settles what cannot hold together with the candidate; what the candidate only contradicts in part keeps its rest.
+/// Decides about memories that contradict the candidate; the rest of a memory that is contradicted only in part is
+/// kept.
 fn against(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
     let opposed: Vec<(&Met<'_>, Option<Turn>, Option<&str>)> = met
         .iter()
@@ -257,18 +258,18 @@ fn against(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
     }
 }
 
-/// The claim that remains of `known`: only words from it.
+/// Returns the claim that remains of `known`, which contains only words from it.
 fn remainder(known: &Claim, incoming: &View<'_>, rest: &str) -> Option<Claim> {
     let (whole, part) = (Features::of(&known.content), Features::of(rest));
-    // What the candidate speaks of anyway is no rest.
+    // Anything that the candidate is also about does not belong to the rest.
     let own = part.tokens.difference(&incoming.features.tokens).count();
-    // A model may invent the rest; only words from the memory are kept.
+    // A model may invent the rest, so only words from the memory are kept.
     let stood = own >= 1
         && part.tokens.is_subset(&whole.tokens)
         && part.figures.is_subset(&whole.figures)
         && part.entities.iter().all(|name| whole.text.contains(name.as_str()))
         && part.text != whole.text;
-    // An attribute goes with its value.
+    // An attribute is kept only with its value.
     let keeps_value = known.value.as_deref().is_some_and(|value| part.text.contains(&comparable(value)));
     stood.then(|| remaining(known, rest.trim().to_owned(), keeps_value))
 }
@@ -287,8 +288,8 @@ fn apart(met: &[Met<'_>]) -> Ruling {
     }
 }
 
-/// Names what forbids that two claims become one, even if somebody calls them alike: another number of the same kind,
-/// or much the same sentence with another name in it. Where all the words are others, names may be too.
+/// Returns what forbids merging two claims, even if a model calls them the same: a different number of the same kind,
+/// or nearly the same sentence with a different name. If all words differ, names may differ too.
 pub(in crate::consolidate) fn veto(a: &View<'_>, b: &View<'_>) -> Option<&'static str> {
     let words = Words::of(a, b);
     let (new, old) = (extra(a, b), extra(b, a));
@@ -304,7 +305,7 @@ pub(in crate::consolidate) fn veto(a: &View<'_>, b: &View<'_>) -> Option<&'stati
     }
 }
 
-/// Whether both give an attribute that has one value at a time another one, as far as two spellings in one script show.
+/// Whether both give different values for a single-valued attribute, as far as two spellings in one script can show.
 fn other_values(a: &View<'_>, b: &View<'_>) -> bool {
     let (Some(x), Some(y)) = (a.claim.value.as_deref(), b.claim.value.as_deref()) else { return false };
     let is_latin = |text: &str| text.chars().filter(|c| c.is_alphabetic()).all(|c| c < '\u{0250}');
@@ -314,8 +315,8 @@ fn other_values(a: &View<'_>, b: &View<'_>) -> bool {
     single && a.same_key(b) && is_latin(x) == is_latin(y) && differ && !shared
 }
 
-/// Whether each side has a number of a kind that the other has only others of. A day covers its month and year, and a
-/// number with its unit covers the bare one.
+/// Whether, for some kind of number, each side has only numbers that the other lacks. A day covers its month and year,
+/// and a number with its unit covers the bare one.
 fn other_numbers(a: &BTreeSet<String>, b: &BTreeSet<String>) -> bool {
     let left: Vec<&String> = a.iter().filter(|figure| !is_stated(figure, b)).collect();
     let right: Vec<&String> = b.iter().filter(|figure| !is_stated(figure, a)).collect();
@@ -328,17 +329,17 @@ fn is_stated(figure: &str, by: &BTreeSet<String>) -> bool {
     by.contains(figure) || (!own.is_empty() && own.iter().all(|group| stated.contains(group)))
 }
 
-/// The whole numbers in a figure: 2025, 11 and 4 of `2025-11-04`.
+/// Returns the integers in a figure: 2025, 11 and 4 from `2025-11-04`.
 fn groups(figure: &str) -> Vec<u64> {
     figure.split(|c: char| !c.is_ascii_digit()).filter_map(|group| group.parse().ok()).collect()
 }
 
-/// What a figure counts: its letters and marks, without the digits.
+/// Returns what a figure counts: its letters and marks, without the digits.
 fn kind(figure: &str) -> String {
     figure.chars().filter(|c| !c.is_ascii_digit()).collect()
 }
 
-/// Another person, or nearly the same words with a negation on one side.
+/// Returns the reason if the claims are about different people, or are nearly the same with a negation on one side.
 fn is_turned(a: &View<'_>, b: &View<'_>) -> Option<&'static str> {
     let words = Words::of(a, b);
     let clear = |view: &View<'_>| view.features.polarity != Polarity::Mixed;
@@ -352,7 +353,7 @@ fn is_turned(a: &View<'_>, b: &View<'_>) -> Option<&'static str> {
     }
 }
 
-/// Whether two claims are of one person and one matter: the same attribute, the same subject, or common words.
+/// Whether two claims are about the same person and topic: the same attribute, the same subject, or common words.
 fn may_retire(a: &View<'_>, b: &View<'_>) -> bool {
     let words = Words::of(a, b);
     let same_subject = a.subject.is_some() && a.subject == b.subject;

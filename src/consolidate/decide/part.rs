@@ -1,4 +1,4 @@
-//! The part of a memory of several statements that remains when one of them is contradicted.
+//! The part that remains of a memory with several statements when one of them is contradicted.
 
 use std::collections::BTreeSet;
 
@@ -7,18 +7,18 @@ use crate::consolidate::compare::features::Features;
 use crate::consolidate::compare::view::View;
 use crate::memory::{Claim, Episode, Procedure, Structured};
 
-/// What is left of a contradicted memory.
+/// What remains of a contradicted memory.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Left {
-    /// Nothing: all that it says is contradicted.
+    /// Nothing: everything that it says is contradicted.
     Nothing,
-    /// A statement that still holds, in the memory's own words.
+    /// A statement that is still true, in the memory's own words.
     Claim(Box<Claim>),
-    /// Something, which cannot be stated as a sentence of its own.
+    /// Something that cannot be stated as a separate sentence.
     Unclear,
 }
 
-/// Separators of two statements in one sentence.
+/// Separators between two statements in one sentence.
 const JOINTS: &[&str] = &[
     " and ",
     " und ",
@@ -38,10 +38,10 @@ const JOINTS: &[&str] = &[
     "이고 ",
 ];
 
-/// Content words that a statement after the first has at least; fewer are a detail of the one before.
+/// Minimum number of content words in a statement after the first; fewer are a detail of the previous one.
 const STATEMENT_WORDS: usize = 2;
 
-/// Number of words or pairs of characters missing from the incoming claim at which a statement says another thing.
+/// Number of words or pairs of characters missing from the incoming claim from which a statement says something else.
 const ENOUGH_OF_ITS_OWN: usize = 4;
 
 /// Returns the part of `known` that `incoming` does not contradict.
@@ -57,20 +57,20 @@ pub(super) fn left_of(known: &Known, view: &View<'_>, incoming: &View<'_>) -> Le
         .collect();
     match untouched.as_slice() {
         [] => Left::Nothing,
-        // No part was met: the contradiction is of the whole, and none of it can be said to remain.
+        // No part is affected: the whole is contradicted, so nothing can be said to remain.
         _ if untouched.len() == parts.len() => Left::Nothing,
         [at] => rest(known, view, incoming, subject, (*at, parts[*at])),
         _ => Left::Unclear,
     }
 }
 
-/// How much of a statement the incoming claim covers, its subject aside.
+/// How much of a statement the incoming claim covers, ignoring its subject.
 struct Coverage {
-    /// Words and numbers.
+    /// Number of its words and numbers.
     own: usize,
-    /// Those that the incoming claim has, too.
+    /// Number of those that the incoming claim also contains.
     shared: usize,
-    /// Whether it names something that the incoming claim does not.
+    /// Whether it contains a name that the incoming claim does not.
     names_more: bool,
 }
 
@@ -93,13 +93,13 @@ impl Coverage {
         count(self.shared) / count(self.own.max(1))
     }
 
-    /// The first statement has its verb in any case; one word after it is a detail unless it is a name.
+    /// The first statement always has its own verb; a single word in a later one is a detail unless it is a name.
     const fn says_something(&self, at: usize) -> bool {
         self.own >= STATEMENT_WORDS || (self.own == 1 && (at == 0 || self.names_more))
     }
 
-    /// Whether it still holds, whatever the incoming claim denies. Beside the most frequent statement, it may share
-    /// even half of its words, as writing without spaces does, if it says enough of its own.
+    /// Whether it is still true, whatever the incoming claim denies. Unless it is the statement affected most, it may
+    /// even share half of its words, as happens in scripts without spaces, if it has enough words of its own.
     const fn is_untouched(&self, is_met_most: bool) -> bool {
         self.shared * 2 < self.own || (!is_met_most && self.own - self.shared >= ENOUGH_OF_ITS_OWN)
     }
@@ -110,13 +110,13 @@ fn rest(known: &Known, view: &View<'_>, incoming: &View<'_>, subject: &str, (at,
     let wide = content.chars().next_back().is_some_and(is_wide);
     let content = format!("{content}{}", if wide { "。" } else { "." });
     let claim = &known.memory.claim;
-    // The attribute is that of what was contradicted, if the incoming claim is of it.
+    // The attribute belongs to the contradicted part if the incoming claim has the same one.
     let keeps_attribute = !view.same_key(incoming) && !value_is_gone(claim, &content);
     Left::Claim(Box::new(remaining(claim, content, keeps_attribute)))
 }
 
-/// Returns what is left of a claim: `content` alone, with its attribute if that is stated in it, and those of its parts
-/// and tags that state nothing of the contradicted part.
+/// Returns the rest of a claim: only `content`, with the attribute if `content` states it, and with those structured
+/// parts and tags that state nothing from the contradicted part.
 pub(super) fn remaining(claim: &Claim, content: String, keeps_attribute: bool) -> Claim {
     let (key, value) = if keeps_attribute { (claim.key.clone(), claim.value.clone()) } else { (None, None) };
     let title: String = content.chars().take(60).collect();
@@ -139,9 +139,9 @@ fn statements(content: &str) -> Vec<&str> {
     parts.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
-/// A statement as a sentence of its own; `None` if it leans on a verb before it.
+/// Returns a statement as a separate sentence; `None` if it depends on a verb before it.
 fn sentence(subject: &str, at: usize, part: &str) -> Option<String> {
-    // A part that starts with one of these continues the verb before it and is not a sentence by itself.
+    // A part that starts with one of these continues the preceding verb and is not a sentence by itself.
     const LEANING: &str = "a an the with in on at for to from by its his her their ein eine einen der die das den dem mit im am \
         un una el la los las con en de";
     let first = part.split(' ').next().unwrap_or_default();
@@ -160,7 +160,7 @@ fn is_wide(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{9FFF}')
 }
 
-/// The words at the beginning that name what all of `content` is about; empty where they are unclear.
+/// Returns the words at the beginning that name the subject of the whole `content`; empty if they are unclear.
 fn subject_of<'a>(content: &'a str, view: &View<'_>, incoming: &View<'_>) -> &'a str {
     let begins = |words: &str| {
         let words = Features::of(words).text;
@@ -176,7 +176,7 @@ fn subject_of<'a>(content: &'a str, view: &View<'_>, incoming: &View<'_>) -> &'a
     found.filter(|words| begins(words)).unwrap_or_default()
 }
 
-/// Up to the particle of the subject in Japanese; the user in Chinese.
+/// Up to the subject particle in Japanese; the user in Chinese.
 fn wide_subject(content: &str) -> Option<&str> {
     const USER: &str = "用户";
     if content.starts_with(USER) {
@@ -186,7 +186,7 @@ fn wide_subject(content: &str) -> Option<&str> {
     Some(&content[..at + 'は'.len_utf8()])
 }
 
-/// An article, a noun, and whose it is; in Korean, up to the particle of the subject.
+/// An article, a noun and its owner; in Korean, up to the subject particle.
 fn spaced_subject(content: &str) -> Option<&str> {
     const ARTICLES: &[&str] =
         &["the", "a", "an", "der", "die", "das", "ein", "eine", "el", "la", "los", "las", "un", "una"];
@@ -226,8 +226,8 @@ impl Gone {
         !self.0.is_disjoint(&terms(text))
     }
 
-    /// Returns the parts without what states the contradicted part; `title` and `content` stand in for a name and a
-    /// description.
+    /// Returns the structured parts without anything that states the contradicted part; `title` and `content` replace a
+    /// name and a description.
     pub(super) fn out_of(&self, parts: Structured, title: &str, content: &str) -> Option<Structured> {
         match parts {
             Structured::Episode(episode) => self.out_of_episode(episode).map(Structured::Episode),
@@ -243,7 +243,7 @@ impl Gone {
         }
     }
 
-    /// An episode holds together by its situation and action: without one of them it is none.
+    /// An episode needs its situation and its action: without either, it is dropped.
     fn out_of_episode(&self, episode: Episode) -> Option<Episode> {
         let stands = !self.is_in(&episode.situation) && !self.is_in(&episode.action);
         stands.then(|| Episode {

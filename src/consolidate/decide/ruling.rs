@@ -1,6 +1,6 @@
-//! The candidate beside what is known, the order of claims in time, and what their comparison results in.
+//! The candidate together with what is known, the order of claims in time, and the outcome of their comparison.
 //!
-//! Order is by the time at which a claim holds in the world, not by arrival.
+//! The order is determined by the time at which a claim is true in the world, not by arrival.
 
 use std::cmp::Ordering;
 
@@ -13,29 +13,30 @@ use crate::consolidate::{Conflict, Decision, IncomingClaim, Known, Ruling};
 use crate::memory::{Claim, Evidence};
 use crate::text::normalise::comparable;
 
-/// When a claim held, as far as it is known.
+/// When a claim was true, as far as it is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ValidTime {
-    /// From when it held; else when it was last said; for a claim without evidence, when it was written.
+    /// The time from which it was true; otherwise, when it was last said; for a claim without evidence, when it was
+    /// written.
     pub at: Option<Timestamp>,
     from: Option<Timestamp>,
     to: Option<Timestamp>,
     /// When it was last said, or written.
     said: Option<Timestamp>,
-    /// Transcripts in which it was said, each with the last message's position where messages are numbered.
+    /// Transcripts in which it was said, each with the position of the last message if messages are numbered.
     places: Vec<(String, u64)>,
 }
 
 impl ValidTime {
-    /// Returns when `claim` held. `written_at` counts only where there is no evidence, since arrival of a log says
+    /// Returns when `claim` was true. `written_at` counts only if there is no evidence, since the arrival of a log says
     /// nothing about its content.
     #[must_use]
     pub(crate) fn of(claim: &Claim, evidence: &[Evidence], written_at: Timestamp) -> Self {
         let said = evidence.iter().filter_map(|piece| piece.said_at.map(|time| time.at)).max();
-        // With evidence but no time nothing is assumed: the log may be years old.
+        // With evidence but no time, nothing is assumed: the log may be years old.
         let said = said.or(evidence.is_empty().then_some(written_at));
         let places = evidence.iter().filter_map(|piece| {
-            // Only numbered messages have an order; ids of other kinds are opaque.
+            // Only numbered messages have an order; other ids are opaque.
             let position = piece.messages.first()?.parse().ok()?;
             Some((piece.transcript.clone(), position))
         });
@@ -43,12 +44,12 @@ impl ValidTime {
         Self { at: from.or(said), from, to, said, places: places.collect() }
     }
 
-    /// Compares which of two claims that cannot both hold is the later state of the world.
+    /// Compares which of two contradicting claims describes the later state of the world.
     ///
-    /// Two beginnings are compared as they are. Of one that has a beginning and one that was only said, the one said
-    /// before the other began is earlier, and within the other's time, the one said last stands. One that is over
-    /// counts by its end. Where times are equal or missing, the place in a common transcript decides. `None` if
-    /// neither shows it.
+    /// Two starting times are compared directly. If only one claim has a starting time, a claim that was said before
+    /// that time is earlier; otherwise, the claim that was said last is later. A claim that has ended is dated by its
+    /// end. If times are equal or missing, the position in a common transcript decides. `None` if that does not decide
+    /// either.
     #[must_use]
     pub(crate) fn compare(&self, other: &Self) -> Option<Ordering> {
         self.compare_times(other).filter(|order| order.is_ne()).or_else(|| self.compare_places(other))
@@ -65,19 +66,19 @@ impl ValidTime {
         }
     }
 
-    /// Compares a claim of known beginning with one that was only said.
+    /// Compares a claim with a known starting time with one for which only the time of saying is known.
     fn compare_begun(&self, other: &Self) -> Option<Ordering> {
         let (from, theirs) = (self.from?, other.said?);
         Some(if theirs < from { Ordering::Greater } else { self.said.unwrap_or(from).cmp(&theirs) })
     }
 
-    /// Whether both were said, or began to hold, less than a day apart.
+    /// Whether both were said, or became true, less than a day apart.
     #[must_use]
     pub(crate) fn is_within_a_day(&self, other: &Self) -> bool {
         self.at.zip(other.at).is_some_and(|(a, b)| a.duration_since(b).abs() < SignedDuration::from_hours(24))
     }
 
-    /// The last moment at which it is known to have held.
+    /// Returns the last time at which it is known to have been true.
     fn last(&self) -> Option<Timestamp> {
         self.to.or_else(|| self.said.max(self.from))
     }
@@ -99,7 +100,7 @@ pub(in crate::consolidate) struct Case<'a> {
     pub(in crate::consolidate) incoming: &'a IncomingClaim,
     pub(in crate::consolidate) view: View<'a>,
     pub(in crate::consolidate) when: ValidTime,
-    /// What its words, or those it rests on, say about what was known before.
+    /// What its words, or those in its evidence, say about earlier knowledge.
     pub(in crate::consolidate) turn: Option<Turn>,
 }
 
@@ -122,7 +123,8 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Whether `known` rests on everything that `evidence` brings: the same messages and words. Nothing covers nothing.
+/// Whether the evidence of `known` includes all of `evidence`: the same messages and words. Empty evidence is not
+/// covered.
 pub(in crate::consolidate) fn is_covered(evidence: &[Evidence], known: &[Evidence]) -> bool {
     !evidence.is_empty()
         && evidence.iter().all(|piece| {
@@ -131,32 +133,32 @@ pub(in crate::consolidate) fn is_covered(evidence: &[Evidence], known: &[Evidenc
         })
 }
 
-/// A message is known by its transcript and id, or by its content where a fork gave it another id. A fork keeps the
-/// time: who says the same words at another time says them again.
+/// A message is identified by its transcript and id, or by its content if a fork gave it another id. A fork keeps the
+/// time: the same words at another time are a repetition.
 fn is_same_message(a: &Evidence, b: &Evidence) -> bool {
     (a.transcript == b.transcript && a.messages.first() == b.messages.first())
         || (!a.content_hash.is_empty() && a.content_hash == b.content_hash && !are_apart(a, b))
 }
 
-/// Whether their logs stamp two messages with different times.
+/// Whether the logs give two messages different times.
 fn are_apart(a: &Evidence, b: &Evidence) -> bool {
     let stamped = |piece: &Evidence| piece.said_at.filter(|time| time.source == TimeSource::Log).map(|time| time.at);
     stamped(a).zip(stamped(b)).is_some_and(|(a, b)| a != b)
 }
 
-/// Whether a candidate that says what `known` says would add no evidence either.
+/// Whether a candidate with the same statement as `known` would not add any evidence either.
 pub(in crate::consolidate) fn brings_nothing(case: &Case<'_>, known: &Known) -> bool {
     case.evidence().is_empty() || is_covered(case.evidence(), &known.evidence)
 }
 
-/// Longest wording that a merge by rules makes, in characters; beyond it both claims stay as they are.
+/// Longest text that results from a merge by rules, in characters; if it would be longer, both claims are kept.
 const MAX_MERGED_CHARS: usize = 400;
 
 /// How much more confident the known claim must be for an incoming one of the same time not to replace it.
 const WEAK_BY: f64 = 0.25;
 
 impl Ruling {
-    /// Returns a ruling without target.
+    /// Returns a ruling without a target.
     pub(in crate::consolidate) fn new(decision: Decision, reason: &str) -> Self {
         Self {
             decision,
@@ -196,13 +198,13 @@ pub(in crate::consolidate) fn more(known: &Known, why: &str) -> Ruling {
     Ruling::about(Decision::Refine, known, why)
 }
 
-/// Joins two wordings of one value, if the result stays a short paragraph.
+/// Joins two wordings of one value if the result is still a short paragraph.
 pub(in crate::consolidate) fn merge(case: &Case<'_>, known: &Known) -> Ruling {
     let (old, new) = (known.memory.claim.content.trim(), case.view.claim.content.trim());
     if known.memory.pinned {
         return Ruling { pending: true, ..Ruling::about(Decision::Merge, known, "adds to a pinned memory") };
     }
-    // A merged memory grows with each detail; beyond this it is harder to read and to compare than two.
+    // A merged memory grows with each detail; beyond this length, it is harder to read and compare than two memories.
     if old.chars().count() + new.chars().count() > MAX_MERGED_CHARS {
         return Ruling::beside(known, "the same value, too long to join");
     }
@@ -222,7 +224,7 @@ fn join(old: &str, new: &str) -> String {
     format!("{old}{between}{new}")
 }
 
-/// Returns `known` with what only `incoming` has: tags, and fields that are empty in `known`.
+/// Returns `known` extended by what only `incoming` has: tags, and fields that are empty in `known`.
 pub(in crate::consolidate) fn enrich(known: &Claim, incoming: &Claim) -> Claim {
     let mut tags = known.tags.clone();
     tags.extend(incoming.tags.iter().filter(|tag| !known.tags.contains(tag)).cloned());
@@ -243,7 +245,7 @@ fn born_superseded(ruling: Ruling, known: &View<'_>, why: &str) -> Ruling {
     Ruling { conflict: Some(conflict), born_superseded: true, reason, ..ruling }
 }
 
-/// Whether two people said different things on one day, and neither says that the other is out of date.
+/// Whether two people said different things on the same day, and neither says that the other is out of date.
 fn is_disputed(case: &Case<'_>, known: &Known, view: &View<'_>) -> bool {
     let said = ValidTime::of(&known.memory.claim, &known.evidence, known.memory.created_at);
     let (ours, theirs) = (&case.view.speakers, &view.speakers);
@@ -255,11 +257,11 @@ fn is_disputed(case: &Case<'_>, known: &Known, view: &View<'_>) -> bool {
         && case.when.is_within_a_day(&said)
 }
 
-/// Decides on a candidate that contradicts current memories.
+/// Decides about a candidate that contradicts current memories.
 ///
-/// The one that holds later wins. At the same time, or where a time is missing, words of change or correction decide,
-/// and a weak claim does not stand against a sure one. What is left open waits for a person, as does everything that
-/// would change a pinned memory.
+/// The one that is true later wins. If the times are equal or unknown, words of change or correction decide, and a weak
+/// claim does not replace a confident one. An undecided conflict waits for a person, as does everything that would
+/// change a pinned memory.
 pub(in crate::consolidate) fn oppose(case: &Case<'_>, known: &[(&Known, &View<'_>)], why: &str) -> Ruling {
     let latest = known.iter().max_by(|a, b| {
         let at = |known: &Known| ValidTime::of(&known.memory.claim, &known.evidence, known.memory.created_at).at;
@@ -268,7 +270,7 @@ pub(in crate::consolidate) fn oppose(case: &Case<'_>, known: &[(&Known, &View<'_
     let Some((target, view)) = latest else { return Ruling::new(Decision::Add, "new") };
     let ruling = Ruling::about(Decision::Contradict, target, why);
     let turn = case.turn;
-    // Between two people on one day, the order of messages does not show who is right.
+    // Between two people on the same day, the order of messages does not show who is right.
     let order = if is_disputed(case, target, view) { None } else { case.holds(target) };
     let known_is_later = order == Some(Ordering::Less)
         || (order.is_none_or(Ordering::is_eq) && turn.is_none() && view.features.cue.is_some());
@@ -276,7 +278,8 @@ pub(in crate::consolidate) fn oppose(case: &Case<'_>, known: &[(&Known, &View<'_
         return born_superseded(ruling, view, why);
     }
     let weak = case.view.claim.confidence + WEAK_BY <= target.memory.claim.confidence;
-    // A later time is enough by itself; at the same time it takes words of change, and a claim that is not weak.
+    // A later time is sufficient by itself; at the same time, words of change and a claim that is not weak are
+    // required.
     let open = order != Some(Ordering::Greater) && (turn.is_none() || weak);
     let pinned = known.iter().any(|(known, _)| known.memory.pinned);
     if open || pinned {
@@ -330,9 +333,9 @@ mod tests {
             ValidTime::of(&claim, &[said_on(said)], at("2026-06-01T00:00:00Z"))
         };
         let rows = [
-            // Both only said.
+            // For both, only the time of saying is known.
             (("2026-04-01", None, None), ("2026-03-01", None, None), Some(Ordering::Greater)),
-            // Said last, of a time that began before the other was said.
+            // Said last, about a time that began before the other was said.
             (("2026-04-01", Some("2025-12-01"), None), ("2026-03-01", None, None), Some(Ordering::Greater)),
             (("2026-02-01", Some("2025-12-01"), None), ("2026-03-01", None, None), Some(Ordering::Less)),
             // Announced before it began.

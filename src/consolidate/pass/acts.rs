@@ -12,22 +12,22 @@ use crate::consolidate::plan::rows::supported;
 use crate::consolidate::{Conflict, Decision, Known, Ruling};
 use crate::memory::{Claim, Evidence, Memory, RelationType, Status};
 
-/// What becomes of a ruling.
+/// The outcome of a ruling.
 pub(super) enum Outcome {
     Done(Box<PassChange>),
     Held(String),
-    /// It would join what must stay apart.
+    /// It would merge memories that must be kept apart.
     Refused,
     Nothing,
 }
 
-/// Returns what is done by `ruling` on `memory`.
+/// Returns the outcome of applying `ruling` to `memory`.
 pub(super) fn act(field: &Field, memory: &Known, ruling: &Ruling, now: Timestamp) -> Outcome {
     let Some(target) = ruling.target.as_ref().and_then(|id| field.active.get(id)) else { return Outcome::Nothing };
     match ruling.decision {
         Decision::Add => Outcome::Nothing,
         Decision::Skip | Decision::Support => {
-            // The one that was made first stays, unless only the other says all of it.
+            // The one that was created first is kept, unless only the other contains everything.
             let swap = is_same_both_ways(memory, target)
                 && (memory.memory.pinned, arrived(target)) > (target.memory.pinned, arrived(memory));
             let (kept, gone) = if swap { (memory, target) } else { (target, memory) };
@@ -48,11 +48,11 @@ pub(super) fn act(field: &Field, memory: &Known, ruling: &Ruling, now: Timestamp
     }
 }
 
-/// Two memories that become one.
+/// Two memories that are merged into one.
 struct Union<'a> {
     kept: &'a Known,
     gone: &'a Known,
-    /// What the kept one says afterwards, if that is another wording.
+    /// The claim of the kept one afterwards, if its wording changes.
     claim: Option<Claim>,
     step: Action,
     why: &'a str,
@@ -65,7 +65,7 @@ fn unite(field: &Field, union: &Union<'_>, now: Timestamp) -> Outcome {
     }
     let of_gone = field.cluster(&gone.memory.id);
     let keeps_apart = |a: &Known| {
-        // This very pair was judged already, perhaps by a model; the words must not overrule that.
+        // This very pair was already judged, perhaps by a model; the words must not override that.
         let is_pair = |b: &Known| a.memory.id == kept.memory.id && b.memory.id == gone.memory.id;
         of_gone.iter().any(|b| !is_pair(b) && !may_merge(a, b))
     };
@@ -87,7 +87,7 @@ fn unite(field: &Field, union: &Union<'_>, now: Timestamp) -> Outcome {
     Outcome::Done(Box::new(change))
 }
 
-/// What is kept, with what only the other had.
+/// Returns the claim that is kept, extended by what only the other had.
 fn united(claim: &Claim, kept: &Known, gone: &Known) -> Claim {
     let (own, other) = (&kept.memory.claim, &gone.memory.claim);
     let is_independent =
@@ -97,7 +97,7 @@ fn united(claim: &Claim, kept: &Known, gone: &Known) -> Claim {
     let by = own.confidence.min(other.confidence);
     Claim {
         confidence: if is_new { supported(sure, by, is_independent) } else { sure },
-        // What one of them says without an end has none.
+        // If one of them has no end, the result has none either.
         expires_at: own.expires_at.zip(other.expires_at).map(|(a, b)| a.max(b)),
         ..enrich(claim, other)
     }
@@ -128,7 +128,7 @@ fn oppose(field: &Field, memory: &Known, target: &Known, ruling: &Ruling, now: T
     }
     let mut change = replace(memory, &targets, conflict, &ruling.reason, now);
     if let Some(rest) = &ruling.rest {
-        // The rest of it still holds.
+        // The rest of it is still true.
         let kept = &target.memory;
         let rest = Memory::new(rest.clone(), kept.namespace.clone(), kept.source.clone(), kept.extraction_method, now);
         let id = rest.id.clone();
@@ -138,7 +138,7 @@ fn oppose(field: &Field, memory: &Known, target: &Known, ruling: &Ruling, now: T
     Outcome::Done(Box::new(change))
 }
 
-/// Which of the two holds is open: the one that arrived later waits for a person.
+/// Which of the two is true is undecided: the one that arrived later waits for a person.
 fn wait(first: &Known, last: &Known, now: Timestamp) -> Outcome {
     let why = "both cannot hold; which one does is open";
     let mut change = PassChange::new(Action::Conflict, why, &last.memory.claim.content, now);
@@ -148,7 +148,7 @@ fn wait(first: &Known, last: &Known, now: Timestamp) -> Outcome {
     Outcome::Done(Box::new(change))
 }
 
-/// `later` takes the place of what held before it.
+/// Replaces earlier memories with `later`.
 fn replace(later: &Known, targets: &[&Known], conflict: Conflict, why: &str, now: Timestamp) -> PassChange {
     let mut change = PassChange::new(Action::Contradicted, why, &later.memory.claim.content, now);
     change.beside = targets.first().map(|known| known.memory.claim.content.clone());

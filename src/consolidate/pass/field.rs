@@ -1,4 +1,4 @@
-//! All that is active in a namespace, as it is after the changes so far.
+//! All active memories in a namespace, as they are after the changes so far.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Deref;
@@ -18,21 +18,21 @@ use crate::store::{Around as Looked, Database, Filter, HashPair, Order, StoreErr
 use crate::text::language::{COMPARED, detect};
 use crate::text::normalise::{comparable, normalised_hash};
 
-/// All that is active in a namespace, with what it is linked to.
+/// All active memories in a namespace, with those they are linked to.
 #[derive(Debug, Clone)]
 pub(super) struct Field {
     pub(super) namespace: Namespace,
     /// The revision at which it was read.
     pub(super) revision: i64,
-    /// The active memories, those that are linked to one of them or to such a one, and their links.
+    /// The active memories, the memories linked to them directly or indirectly, and their links.
     overlay: Overlay,
-    /// Links that a person took back.
+    /// Links that a person undid.
     pub(super) taken_back: BTreeSet<Link>,
-    /// By what memories were replaced, where a person took that back.
+    /// The replacements of memories that a person undid.
     gave_way: BTreeMap<MemoryId, BTreeSet<MemoryId>>,
-    /// Tasks that a person opened again.
+    /// Tasks that a person reopened.
     pub(super) reopened: BTreeSet<MemoryId>,
-    /// What a model said about two of them.
+    /// A model's answers about pairs of memories.
     pub(super) judged: BTreeMap<HashPair, String>,
     hashes: BTreeMap<MemoryId, String>,
 }
@@ -46,7 +46,7 @@ impl Deref for Field {
 
 impl Field {
     pub(super) fn read(db: &Database, namespace: &Namespace, taken_back: UndonePolicy) -> Result<Self, StoreError> {
-        // Read first: a change between the two reads then has the namespace done again.
+        // Read first: after a change between the two reads, the namespace is processed again.
         let revision = db.revision(namespace)?;
         let mut field = Self {
             namespace: namespace.clone(),
@@ -66,7 +66,8 @@ impl Field {
             field.reopened = db.steps_taken_back(namespace, Action::TaskClosed)?;
         }
         if taken_back == UndonePolicy::Again {
-            // The effects of these were taken back with the rest. They are asked again; most replies are in the ledger.
+            // The effects of these answers were undone with the rest. They are requested again; most replies are in the
+            // ledger.
             field.judged.retain(|_, said| says_apart(said));
         }
         let filter = Filter::exactly(std::slice::from_ref(namespace));
@@ -76,12 +77,12 @@ impl Field {
             field.hashes.insert(known.memory.id.clone(), said_hash(&known));
             field.overlay.insert(known);
         }
-        // Past memories come along: whether two may merge depends on all that gave way to them.
+        // Past memories are included: whether two memories may merge depends on all memories they replaced.
         field.follow_links(db)?;
         Ok(field)
     }
 
-    /// Reads the links of what is active, and of what they lead to as far as it is past.
+    /// Reads the links of active memories, and of the past memories that they lead to.
     fn follow_links(&mut self, db: &Database) -> Result<(), StoreError> {
         let mut open: Vec<MemoryId> = self.active.keys().cloned().collect();
         while let Some(id) = open.pop() {
@@ -100,12 +101,12 @@ impl Field {
         Ok(())
     }
 
-    /// Returns the hash of what an active memory says, by which it is known to have been judged.
+    /// Returns the hash of the content of an active memory, which identifies it in stored judgements.
     pub(super) fn hash(&self, id: &MemoryId) -> &str {
         self.hashes.get(id).map_or("", String::as_str)
     }
 
-    /// Returns what a model said that two active memories are to each other.
+    /// Returns a model's answer about the relation of two active memories.
     pub(super) fn said_of(&self, a: &MemoryId, b: &MemoryId) -> Option<&str> {
         if self.judged.is_empty() {
             return None;
@@ -113,14 +114,14 @@ impl Field {
         self.judged.get(&HashPair::new(self.hash(a).to_owned(), self.hash(b).to_owned())).map(String::as_str)
     }
 
-    /// Returns the active memories in the order in which they held or were said.
+    /// Returns the active memories in the order in which they were true or were said.
     pub(super) fn in_order(&self) -> Vec<MemoryId> {
         let mut all: Vec<_> = self.active.values().map(|known| (said_at(known), arrived(known))).collect();
         all.sort();
         all.into_iter().map(|(_, (_, id))| id).collect()
     }
 
-    /// Returns a memory with all that gave way to it because it said the same, and what gave way to those.
+    /// Returns a memory with all memories that it replaced because they said the same, directly or indirectly.
     pub(super) fn cluster(&self, id: &MemoryId) -> Vec<&Known> {
         let (mut seen, mut open) = (BTreeSet::from([id.clone()]), vec![id.clone()]);
         let mut members = Vec::new();
@@ -129,7 +130,7 @@ impl Field {
             for to in self.linked(&id, RelationType::Supersedes) {
                 let is_opposed = self.links.contains(&(id.clone(), RelationType::Contradicts, to.clone()));
                 let is_past = self.past.get(to).is_some_and(|known| known.memory.status == Status::Superseded);
-                // A contradicted memory said something else; what replaced it need not agree with it.
+                // A contradicted memory said something else; its replacement need not agree with it.
                 if !is_opposed && is_past && seen.insert(to.clone()) {
                     open.push(to.clone());
                 }
@@ -138,35 +139,35 @@ impl Field {
         members
     }
 
-    /// Returns what `from` is linked to in this way.
+    /// Returns the memories to which `from` has links of this type.
     pub(super) fn linked<'a>(
         &'a self,
         from: &'a MemoryId,
         relation_type: RelationType,
     ) -> impl Iterator<Item = &'a MemoryId> {
-        // The empty id sorts before every other, so the range starts at the first link of this kind.
+        // The empty id sorts before every other id, so the range starts at the first link of this type.
         let first = (from.clone(), relation_type, MemoryId::from_stored(""));
         let links = self.links.range(first..);
         links.take_while(move |(one, kind, _)| one == from && *kind == relation_type).map(|(_, _, to)| to)
     }
 
-    /// Whether a link of any of these kinds joins the two, in either direction.
+    /// Whether a link of one of these types connects the two, in either direction.
     pub(super) fn is_joined(&self, a: &MemoryId, b: &MemoryId, kinds: &[RelationType]) -> bool {
         joins(&self.links, a, b, kinds)
     }
 
-    /// Whether a person took back a link of any of these kinds between the two.
+    /// Whether a person undid a link of one of these types between the two.
     pub(super) fn was_taken_back(&self, a: &MemoryId, b: &MemoryId, kinds: &[RelationType]) -> bool {
         joins(&self.taken_back, a, b, kinds)
     }
 
-    /// Whether a person took back that both gave way to the same memory.
+    /// Whether a person undid the replacement of both by the same memory.
     pub(super) fn were_parted(&self, a: &MemoryId, b: &MemoryId) -> bool {
         let gave_way = |id| self.gave_way.get(id).filter(|by| !by.is_empty());
         gave_way(a).zip(gave_way(b)).is_some_and(|(a, b)| !a.is_disjoint(b))
     }
 
-    /// Lets later steps see what was done.
+    /// Applies a change, so that later steps see it.
     pub(super) fn apply(&mut self, change: &PassChange) {
         for row in change.rows.changes() {
             self.overlay.apply(row);
@@ -185,31 +186,32 @@ fn joins(links: &BTreeSet<Link>, a: &MemoryId, b: &MemoryId, kinds: &[RelationTy
         .any(|kind| links.contains(&(a.clone(), *kind, b.clone())) || links.contains(&(b.clone(), *kind, a.clone())))
 }
 
-/// From when a memory held, else when it was last said, else when it was learnt.
+/// Returns the time from which a memory was true; otherwise, when it was last said; otherwise, when it was learnt.
 pub(super) fn said_at(known: &Known) -> Timestamp {
     let memory = &known.memory;
     ValidTime::of(&memory.claim, &known.evidence, memory.created_at).at.unwrap_or(memory.created_at)
 }
 
-/// When a memory was learnt, with its id where that is the same moment.
+/// Returns when a memory was learnt, with its id to order memories learnt at the same time.
 pub(super) fn arrived(known: &Known) -> (Timestamp, MemoryId) {
     (known.memory.created_at, known.memory.id.clone())
 }
 
-/// Returns the hash of what a memory says, by which it is known to have been judged.
+/// Returns the hash of a memory's content, which identifies it in stored judgements.
 pub(super) fn said_hash(known: &Known) -> String {
     let claim = &known.memory.claim;
     let attribute = [&claim.key, &claim.value].map(|part| part.as_deref().unwrap_or_default());
     normalised_hash(&[claim.memory_type.as_str(), attribute[0], attribute[1], &claim.content].join(" \u{1f} "))
 }
 
-/// Memories of one attribute that are all compared with each other; of more, only the closest by words.
+/// Maximum number of memories with the same attribute that are all compared with each other; beyond it, only the
+/// closest by words are compared.
 const MAX_OF_KEY: usize = 30;
 
-/// Memories that are looked up in one go.
+/// Number of memories that are looked up before yielding.
 const GIVES_WAY: usize = 64;
 
-/// Neighbours of each memory. Kept from round to round: what has not changed is not looked up again.
+/// The neighbours of each memory. Kept from round to round: unchanged memories are not looked up again.
 #[derive(Debug, Default)]
 pub(super) struct Around {
     found: HashMap<MemoryId, (String, Vec<MemoryId>)>,
@@ -217,9 +219,9 @@ pub(super) struct Around {
 }
 
 impl Around {
-    /// Looks up the neighbours of what is new or says something else now.
+    /// Looks up the neighbours of memories that are new or have changed.
     ///
-    /// Yields now and then, so that other tasks can report that the work continues; reports its progress to `watch`.
+    /// Yields from time to time, so that other tasks can renew the heartbeat; reports its progress to `watch`.
     pub(super) async fn update(
         &mut self,
         db: &Database,
@@ -232,14 +234,14 @@ impl Around {
         let new: Vec<(&MemoryId, &Known)> = field.active.iter().filter(is_new).collect();
         for (turn, some) in new.chunks(GIVES_WAY).enumerate() {
             watch(&Event::LookedUp(&field.namespace, turn * GIVES_WAY, new.len()));
-            // Lookups are synchronous; without this no timer or other namespace would run in between.
+            // Lookups are synchronous; without this, no timer or other namespace could run in between.
             tokio::task::yield_now().await;
             let found = db.at_once(|db| some.iter().map(|(id, known)| close(db, field, id, known)).collect());
             let found: Vec<Vec<MemoryId>> = found?;
             let hashes = some.iter().map(|(id, _)| ((*id).clone(), field.hash(id).to_owned()));
             self.found.extend(hashes.zip(found).map(|((id, hash), close)| (id, (hash, close))));
         }
-        // Memories that gave way are dropped, as nothing asks for their neighbours any more.
+        // Memories that were replaced are dropped, since their neighbours are no longer needed.
         self.found.retain(|id, _| field.active.contains_key(id));
         self.pairs = BTreeMap::new();
         for (id, (_, close)) in &self.found {
@@ -250,7 +252,7 @@ impl Around {
         Ok(())
     }
 
-    /// Joins what bears the same attribute or says the same words, however much else is between.
+    /// Connects memories with the same attribute or the same words, however many others are in between.
     fn join_alike(&mut self, field: &Field) {
         let mut alike: BTreeMap<String, Vec<&MemoryId>> = BTreeMap::new();
         for (id, known) in &field.active {
@@ -260,7 +262,7 @@ impl Around {
                 alike.entry(format!("\u{1}{key}")).or_default().push(id);
             }
         }
-        // The number of pairs grows with the square; a larger group is left to the neighbours by words.
+        // The number of pairs grows with the square of the size; larger groups only use the neighbours by words.
         for ids in alike.values().filter(|ids| ids.len() <= MAX_OF_KEY) {
             for (place, id) in ids.iter().enumerate() {
                 ids[..place].iter().for_each(|other| join(&mut self.pairs, id, other));
@@ -268,9 +270,10 @@ impl Around {
         }
     }
 
-    /// Joins what is said in different languages, where there is little of it: few words would bring it together.
+    /// Connects memories in different languages if there are few of them, since hardly any shared words would connect
+    /// them.
     fn join_foreign(&mut self, field: &Field) {
-        // With many memories this would be nearly all pairs.
+        // With many memories, this would be nearly all pairs.
         if field.active.len() > SMALL {
             return;
         }
@@ -283,7 +286,7 @@ impl Around {
         }
     }
 
-    /// Returns the memories close to this one, whichever of the two found the other.
+    /// Returns the memories close to this one, whichever of the two lookups found the other.
     pub(super) fn of(&self, id: &MemoryId) -> impl Iterator<Item = &MemoryId> {
         self.pairs.get(id).into_iter().flatten()
     }
@@ -292,7 +295,7 @@ impl Around {
 fn close(db: &Database, field: &Field, id: &MemoryId, known: &Known) -> Result<Vec<MemoryId>, StoreError> {
     let claim = &known.memory.claim;
     let keys = claim.key.as_deref().map(spellings).unwrap_or_default();
-    // It finds itself first.
+    // The lookup first finds the memory itself.
     let found = db.around(&Looked { namespace: &field.namespace, claim, keys: &keys }, MAX_NEIGHBOURS + 1)?;
     let others = found.into_iter().map(|memory| memory.id).filter(|other| other != id);
     Ok(others.filter(|other| field.active.contains_key(other)).collect())
@@ -303,16 +306,16 @@ fn join(pairs: &mut BTreeMap<MemoryId, BTreeSet<MemoryId>>, a: &MemoryId, b: &Me
     pairs.entry(b.clone()).or_default().insert(a.clone());
 }
 
-/// One thing that a pass does: a step, in words for people, and the rows that it changes.
+/// One change made by a pass: an action, its description for people, and the rows that it changes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PassChange {
-    /// What is done.
+    /// The action.
     pub action: Action,
     /// Why, in a few words.
     pub reason: String,
-    /// What the memory says that it is about.
+    /// The content of the memory that it is about.
     pub about: String,
-    /// What the other memory says, or what the memory said before.
+    /// The content of the other memory, or the previous content of this one.
     pub beside: Option<String>,
     pub(super) rows: Rows,
 }

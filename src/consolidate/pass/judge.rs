@@ -1,4 +1,4 @@
-//! The relation of two memories: the only place where a pass asks the rules and the model.
+//! The relation of two memories: the only place where a pass consults the rules and the model.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -20,13 +20,13 @@ use crate::guard::{Guard, suspicion};
 use crate::llm::Complete;
 use crate::memory::{Audience, Candidate, ExtractionMethod, MemoryId};
 
-/// A memory, and those that it may have to do with, the closest first.
+/// A memory and those that it may be related to, the closest first.
 pub(super) type Doubt = (MemoryId, Vec<MemoryId>);
 
-/// What a model said about memories.
+/// A model's answers about memories.
 pub(super) type Said = BTreeMap<MemoryId, Answer>;
 
-/// Returns what `memory`, as if it came in now, is to the `others`.
+/// Returns how `memory`, as if it were new, relates to the `others`.
 pub(super) fn judge(memory: &Known, others: &[Known], now: Timestamp) -> Verdict {
     let verdict = decide(&as_incoming(memory), others, &[], now);
     if verdict.ruling.decision != Decision::Add {
@@ -42,7 +42,7 @@ pub(super) fn judge(memory: &Known, others: &[Known], now: Timestamp) -> Verdict
     }
 }
 
-/// Memories prepared for comparison, each once.
+/// Memories prepared for comparison, each only once.
 pub(super) struct Views<'a> {
     memories: &'a BTreeMap<MemoryId, Known>,
     made: HashMap<&'a MemoryId, View<'a>>,
@@ -53,12 +53,11 @@ impl<'a> Views<'a> {
         Self { memories, made: HashMap::new() }
     }
 
-    /// Whether the words of `memory` have nothing to do with those of any other, so that the rules would decide
-    /// nothing.
+    /// Whether the words of `memory` are unrelated to those of all others, so that the rules would not decide anything.
     pub(super) fn are_apart(&mut self, memory: &Known, others: &[Known]) -> bool {
         for known in std::iter::once(memory).chain(others) {
             let Some((id, found)) = self.memories.get_key_value(&known.memory.id) else { return false };
-            // It was changed in this sweep; the view that was made before no longer fits.
+            // It was changed in this sweep, so the view that was created before is out of date.
             if found != known {
                 return false;
             }
@@ -69,8 +68,8 @@ impl<'a> Views<'a> {
     }
 }
 
-/// Returns whom a model is to be asked about: where the words leave it open, and where the rules would join or retire
-/// something and are not certain of it.
+/// Returns the memories that a model is to be asked about: those for which the words are not sufficient to decide, and
+/// those that the rules would merge or retire without being certain.
 pub(super) fn to_ask(memory: &Known, verdict: &Verdict, others: &[Known]) -> Vec<MemoryId> {
     let matters = verdict.open || verdict.ruling.decision != Decision::Add;
     if !matters || !may_be_shown(memory) {
@@ -80,12 +79,12 @@ pub(super) fn to_ask(memory: &Known, verdict: &Verdict, others: &[Known]) -> Vec
     verdict.asks.iter().map(|ask| ask.id.clone()).filter(shown).collect()
 }
 
-/// Returns what follows from all that a model said about one memory.
+/// Returns the ruling that follows from all of a model's answers about one memory.
 pub(super) fn by_names(memory: &Known, named: &[(&Known, &Named)], now: Timestamp) -> Ruling {
     resolve(&as_incoming(memory), named, now)
 }
 
-/// Whether the words of two memories allow that they become one.
+/// Whether the words of two memories allow a merge.
 pub(super) fn may_merge(a: &Known, b: &Known) -> bool {
     let (one, other) = (view(a), view(b));
     let says_part = |paired| matches!(paired, ClaimRelation::Same | ClaimRelation::More | ClaimRelation::Both);
@@ -97,8 +96,8 @@ pub(super) fn may_merge(a: &Known, b: &Known) -> bool {
             || is_reordered(&one, &other))
 }
 
-/// Whether both say in the very same words that one attribute has one value, the one beginning with what the other
-/// ends with: `Postgres is the database`. With a second name it may be turned about.
+/// Whether both say in exactly the same words that one attribute has one value, where one begins with the end of the
+/// other: `Postgres is the database`. With a second name, the order might change the meaning.
 fn is_reordered(a: &View<'_>, b: &View<'_>) -> bool {
     let (left, right) = (&a.features, &b.features);
     let words = Words::of(a, b);
@@ -114,11 +113,11 @@ fn is_reordered(a: &View<'_>, b: &View<'_>) -> bool {
         && (left.except, &left.settings) == (right.except, &right.settings)
 }
 
-/// Whether it is safe to take one memory for a part of what another says.
+/// Whether it is safe to consider one memory a part of what another says.
 ///
 /// All its words appear in one clause of the other: "Ole plays the bass" is not part of "Ole sings, and Eva plays the
-/// bass". And both begin with the same: "Apple takes two days" is a fact beside "Milo waits because Apple takes two
-/// days".
+/// bass". Also, both have the same beginning: "Apple takes two days" is a separate fact from "Milo waits because Apple
+/// takes two days".
 pub(super) fn is_part_of(part: &Known, whole: &Known) -> bool {
     let (short, long) = (view(part), view(whole));
     if !short.same_key(&long) && !begin_with_same(&short, &long) {
@@ -133,7 +132,7 @@ pub(super) fn is_part_of(part: &Known, whole: &Known) -> bool {
 fn begin_with_same(a: &View<'_>, b: &View<'_>) -> bool {
     match (&a.about, &b.about) {
         (About::Other(x), About::Other(y)) => {
-            // Where words do not stand apart, a name has two characters at least.
+            // In scripts without spaces, a name has at least two characters.
             let root = if x.is_ascii() { 4 } else { 2 };
             let first = |text: &str| text.chars().take(root).collect::<String>();
             x == y || (x.chars().count() >= root && first(x) == first(y))
@@ -147,7 +146,7 @@ pub(super) fn is_one_attribute(a: &Known, b: &Known) -> bool {
     view(a).same_key(&view(b))
 }
 
-/// Whether one may take the other's place: of one attribute, of one subject, or all of one is spoken of in the other.
+/// Whether one may replace the other: the same attribute, the same subject, or the other mentions everything in one.
 pub(super) fn is_one_matter(a: &Known, b: &Known) -> bool {
     let (one, other) = (view(a), view(b));
     let words = Words::of(&one, &other);
@@ -164,12 +163,12 @@ pub(super) fn view(known: &Known) -> View<'_> {
     View::of(&known.memory.claim, &known.evidence)
 }
 
-/// Whether a memory may be put before a model: an order is not, not even as one of two texts to compare.
+/// Whether a memory may be shown to a model: instructions to it may not, not even as one of two texts to compare.
 pub(super) fn may_be_shown(memory: &Known) -> bool {
     memory.memory.extraction_method == ExtractionMethod::Manual || suspicion(&as_incoming(memory).candidate).is_none()
 }
 
-/// Returns how many of `doubts`, in their order, each call takes.
+/// Returns how many of `doubts`, in order, belong in each call.
 pub(super) fn spread(doubts: &[Doubt]) -> Vec<usize> {
     let (mut calls, mut count, mut shown) = (Vec::new(), 0, BTreeSet::new());
     for (id, others) in doubts {
@@ -185,7 +184,7 @@ pub(super) fn spread(doubts: &[Doubt]) -> Vec<usize> {
     calls
 }
 
-/// Asks what each memory is to those that it may have to do with.
+/// Asks a model how each memory relates to those that it may be related to.
 pub(super) async fn ask_about<C: Complete>(
     doubts: &[(Known, Vec<Known>)],
     guard: &Guard,
@@ -209,7 +208,7 @@ pub(super) async fn ask_about<C: Complete>(
     (said, spent, failed)
 }
 
-/// Returns the spelling under which an answer is kept.
+/// Returns the spelling under which an answer is stored.
 pub(super) const fn spelled(named: Option<&Named>) -> &'static str {
     match named {
         Some(Named::Duplicate) => "duplicate",
@@ -221,14 +220,14 @@ pub(super) const fn spelled(named: Option<&Named>) -> &'static str {
     }
 }
 
-/// Whether an answer leaves what it is about as it is.
+/// Whether an answer leaves both memories unchanged.
 pub(super) fn says_apart(said: &str) -> bool {
     [COMPLEMENTARY, UNRELATED, super::reflect::NONE].contains(&said)
 }
 
 const UNRELATED: &str = "unrelated";
 
-/// The spelling of two memories of one matter that both hold.
+/// The spelling for two memories on one topic that are both true.
 pub(super) const COMPLEMENTARY: &str = "complementary";
 
 fn as_incoming(known: &Known) -> IncomingClaim {

@@ -1,4 +1,4 @@
-//! Links between memories of one matter that stay apart.
+//! Links between separate memories on one topic.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -14,17 +14,17 @@ use crate::consolidate::pass::field::Around;
 use crate::consolidate::pass::field::PassChange;
 use crate::memory::{MemoryId, RelationType};
 
-/// Links of this kind that a memory has at most; more would say nothing about any of them.
+/// Maximum number of such links per memory; more would not be informative.
 const MAX_LINKS: usize = 3;
 
-/// Ratio of shared content words to all content words at which two memories without a common subject are about one
-/// matter.
+/// Ratio of shared content words to all content words from which two memories without a common subject are on the same
+/// topic.
 const MIN_COMMON: f64 = 0.5;
 
-/// The kinds that are made here.
+/// The types of links that are created here.
 const MADE: &[RelationType] = &[RelationType::Supports, RelationType::Refines, RelationType::Related];
 
-/// A link that may be made.
+/// A link that may be created.
 struct Proposed {
     from: MemoryId,
     to: MemoryId,
@@ -33,7 +33,7 @@ struct Proposed {
     overlap: f64,
 }
 
-/// Links what belongs together, the closest first, and returns what was done.
+/// Links related memories, the closest first, and returns the changes.
 pub(super) fn link(field: &mut Field, around: &Around, now: Timestamp) -> Vec<PassChange> {
     let mut proposed = proposals(field, around);
     proposed.sort_by(|a, b| b.overlap.total_cmp(&a.overlap).then_with(|| (&a.from, &a.to).cmp(&(&b.from, &b.to))));
@@ -41,7 +41,7 @@ pub(super) fn link(field: &mut Field, around: &Around, now: Timestamp) -> Vec<Pa
     let mut changes = Vec::new();
     for Proposed { from, to, kind, why, .. } in proposed {
         let full = |id: &MemoryId| counts.get(id).is_some_and(|count| *count >= MAX_LINKS);
-        // A ring of refinements would make each the more detailed one of the other.
+        // A cycle of refinements would make each memory more detailed than the other.
         let closes_ring = kind == RelationType::Refines && leads_to(field, &to, &from);
         if full(&from) || full(&to) || closes_ring {
             continue;
@@ -64,7 +64,7 @@ fn proposals(field: &Field, around: &Around) -> Vec<Proposed> {
     let mut views: HashMap<&MemoryId, View<'_>> = HashMap::new();
     let mut proposed = Vec::new();
     for (at, id) in order.iter().enumerate() {
-        // Each pair once, seen from the memory that was said later.
+        // Each pair once, starting from the memory that was said later.
         for other in around.of(id).filter(|other| places.get(other).is_some_and(|place| *place < at)) {
             let (Some((id, one)), Some((other, two))) =
                 (field.active.get_key_value(id), field.active.get_key_value(other))
@@ -87,7 +87,7 @@ fn proposals(field: &Field, around: &Around) -> Vec<Proposed> {
     proposed
 }
 
-/// Returns what the first of two memories, which was said later, is to the other.
+/// Returns how the first of two memories, which was said later, relates to the other.
 fn relation<'s>(
     a: &View<'_>,
     b: &View<'_>,
@@ -128,7 +128,7 @@ fn counts(field: &Field) -> BTreeMap<MemoryId, usize> {
     counts
 }
 
-/// Whether `from` refines `to`, or one that does.
+/// Whether `from` refines `to`, directly or indirectly.
 fn leads_to(field: &Field, from: &MemoryId, to: &MemoryId) -> bool {
     let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
     while let Some(id) = open.pop() {

@@ -1,4 +1,4 @@
-//! Lists that grow: values of one attribute, each said in the same sentence, become one memory that names them all.
+//! Growing lists: values of one attribute, all said in the same sentence, become one memory that lists them all.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,21 +14,21 @@ use crate::consolidate::pass::field::PassChange;
 use crate::memory::{Claim, ExtractionMethod, Memory, MemoryId, MemoryType, RelationType, Status};
 use crate::text::normalise::comparable;
 
-/// Number of values from which a list is made.
+/// Number of values from which a list is created.
 // Two memories are as easy to read as a list of two.
 const MIN_VALUES: usize = 3;
 
-/// Values beyond which a list does not grow: it is to be read in one glance.
+/// Maximum number of values in a list: it should be readable at a glance.
 const MAX_VALUES: usize = 12;
 
 /// Longest value, in characters.
-// A longer value is a sentence, which reads better by itself.
+// A longer value is a sentence, which is better kept separate.
 const MAX_VALUE: usize = 40;
 
-/// Source of memories that consolidation makes from others.
+/// Source of memories that consolidation creates from others.
 pub(super) const SOURCE: &str = "consolidate";
 
-/// A sentence with a place for values: what precedes and what follows it.
+/// A sentence with a gap for values: the text before and after it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Pattern {
     key: String,
@@ -37,7 +37,7 @@ struct Pattern {
     kind: MemoryType,
 }
 
-/// Joins values into lists, and returns what was done.
+/// Joins values into lists, and returns the changes.
 pub(super) fn join(field: &mut Field, now: Timestamp) -> Vec<PassChange> {
     let mut groups: BTreeMap<Pattern, Vec<MemoryId>> = BTreeMap::new();
     for id in field.in_order() {
@@ -55,13 +55,13 @@ pub(super) fn join(field: &mut Field, now: Timestamp) -> Vec<PassChange> {
     changes
 }
 
-/// Whether two memories are values of one list, which the words alone would not distinguish.
+/// Whether two memories are values of one list, which the words alone would not show.
 pub(super) fn is_for_lists(a: &Known, b: &Known) -> bool {
     let is_list = |known: &Known| known.memory.claim.value.as_deref().is_some_and(|value| value.contains(BETWEEN));
     (is_list(a) || is_list(b)) && pattern(a).is_some() && pattern(a) == pattern(b)
 }
 
-/// Returns the sentence of a memory that may be an item of a list, or is one.
+/// Returns the sentence of a memory that is a list or may become an item of one.
 fn pattern(known: &Known) -> Option<Pattern> {
     let claim = &known.memory.claim;
     let key = attribute(claim.key.as_deref()?)?;
@@ -77,11 +77,11 @@ fn pattern(known: &Known) -> Option<Pattern> {
         return None;
     }
     let mut places = claim.content.match_indices(&shown);
-    // If the value occurs twice, the place to grow the list is not known.
+    // If the value occurs twice, the position of the list is unknown.
     let (at, _) = places.next().filter(|_| places.next().is_none())?;
     let (before, after) = (&claim.content[..at], &claim.content[at + shown.len()..]);
     let features = Features::of(&claim.content);
-    // A reason or a time holds for one value, not for all; so does a change.
+    // A reason or a time applies to one value, not to all of them; so does a change.
     let is_bare =
         features.cue.is_none() && !features.except && !before.trim().is_empty() && after.chars().count() <= 12;
     let is_word = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
@@ -127,7 +127,7 @@ fn list_of(field: &Field, pattern: &Pattern, members: &[&Known], now: Timestamp)
     Some(write(made, &joined, claim, now))
 }
 
-/// Whether a person made it active again after another memory had taken its place.
+/// Whether a person made it active again after another memory had replaced it.
 fn was_brought_back(field: &Field, known: &Known) -> bool {
     let links = field.taken_back.iter().chain(&field.links);
     links.into_iter().any(|(_, kind, to)| *kind == RelationType::Supersedes && *to == known.memory.id)
@@ -182,7 +182,7 @@ fn tags_of(members: &[&Known]) -> Vec<String> {
     tags
 }
 
-/// Returns the values as a sentence in the language of `text` names them.
+/// Returns the values joined as in a sentence in the language of `text`.
 fn enumerated(text: &str, values: &[String]) -> String {
     let (between, last) = joints(text);
     match values.split_last() {
@@ -191,17 +191,17 @@ fn enumerated(text: &str, values: &[String]) -> String {
     }
 }
 
-/// Returns how a list's values appear in its content, if they do.
+/// Returns a list's values as they appear in its content, if they do.
 fn spoken(content: &str, items: &[&str]) -> Option<String> {
     let (end, rest) = items.split_last()?;
     let spellings = JOINTS.iter().map(|(between, last)| format!("{}{last}{end}", rest.join(between)));
     spellings.into_iter().find(|text| content.contains(text.as_str()))
 }
 
-/// What is between values, and before the last.
+/// The text between values, and before the last one.
 const JOINTS: &[(&str, &str)] = &[("、", "、"), ("、", "和"), (", ", " and "), (", ", " und "), (", ", ", ")];
 
-/// Returns one of [`JOINTS`] by the language of `text`.
+/// Returns the entry of [`JOINTS`] for the language of `text`.
 fn joints(text: &str) -> (&'static str, &'static str) {
     let has = |range: std::ops::RangeInclusive<char>| text.chars().any(|c| range.contains(&c));
     let says = |words: &[&str]| text.split_whitespace().any(|word| words.contains(&word.to_lowercase().as_str()));

@@ -1,4 +1,4 @@
-//! A full pass: the memories of a namespace are compared with each other, long after they were learnt.
+//! A full pass: the memories in a namespace are compared with each other, long after they were learnt.
 //!
 //! ```text
 //! Field (all that is active) ─▶ tasks ─▶ same ─▶ lists ─▶ reflect ─▶ links ─▶ changes ─▶ one transaction
@@ -6,8 +6,9 @@
 //!        └───────────────── another round, until one finds nothing to do ◀──────────────┘
 //! ```
 //!
-//! Every step is a function from the field to changes; what an earlier step did, the next one sees. Nothing is written
-//! before all of them are done, and only if nobody changed the namespace meanwhile: then it is read and done again.
+//! Every step is a function from the field to changes; each step sees the changes of earlier ones. Nothing is written
+//! until all steps are done, and only if nobody has changed the namespace meanwhile; otherwise, it is read and
+//! processed again.
 
 mod acts;
 mod field;
@@ -35,64 +36,65 @@ use crate::store::{RunId, Store};
 pub(crate) use field::PassChange;
 pub use namespace::pass_over;
 
-/// Calls that a pass makes at most for each active memory.
-// A limit in proportion keeps the cost of a pass predictable; pairs beyond it wait for the next one.
+/// Maximum number of calls by a pass for each active memory.
+// A proportional limit keeps the cost of a pass predictable; further pairs wait for the next pass.
 pub(crate) const MAX_CALLS_PER_MEMORY: f64 = 0.15;
 
-/// Calls that a pass may make however few memories there are, so that one pass is enough for a small file.
+/// Number of calls always available to a pass, however few memories there are, so that one pass suffices for a small
+/// file.
 pub(crate) const MIN_CALLS: u64 = 4;
 
-/// What a pass works with.
+/// The parameters of a pass.
 #[derive(Debug, Clone, Copy)]
 pub struct Terms<'a, C> {
-    /// Where the memories are.
+    /// The store with the memories.
     pub store: &'a Store,
-    /// What takes secrets out.
+    /// The guard that redacts secrets.
     pub guard: &'a Guard,
-    /// The model that is asked where the rules do not decide.
+    /// The model that is consulted if the rules cannot decide.
     pub model: Option<&'a C>,
     /// The run that the changes belong to.
     pub run: Option<&'a RunId>,
-    /// The present.
+    /// The current time.
     pub now: Timestamp,
-    /// Calls that are left to the whole pass.
+    /// The number of calls left for the whole pass.
     pub allowance: &'a Allowance,
-    /// What is done with what an undo took back.
+    /// How changes that were undone are treated.
     pub taken_back: UndonePolicy,
 }
 
-/// What is done with what an undo took back.
+/// How changes that were undone are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UndonePolicy {
-    /// It is not done again.
+    /// They are not made again.
     Stays,
-    /// It is done again like anything else.
+    /// They are made again like any other change.
     Again,
 }
 
 impl<C: Complete> Terms<'_, C> {
-    /// Returns the name of who judges, for the mark of a finished pass.
+    /// Returns the name of the judge, for the mark of a finished pass.
     fn judge(&self) -> String {
         self.model.map_or_else(|| RULES.to_owned(), |model| model.model().to_owned())
     }
 }
 
-/// The name of the rules in the mark of a finished pass; another version of them looks at everything again.
+/// The name of the rules in the mark of a finished pass; with another version, all memories are examined again.
 const RULES: &str = "rules-1";
 
-/// Calls that may still be made.
+/// The number of calls that may still be made.
 #[derive(Debug)]
 pub struct Allowance(Cell<u64>);
 
 impl Allowance {
-    /// Returns what `memories` active memories allow for: `MIN_CALLS` at least.
+    /// Returns the allowance for `memories` active memories: at least `MIN_CALLS`.
     #[must_use]
     #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
     pub fn of(memories: usize) -> Self {
         Self(Cell::new(((memories as f64 * MAX_CALLS_PER_MEMORY) as u64).max(MIN_CALLS)))
     }
 
-    /// Takes at most `wanted` calls, and returns how many it has.
+    /// Takes up to `wanted` calls, and returns how many were available.
     fn take(&self, wanted: usize) -> usize {
         let given = self.0.get().min(wanted as u64);
         self.0.set(self.0.get() - given);
@@ -100,24 +102,24 @@ impl Allowance {
     }
 }
 
-/// The results of a pass, in one namespace or in several.
+/// The results of a pass in one or several namespaces.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Report {
-    /// Active memories when it began.
+    /// Number of active memories at the beginning.
     pub memories: usize,
-    /// Active memories when it ended.
+    /// Number of active memories at the end.
     pub active: usize,
-    /// What was done, by kind.
+    /// The changes made, by kind.
     pub steps: BTreeMap<Action, u64>,
     /// Changes that were not made because a memory is pinned.
     pub held_by_pins: u64,
     /// Pairs and groups that a model was asked about.
     pub asked: u64,
-    /// Pairs and groups that are left to a later pass, since no calls were left to this one.
+    /// Pairs and groups that are left to a later pass because this one had no calls left.
     pub not_asked: u64,
-    /// Calls that gave nothing usable.
+    /// Calls without a usable reply.
     pub failed_calls: u64,
-    /// Calls and tokens.
+    /// The cost in calls and tokens.
     #[serde(skip)]
     pub spent: Spent,
     /// Whether the last round found nothing more to do.
@@ -144,12 +146,12 @@ impl std::ops::AddAssign for Report {
 /// Progress of a pass, for display.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// The neighbours of some memories were looked up: how many so far, and of how many.
+    /// The neighbours of some memories were looked up: the number so far, and the total.
     LookedUp(&'a Namespace, usize, usize),
     /// A step begins.
     Step(&'a Namespace, &'static str),
     /// Changes were written.
     Did(&'a Namespace, &'a [PassChange]),
-    /// A change was not made because a memory is pinned; in a few words.
+    /// A change was not made because a memory is pinned; contains a short description.
     Held(&'a Namespace, &'a str),
 }

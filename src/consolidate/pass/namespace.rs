@@ -1,4 +1,4 @@
-//! One namespace from its first round to its mark.
+//! The pass over one namespace, from its first round to its mark.
 
 use std::collections::BTreeMap;
 
@@ -15,19 +15,19 @@ use crate::llm::Complete;
 use crate::memory::Namespace;
 use crate::store::{HashPair, StoreError, Writer};
 
-/// Rounds at most; what is still to be done then is left to the next pass.
+/// Maximum number of rounds; remaining work is left to the next pass.
 const MAX_ROUNDS: usize = 12;
 
-/// Rounds that are done again because another process wrote in between, before giving up.
+/// Maximum number of times that a round is repeated because another process wrote in between.
 const MAX_ATTEMPTS: usize = 8;
 
-/// What one round would do.
+/// The changes that one round would make.
 #[derive(Debug, Default)]
 struct Round {
     changes: Vec<PassChange>,
     judged: BTreeMap<HashPair, String>,
     held: Vec<String>,
-    /// Doubts and groups that no calls were left for.
+    /// Number of doubts and groups for which no calls were left.
     not_asked: u64,
     failed: u64,
 }
@@ -39,11 +39,10 @@ impl Round {
     }
 }
 
-/// Does a full pass over exactly this namespace, and reports its steps to `watch`.
+/// Runs a full pass over exactly this namespace, and reports its steps to `watch`.
 ///
 /// # Errors
-/// `ApplyError::Stale` if another process writes again and again, `ApplyError::Store` if the file cannot be read or
-/// written.
+/// `ApplyError::Stale` if another process keeps writing, `ApplyError::Store` if the file cannot be read or written.
 pub async fn pass_over<C: Complete>(
     terms: &Terms<'_, C>,
     namespace: &Namespace,
@@ -58,7 +57,7 @@ pub async fn pass_over<C: Complete>(
         }
         if rounds == 0 && is_marked(terms, &field)? {
             // Only the passage of time can have changed anything.
-            // A copy: this only asks whether anything is due, and the round below does it.
+            // On a copy: this only checks whether anything is due; the round below makes the changes.
             if tasks::close(&mut field.clone(), &around, terms.now).is_empty() {
                 return Ok(Report { active: field.active.len(), is_settled: true, ..report });
             }
@@ -69,7 +68,7 @@ pub async fn pass_over<C: Complete>(
             Ok(()) => {}
             Err(ApplyError::Stale { .. }) if attempts < MAX_ATTEMPTS => {
                 attempts += 1;
-                // Some of it was noted beside changes that were not written in the end.
+                // Some of it was recorded along with changes that were not written in the end.
                 quiet = Quiet::default();
                 continue;
             }
@@ -85,7 +84,7 @@ pub async fn pass_over<C: Complete>(
 }
 
 fn is_marked<C: Complete>(terms: &Terms<'_, C>, field: &Field) -> Result<bool, StoreError> {
-    // The mark does not say what it left apart because a person had taken it back.
+    // The mark does not record what was left unchanged because a person had undone it.
     if terms.taken_back == UndonePolicy::Again {
         return Ok(false);
     }
@@ -103,7 +102,7 @@ fn finish<C: Complete>(
 ) -> Result<Report, ApplyError> {
     round.held.iter().for_each(|held| watch(&Event::Held(namespace, held)));
     let is_settled = round.changes.is_empty() && round.failed == 0 && round.not_asked == 0;
-    // Changes that a pin prevents are reported by every pass.
+    // Changes prevented by a pin are reported by every pass.
     if is_settled && round.held.is_empty() {
         let judge = terms.store.redact(terms.judge());
         let note = |writer: &Writer<'_>| writer.note_pass(namespace, revision, (&judge).into());
@@ -147,10 +146,10 @@ async fn settle_same<C: Complete>(
     let Some(model) = terms.model else {
         return round.take(sweep(field, around, quiet, None, terms.now));
     };
-    // First on copies, to collect all doubts for as few calls as possible; then again with the answers.
+    // First on copies, to collect all doubts in as few calls as possible; then again with the answers.
     let draft = sweep(&mut field.clone(), around, &mut quiet.clone(), Some(&Said::new()), terms.now);
     let said = ask_doubts(terms, field, model, draft.doubts, round, report).await;
-    // Read before the field moves on: an answer is about what was shown.
+    // Determined before the field changes: an answer is about what was shown.
     let judged = judged(field, &said);
     let swept = sweep(field, around, quiet, Some(&said), terms.now);
     field.judged.extend(judged.clone());
@@ -169,7 +168,7 @@ async fn ask_doubts<C: Complete>(
     let calls = spread(&doubts);
     let asked: usize = calls[..terms.allowance.take(calls.len())].iter().sum();
     round.not_asked += (doubts.len() - asked) as u64;
-    // Whole calls only; what is left counts as not asked and is found again by the next pass.
+    // Only whole calls; the rest counts as not asked and is found again by the next pass.
     doubts.truncate(asked);
     if doubts.is_empty() {
         return Said::new();
@@ -186,7 +185,7 @@ async fn ask_doubts<C: Complete>(
     said
 }
 
-/// Returns what is kept of the answers: nothing that was shown is asked about again.
+/// Returns the part of the answers that is stored, so that nothing that was shown is asked about again.
 fn judged(field: &Field, said: &Said) -> BTreeMap<HashPair, String> {
     let mut judged = BTreeMap::new();
     for (id, answer) in said {
@@ -236,7 +235,7 @@ fn write<C: Complete>(
     }
     let judge = terms.store.redact(terms.judge());
     terms.store.write(terms.run, terms.now, |writer| {
-        // Within the transaction: a model may have taken minutes since the namespace was read.
+        // Within the transaction: the model may have taken minutes since the namespace was read.
         if writer.revision(namespace)? != revision {
             return Err(ApplyError::Stale { namespace: namespace.clone() });
         }

@@ -1,4 +1,4 @@
-//! Merges memories that state the same, and keeps one of those that cannot both hold.
+//! Merges memories that state the same, and resolves contradictions between memories.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -18,7 +18,7 @@ use crate::consolidate::plan::Answer;
 use crate::consolidate::{Decision, Known, Ruling};
 use crate::memory::{MemoryId, RelationType};
 
-/// Links that show that the relation of two memories is decided.
+/// Types of links that show that the relation of two memories is already decided.
 const SETTLED: &[RelationType] =
     &[RelationType::Supersedes, RelationType::Contradicts, RelationType::Refines, RelationType::DerivedFrom];
 
@@ -26,16 +26,16 @@ const SETTLED: &[RelationType] =
 #[derive(Debug, Default)]
 pub(super) struct Swept {
     pub(super) changes: Vec<PassChange>,
-    /// What the rules leave open and nobody was asked about.
+    /// Pairs that the rules leave open and that no model was asked about.
     pub(super) doubts: Vec<Doubt>,
     /// Changes that were not made because a memory is pinned.
     pub(super) held: Vec<String>,
 }
 
-/// Compares each active memory, from the oldest on, with the earlier ones that are close to it.
+/// Compares each active memory, starting with the oldest, with the earlier ones that are close to it.
 ///
-/// Two memories become one only if each of all that gave way to either before may be one with each of the other's: what
-/// A has in common with B, and B with C, does not make one of A and C.
+/// Two memories are merged only if each of the memories that either of them replaced may be merged with each of the
+/// other's: if A is similar to B and B to C, A and C need not be the same.
 pub(super) fn sweep(
     field: &mut Field,
     around: &Around,
@@ -46,11 +46,11 @@ pub(super) fn sweep(
     let mut swept = Swept::default();
     let before = field.active.clone();
     let mut views = Views::of(&before);
-    // From the oldest: a memory is compared with those before it, as if it came in just then.
+    // Oldest first: a memory is compared with earlier ones as if it were new.
     let order = field.in_order();
     let places: HashMap<&MemoryId, usize> = order.iter().enumerate().map(|(place, id)| (id, place)).collect();
     for (at, id) in order.iter().enumerate() {
-        // It may have given way to another one earlier in this sweep.
+        // It may already have been replaced earlier in this sweep.
         let Some(memory) = field.active.get(id) else { continue };
         let earlier = around.of(id).filter(|other| places.get(other).is_some_and(|place| *place < at));
         let earlier = earlier.filter_map(|other| field.active.get(other));
@@ -66,8 +66,8 @@ pub(super) fn sweep(
     swept
 }
 
-/// Memories that were compared with others without a result. Kept from round to round: they are not again while nothing
-/// of it has changed.
+/// Memories that were compared with others without a result. Kept from round to round: they are not compared again
+/// until one of them changes.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Quiet(HashMap<MemoryId, u64>);
 
@@ -81,9 +81,9 @@ impl Quiet {
     }
 }
 
-/// A hash of all that the rules look at.
+/// A hash of everything that the rules examine.
 fn fingerprint<'k>(field: &Field, memory: &'k Known, others: impl Iterator<Item = &'k Known>) -> u64 {
-    // Not stable between versions of Rust, which is enough: the hash lives as long as one pass.
+    // Not stable between versions of Rust, which is sufficient: the hash exists only during one pass.
     let mut hasher = DefaultHasher::new();
     for known in std::iter::once(memory).chain(others) {
         let (id, claim) = (&known.memory.id, &known.memory.claim);
@@ -93,7 +93,7 @@ fn fingerprint<'k>(field: &Field, memory: &'k Known, others: impl Iterator<Item 
     hasher.finish()
 }
 
-/// Whether the relation of two memories is still undecided, and is decided here.
+/// Whether the relation of two memories is still undecided and may be decided here.
 fn is_open(field: &Field, a: &Known, b: &Known) -> bool {
     let (one, other) = (&a.memory.id, &b.memory.id);
     !field.is_joined(one, other, SETTLED)
@@ -104,7 +104,7 @@ fn is_open(field: &Field, a: &Known, b: &Known) -> bool {
         && !reflect::is_for_reflection(a, b)
 }
 
-/// Decides how one memory relates to others; returns whether nothing changed, nor would the next time.
+/// Decides how one memory relates to others; returns whether nothing changed, and nothing would change the next time.
 fn settle(
     field: &mut Field,
     memory: &Known,
@@ -138,7 +138,7 @@ fn settle(
     true
 }
 
-/// Does what follows from an answer, of which as much is left as may be done.
+/// Applies the consequences of an answer, as far as they are allowed.
 fn follow(field: &mut Field, memory: &Known, others: &[Known], answer: &Answer, now: Timestamp, swept: &mut Swept) {
     let find = |id: &MemoryId| others.iter().find(|other| other.memory.id == *id);
     let mut named: Vec<(&Known, &Named)> =
@@ -163,10 +163,11 @@ fn note(field: &mut Field, outcome: Outcome, swept: &mut Swept) {
     }
 }
 
-/// Whether it is safe to do what the rules make of the words. What a model says needs no such proof.
+/// Whether it is safe to apply the rules' decision about the words. A model's answer needs no such check.
 ///
-/// A part goes with the whole, and is gone when that is: so both speak of one thing. Values are joined and claims
-/// retired only where one attribute, one subject or all the words of one say that it is the same matter.
+/// A part is kept with the whole and removed with it, so both must be about the same thing. Values are joined and
+/// claims are retired only if a common attribute, a common subject or all the words of one show that the topic is the
+/// same.
 fn is_safe(field: &Field, memory: &Known, ruling: &Ruling) -> bool {
     let targets: Vec<&Known> = ruling.target.iter().chain(&ruling.also).filter_map(|id| field.active.get(id)).collect();
     let Some(target) = targets.first() else { return true };

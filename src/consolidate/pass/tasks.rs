@@ -1,4 +1,4 @@
-//! Tasks that are over: their day is past, or somebody said that they are done.
+//! Closes tasks whose day has passed, or that somebody has reported as done.
 
 use std::sync::LazyLock;
 
@@ -19,16 +19,16 @@ use crate::consolidate::pass::field::Around;
 use crate::consolidate::pass::field::PassChange;
 use crate::memory::{Memory, RelationType, Status};
 
-/// Part of a task's words that a report of its end must contain.
+/// Share of a task's words that a report of its completion must contain.
 const DONE_OVERLAP: f64 = 0.75;
 
-/// The same where words do not stand apart, so that pairs of characters across their edges count as words.
+/// The same for scripts without spaces, in which pairs of characters across word boundaries count as words.
 const DONE_OVERLAP_UNSPACED: f64 = 0.5;
 
-/// Number of letters at which the beginning of a word stands for it.
+/// Number of letters from which the beginning of a word represents it.
 const MIN_STEM: usize = 5;
 
-/// Time after the end of a due day until it is over everywhere.
+/// Time after the end of a due day until the day is over everywhere.
 // The day ends last at UTC−12, and the user's time zone is not known.
 const EVERYWHERE: SignedDuration = SignedDuration::from_hours(12);
 
@@ -44,7 +44,7 @@ static DUE: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is a constant that a test uses")
 });
 
-/// Words that say that a thing is over.
+/// Words that say that something is finished.
 static DONE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?ix) \b(?: done | completed? | finished | shipped | merged | fixed | resolved | closed | released | delivered
@@ -65,7 +65,7 @@ static OBLIGES: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is a constant that a test uses")
 });
 
-/// Closes the tasks that are over, and returns what was done.
+/// Closes finished tasks, and returns the changes.
 pub(super) fn close(field: &mut Field, around: &Around, now: Timestamp) -> Vec<PassChange> {
     let mut changes = Vec::new();
     for id in field.in_order() {
@@ -88,7 +88,7 @@ fn is_task(known: &Known) -> bool {
     known.memory.claim.category == "task"
 }
 
-/// Why a task's time is over, if it is.
+/// Returns why a task has expired, if it has.
 fn over(task: &Known, now: Timestamp) -> Option<String> {
     let claim = &task.memory.claim;
     let is_past = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
@@ -101,19 +101,19 @@ fn over(task: &Known, now: Timestamp) -> Option<String> {
     (ended <= now).then(|| format!("it was due on {due}"))
 }
 
-/// Returns the last day that a text names as one by which something is to be done.
+/// Returns the latest due day mentioned in a text.
 fn due_day(text: &str) -> Option<Date> {
     let days = DUE.captures_iter(text).filter_map(|found| found.get(1).or_else(|| found.get(2))?.as_str().parse().ok());
     days.max()
 }
 
-/// Whether `other` says, later than `task`, that just this is done.
+/// Whether `other` says, later than `task`, that exactly this task is done.
 fn says_done(other: &Known, task: &Known) -> bool {
     let text = &other.memory.claim.content;
     if said_at(other) <= said_at(task) || !DONE.is_match(text) || DONE.is_match(&task.memory.claim.content) {
         return false;
     }
-    // Otherwise "must" and "needs to" would count as words that the report of its end lacks.
+    // Otherwise, "must" and "needs to" would count as words missing from the report.
     let mut bare = task.clone();
     bare.memory.claim.content = OBLIGES.replace_all(&task.memory.claim.content, " ").into_owned();
     let (by, of) = (view(other), view(&bare));
@@ -126,7 +126,7 @@ fn says_done(other: &Known, task: &Known) -> bool {
         && (by.same_key(&of) || overlap_of_task(&by, &of) >= enough)
 }
 
-/// Whether all names and numbers of the task are said again; a day by which it was due need not be.
+/// Whether all names and numbers of the task are repeated; its due day need not be.
 fn names_all_of(by: &View<'_>, task: &View<'_>) -> bool {
     let undated = Features::of(&DUE.replace_all(&task.claim.content, " "));
     undated.entities.iter().all(|name| by.features.text.contains(name.as_str()))
@@ -141,8 +141,8 @@ fn overlap_of_task(by: &View<'_>, task: &View<'_>) -> f64 {
     if all < 2 { 0.0 } else { (shared as f64 / all as f64).min(1.0) }
 }
 
-/// Whether two words are one without accents and endings: of a few words the language, and so the stem, is hard to
-/// detect.
+/// Whether two words are the same without accents and endings. For only a few words, the language is hard to detect,
+/// and so the stem is unreliable.
 fn is_one_word(a: &str, b: &str) -> bool {
     let plain = |word: &str| word.nfd().filter(|c| !is_combining_mark(*c)).collect::<String>();
     let (a, b) = (plain(a), plain(b));
@@ -163,7 +163,7 @@ fn finished(task: &Known, by: &Known, now: Timestamp) -> PassChange {
     claim.valid_to = claim.valid_to.or(Some(said_at(by)));
     change.change(task, Memory { claim, status: Status::Superseded, ..task.memory.clone() });
     change.link(&by.memory.id, RelationType::Supersedes, &task.memory.id);
-    // It took its place; it does not say the same.
+    // It replaced the task; it does not say the same.
     change.link(&by.memory.id, RelationType::Contradicts, &task.memory.id);
     change
 }

@@ -1,4 +1,4 @@
-//! Planning over a store, and writing a plan in one transaction.
+//! Plans changes to a store, and writes a plan in one transaction.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,14 +15,14 @@ use crate::llm::Complete;
 use crate::memory::{MemoryId, Namespace};
 use crate::store::{Database, Fingerprint, RunId, Store, StoreError, Writer};
 
-/// Plans that are made while others may write; the next one is made while nobody else can.
-// Planning within the transaction always succeeds, but keeps every other writer waiting.
+/// Number of plans that are made while others may write; the next one is made while nobody else can.
+// Planning within the transaction always succeeds, but makes every other writer wait.
 const MAX_ATTEMPTS: usize = 2;
 
 /// Why a plan was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// Somebody changed the namespace after the plan was made; nothing was written.
+    /// The namespace was changed after the plan was made; nothing was written.
     #[error("memories of {namespace} changed since the plan was made; plan again")]
     Stale {
         /// The namespace.
@@ -33,18 +33,18 @@ pub enum ApplyError {
     Store(#[from] StoreError),
 }
 
-/// What a plan wrote.
+/// The changes that a plan wrote.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Applied {
-    /// How often each decision was taken.
+    /// Number of times that each decision was made.
     pub counts: BTreeMap<Decision, usize>,
-    /// Memories that were made, in order.
+    /// Memories that were created, in order.
     pub made: Vec<MemoryId>,
-    /// Memories that were there and are different now.
+    /// Existing memories that were changed.
     pub changed: BTreeSet<MemoryId>,
 }
 
-/// Candidates with what surrounds them in the store.
+/// Candidates, each with the related memories in the store.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct CandidateContexts {
     /// The candidates, in their order.
@@ -53,10 +53,10 @@ pub(crate) struct CandidateContexts {
     pub revisions: Vec<(Namespace, i64)>,
 }
 
-/// Plans what becomes of `incoming`, in its order, and writes nothing.
+/// Plans what happens to `incoming`, in order, and writes nothing.
 ///
-/// A model is asked only about what the rules leave open; without one, or where a call fails, those candidates are
-/// kept and linked.
+/// A model is asked only about what the rules leave open; without one, or if a call fails, those candidates are kept
+/// and linked.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -72,24 +72,24 @@ pub async fn consolidate<C: Complete>(
     Ok((Plan { revisions, ..plan }, spent))
 }
 
-/// Reads what `incoming` is compared with, and the revisions at which it was read.
+/// Reads what `incoming` is compared with, and the revisions at which this was read.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
 pub(crate) fn look_around(db: &Database, incoming: Vec<IncomingClaim>) -> Result<CandidateContexts, StoreError> {
-    // Read first: a change between the two reads then makes the plan stale, not wrong.
+    // Read first: a change between the two reads then makes the plan stale instead of wrong.
     let namespaces: BTreeSet<Namespace> = incoming.iter().map(|incoming| incoming.namespace.clone()).collect();
     let revisions = namespaces.into_iter().map(|namespace| Ok((namespace.clone(), db.revision(&namespace)?)));
     let revisions = revisions.collect::<Result<_, StoreError>>()?;
     Ok(CandidateContexts { cases: gather(db, incoming)?, revisions })
 }
 
-/// Writes `plan` in one transaction; a plan of skips alone writes nothing.
+/// Writes `plan` in one transaction; a plan that consists only of skips writes nothing.
 ///
 /// # Errors
 /// `ApplyError::Stale` if a namespace changed since the plan was made, `ApplyError::Store` if it cannot be written.
 pub fn apply(store: &Store, plan: &Plan, run: Option<&RunId>, now: Timestamp) -> Result<Applied, ApplyError> {
-    // Checked even so: a stale plan of skips may be wrong about what is known.
+    // Checked even then: a stale plan of skips may be wrong about what is known.
     if plan.is_empty() && !brings_notes(store, plan)? {
         check_revisions(store, plan)?;
         return Ok(Applied { counts: plan.counts(), ..Applied::default() });
@@ -97,10 +97,10 @@ pub fn apply(store: &Store, plan: &Plan, run: Option<&RunId>, now: Timestamp) ->
     store.write(run, now, |writer| apply_within(writer, plan))
 }
 
-/// Writes `plan` as part of a transaction that the caller began, for what must be written together with it.
+/// Writes `plan` within a transaction that the caller has begun, for changes that must be written together with it.
 ///
 /// # Errors
-/// As for [`apply`]; the caller must then give the transaction up.
+/// As for [`apply`]; the caller must then roll the transaction back.
 pub fn apply_within(writer: &Writer<'_>, plan: &Plan) -> Result<Applied, ApplyError> {
     // Within the transaction, so that nobody can write between the check and the changes.
     check_revisions(writer, plan)?;
@@ -111,9 +111,9 @@ pub fn apply_within(writer: &Writer<'_>, plan: &Plan) -> Result<Applied, ApplyEr
     Ok(applied)
 }
 
-/// Plans what becomes of `incoming` by the rules alone, writes it, and returns the plan.
+/// Plans what happens to `incoming` by the rules alone, writes it, and returns the plan.
 ///
-/// Planned again where another process changed the same memories meanwhile, at last while no other can write.
+/// The plan is made again if another process has changed the same memories; the last attempt blocks other writers.
 ///
 /// # Errors
 /// `ApplyError::Store` if it cannot be written.
@@ -123,7 +123,7 @@ pub fn settle_by_rules(
     run: Option<&RunId>,
     now: Timestamp,
 ) -> Result<Plan, ApplyError> {
-    // Works on the store and on an open transaction alike; the last attempt needs the latter.
+    // Works both on the store and on an open transaction; the last attempt needs the latter.
     let planned = |db: &Database| -> Result<Plan, StoreError> {
         let looked = look_around(db, incoming.to_vec())?;
         let (changes, _) = draft(&looked.cases, &Answers::new(), Stage::Last, now);
@@ -153,8 +153,8 @@ fn check_revisions(db: &Database, plan: &Plan) -> Result<(), ApplyError> {
     Ok(())
 }
 
-/// Writes what a change was planned to write. Where a memory that it is about is another than when it was planned, the
-/// same decision is carried out on the memory as it is.
+/// Writes the planned rows of a change. If a memory that it affects has changed since planning, the same decision is
+/// applied to the memory as it is now.
 pub(super) fn write_change(writer: &Writer<'_>, change: &Change, applied: &mut Applied) -> Result<(), StoreError> {
     let mut rows = change.rows.clone();
     if change.decision != Decision::Skip && (rows.is_empty() || !writer.fits(&rows)?) {
@@ -182,7 +182,7 @@ pub(super) fn write_change(writer: &Writer<'_>, change: &Change, applied: &mut A
     }
     let led_to = change.new_id.as_ref().or(change.target.as_ref());
     match led_to.zip(fingerprint(change)) {
-        // The target may have been purged since; a note about a missing memory would never match again.
+        // The target may have been purged since then; a note about a missing memory would never match again.
         Some((memory, print)) if writer.find(memory)?.is_some() => writer.note_settled(&print, memory),
         _ => Ok(()),
     }
@@ -193,7 +193,7 @@ fn fingerprint(change: &Change) -> Option<Fingerprint> {
     Fingerprint::of(&candidate.claim.content, &candidate.evidence)
 }
 
-/// Whether a plan of skips alone contains one that was not decided before: it may have cost a question.
+/// Whether a plan that consists only of skips contains a new decision, which may have cost a question.
 fn brings_notes(db: &Database, plan: &Plan) -> Result<bool, StoreError> {
     for change in plan.changes.iter().filter(|change| change.target.is_some()) {
         let Some(print) = fingerprint(change) else { continue };
@@ -214,17 +214,17 @@ pub(in crate::consolidate) fn read_targets(db: &Database, change: &Change) -> Re
     Ok(targets)
 }
 
-/// Rounds of questions at most.
-// Answers change what later candidates are compared with, and so can raise further questions.
+/// Maximum number of rounds of questions.
+// Answers change what later candidates are compared with, and can thus raise further questions.
 const MAX_ROUNDS: usize = 3;
 
-/// How close a memory must be that only an answer brought up, to be worth another question.
+/// Closeness from which a memory that is only found because of an answer is worth another question.
 const CLOSE: f64 = 0.5;
 
-/// Decides on candidates with what surrounds them; touches no store, so that it can wait for a model.
+/// Decides about candidates with their related memories; does not use the store, so that it can wait for a model.
 ///
-/// The model is asked about all that the rules are not certain of, first as if every such candidate were new, so that
-/// one round finds nearly all pairs. What stays unanswered is decided by the rules.
+/// The model is asked about everything that the rules are not certain of, first as if every such candidate were new, so
+/// that one round finds nearly all pairs. Anything left unanswered is decided by the rules.
 pub(crate) async fn settle<C: Complete>(
     cases: &[CandidateContext],
     guard: &Guard,
@@ -247,7 +247,7 @@ pub(crate) async fn settle<C: Complete>(
             let asked = ask(cases, &questions, guard, model).await;
             spent += asked.spent;
             failed_calls += asked.failed;
-            // No answer at all: the model is down or refuses, and more questions would only cost more.
+            // No answers at all: the model is unavailable or refuses, and more questions would only cost more.
             if asked.answers.is_empty() {
                 break;
             }
@@ -262,7 +262,7 @@ pub(crate) async fn settle<C: Complete>(
     (Plan { changes, failed_calls, ..Plan::default() }, spent)
 }
 
-/// Leaves out of a question what was asked already, answered or not.
+/// Removes from a question what was already asked, whether answered or not.
 fn unasked(question: Question, before: &mut BTreeSet<(usize, MemoryId)>) -> Option<Question> {
     let index = question.index;
     let known: Vec<_> =

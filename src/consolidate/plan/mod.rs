@@ -1,4 +1,4 @@
-//! Plans: each candidate is compared with the stored memories and with what earlier candidates became.
+//! Plans: each candidate is compared with the stored memories and with the results of earlier candidates.
 
 pub(crate) mod apply;
 pub mod neighbours;
@@ -24,30 +24,30 @@ use crate::text::normalise::comparable;
 pub(crate) use apply::settle;
 pub use saved::{APPLY, AppliedPlan, ReviewedChange, SavedPlan, SavedPlanError, applied_by, apply_saved};
 
-/// A candidate with the memories that come into question.
+/// A candidate with the memories relevant to it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CandidateContext {
     /// The candidate.
     pub incoming: IncomingClaim,
-    /// Id that a memory made of it gets.
+    /// The id of a memory created from it.
     pub id: MemoryId,
-    /// Stored memories of its namespace that come into question.
+    /// Stored memories in its namespace that are relevant to it.
     pub known: Vec<Known>,
     /// Values that were rejected in its namespace.
     pub rejected: Vec<Rejected>,
-    /// What the very same candidate led to before.
+    /// The memory that resulted from exactly the same candidate before.
     pub settled: Option<MemoryId>,
 }
 
-/// What a model said, by index of the candidate.
+/// A model's answers, by index of the candidate.
 pub type Answers = HashMap<usize, Answer>;
 
-/// What a model said about one candidate.
+/// A model's answer about one candidate.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Answer {
     /// The known memories that it was asked about.
     pub about: BTreeSet<MemoryId>,
-    /// The relations that it named; to all others the candidate has none.
+    /// The relations that it named; the candidate is unrelated to all others.
     pub named: Vec<(MemoryId, Named)>,
 }
 
@@ -56,26 +56,26 @@ pub struct Answer {
 pub struct Question {
     /// Index of the candidate.
     pub index: usize,
-    /// The known memories that it may have to do with, as they are when its turn comes, the closest first.
+    /// The known memories that it may be related to, as they are at that point, the closest first.
     pub known: Vec<Known>,
-    /// How close the first of them is, see `Ask::closeness`.
+    /// The closeness of the first of them; see `Ask::closeness`.
     pub closeness: f64,
-    /// Whether the rules leave it open, and not only ask to make sure.
+    /// Whether the rules leave it open, rather than only asking for confirmation.
     pub open: bool,
 }
 
-/// What a draft is for.
+/// The purpose of a draft.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// Finding questions: what is not answered is kept apart for now, so that later candidates are compared with it.
+    /// Finding questions: unanswered candidates are kept separate for now, so that later ones are compared with them.
     Asking,
-    /// The plan itself: what is not answered is decided by the rules.
+    /// The plan itself: anything left unanswered is decided by the rules.
     Last,
 }
 
-/// Decides on `cases` in order and returns the changes with the questions that are not answered.
+/// Decides about `cases` in order, and returns the changes with the unanswered questions.
 ///
-/// Each candidate sees what the ones before it became, so that duplicates within a batch collapse and a chain of
+/// Each candidate sees the results of the ones before it, so that duplicates within a batch collapse and a chain of
 /// replacements ends with one active memory.
 #[must_use]
 pub fn draft(
@@ -91,8 +91,8 @@ pub fn draft(
         let suspicion = suspicion_of(&case.incoming);
         let before = case.settled.as_ref().and_then(|id| known.iter().find(|known| known.memory.id == *id));
         let verdict = before.map_or_else(|| decide(&case.incoming, &known, &case.rejected, now), decided_before);
-        // An order is not put before a model, not even as one of two texts to compare.
-        // The candidate stays with the rules, which cannot be talked into anything.
+        // Instructions to a model are not shown to it, not even as one of two texts to compare.
+        // The rules, which cannot be manipulated, decide about the candidate.
         let asks = if suspicion.is_none() { verdict.asks } else { Vec::new() };
         let answer = answers.get(&index);
         let open: Vec<&Ask> =
@@ -103,7 +103,7 @@ pub fn draft(
         }
         let ruling = match answer {
             Some(answer) if !asks.is_empty() => working.answered(case, &known, answer, now),
-            // Kept as new for now: merged by the rules, it would hide the pair that the model should see.
+            // Kept as new for now: if the rules merged it, the pair that the model should see would be hidden.
             None if !asks.is_empty() && stage == Stage::Asking => Ruling::new(Decision::Add, "not asked yet"),
             Some(_) | None => verdict.ruling,
         };
@@ -123,13 +123,13 @@ pub fn draft(
     (changes, questions)
 }
 
-/// What a person writes by hand is theirs to say.
+/// A person who writes a memory by hand may write anything.
 fn suspicion_of(incoming: &IncomingClaim) -> Option<Suspicion> {
     let by_hand = incoming.method == ExtractionMethod::Manual;
     if by_hand { None } else { suspicion(&incoming.candidate) }
 }
 
-/// Lets what would be made, or put in another's place, wait for a person instead.
+/// Makes new memories and replacements wait for a person instead.
 fn held_back(ruling: Ruling, why: Suspicion) -> Ruling {
     match ruling.decision {
         Decision::Skip | Decision::Support => ruling,
@@ -148,7 +148,7 @@ impl Change {
     fn new(case: &CandidateContext, ruling: Ruling, known: &[Known], now: Timestamp) -> Self {
         let makes = match ruling.decision {
             Decision::Add | Decision::Refine | Decision::Contradict => true,
-            // A merge rewords its target; only one that waits for a person needs a memory of its own.
+            // A merge rewords its target; it needs a separate memory only if it waits for a person.
             Decision::Merge => ruling.pending,
             Decision::Skip | Decision::Support => false,
         };
@@ -179,25 +179,26 @@ impl Change {
     }
 }
 
-/// Memories of the same batch that a candidate is compared with at most.
+/// Maximum number of memories from the same batch that a candidate is compared with.
 const MAX_FRESH: usize = 20;
 
-/// Memories of the batch that are looked up for one word; a word that more of them share says little.
+/// Maximum number of memories in the batch that are looked up for one word; a more common word is not informative.
 const COMMON_WORD: usize = 200;
 
-/// Memories as they would be after the changes so far, and where their words are.
+/// Memories as they would be after the changes so far, with an index of their words.
 #[derive(Debug, Default)]
 pub(super) struct Working {
     overlay: Overlay,
     by_word: HashMap<String, Vec<MemoryId>>,
-    /// Active memories by attribute and namespace, the latest made last.
+    /// Active memories by attribute and namespace, the most recently created last.
     held: HashMap<String, BTreeSet<MemoryId>>,
-    /// What a candidate became part of, by the id that it would have got, or the memory that took another's place.
+    /// The memory that a candidate became part of, by the id that it would have received, or the replacement of a
+    /// memory.
     absorbed: HashMap<MemoryId, MemoryId>,
 }
 
 impl Working {
-    /// Returns what `case` is compared with: stored memories as they would be by now, then the closest of the batch.
+    /// Returns what `case` is compared with: stored memories as they would be now, then the closest ones in the batch.
     pub(super) fn around(&self, case: &CandidateContext) -> Vec<Known> {
         let stored = case.known.iter().map(|known| self.overlay.get(&known.memory.id).unwrap_or(known).clone());
         let mut known: Vec<Known> = stored.collect();
@@ -218,33 +219,34 @@ impl Working {
             // Control characters cannot occur in indexed words, so they mark a key and a whole text.
             let weight =
                 if word.starts_with(['\u{1}', '\u{2}']) { 1_000.0 } else { rarity(ids.len(), self.overlay.len()) };
-            // Bounded, since a word such as the user's name is in every memory; the latest ones are kept.
+            // Bounded, since a word such as the user's name is in every memory; the latest ones are used.
             for id in ids.iter().rev().take(COMMON_WORD) {
                 *shared.entry(id).or_default() += weight;
             }
         }
         let mut ranked: Vec<(&MemoryId, f64)> = shared.into_iter().collect();
         let closer = |a: &(&MemoryId, f64), b: &(&MemoryId, f64)| b.1.total_cmp(&a.1).then_with(|| b.0.cmp(a.0));
-        // Twice the number is enough: at most `MAX_FRESH` of these are also among the current ones below.
+        // Twice the number is sufficient: at most `MAX_FRESH` of these are also among the current ones below.
         if ranked.len() > 2 * MAX_FRESH {
             ranked.select_nth_unstable_by(2 * MAX_FRESH, closer);
             ranked.truncate(2 * MAX_FRESH);
         }
         ranked.sort_by(closer);
-        // What holds now comes first: a long past of the same attribute must not keep it out.
+        // Current memories come first: the long history of an attribute must not displace them.
         let held = key_word(incoming).and_then(|key| self.held.get(&key)).into_iter().flatten().rev();
         let held: Vec<&MemoryId> = held.take(MAX_FRESH).collect();
         let others = ranked.into_iter().map(|(id, _)| id).filter(|id| !held.contains(id));
         held.iter().copied().chain(others).filter_map(|id| self.overlay.get(id)).take(MAX_FRESH).collect()
     }
 
-    /// Decides on a candidate by the named relations. One to a wording counts for the memory that it became part of.
+    /// Decides about a candidate by the named relations. A relation to one wording applies to the memory it was merged
+    /// into.
     pub(super) fn answered(&self, case: &CandidateContext, known: &[Known], answer: &Answer, now: Timestamp) -> Ruling {
         let find = |id: &MemoryId| known.iter().find(|known| known.memory.id == *id).or_else(|| self.overlay.get(id));
         let mut named: Vec<(&Known, Named)> = Vec::new();
         for (id, said) in &answer.named {
             let (now_in, said) = match self.absorber(id) {
-                // It says more than one wording, and perhaps not than all.
+                // It says more than one wording, but perhaps not more than all of them.
                 Some(other) if *said == Named::MoreDetail => (other, Named::Overlapping),
                 Some(other) => (other, said.clone()),
                 None => (id, said.clone()),
@@ -261,7 +263,7 @@ impl Working {
 
     fn absorber(&self, id: &MemoryId) -> Option<&MemoryId> {
         let mut last = self.absorbed.get(id)?;
-        // This ends: no memory is absorbed by one that was absorbed into it.
+        // This terminates: no memory is absorbed by one that was absorbed into it.
         while let Some(next) = self.absorbed.get(last) {
             last = next;
         }
@@ -281,11 +283,11 @@ impl Working {
         }
     }
 
-    /// Applies what a change writes, given its targets as they were.
+    /// Applies the rows of a change, given its targets in their previous state.
     pub(super) fn apply(&mut self, change: &Change, targets: Vec<Known>) {
         let mut touched: BTreeSet<MemoryId> = BTreeSet::new();
         for known in targets {
-            // A confirmation is filed with its memory even if no row changes.
+            // A confirmation is indexed with its memory even if no row changes.
             let is_confirmed = matches!(change.decision, Decision::Support | Decision::Merge) && !change.pending;
             let is_written = change.rows.iter().any(|row| row.row.belongs_to(&known.memory.id));
             if is_confirmed || is_written {
@@ -304,11 +306,11 @@ impl Working {
         }
     }
 
-    /// Files a memory under its own words and under those of the candidate that made or changed it.
+    /// Indexes a memory under its own words and under those of the candidate that created or changed it.
     fn file(&mut self, id: &MemoryId, incoming: &IncomingClaim) {
         for word in index_words(incoming) {
             let ids = self.by_word.entry(word).or_default();
-            // Filed under the words of two candidates in a row, a memory would count twice for each shared word.
+            // Indexed under the words of two consecutive candidates, a memory would count twice for each shared word.
             if ids.last() != Some(id) {
                 ids.push(id.clone());
             }
@@ -329,14 +331,14 @@ impl Working {
     }
 }
 
-/// The words under which a candidate is filed, those of the store; its key and whole text weigh more than words.
+/// Returns the words under which a candidate is indexed, as in the store; its key and whole text have a greater weight.
 fn index_words(incoming: &IncomingClaim) -> Vec<String> {
     let claim = &incoming.candidate.claim;
     let whole = format!("\u{2}{}\u{1f}{}", comparable(&claim.content), incoming.namespace);
     near_words(&incoming.namespace, claim).into_iter().chain(key_word(incoming)).chain([whole]).collect()
 }
 
-/// What a word weighs that `having` memories of `all` have.
+/// Returns the weight of a word that occurs in `having` memories out of `all`.
 fn rarity(having: usize, all: usize) -> f64 {
     let [having, all] = [having, all].map(|count| u32::try_from(count).map_or(f64::MAX, f64::from));
     (1.0 + all / having.max(1.0)).ln()

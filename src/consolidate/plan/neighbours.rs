@@ -10,19 +10,19 @@ use super::CandidateContext;
 use crate::consolidate::compare::key::spellings;
 use crate::consolidate::{IncomingClaim, Known, Rejected};
 
-/// Active and pending memories that a candidate is compared with at most. The one that is replaced is the closest by
-/// words in only half of the cases, and among ten in nine of ten.
+/// Maximum number of active and pending memories that a candidate is compared with. The memory that is replaced is the
+/// closest by words in only half of the cases, but among the ten closest in nine out of ten.
 pub(crate) const MAX_NEIGHBOURS: usize = 20;
 
-/// Memories that are no longer recalled and that a candidate is compared with at most.
+/// Maximum number of past memories that a candidate is compared with.
 const MAX_PAST: usize = 10;
 
-/// Memories that a person has forgotten and that a candidate is compared with at most, since it may say the same.
+/// Maximum number of forgotten memories that a candidate is compared with, since it may say the same.
 const MAX_FORGOTTEN: usize = 5;
 
-/// Gathers, for each candidate, what is stored in its own namespace: the same words, the same attribute, the same
-/// subject, shared words, the memory that the extractor says it replaces, what rests on the same words, and what was
-/// known or rejected once.
+/// Gathers, for each candidate, what is stored in its own namespace: memories with the same words, the same attribute,
+/// the same subject or shared words, the memory that the extractor says it replaces, memories with the same evidence,
+/// and past and rejected ones.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -35,7 +35,7 @@ pub fn gather(db: &Database, incoming: Vec<IncomingClaim>) -> Result<Vec<Candida
     db.at_once(|_| incoming.into_iter().map(one).collect())
 }
 
-/// Gathers what [`gather`] does, whatever the same candidates led to before.
+/// Like [`gather`], but ignores the results of identical earlier candidates.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -44,7 +44,7 @@ pub(crate) fn gather_afresh(db: &Database, incoming: Vec<IncomingClaim>) -> Resu
     db.at_once(|db| incoming.into_iter().map(|incoming| surround(db, incoming, &mut foreign)).collect())
 }
 
-/// A candidate that is compared with nothing but the memory that it led to.
+/// Returns a candidate that is compared only with the memory that resulted from it.
 fn decided(db: &Database, memory: Memory, incoming: IncomingClaim) -> Result<CandidateContext, StoreError> {
     let (settled, evidence) = (Some(memory.id.clone()), db.evidence(&memory.id)?);
     let known = vec![Known { evidence, memory, fresh: false }];
@@ -53,12 +53,12 @@ fn decided(db: &Database, memory: Memory, incoming: IncomingClaim) -> Result<Can
 
 fn surround(db: &Database, incoming: IncomingClaim, foreign: &mut Foreign) -> Result<CandidateContext, StoreError> {
     let claim = &incoming.candidate.claim;
-    // Memories that a person or an import wrote bear their key as it was spelled.
+    // Memories that a person wrote or that were imported keep their key as it was spelled.
     let keys = claim.key.as_deref().map(spellings).unwrap_or_default();
     let around = Around { namespace: &incoming.namespace, claim, keys: &keys };
     let (mut memories, forgotten) = db.around_and_forgotten(&around, MAX_NEIGHBOURS, MAX_FORGOTTEN)?;
     memories.extend(db.past(&incoming.namespace, &claim.content, &keys, MAX_PAST)?);
-    // A forgotten memory must be seen, or the same fact in other words would be learnt again.
+    // A forgotten memory must be included; otherwise, the same fact would be learnt again in other words.
     memories.extend(forgotten);
     memories.extend(foreign.to(db, &incoming)?);
     memories.extend(replaced(db, &incoming)?);
@@ -66,7 +66,7 @@ fn surround(db: &Database, incoming: IncomingClaim, foreign: &mut Foreign) -> Re
         memories.extend(db.resting_on(&incoming.namespace, piece)?);
     }
     let mut seen = BTreeSet::new();
-    // The lookups overlap; the first one decides the order, which puts the closest memories in front.
+    // The lookups overlap; the first one determines the order, which puts the closest memories first.
     memories.retain(|memory| seen.insert(memory.id.clone()));
     let mut evidence = db.evidence_of(&memories)?;
     let known = memories.into_iter().map(|memory| {
@@ -78,7 +78,7 @@ fn surround(db: &Database, incoming: IncomingClaim, foreign: &mut Foreign) -> Re
     Ok(CandidateContext { id: MemoryId::new(), known, rejected, settled: None, incoming })
 }
 
-/// What the very same candidate led to before, if that is still there.
+/// Returns the memory that resulted from exactly the same candidate before, if it still exists.
 fn settled(db: &Database, incoming: &IncomingClaim) -> Result<Option<Memory>, StoreError> {
     let candidate = &incoming.candidate;
     let Some(print) = Fingerprint::of(&candidate.claim.content, &candidate.evidence) else { return Ok(None) };
@@ -86,14 +86,14 @@ fn settled(db: &Database, incoming: &IncomingClaim) -> Result<Option<Memory>, St
     db.find(&id)
 }
 
-/// The memory that the extractor names, if it is in the candidate's own namespace.
+/// Returns the memory that the extractor names, if it is in the candidate's own namespace.
 fn replaced(db: &Database, incoming: &IncomingClaim) -> Result<Option<Memory>, StoreError> {
     let Some(id) = &incoming.candidate.replaces else { return Ok(None) };
-    // An extractor may name any id that it was shown; a memory of another namespace is never changed from here.
+    // An extractor may name any id that it was shown; a memory in another namespace is never changed from here.
     Ok(db.find(id)?.filter(|memory| memory.namespace == incoming.namespace))
 }
 
-/// Values that were rejected: by the same words, or by the attribute's value.
+/// Returns rejected values with the same words or with the same value of the attribute.
 fn rejected(db: &Database, incoming: &IncomingClaim, key: Option<&str>) -> Result<Vec<Rejected>, StoreError> {
     let claim = &incoming.candidate.claim;
     let mut rejected = Vec::new();
@@ -102,26 +102,27 @@ fn rejected(db: &Database, incoming: &IncomingClaim, key: Option<&str>) -> Resul
     }
     let Some(attribute) = key.zip(claim.value.as_deref()) else { return Ok(rejected) };
     if let Some(tombstone) = db.rejected(&incoming.namespace, "", Some(attribute))? {
-        // The note itself contains no words; the memory does, until it is purged, and shows which way it pointed.
+        // The note itself contains no words; until the memory is purged, it does, and shows whether the value was
+        // affirmed.
         let content = db.find(&tombstone.memory)?.map(|memory| memory.claim.content).unwrap_or_default();
         rejected.push(Rejected { content, key: tombstone.key, value: claim.value.clone() });
     }
     Ok(rejected)
 }
 
-/// Number of active memories up to which a namespace is small.
+/// Maximum number of active memories in a small namespace.
 pub(in crate::consolidate) const SMALL: usize = 30;
 
-/// Memories in another language than a candidate's. Hardly a word brings them together, so in a small namespace all of
-/// them come into question.
+/// Memories in a language other than the candidate's. Since they share hardly any words, all of them are considered in
+/// a small namespace.
 #[derive(Debug, Default)]
 struct Foreign {
-    /// What the small ones of the namespaces that were looked at contain.
+    /// The memories in those of the examined namespaces that are small.
     small: HashMap<Namespace, Vec<Memory>>,
 }
 
 impl Foreign {
-    /// Returns what is in another language in the namespace of `incoming`, if that is small.
+    /// Returns the memories in other languages in the namespace of `incoming`, if it is small.
     fn to(&mut self, db: &Database, incoming: &IncomingClaim) -> Result<Vec<Memory>, StoreError> {
         let Some(own) = detect(&incoming.candidate.claim.content, COMPARED) else { return Ok(Vec::new()) };
         if !self.small.contains_key(&incoming.namespace) {

@@ -1,4 +1,4 @@
-//! The row changes that follow from a decision.
+//! The row changes that result from a decision.
 
 use jiff::Timestamp;
 
@@ -10,16 +10,16 @@ use crate::consolidate::decide::ruling::enrich;
 use crate::consolidate::decide::ruling::is_covered;
 use crate::consolidate::{Change, Conflict, Decision, Known};
 
-/// Highest confidence that support alone leads to.
+/// Highest confidence that can be reached through support alone.
 pub(crate) const MAX_SUPPORTED: f64 = 0.99;
 
-/// Part of the remaining doubt that one independent confirmation of full confidence takes away.
+/// Share of the remaining doubt that one independent confirmation with full confidence removes.
 const SUPPORT_GAIN: f64 = 0.3;
 
 /// Returns the confidence of a claim after a confirmation.
 ///
-/// `c + (0.99 − c) · 0.3 · s`, where `s` is the confidence of what confirms it, halved if it comes from a transcript
-/// that the claim rests on already. Never lowered.
+/// `c + (0.99 − c) · 0.3 · s`, where `s` is the confidence of the confirming claim, halved if it comes from a
+/// transcript that the claim is already based on. Never lowered.
 #[must_use]
 pub fn supported(confidence: f64, by: f64, independent: bool) -> f64 {
     let weight = if independent { 1.0 } else { 0.5 };
@@ -28,7 +28,7 @@ pub fn supported(confidence: f64, by: f64, independent: bool) -> f64 {
     confidence + gain
 }
 
-/// Whether `change` would reword or retire a pinned memory, decided by rules or a model alike.
+/// Whether `change` would reword or retire a pinned memory, no matter whether rules or a model decided it.
 pub(in crate::consolidate) fn threatens_pinned(change: &Change, targets: &[Known]) -> bool {
     let changes_targets = match change.decision {
         Decision::Merge | Decision::Refine | Decision::Contradict => !change.pending && !change.born_superseded,
@@ -37,11 +37,11 @@ pub(in crate::consolidate) fn threatens_pinned(change: &Change, targets: &[Known
     changes_targets && targets.iter().any(|known| known.memory.pinned)
 }
 
-/// Returns what `change` writes, given its targets as they are. Where the target is missing the candidate is added;
-/// where it is pinned, the candidate waits.
+/// Returns the rows that `change` writes, given its targets in their current state. If the target is missing, the
+/// candidate is added; if it is pinned, the candidate waits.
 pub(in crate::consolidate) fn rows(change: &Change, targets: &[Known], now: Timestamp) -> Vec<RowChange> {
     if threatens_pinned(change, targets) {
-        // Decided here again, since the target may have been pinned after the plan was made.
+        // Checked again here, since the target may have been pinned after the plan was made.
         let waiting = Change { pending: true, ..change.clone() };
         return rows(&waiting, targets, now);
     }
@@ -59,7 +59,7 @@ pub(in crate::consolidate) fn rows(change: &Change, targets: &[Known], now: Time
         }
         (Decision::Refine, Some(known)) => refine(change, known, now, &mut rows),
         (Decision::Contradict, Some(known)) => contradict(change, known, targets, now, &mut rows),
-        // Without its target the decision has no meaning, but what was said must not be lost.
+        // Without its target, the decision has no meaning, but what was said must not be lost.
         (Decision::Add, _) | (_, None) => add(change, now, &mut rows),
     }
     rows.into_changes()
@@ -73,7 +73,7 @@ fn add(change: &Change, now: Timestamp, rows: &mut Rows) {
 }
 
 fn support(change: &Change, known: &Known, rows: &mut Rows) {
-    // A pinned memory gains evidence, but its confidence is a person's.
+    // A pinned memory gains evidence, but its confidence is controlled by a person.
     if !known.memory.pinned {
         let claim = Claim { confidence: confirmed(change, known), ..known.memory.claim.clone() };
         rows.change(&known.memory, Memory { claim, ..known.memory.clone() });
@@ -88,7 +88,7 @@ fn merge(change: &Change, known: &Known, rows: &mut Rows) {
     rows.gain(&known.memory.id, &new_evidence(change, known));
 }
 
-/// A new memory takes the target's place, with what the target rests on; the target never stopped being true.
+/// A new memory replaces the target and inherits its evidence; the target never stopped being true.
 fn refine(change: &Change, known: &Known, now: Timestamp, rows: &mut Rows) {
     let claim = enrich(&change.incoming.candidate.claim, &known.memory.claim);
     let sure = claim.confidence.max(known.memory.claim.confidence);
@@ -139,7 +139,7 @@ fn contradict(change: &Change, known: &Known, targets: &[Known], now: Timestamp,
     }
 }
 
-/// A replaced claim ends where the next begins; one that was never so ends where it began.
+/// A replaced claim ends when the next one begins; one that was never true ends when it began.
 fn ended(claim: &Claim, conflict: Conflict, next_from: Option<Timestamp>) -> Option<Timestamp> {
     match conflict {
         Conflict::Changed | Conflict::Conflict => next_from.or(claim.valid_to),
@@ -151,13 +151,14 @@ fn known_from(known: &Known) -> Option<Timestamp> {
     crate::consolidate::decide::ruling::ValidTime::of(&known.memory.claim, &known.evidence, known.memory.created_at).at
 }
 
-/// A new memory in the inbox, linked to what it would change.
+/// Creates a new memory in the inbox, linked to the one that it would change.
 fn waiting(change: &Change, known: &Known, relation: RelationType, now: Timestamp, rows: &mut Rows) {
     let id = make(change, change.incoming.candidate.claim.clone(), now, rows);
     rows.link(&id, relation, &known.memory.id, None);
 }
 
-/// Makes a memory of the candidate, and returns its id. Only one that waits says why: a person reads it.
+/// Creates a memory from the candidate, and returns its id. Only one that waits contains a reason, for the person who
+/// reviews it.
 fn make(change: &Change, claim: Claim, now: Timestamp, rows: &mut Rows) -> MemoryId {
     let memory = made(change, claim, now);
     let (id, why) = (memory.id.clone(), change.pending.then_some(change.reason.as_str()));
@@ -188,7 +189,7 @@ fn is_independent(change: &Change, known: &Known) -> bool {
     !evidence.iter().any(|piece| known.evidence.iter().any(|other| other.transcript == piece.transcript))
 }
 
-/// The candidate's evidence that the target does not rest on already.
+/// Returns the candidate's evidence that the target does not have yet.
 fn new_evidence(change: &Change, known: &Known) -> Vec<Evidence> {
     let evidence = &change.incoming.candidate.evidence;
     evidence.iter().filter(|piece| !is_covered(std::slice::from_ref(piece), &known.evidence)).cloned().collect()

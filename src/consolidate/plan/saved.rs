@@ -1,4 +1,4 @@
-//! A plan as a file: made now, reviewed by a person, applied later.
+//! A plan as a file: created now, reviewed by a person, applied later.
 //!
 //! ```text
 //! {
@@ -11,8 +11,8 @@
 //! }
 //! ```
 //!
-//! A person may take out any line of `changes`, with or without the comma before or after it. What is in `ledger`
-//! counts as read once the plan is applied, the lines taken out included: the next run does not propose them again.
+//! A person may remove any line of `changes`, with or without the comma before or after it. Everything in `ledger`
+//! counts as read once the plan is applied, including the removed lines: the next run does not propose them again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,29 +27,29 @@ use crate::consolidate::{Change, Decision, Plan, merge_projects};
 use crate::memory::{MemoryId, Namespace};
 use crate::store::{Database, PlanLedger, RunId, Store, StoreError, Writer};
 
-/// The version of the shape; it grows when an older program could not apply the file rightly.
+/// The version of the file format; it is increased when an older program could not apply the file correctly.
 pub(crate) const VERSION: u32 = 1;
 
-/// The command of the runs that apply saved plans.
+/// The command name of the runs that apply saved plans.
 pub const APPLY: &str = "apply";
 
-/// A plan with all that is needed to apply it later, to the database it was made for.
+/// A plan with everything needed to apply it later to the database for which it was made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SavedPlan {
-    /// Version of the shape, see `VERSION`.
+    /// Version of the file format; see `VERSION`.
     #[serde(rename = "afterthought_plan")]
     pub version: u32,
     /// Identifies this plan.
     pub id: String,
-    /// The database that it is for, see `Database::identity`.
+    /// The database that it is for; see `Database::identity`.
     pub database: String,
     /// When it was made.
     pub made_at: Timestamp,
-    /// Number of the last change of the database that it knows of.
+    /// Number of the last change in the database that the plan takes into account.
     pub seen: i64,
-    /// What is to be done, in order.
+    /// The changes, in order.
     pub changes: Vec<Change>,
-    /// What was read for it.
+    /// What was read to make it.
     #[serde(default)]
     pub ledger: PlanLedger,
 }
@@ -62,7 +62,7 @@ pub enum SavedPlanError {
         "it is no plan that was saved whole, at line {line}, column {column}; take out whole lines of \"changes\" only, or save it again with `plan --out`"
     )]
     Damaged {
-        /// 1-based line at which reading ended.
+        /// 1-based line at which reading failed.
         line: usize,
         /// 1-based column.
         column: usize,
@@ -73,16 +73,16 @@ pub enum SavedPlanError {
         /// Version of the file.
         found: u32,
     },
-    /// It is about other memories.
+    /// It belongs to another database.
     #[error("it was made for another database; name that one with --db, or plan again")]
     OtherDatabase,
-    /// The plan was applied before.
+    /// The plan has already been applied.
     #[error("the plan was applied already, by run {run}")]
     Applied {
         /// The run.
         run: RunId,
     },
-    /// A project of the plan got another place meanwhile.
+    /// A project in the plan has been moved to another namespace in the meantime.
     #[error("{namespace} belongs to another project than when the plan was made; plan again")]
     Moved {
         /// The namespace.
@@ -94,7 +94,7 @@ pub enum SavedPlanError {
 }
 
 impl SavedPlan {
-    /// Returns a plan of `changes` with an id of its own.
+    /// Returns a plan of `changes` with a new id.
     #[must_use]
     pub(crate) fn new(
         database: String,
@@ -107,13 +107,13 @@ impl SavedPlan {
         Self { version: VERSION, id, database, made_at, seen, changes, ledger }
     }
 
-    /// Returns what the runs that apply it are given: the same plan is applied once.
+    /// Returns the arguments of the run that applies it; they ensure that the same plan is applied only once.
     #[must_use]
     pub fn arguments(&self) -> serde_json::Value {
         serde_json::json!({ "plan": self.id })
     }
 
-    /// Returns the text of the file, each change on a line of its own; it is JSON.
+    /// Returns the text of the file, which is JSON, with each change on a separate line.
     #[must_use]
     pub(crate) fn to_text(&self) -> String {
         let changes: Vec<String> = self.changes.iter().map(|change| format!("    {}", spell(change))).collect();
@@ -130,14 +130,15 @@ impl SavedPlan {
         )
     }
 
-    /// Reads the text of a file, from which whole lines of `changes` may have been taken out.
+    /// Reads the text of a file from which whole lines of `changes` may have been removed.
     ///
     /// # Errors
     /// [`SavedPlanError::Damaged`] or [`SavedPlanError::TooNew`].
     pub fn parse(text: &str) -> Result<Self, SavedPlanError> {
         let damaged = |error: serde_json::Error| SavedPlanError::Damaged { line: error.line(), column: error.column() };
         let text = without_stray_commas(text);
-        // The version first: a newer plan may not parse as this one, and "damaged" would be the wrong advice.
+        // The version is checked first: a newer plan may not parse as this version, and "damaged" would be the wrong
+        // advice.
         let version: Versioned = serde_json::from_str(&text).map_err(damaged)?;
         if version.version > VERSION {
             return Err(SavedPlanError::TooNew { found: version.version });
@@ -152,15 +153,15 @@ struct Versioned {
     version: u32,
 }
 
-/// Spells a value of ours.
+/// Serialises one of our own values.
 fn spell(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("a plan holds nothing that JSON cannot")
 }
 
-/// Blanks commas outside strings that no value follows or precedes, as they stay behind when a line is taken out; every
-/// other character keeps its place.
+/// Replaces superfluous commas outside strings, which remain when a line is removed, with spaces; every other character
+/// keeps its position.
 fn without_stray_commas(text: &str) -> String {
-    // Bytes are enough: a comma or quote byte never occurs within a multi-byte character of UTF-8.
+    // Bytes are sufficient: the byte of a comma or quote never occurs within a multi-byte UTF-8 character.
     let mut out: Vec<u8> = text.as_bytes().to_vec();
     let (mut in_string, mut escaped, mut last, mut last_at) = (false, false, b'[', 0);
     for (index, byte) in text.bytes().enumerate() {
@@ -176,7 +177,7 @@ fn without_stray_commas(text: &str) -> String {
                 out[index] = b' ';
                 continue;
             }
-            // Blanked, not removed, so that lines and columns in error messages match the file.
+            // Replaced, not removed, so that lines and columns in error messages match the file.
             b']' if last == b',' => out[last_at] = b' ',
             b'"' => in_string = true,
             _ => {}
@@ -191,30 +192,29 @@ fn without_stray_commas(text: &str) -> String {
 pub struct AppliedPlan {
     /// What was written.
     pub applied: Applied,
-    /// The outcome of each change of the file, in its order.
+    /// The outcome of each change in the file, in order.
     pub changes: Vec<ReviewedChange>,
-    /// Parts of conversations that count as done by this.
+    /// Number of windows that are finished by this.
     pub windows: usize,
 }
 
 /// A change of a saved plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReviewedChange {
-    /// What was done.
+    /// The change that was made.
     pub change: Change,
-    /// What had been reviewed, where what it was about has changed since, and another decision follows from that.
+    /// The reviewed change, if memories that it affects have changed since and a different decision follows from that.
     pub instead_of: Option<Box<Change>>,
 }
 
-/// Applies a plan in one transaction, as `run`, which must be one of [`APPLY`] with [`SavedPlan::arguments`].
+/// Applies a plan in one transaction, as `run`, which must be a run of [`APPLY`] with [`SavedPlan::arguments`].
 ///
-/// A change is written as it was reviewed, unless a memory that it is about, or one that speaks of the same, has
-/// changed since the plan was made or was taken out of the file. Such a change alone is decided again, by the rules;
-/// what they leave open stays as it was reviewed where only its surroundings have changed. A pinned memory stays as it
-/// is.
+/// A change is written as it was reviewed, unless a memory that it affects, or a similar one, has changed since the
+/// plan was made or was removed from the file. Only such a change is decided again, by the rules; if only its
+/// surroundings have changed and the rules leave it open, it stays as it was reviewed. A pinned memory is not changed.
 ///
 /// # Errors
-/// [`SavedPlanError`]; nothing is written then.
+/// [`SavedPlanError`]; nothing has been written in that case.
 pub fn apply_saved(
     store: &Store,
     plan: &SavedPlan,
@@ -224,13 +224,13 @@ pub fn apply_saved(
     store.write(Some(run), now, |writer| apply_saved_within(writer, plan))
 }
 
-/// Returns the run that has applied the plan, even if the process was killed before it could report it.
+/// Returns the run that has applied the plan, even if the process was killed before it could report this.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
 pub fn applied_by(db: &Database, plan: &SavedPlan) -> Result<Option<RunId>, StoreError> {
     for run in db.runs_of(APPLY, &plan.arguments())? {
-        // Decided by the history, not by the run's status: the process may have died right after the commit.
+        // Determined from the history, not from the run's status: the process may have died right after the commit.
         if db.history_of_run(&run.id)?.iter().any(|entry| !entry.undone) {
             return Ok(Some(run.id));
         }
@@ -248,9 +248,9 @@ fn apply_saved_within(writer: &Writer<'_>, plan: &SavedPlan) -> Result<AppliedPl
     if let Some(namespace) = writer.taken_by_another(&plan.ledger)? {
         return Err(SavedPlanError::Moved { namespace });
     }
-    // Read before anything is written, so that what the plan itself does is none of it.
+    // Read before anything is written, so that the plan's own changes are not included.
     let touched = writer.changed_since(plan.seen)?;
-    // Before the changes, which name the merged project.
+    // Before the changes, which refer to the merged project.
     for (from, into) in plan.ledger.merges() {
         if writer.merged_into(from)? != writer.merged_into(into)? {
             merge_projects(writer, from, into)?;
@@ -266,14 +266,14 @@ fn apply_saved_within(writer: &Writer<'_>, plan: &SavedPlan) -> Result<AppliedPl
     Ok(done)
 }
 
-/// Returns what is to be done about a change of the file, now.
+/// Returns the outcome of a change in the file in the current state of the store.
 fn review(writer: &Writer<'_>, change: &Change, touched: &BTreeSet<MemoryId>) -> Result<ReviewedChange, StoreError> {
     let mut change = change.clone();
-    // Anyone may have edited the file since, so its text is redacted like any other input.
+    // Anyone may have edited the file since then, so its text is redacted like any other input.
     change.incoming.candidate = writer.redact(change.incoming.candidate).into_inner();
     change.incoming.namespace = writer.merged_into(&change.incoming.namespace)?;
     Ok(match decided_again(writer, &change, touched)? {
-        // The same decision, on the memories as they are now.
+        // The same decision, applied to the memories as they are now.
         Some(again) if is_same(&change, &again) => {
             ReviewedChange { change: Change { rows: again.rows, ..change }, instead_of: None }
         }
@@ -282,7 +282,7 @@ fn review(writer: &Writer<'_>, change: &Change, touched: &BTreeSet<MemoryId>) ->
     })
 }
 
-/// Returns what follows where the change no longer does; `None` where it stands.
+/// Returns the new decision if the change is no longer valid; `None` if it is.
 fn decided_again(
     writer: &Writer<'_>,
     change: &Change,
@@ -298,21 +298,21 @@ fn decided_again(
     if !its_own && !rejected && !case.known.iter().any(|known| touched.contains(&known.memory.id)) {
         return Ok(None);
     }
-    // The id from the file is kept where it is free: later changes of the file may refer to it.
+    // The id from the file is kept if it is not in use: later changes in the file may refer to it.
     if let Some(id) = &change.new_id
         && writer.find(id)?.is_none()
     {
         case.id = id.clone();
     }
     let (changes, questions) = draft(&cases, &Answers::new(), Stage::Last, writer.now());
-    // The reviewer may have had a model's answer; the rules alone must not overrule it where they are unsure.
+    // The reviewer may have had a model's answer; the rules alone must not override it if they are uncertain.
     if !its_own && questions.iter().any(|question| question.open) {
         return Ok(None);
     }
     Ok(changes.into_iter().next())
 }
 
-/// Whether a memory that the change names is another than when it was decided, or cannot be changed by it.
+/// Whether a memory that the change names has changed since the decision, or cannot be changed by it.
 fn is_about_changed(writer: &Writer<'_>, change: &Change, touched: &BTreeSet<MemoryId>) -> Result<bool, StoreError> {
     let named = || change.targets().chain(&change.related);
     if named().any(|id| touched.contains(id)) {
@@ -325,7 +325,7 @@ fn is_about_changed(writer: &Writer<'_>, change: &Change, touched: &BTreeSet<Mem
     change.new_id.as_ref().map_or(Ok(false), |id| Ok(writer.find(id)?.is_some()))
 }
 
-/// Whether two changes have the same effect, whatever their reasons.
+/// Whether two changes have the same effect, regardless of their reasons.
 fn is_same(one: &Change, other: &Change) -> bool {
     let parts = |change: &Change| {
         (
@@ -344,7 +344,7 @@ fn is_same(one: &Change, other: &Change) -> bool {
 }
 
 impl Plan {
-    /// Returns how often each decision was taken, those that were not taken included.
+    /// Returns the number of times that each decision was made, including those with a count of zero.
     #[must_use]
     pub(crate) fn counts(&self) -> BTreeMap<Decision, usize> {
         let mut counts: BTreeMap<Decision, usize> = Decision::ALL.iter().map(|decision| (*decision, 0)).collect();

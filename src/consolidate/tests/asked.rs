@@ -1,4 +1,4 @@
-//! What a model is asked, and what is made of its answers.
+//! Tests of the questions to a model, and of how its answers are used.
 
 use std::cell::RefCell;
 
@@ -28,7 +28,7 @@ fn wordings_without_a_common_attribute_need_a_model_and_then_collapse() {
     write(&store, &planned);
     assert_eq!(decisions(&planned), [Decision::Add, Decision::Support]);
     assert_eq!(evidence_of(&store, lines[0]).len(), 2);
-    // Known words cost no second question.
+    // Known words do not lead to a second question.
     assert_eq!(
         decisions(&plan_with(&store, Some(&model), lines.iter().map(|line| incoming(line)).collect())),
         [Decision::Skip; 2]
@@ -63,7 +63,7 @@ fn a_contradiction_of_one_part_keeps_the_other() {
         let entry = format!(r#"{{"memory":2,"relation":"contradicts","to":1,"why":"changed","rest":"{rest}"}}"#);
         Scripted::saying(&[&format!(r#"{{"relations":[{entry}]}}"#)])
     };
-    // Words that were never there are not put into anybody's mouth: both are kept.
+    // Words that were never said are not attributed to anybody: both are kept.
     let invented = plan_with(&store, Some(&saying("Henrik signs off the releases.")), new());
     assert_eq!((decisions(&invented), invented.changes[0].rest.is_some()), (vec![Decision::Add], false));
     write(&store, &plan_with(&store, Some(&saying("Sunniva signs off the releases.")), new()));
@@ -85,7 +85,7 @@ fn a_failed_call_loses_no_candidate_and_is_counted() {
     assert_eq!((decisions(&planned), planned.failed_calls), (vec![Decision::Add], 1));
 }
 
-/// So many questions, each about another memory.
+/// Returns the given number of questions, each about a different memory.
 fn questions(store: &Store, names: &[String]) -> Vec<IncomingClaim> {
     let line =
         |name: &String, value: &str| format!("key=project.{name}; value={value}{name} | The {name} is {value}{name}.");
@@ -94,7 +94,7 @@ fn questions(store: &Store, names: &[String]) -> Vec<IncomingClaim> {
     names.iter().map(|name| incoming(&line(name, "other"))).collect()
 }
 
-/// Names without a number that have no part in common.
+/// Returns names without numbers that have no part in common.
 fn invented(count: u64) -> Vec<String> {
     let name = |index: u64| {
         let mixed = index.wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -112,7 +112,7 @@ fn many_questions_go_in_few_calls_and_a_lasting_error_ends_them() {
     );
     let planned = plan_with(&store, Some(&model), open.clone());
     assert_eq!(model.asked.borrow().len(), 3);
-    // Each call's last candidate was answered, in a reply cut short; the last call has one candidate only.
+    // Each call's last candidate was answered in a reply that was cut short; the last call has only one candidate.
     assert_eq!((planned.counts()[&Decision::Contradict], planned.failed_calls), (2, 1));
 
     let error = LlmError::Budget { limit: "$1".into() };

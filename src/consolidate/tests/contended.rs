@@ -1,4 +1,4 @@
-//! Many who write into one namespace at the same time.
+//! Tests with many writers in one namespace at the same time.
 
 use crate::consolidate::settle_by_rules;
 use crate::memory::Status;

@@ -1,4 +1,4 @@
-//! One attribute among many: its value is found whatever stands around it.
+//! Tests with one attribute among many: its value is found, whatever surrounds it.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use super::testing::{incoming, known, now};
 use crate::consolidate::decide::decide;
 use crate::consolidate::{IncomingClaim, apply, consolidate};
 
-/// A model that says of each candidate that it changes the first memory listed for it that is about the same service.
+/// A model that answers that each candidate changes the first listed memory about the same service.
 #[derive(Default)]
 struct Contradicting {
     asked: Cell<usize>,
@@ -69,7 +69,7 @@ fn active(store: &Store, part: &str) -> Vec<String> {
     values
 }
 
-/// Says on which port each of `count` services listens, from `first` on.
+/// Returns statements of the port of each of `count` services, starting with number `first`.
 fn ports(key_end: &str, day: u32, first: u32, count: u32) -> Vec<String> {
     let line = |at: u32| {
         let (name, port) = (format!("svc{}x", 1_000 + at), first + at);
@@ -83,7 +83,7 @@ fn ports(key_end: &str, day: u32, first: u32, count: u32) -> Vec<String> {
 
 #[test]
 fn each_attribute_ends_with_its_later_value_in_batches_of_any_size() {
-    // A port of something has one value, so the rules see it; a made-up name is open, so only the model tells.
+    // A port has one value, so the rules recognise the change; a made-up attribute is open, so only the model does.
     for (key_end, model) in
         [(".port", None), (".port", Some(Contradicting::default())), ("_port", Some(Contradicting::default()))]
     {
@@ -110,7 +110,7 @@ fn one_attribute_is_found_among_hundreds_of_alike_ones() {
 
 #[test]
 fn a_long_past_of_an_attribute_does_not_hide_what_holds_now() {
-    // The last value comes first, so that every other one is of the past from the beginning.
+    // The last value comes first, so that every other one is in the past from the beginning.
     let said = |day: u32| {
         format!(
             "said=2026-01-{day:02}; key=project.port; value={} | The project listens on port {}.",
@@ -134,7 +134,7 @@ fn a_full_inbox_does_not_hide_what_holds_now() {
         format!("said=2026-01-{day:02}; key=project.port; value={value} | The project listens on port {value}.")
     };
     let store = Store::in_memory().unwrap();
-    // In words of its own, so that its key alone leads to it.
+    // In different words, so that only its key leads to it.
     let first = "said=2026-01-10; key=project.port; value=4000 | Requests come in at 4000.";
     learn(&store, None, &[first.to_owned()]);
     for value in 4_001..4_041 {

@@ -1,4 +1,4 @@
-//! What random histories revealed, in short.
+//! Short versions of failures found by random histories.
 
 use crate::consolidate::decide::named::{Named, resolve};
 use crate::consolidate::{Decision, Known};

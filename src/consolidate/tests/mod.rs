@@ -1,4 +1,4 @@
-//! The stage as a whole: rows of pairs, a crowd of memories, and stories over a store.
+//! Tests of the whole stage: tables of pairs, many memories at once, and stories over a store.
 
 mod asked;
 mod contended;

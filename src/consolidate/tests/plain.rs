@@ -1,13 +1,13 @@
-//! Pairs of everyday claims in six languages: those that both hold, and those that are one matter.
+//! Pairs of everyday claims in six languages: pairs that are both true, and pairs on the same topic.
 
 use super::testing::{incoming, known, now};
 use crate::consolidate::Decision;
 use crate::consolidate::decide::decide;
 
-/// Both hold, however alike the words are: another thing, person, number, time or turn of the same words.
+/// Both are true, however similar the words: another thing, person, number or time, or the same words in another order.
 const APART: &str = include_str!("apart.txt");
 
-/// One matter: the decision is that before the colon.
+/// The same topic: the decision is given before the colon.
 const ALIKE: &str = include_str!("alike.txt");
 
 fn lines(text: &str) -> impl Iterator<Item = &str> {

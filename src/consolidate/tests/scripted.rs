@@ -1,4 +1,4 @@
-//! A model that follows a script, and a store that is taught by lines.
+//! A model that follows a script, and a store that is filled from lines.
 
 use std::cell::RefCell;
 
@@ -11,7 +11,7 @@ use super::testing::{incoming, now};
 use crate::consolidate::plan::apply::{Applied, apply, consolidate};
 use crate::consolidate::{Decision, IncomingClaim, Plan};
 
-/// A model that answers from a script, and keeps what it was asked. An answer that ends in `…` was cut off there.
+/// A model that answers from a script, and records its requests. An answer that ends in `…` was cut off there.
 #[derive(Default)]
 pub(super) struct Scripted {
     pub(super) replies: RefCell<Vec<Result<String, LlmError>>>,

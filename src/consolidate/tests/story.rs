@@ -1,4 +1,4 @@
-//! Candidates planned and written over a store, from end to end.
+//! Candidates that are planned and written to a store, end to end.
 
 use std::collections::BTreeSet;
 
@@ -46,20 +46,20 @@ fn a_new_deploy_target_takes_the_place_of_the_old_one() {
             .iter()
             .any(|entry| entry.action == Action::Contradict && entry.before.is_some())
     );
-    // The old log is read again: nothing comes back.
+    // The old log is read again: nothing is restored.
     let again = learn(
         &store,
         &["said=2026-01-10; key=project.deploy_target; value=Heroku | The project deploys to Heroku.", fly],
     );
     assert_eq!(decisions(&again), [Decision::Skip, Decision::Skip]);
-    // An older log says so too, in other words.
+    // An older log also says so, in other words.
     let late =
         learn(&store, &["said=2025-12-01; key=project.hosting; value=heroku | The project is hosted on Heroku."]);
     assert_eq!(decisions(&late), [Decision::Support]);
     assert_eq!(with_status(&store, Status::Active), ["The project moved its deployment from Heroku to Fly.io."]);
 }
 
-/// Five facts in three wordings each, as a careful extractor would key them.
+/// Five facts in three wordings each, with the keys that a careful extractor would choose.
 const FIFTEEN: &[&str] = &[
     "key=user.residence; value=Berlin | The user lives in Berlin.",
     "key=user.employer; value=Acme | The user works at Acme.",
@@ -241,7 +241,7 @@ fn merging_keeps_both_wordings_and_lines_show_both_states() {
     assert_eq!(merged.counts()[&Decision::Merge], 1);
 }
 
-/// A claim drawn from few subjects, values and days, so that claims meet.
+/// A claim with one of a few subjects, values and days, so that claims often collide.
 fn any_line() -> impl Strategy<Value = String> {
     let key =
         prop::sample::select(vec!["user.residence", "user.preference.food", "project.database", "project.api", ""]);

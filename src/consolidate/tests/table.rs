@@ -1,12 +1,12 @@
-//! The decision table: what is known, what comes in, what is right, and what the rules alone make of it.
+//! The decision table: known claims, incoming claims, the correct decisions, and the decisions of the rules alone.
 
 use super::testing::{incoming, known, now};
 use crate::consolidate::decide::decide;
 use crate::consolidate::{Conflict, Ruling};
 
-/// A row: known claim, incoming claim, the right answer, and what the rules say where that differs.
+/// A row: known claim, incoming claim, the correct decision, and that of the rules if it differs.
 ///
-/// `grey` means that the rules ask; without a model they then add, linked.
+/// `grey` means that the rules ask a model; without one, they add the claim and link it.
 pub(in crate::consolidate) struct Row(&'static str, &'static str, &'static str, Option<&'static str>);
 
 pub(in crate::consolidate) const fn row(known: &'static str, incoming: &'static str, right: &'static str) -> Row {
@@ -242,7 +242,7 @@ const ROWS: &[Row] = &[
         "key=user.pet; value=dog | The user has no dog.",
         "add",
     ),
-    // Several values stand beside each other.
+    // Several values exist side by side.
     row(
         "key=user.preference.food; value=sushi | The user likes sushi.",
         "key=user.preference.food; value=pizza | The user likes pizza.",
@@ -299,7 +299,7 @@ const ROWS: &[Row] = &[
         "key=project.stack; value=React Native | The project uses React Native.",
         "contradict changed",
     ),
-    // A key that the guard took out names nothing.
+    // A key that was redacted identifies nothing.
     row(
         "key=[redacted:spoken-key]; value=4000 | The service called ada listens on port 4000.",
         "key=[redacted:spoken-key]; value=5000 | The service called bob listens on port 5000.",
@@ -422,7 +422,7 @@ fn told(ruling: &Ruling) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// Fails with every row that is decided otherwise than it says, and prints how many are right.
+/// Fails with every row whose decision differs from the expected one, and prints how many are correct.
 pub(in crate::consolidate) fn check(rows: &[Row]) {
     let (mut wrong, mut right, mut grey) = (Vec::new(), 0, 0);
     for Row(old, new, expected, rules) in rows {

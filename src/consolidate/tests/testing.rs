@@ -1,4 +1,4 @@
-//! Claims written in one line, for tests.
+//! Claims written on one line, for tests.
 
 use jiff::Timestamp;
 
@@ -9,7 +9,7 @@ use transcripts::MessageTime;
 
 use crate::consolidate::{IncomingClaim, Known};
 
-/// The time at which tests decide.
+/// The current time in tests.
 pub(in crate::consolidate) fn now() -> Timestamp {
     at("2026-06-01")
 }
@@ -18,7 +18,7 @@ pub(in crate::consolidate) fn at(day: &str) -> Timestamp {
     format!("{day}T12:00:00Z").parse().unwrap()
 }
 
-/// A claim with its surroundings, read from `name=value; name=value | content`; the part before `|` may be missing.
+/// A claim and its properties, read from `name=value; name=value | content`; the part before `|` may be missing.
 pub(in crate::consolidate) struct Line<'a> {
     options: Vec<(&'a str, &'a str)>,
     content: &'a str,
@@ -49,7 +49,7 @@ impl<'a> Line<'a> {
         claim
     }
 
-    /// Evidence of its own unless `words=` names whose words they are; `undated` logs carry no time.
+    /// The evidence is its own unless `words=` names another source; `undated` logs have no time.
     fn evidence(&self, default_words: &str, default_day: &str) -> Vec<Evidence> {
         if self.get("bare").is_some() {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! A third table: each mechanism of comparing in several languages, and beside it what looks like it and is not.
+//! A third table: each mechanism of comparison in several languages, and similar cases to which it does not apply.
 
 use super::table::{Row, asks, check, row};
 use super::testing::{incoming, known, now};
@@ -6,7 +6,7 @@ use crate::consolidate::decide::decide;
 use crate::consolidate::{Conflict, Decision};
 
 const ROWS: &[Row] = &[
-    // A number of one attribute, by its key.
+    // Numbers of the same attribute, identified by the key.
     row(
         "key=oven.preheat; value=20 min | The bakery preheats the oven for 20 minutes.",
         "key=oven.preheat; value=35 min | The bakery preheats the oven for 35 minutes.",
@@ -57,7 +57,7 @@ const ROWS: &[Row] = &[
         "key=backup.days; value=30 | On the production system backups are kept for 30 days.",
         "add",
     ),
-    // The same in the same words, without a key.
+    // The same, identified by the same words, without a key.
     row(
         "subject=Sauna | Die Sauna des Hotels wird auf 80 Grad geheizt.",
         "subject=Sauna | Die Sauna des Hotels wird auf 90 Grad geheizt.",
@@ -74,7 +74,7 @@ const ROWS: &[Row] = &[
     row("subject=엘리베이터 | 2번 엘리베이터는 고장이다.", "subject=엘리베이터 | 3번 엘리베이터는 고장이다.", "add"),
     asks("subject=Zimmer | Zimmer 12 hat einen Balkon.", "subject=Zimmer | Zimmer 14 hat jetzt einen Balkon.", "add"),
     asks("subject=sala | La sala 3 tiene piano.", "subject=sala | La sala 5 ahora tiene piano.", "add"),
-    // Another word in the place of a single value.
+    // Another word in the position of a single value.
     row(
         "key=release.branch; value=stable | Releases are cut from the branch stable.",
         "Releases are cut from the branch next.",
@@ -97,7 +97,7 @@ const ROWS: &[Row] = &[
         "add",
     ),
     asks("key=user.sport; value=羽毛球 | 用户打羽毛球。", "key=user.sport; value=网球 | 用户打网球。", "add"),
-    // Moved on, by the words themselves.
+    // Changes that are stated in words.
     row(
         "key=team.chat; value=Zulip | The team chats on Zulip.",
         "key=messenger; value=Element | The team chats on Element instead of Zulip.",
@@ -135,7 +135,7 @@ const ROWS: &[Row] = &[
     ),
     row("The team deploys with Ansible.", "The team plans to deploy with Nix instead of Ansible.", "add"),
     row("Das Team nutzt Jenkins.", "Das Team überlegt, statt Jenkins Woodpecker zu nutzen.", "add"),
-    // More of one fact, each its own.
+    // More details of one fact, each of its own.
     row(
         "The book club meets every first Monday at Ola's house.",
         "The book club meets every first Monday because the library is free then.",
@@ -160,7 +160,7 @@ const ROWS: &[Row] = &[
     row("The book club meets every first Monday in Oslo.", "The book club meets every first Monday in Bergen.", "add"),
     asks("The choir rents chairs for the spring concert.", "The choir rents lights for the spring concert.", "add"),
     row("用户每周五晚上跟王老师学书法。", "用户每周五晚上跟李老师学国画。", "add"),
-    // More and less.
+    // More detail and less.
     row("The backup job sometimes stalls.", "The backup job stalls when the disk is nearly full.", "refine"),
     row("El usuario cultiva tomates.", "El usuario cultiva tomates en la terraza desde 2023.", "refine"),
     row("사용자는 된장을 직접 담근다.", "사용자는 해마다 봄에 된장을 직접 담근다.", "refine"),
@@ -185,7 +185,7 @@ const ROWS: &[Row] = &[
         "subject=陈霄; key=owner; value=门店 | 陈霄管理门店。",
         "add",
     ),
-    // Denied in every language.
+    // Negations in every language.
     row("사용자는 고기를 먹는다.", "사용자는 고기를 먹지 않는다.", "contradict changed"),
     row("La usuaria come carne.", "La usuaria no come carne.", "contradict changed"),
     row("Die Nutzerin isst Fleisch.", "Die Nutzerin isst kein Fleisch.", "contradict changed"),

@@ -1,5 +1,5 @@
-//! A second table, written before the rules were run on it: what the rules alone are worth on claims that they were
-//! not made for. Each row says what is right and, where that differs, what they do.
+//! A second table, written before the rules were run on it: it measures the rules alone on claims for which they were
+//! not developed. Each row gives the correct decision and, if it differs, the actual one.
 
 use super::table::{Row, asks, check, misses, row};
 

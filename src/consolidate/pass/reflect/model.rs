@@ -1,4 +1,4 @@
-//! Asking a model what groups of episodes have in common, many in one call, and how far it may be believed.
+//! Asks a model what groups of episodes have in common, several groups per call, and checks its statements.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -24,20 +24,20 @@ use crate::store::HashPair;
 use crate::text::markup::request_line;
 use crate::text::normalise::normalised_hash;
 
-/// Number of episodes, on as many days, from which something is derived.
+/// Number of episodes, on as many different days, from which a memory is derived.
 // Two may be a coincidence.
 pub(in super::super) const MIN_EPISODES: usize = 3;
 
-/// Ratio of shared content words to those of the shorter episode at which two are about one matter.
+/// Ratio of shared content words to those of the shorter episode from which two episodes are on the same topic.
 const MIN_OVERLAP: f64 = 0.6;
 
-/// The same, for episodes of one subject.
+/// The same for episodes with a common subject.
 const MIN_OVERLAP_SAME_SUBJECT: f64 = 0.5;
 
-/// Members of a group that a new one is compared with at most.
+/// Maximum number of members of a group that a new episode is compared with.
 const MAX_COMPARED: usize = 30;
 
-/// Episodes of one matter.
+/// Episodes on one topic.
 #[derive(Debug, Clone, Default)]
 pub(in super::super) struct Group {
     /// The memory that was derived from them, of any status.
@@ -50,7 +50,7 @@ impl Group {
         self.episodes.iter().filter_map(|id| field.get(id))
     }
 
-    /// Returns the episodes that count, by time: those that are active, or whose time was over.
+    /// Returns the episodes that count, by time: those that are active or have expired.
     pub(super) fn counted<'f>(&'f self, field: &'f Field) -> Vec<&'f Known> {
         let counts = |known: &&Known| matches!(known.memory.status, Status::Active | Status::Expired);
         let mut counted: Vec<&Known> = self.members(field).filter(counts).collect();
@@ -63,7 +63,7 @@ impl Group {
         self.counted(field).into_iter().map(day).collect::<BTreeSet<_>>().len() >= MIN_EPISODES
     }
 
-    /// Returns what stands for it where it was asked about.
+    /// Returns the hash that identifies the group in stored answers.
     pub(in super::super) fn hash(&self, field: &Field) -> HashPair {
         let hashes: BTreeSet<String> = self.members(field).map(said_hash).collect();
         let all: Vec<String> = hashes.into_iter().collect();
@@ -71,13 +71,13 @@ impl Group {
     }
 }
 
-/// Returns the day of an episode, by the clock of the message.
+/// Returns the day of an episode in the local time of the message.
 pub(super) fn day(known: &Known) -> Date {
     let offset = known.evidence.first().and_then(|piece| piece.said_at?.offset_seconds).unwrap_or(0);
     Offset::from_seconds(offset).unwrap_or(Offset::UTC).to_datetime(said_at(known)).date()
 }
 
-/// Sorts the episodes of a namespace: to what was derived from their like before, and by matter.
+/// Groups the episodes in a namespace: with those from which a memory was derived before, and by topic.
 pub(in super::super) fn groups(field: &Field, around: &Around) -> Vec<Group> {
     let mut groups = known_groups(field);
     let mut place: BTreeMap<MemoryId, usize> = BTreeMap::new();
@@ -104,7 +104,7 @@ pub(in super::super) fn groups(field: &Field, around: &Around) -> Vec<Group> {
     groups
 }
 
-/// Returns the groups from which something was derived, what a person took back included.
+/// Returns the groups from which a memory was derived, including those that a person undid.
 fn known_groups(field: &Field) -> Vec<Group> {
     let mut groups: BTreeMap<&MemoryId, Vec<MemoryId>> = BTreeMap::new();
     for (from, kind, to) in field.links.iter().chain(&field.taken_back) {
@@ -138,7 +138,7 @@ fn is_one_matter((a, one): (&Known, &View<'_>), b: &Known) -> bool {
         && ends_alike(a, b)
 }
 
-/// Whether the two ended alike, if that is known.
+/// Whether the two had the same outcome, if it is known.
 fn ends_alike(a: &Known, b: &Known) -> bool {
     let outcome = |known: &Known| match &known.memory.claim.structured {
         Some(Structured::Episode(episode)) => Some(episode.outcome),
@@ -147,20 +147,20 @@ fn ends_alike(a: &Known, b: &Known) -> bool {
     outcome(a).zip(outcome(b)).is_none_or(|(a, b)| a == b)
 }
 
-/// Groups in one call at most.
+/// Maximum number of groups in one call.
 pub(in super::super) const MAX_GROUPS: usize = 12;
 
-/// Episodes of a group that are shown at most: the first and the last.
+/// Maximum number of a group's episodes that are shown: the first and the last.
 const MAX_SHOWN: usize = 8;
 
 /// Longest episode shown, in characters.
 const MAX_TEXT: usize = 400;
 
-/// Longest statement taken, in characters.
+/// Longest statement accepted, in characters.
 const MAX_STATEMENT: usize = 240;
 
-/// Part of a statement's words that appear in the episodes.
-// Not all words: a summary may use grammar and general words of its own, but no names or numbers.
+/// Share of a statement's words that must appear in the episodes.
+// Not all words: a summary may use function words and general words of its own, but no names or numbers.
 const MIN_GROUNDED: f64 = 0.6;
 
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
@@ -171,7 +171,7 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     templates
 });
 
-/// What episodes have in common.
+/// A statement that episodes have in common.
 #[derive(Debug, Clone, PartialEq)]
 pub(in super::super) struct Pattern {
     pub(super) memory_type: MemoryType,
@@ -180,7 +180,7 @@ pub(in super::super) struct Pattern {
 }
 
 impl Pattern {
-    /// Returns what a sentence says that all of them share.
+    /// Returns the pattern for a sentence that all of them share.
     pub(super) fn of(statement: String) -> Self {
         let words: Vec<&str> = statement.split_whitespace().take(8).collect();
         let title = words.join(" ").trim_end_matches(['.', ',', '。']).to_owned();
@@ -188,7 +188,7 @@ impl Pattern {
     }
 }
 
-/// What was said about groups, by their hash; `None` where they have nothing in common that is worth keeping.
+/// Answers about groups, by their hash; `None` if they have nothing in common that is worth keeping.
 pub(in super::super) type Patterns = BTreeMap<HashPair, Option<Pattern>>;
 
 #[derive(Debug, Deserialize)]
@@ -240,7 +240,7 @@ pub(in super::super) async fn ask_about<C: Complete>(
                 let found = if reply.finish == Finish::Refusal { BTreeMap::new() } else { read(&reply.text) };
                 replies.failed += u64::from(found.is_empty());
                 for (number, pattern) in found {
-                    // Groups are numbered from 1. A reply with 0 wraps to an index that no chunk has.
+                    // Groups are numbered from 1. For a reply with 0, the index wraps to one that no chunk has.
                     if let Some(group) = chunk.get(number.wrapping_sub(1)) {
                         replies.patterns.insert(group.hash(field), pattern);
                     }
@@ -300,8 +300,8 @@ fn pattern(entry: &Entry) -> Option<Pattern> {
     fits.then_some(Pattern { memory_type, title, statement })
 }
 
-/// Whether all that a statement names appears in the episodes: each number, each name, each person, and most words.
-/// What it denies, one of them denies.
+/// Whether everything in a statement appears in the episodes: each number, each name, each person, and most words. A
+/// negation must also appear in one of them.
 #[expect(clippy::cast_precision_loss, reason = "counts of words")]
 pub(super) fn is_grounded(pattern: &Pattern, episodes: &[&str]) -> bool {
     let said: Vec<Features> = episodes.iter().map(|text| Features::of(text)).collect();
@@ -319,7 +319,7 @@ pub(super) fn is_grounded(pattern: &Pattern, episodes: &[&str]) -> bool {
     holds(&pattern.statement) && holds(&pattern.title)
 }
 
-/// The reply's shape, in the subset that strict mode accepts.
+/// The schema of the reply, in the subset that strict mode accepts.
 fn schema() -> serde_json::Value {
     json!({
         "type": "object",

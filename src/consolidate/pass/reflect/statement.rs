@@ -1,4 +1,4 @@
-//! The sentence that several episodes share, and how often and when it was so.
+//! The sentence that several episodes share, and how often and when it was true.
 
 use std::sync::LazyLock;
 
@@ -10,11 +10,11 @@ use crate::consolidate::compare::features::{Features, Polarity};
 use crate::consolidate::pass::reflect::model::day;
 use crate::text::normalise::comparable;
 
-/// Content words that a shared sentence has at least.
+/// Minimum number of content words in a shared sentence.
 // One shared word, such as a name, is not a statement.
 const MIN_WORDS: usize = 2;
 
-/// Days as they appear in an episode.
+/// Dates as they appear in an episode.
 static DAYS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?ix) (?P<lead> \b(?:on|am|el|el\ día|vom) \s+ )?
@@ -31,25 +31,25 @@ static DAYS: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is a constant that a test uses")
 });
 
-/// Words after which a day is part of what is said.
+/// Words after which a date is part of the statement.
 const NEEDS_DAY: &[&str] = &[
     "by", "until", "till", "since", "from", "before", "after", "to", "between", "and", "than", "for", "of", "bis",
     "seit", "ab", "vor", "nach", "zum", "hasta", "desde", "antes", "después", "para", "de",
 ];
 
-/// What may follow a sentence that is true without it.
+/// Words that may follow a sentence and introduce something that can be omitted.
 const ADJUNCTS: &[&str] = &[
     "because", "after", "when", "while", "since", "during", "due", "by", "weil", "nachdem", "wegen", "während",
     "durch", "porque", "después", "cuando", "mientras", "debido",
 ];
 
-/// How often an end such as `(3 times, …)` is spelled.
+/// The possible spellings of an ending such as `(3 times, …)`.
 static COUNT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\s?[(（]\d+(?: times, | 次，|回、|회, |-mal, | veces, )\d{4}-\d{2}-\d{2}[^()（）]*\d{4}-\d{2}-\d{2}[)）][.。]?$")
         .expect("the pattern is a constant that a test uses")
 });
 
-/// The languages in which counting can be said.
+/// The languages in which counts can be expressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Language {
     English,
@@ -60,7 +60,7 @@ enum Language {
     Korean,
 }
 
-/// How often something was so, and when first and last.
+/// How often something happened, and when first and last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Span {
     times: usize,
@@ -74,7 +74,7 @@ impl Span {
         Some(Self { times: episodes.len(), first: days().min()?, last: days().max()? })
     }
 
-    /// Returns `statement` with the count after it; `None` in a language that is not known.
+    /// Returns `statement` followed by the count; `None` if its language is unknown.
     pub(super) fn after(&self, statement: &str) -> Option<String> {
         let bare = statement.trim().trim_end_matches(['.', '。', '!', '！']);
         let Self { times, first, last } = self;
@@ -88,17 +88,16 @@ impl Span {
         })
     }
 
-    /// Returns `content` with this count in the place of the one that it ends with, if it ends with one.
+    /// Returns `content` with the count at its end replaced by this one, if it ends with a count.
     pub(super) fn instead_of_old(&self, content: &str) -> Option<String> {
         let old = COUNT.find(content.trim_end())?;
         self.after(&content[..old.start()])
     }
 }
 
-/// Returns a sentence that each of the episodes says, apart from its day.
+/// Returns a sentence that each of the episodes contains, apart from its date.
 ///
-/// Either they say nothing else, or each continues with something that the sentence is true without: why, when, by
-/// what.
+/// Either they contain nothing else, or each continues with something that can be omitted: why, when, or how.
 pub(super) fn shared(episodes: &[&str]) -> Option<String> {
     let bare: Vec<String> = episodes.iter().map(|text| without_days(text)).collect();
     let last = bare.last()?;
@@ -107,7 +106,7 @@ pub(super) fn shared(episodes: &[&str]) -> Option<String> {
     (Features::of(&sentence).tokens.len() >= MIN_WORDS).then_some(sentence)
 }
 
-/// Returns a text without the days on which it happened.
+/// Returns a text without the dates of the event.
 fn without_days(text: &str) -> String {
     let mut bare = String::with_capacity(text.len());
     let mut from = 0;
@@ -132,7 +131,7 @@ fn without_days(text: &str) -> String {
     }
 }
 
-/// Returns the words that all begin with, if each ends there or continues with what may be left out.
+/// Returns the words with which all texts begin, if each ends there or continues with something that can be omitted.
 fn common_start(texts: &[String]) -> Option<String> {
     let is_plain = |text: &String| {
         let features = Features::of(text);
@@ -183,7 +182,7 @@ fn language(text: &str) -> Option<Language> {
         (count("el la los las un una es fue ha y con de del por se usuario usuaria en al"), Language::Spanish),
     ];
     let best = scores.iter().map(|(score, _)| *score).max().filter(|best| *best > 0)?;
-    // A tie is no answer: a count in the wrong language is worse than none.
+    // A tie is not an answer: a count in the wrong language is worse than none.
     let mut leading = scores.iter().filter(|(score, _)| *score == best);
     let first = leading.next()?;
     leading.next().is_none().then_some(first.1)
