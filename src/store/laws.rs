@@ -1,4 +1,4 @@
-//! Laws of changesets, over random sequences of acts: each can be taken back, applied again, and replayed.
+//! Laws of changesets, over random sequences of acts: each can be undone, applied again, and replayed.
 //!
 //! `PROPTEST_CASES` sets the number of sequences for a longer campaign.
 
@@ -23,12 +23,12 @@ use crate::memory::{
     RelationType, Status,
 };
 
-/// One of the things that are there, counted round.
+/// An index of one of the existing items, modulo their number.
 type Pick = u8;
 
 #[derive(Debug, Clone)]
 enum Act {
-    /// Something is said of a topic; another value of the same topic contradicts it.
+    /// A statement about a topic; another value for the same topic contradicts it.
     Say {
         topic: u8,
         value: u8,
@@ -95,7 +95,7 @@ fn claim(topic: u8, value: u8) -> Claim {
     }
 }
 
-/// A store, what was done to it, and the clock.
+/// A store, the acts applied to it, and the clock.
 struct World {
     store: Store,
     runs: Vec<RunId>,
@@ -242,7 +242,7 @@ impl World {
         }
     }
 
-    /// Imports what another copy exported, with one memory in other words.
+    /// Imports the export of another copy, with one memory worded differently.
     fn import(&self) {
         let parse = |(index, memory): (usize, Memory)| {
             let mut exported = serde_json::to_value(exported(&self.store, memory).unwrap()).unwrap();
@@ -257,7 +257,7 @@ impl World {
     }
 }
 
-/// Returns one line a row of the memory state: all columns but row numbers and counts of uses.
+/// Returns one line per row of the memory state: all columns except row numbers and usage counts.
 fn rows(store: &Store) -> BTreeSet<String> {
     const TABLES: [&str; 4] = ["memories", "evidence", "relations", "tombstones"];
     let usage = "SELECT memory_id, tier, promotion_count, last_promoted_at, confirmed_at FROM memory_usage".to_owned();
@@ -285,7 +285,7 @@ fn apply(store: &Store, changesets: &[Changeset]) {
     }
 }
 
-/// Checks the laws for what one act wrote, on a copy.
+/// Checks the laws for the changes of one act, on a copy.
 fn check(world: &World, act: &Act, since: i64, before: &BTreeSet<String>) {
     let (written, after) = (world.store.changesets(since).unwrap(), rows(&world.store));
     let of = |what: &str| format!("{what}: {act:?}\n{written:#?}");

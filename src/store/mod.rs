@@ -1,12 +1,12 @@
-//! Keeping memories in one SQLite file, with all that is needed to explain, repeat and reverse what was done.
+//! Stores memories in one SQLite file, with everything that is needed to explain, repeat and reverse changes.
 //!
 //! [`Store`] opens the file and changes it; every reading method is on [`Database`], to which both a [`Store`] and a
-//! [`Writer`] give way, so that the same reads serve inside and outside a write. A write is one transaction, and each
-//! change in it leaves its before and after in the history, with the run that made it. No method waits for anything
-//! but the file, and a write must not wait for a model: ask first, write then.
+//! [`Writer`] dereference, so that the same reads work inside and outside a write. A write is one transaction, and for
+//! each change in it, the history records the state before and after, with the run that made it. Methods wait only for
+//! the file, and a write must not wait for a model: callers make the request first, then write.
 //!
-//! Numbers: times are kept in whole milliseconds, importance and confidence in six decimals. What is finer is cut on
-//! the way in, so that what is read back compares equal to what the history says.
+//! Times are stored in whole milliseconds, importance and confidence with six decimals. Finer values are rounded when
+//! written, so that values read back equal those in the history.
 
 mod apply;
 mod audit;
@@ -79,23 +79,25 @@ pub use writer::Writer;
 #[derive(Debug)]
 pub struct Database {
     conn: Connection,
-    /// The file, for messages; `:memory:` where there is none.
+    /// The file, for messages; `:memory:` if there is none.
     path: PathBuf,
-    /// Where keys are looked for when it is opened again, or a copy of it.
+    /// Where keys are looked for when the file, or a copy of it, is opened again.
     keys: file::keys::Keys,
-    /// Words that are known to be common, so that their claims need not be counted again.
+    /// Words known to be common, so that their claims need not be counted again.
     common: RefCell<index::near::CommonWords>,
-    /// Terms of words that occurred before.
+    /// Cached terms of words that occurred before.
     stems: RefCell<terms::Stems>,
-    /// Short forms of vectors, as far as they were read.
+    /// Cached short forms of vectors.
     vectors: RefCell<index::vectors::VectorCache>,
-    /// New memories by row that are not yet in the index of near claims, with their words. Only within a transaction.
+    /// New memories by row that are not yet in the index of near claims, with their words. Used only within a
+    /// transaction.
     unfiled: RefCell<Vec<(i64, String)>>,
     /// Removes secrets from everything that is written.
     guard: RefCell<Guard>,
 }
 
-/// The memories of one file. One connection: it can be sent to another thread, and each thread may have its own.
+/// The memories of one file. It is a single connection, which can be sent to another thread; each thread may have its
+/// own.
 #[derive(Debug)]
 pub struct Store {
     db: Database,
@@ -109,19 +111,19 @@ impl Deref for Store {
 }
 
 impl Store {
-    /// Writes through `guard` from now on.
+    /// Sets the guard through which everything is written.
     pub(crate) fn set_guard(&self, guard: Guard) {
         self.db.guard.replace(guard);
     }
 }
 
 impl Database {
-    /// Takes the secrets out of a value that is to be written.
+    /// Removes the secrets from a value that is to be written.
     pub(crate) fn redact<T: Redact>(&self, value: T) -> Redacted<T> {
         self.guard.borrow().redact(value).0
     }
 
-    /// Returns the guard that everything written passes.
+    /// Returns the guard through which everything is written.
     pub(crate) fn guard(&self) -> Guard {
         self.guard.borrow().clone()
     }
@@ -139,7 +141,7 @@ impl Database {
         }
     }
 
-    /// Names the file in whatever error `read` ends with.
+    /// Runs `read`, and adds the name of the file to its error.
     fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         read(&self.conn).map_err(|error| error.at(&self.path))
     }
@@ -174,7 +176,7 @@ impl Database {
         self.read(|conn| Ok(conn.prepare_cached(sql)?.query_row(values, from_row)?))
     }
 
-    /// Whether the file has this table, which may be newer than the file.
+    /// Whether the file has this table; a file of an earlier version may lack it.
     fn has_table(&self, name: &str) -> Result<bool, StoreError> {
         self.read(|conn| Ok(conn.table_exists(None, name)?))
     }

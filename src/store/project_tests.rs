@@ -1,4 +1,4 @@
-//! Tests of the placement of projects as more becomes known of them.
+//! Tests of the placement of projects as more becomes known about them.
 
 use super::samples::{clean, day, insert, memory_in};
 use super::{Alias, Store, StoreError};
@@ -7,7 +7,7 @@ use crate::project::{Identity, Machine, ProjectSighting, Remote};
 
 const SHOP: &str = "git@github.com:ana/shop.git";
 
-/// A folder that is not there, as any log may name one.
+/// A folder that does not exist, as any log may name one.
 fn text(path: &str) -> ProjectSighting {
     let machine = Machine { home: None };
     machine.sight_path(path).unwrap()
@@ -27,7 +27,8 @@ fn folder(path: &str) -> Option<Identity> {
     Identity::from_stored(&format!("folder:{path}"), "repo".into())
 }
 
-/// Places and remembers on a day; returns the namespace, and the one that is to be joined.
+/// Places a project and stores the placement on a day; returns the namespace, and the one whose memories are to be
+/// moved into it.
 fn place(store: &Store, sighting: &ProjectSighting, at: i64) -> (String, Option<String>) {
     let sighting = &clean(sighting.clone());
     let placement = store
@@ -147,7 +148,7 @@ fn a_worktree_brings_what_an_earlier_version_learnt_in_it() {
     let (shop, _) = place(&store, &seen("/nowhere/shop", folder("/nowhere/shop")), 0);
     let fix = ProjectSighting { root: Some("/nowhere/shop".into()), ..seen("/nowhere/fix", folder("/nowhere/shop")) };
     assert_eq!(place(&store, &fix, 1), (shop.clone(), Some(old)));
-    // The repository got a remote, and was moved away from under its worktree.
+    // The repository was given a remote, and was moved away from its worktree.
     assert_eq!(place(&store, &seen("/nowhere/shop", remote(SHOP)), 2), (shop.clone(), None));
     let other = ProjectSighting { path: Some("/nowhere/new".into()), ..fix };
     assert_eq!(place(&store, &other, 3).0, shop);

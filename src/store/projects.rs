@@ -1,8 +1,9 @@
 //! The project of each folder: decided when the folder is first seen, and remembered.
 //!
-//! What was remembered holds where nothing better is known: a deleted folder keeps its project. A stronger identity,
-//! such as the first remote of a repository, takes over the memories of the weaker one, and so do the identities of
-//! this version those of earlier ones, which used the folder's text alone. A person's names and folders come first.
+//! A stored decision applies unless something better is known: a deleted folder keeps its project. A stronger identity,
+//! such as the first remote of a repository, receives the memories of the weaker one; in the same way, identities of
+//! this version replace those of earlier versions, which used the folder's text alone. Names and folders given by a
+//! person take precedence.
 
 use std::collections::BTreeMap;
 
@@ -16,22 +17,22 @@ use crate::project::{Basis, Identity, ProjectSighting, Remote, is_repository};
 use crate::store::row::{spelled, time};
 use crate::store::{Database, RunId, StoreError, Writer};
 
-/// Where the memories of a conversation's project belong, before that is remembered.
+/// Where the memories of a conversation's project belong, before that is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Placement {
     /// Where they belong.
     pub namespace: Namespace,
-    /// A namespace whose memories are this project's, too, and are to be moved.
+    /// A namespace whose memories also belong to this project and are to be moved.
     pub join: Option<Namespace>,
-    /// What the folder held before, if that was another repository.
+    /// The namespace of the repository that was in the folder before, if it was a different one.
     pub before: Option<Namespace>,
-    /// What is bound to a namespace by this, the last one being the project of the folder.
+    /// The identities that this binds to a namespace; the last one is the project of the folder.
     bound: Vec<(Identity, Namespace)>,
 }
 
 impl Placement {
-    /// Whether another repository may have been in the folder when a conversation was held there; what a person said of
-    /// a folder holds for all of them.
+    /// Whether another repository may have been in the folder when a conversation was held there; what a person decided
+    /// about a folder applies to all conversations.
     #[must_use]
     pub(crate) fn follows_time(&self) -> bool {
         self.bound.last().is_some_and(|(identity, _)| identity.basis != Basis::Name)
@@ -46,12 +47,12 @@ struct Seen {
     mark: Option<String>,
 }
 
-/// What is remembered of a folder.
+/// What is stored about a folder.
 #[derive(Default)]
 struct Remembered {
-    /// What it belonged to itself.
+    /// The project of the folder itself.
     own: Option<Seen>,
-    /// What the folder of its repository belonged to, where nothing is known of the folder itself.
+    /// The project of its repository's folder, if nothing is known about the folder itself.
     root: Option<Seen>,
 }
 
@@ -60,7 +61,7 @@ const SEEN: &str =
     "SELECT p.id, p.name, p.namespace, f.mark FROM projects p LEFT JOIN project_paths f ON f.project = p.id";
 
 impl Database {
-    /// Decides where the memories of a project belong, from what is known of it now and before.
+    /// Decides where the memories of a project belong, from what is known about it now and what was known before.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -91,7 +92,8 @@ impl Database {
         Ok(Placement { namespace, join, before, bound })
     }
 
-    /// What the folder belonged to when it was last seen, or else the folder of its repository.
+    /// Returns what the folder belonged to when it was last seen, or else what the folder of its repository belonged
+    /// to.
     fn remembered(&self, sighting: &ProjectSighting) -> Result<Remembered, StoreError> {
         let Some(path) = &sighting.path else { return Ok(Remembered::default()) };
         let own = self.last_at(path)?;
@@ -100,13 +102,14 @@ impl Database {
         Ok(Remembered { own, root })
     }
 
-    /// What was last seen in a folder, or, where nothing better is known, what all logs say that name its repository.
+    /// Returns what was last seen in a folder or, if nothing better is known, the repository on which all logs that
+    /// name one agree.
     fn last_at(&self, path: &str) -> Result<Option<Seen>, StoreError> {
         let seen = self.one_seen("WHERE f.path = ?1 AND f.seen_at > 0 ORDER BY f.seen_at DESC, p.id LIMIT 1", path)?;
         if seen.as_ref().is_some_and(|seen| seen.identity.basis > Basis::Text) {
             return Ok(seen);
         }
-        // Only where all logs agree: of two claims, neither is better known than the other.
+        // Only if all logs agree: of two differing claims, neither is more reliable.
         let mut claims = self.claims(path)?;
         Ok(if claims.len() == 1 { claims.pop() } else { seen })
     }
@@ -134,7 +137,7 @@ impl Database {
         })
     }
 
-    /// Returns the identity that counts: the one seen now, unless a better one was known before.
+    /// Returns the identity to use: the one seen now, unless a better one was known before.
     fn choose(&self, sighting: &ProjectSighting, remembered: &Remembered) -> Result<Identity, StoreError> {
         let now = &sighting.identity;
         let better =
@@ -149,7 +152,7 @@ impl Database {
         Ok(now.clone())
     }
 
-    /// The namespace in which memories of the same project are already, under a weaker identity of it.
+    /// Returns the namespace that already contains memories of the same project, under a weaker identity.
     fn earlier(
         &self,
         sighting: &ProjectSighting,
@@ -175,7 +178,7 @@ impl Database {
             }
         }
         let is_new = self.seen(&identity.id())?.is_none();
-        // Before it was a repository, its folder was known by its text alone.
+        // Before it was a repository, its folder was identified by its text alone.
         if let Some(root) = sighting.root.as_ref().filter(|_| is_new)
             && let Some(seen) = self.seen(&format!("{}:{root}", Basis::Text.as_str()))?
         {
@@ -185,7 +188,7 @@ impl Database {
         sighting.mark.as_deref().filter(|_| is_lone).map_or(Ok(None), |mark| self.moved_from(mark))
     }
 
-    /// The namespace of a weaker identity, if it is not also that of another repository.
+    /// Returns the namespace of a weaker identity, if it is not also that of another repository.
     fn only_of(&self, seen: &Seen, identity: &Identity) -> Result<Option<Namespace>, StoreError> {
         let own = [seen.identity.id(), identity.id()];
         let weak = format!("{}:", Basis::Text.as_str());
@@ -194,15 +197,15 @@ impl Database {
         Ok(is_only.then(|| seen.namespace.clone()))
     }
 
-    /// The namespace of a repository without a remote that was in a folder where there is none now.
+    /// Returns the namespace of a repository without a remote that was in a folder where there is now none.
     fn moved_from(&self, mark: &str) -> Result<Option<Namespace>, StoreError> {
         let found = self.all_seen("WHERE f.mark = ?1 ORDER BY f.seen_at DESC, p.id", mark)?;
         let lone = found.into_iter().filter(|seen| seen.identity.basis == Basis::Folder);
-        // Where the former folder still is a repository, this one is a copy of it and a project of its own.
+        // If the former folder is still a repository, this one is a copy of it and a separate project.
         Ok(lone.into_iter().find(|seen| !is_repository(&seen.identity.key)).map(|seen| seen.namespace))
     }
 
-    /// The first namespace of the identity that no other has.
+    /// Returns the first namespace of the identity that no other identity has.
     fn free_namespace(&self, identity: &Identity) -> Result<Namespace, StoreError> {
         if identity.basis == Basis::Name
             && let Some(namespace) = self.alias_named(&identity.key)?
@@ -211,8 +214,8 @@ impl Database {
         }
         let mut last = Namespace::global();
         for namespace in identity.namespaces().chain(identity.namespaces_apart()) {
-            // The file that names a project comes with its repository: it may choose a name, never the memories of a
-            // repository or folder that is known by something else than its name.
+            // The file that names a project comes with its repository: it may choose a name, but never gain access to
+            // the memories of a repository or folder that is identified by something other than its name.
             let bound = self.bound_to(&namespace)?;
             let is_shared = |id: &String| id.starts_with("name:");
             if bound.is_empty() || identity.basis == Basis::Name && bound.iter().all(is_shared) {
@@ -223,7 +226,8 @@ impl Database {
         Ok(last)
     }
 
-    /// Returns what each folder held: the namespace, and until when that is known, oldest first.
+    /// Returns the namespaces that the folder has belonged to, each with the time until which that is known, oldest
+    /// first.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -243,7 +247,7 @@ impl Database {
         })
     }
 
-    /// Whether anything was learnt or rejected there.
+    /// Whether anything was learnt or rejected in the namespace.
     fn is_used(&self, namespace: &Namespace) -> Result<bool, StoreError> {
         self.query_only(
             "SELECT EXISTS (SELECT 1 FROM memories WHERE namespace = ?1)
@@ -255,7 +259,7 @@ impl Database {
 }
 
 impl Writer<'_> {
-    /// Remembers what was decided about a folder.
+    /// Stores what was decided about a folder.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -273,7 +277,7 @@ impl Writer<'_> {
                 )?
                 .execute(params![identity.id(), identity.name, namespace.to_string(), now])?;
             }
-            // A time of zero marks what only a log says of a folder: nobody has seen the folder itself.
+            // A time of zero marks what only a log says about a folder that was never seen itself.
             let (seen_at, folder) = match &sighting.text {
                 Some(text) if sighting.is_claim => (0, Some(&text.key)),
                 _ => (now, sighting.path.as_ref()),
@@ -290,29 +294,29 @@ impl Writer<'_> {
     }
 }
 
-/// Whether something else is where a better identity was known before: a folder that no file names any more, or one
-/// that is no repository any more, or another repository.
+/// Whether a better identity known before has been replaced: no settings file names the folder any more, it is no
+/// longer a repository, or it contains another repository.
 fn is_replaced(seen: &Seen, sighting: &ProjectSighting) -> bool {
     let is_unnamed = seen.identity.basis == Basis::Name || sighting.identity.basis == Basis::Text;
     let is_other = seen.mark.as_ref().zip(sighting.mark.as_ref()).is_some_and(|(one, other)| one != other);
     sighting.is_here && (is_unnamed || is_other)
 }
 
-/// `None` for an identity of a kind that this version does not know.
+/// Reads a project from a row; `None` if the identity is of a kind unknown to this version.
 fn seen_from_row(row: &Row<'_>) -> rusqlite::Result<Option<Seen>> {
     let (id, name): (String, String) = (row.get(0)?, row.get(1)?);
     let (namespace, mark) = (spelled(row, 2)?, row.get(3)?);
     Ok(Identity::from_stored(&id, name).map(|identity| Seen { identity, namespace, mark }))
 }
 
-/// Merges that are followed from one project to the next.
-// Ends a loop of merges, should there be one; nobody merges so often on purpose.
+/// Maximum number of merges that are followed from one project to the next.
+// Terminates circular merges, should there be any; nobody merges so often on purpose.
 const MAX_MERGES: usize = 32;
 
-/// What stands for a project.
+/// A name or folder that refers to a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Alias<'a> {
-    /// A folder, with all below it.
+    /// A folder, including everything below it.
     Path(CleanText<'a>),
     /// A name.
     Name(CleanText<'a>),
@@ -348,7 +352,7 @@ impl Database {
         Ok(namespace)
     }
 
-    /// Returns the project that a person named so.
+    /// Returns the project to which a person gave this name.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -360,14 +364,14 @@ impl Database {
 
     /// Returns the project to which a person gave the folder or the nearest one above it.
     pub(in crate::store) fn alias_of(&self, path: &str) -> Result<Option<Namespace>, StoreError> {
-        // The longest first, so that of nested folders the nearest one decides.
+        // Longest first, so that of nested folders the nearest one is used.
         let given: Vec<(String, Namespace)> = self.query_all(
             "SELECT value, namespace FROM project_aliases WHERE kind = 'path' ORDER BY length(value) DESC, value",
             (),
             |row| Ok((row.get(0)?, spelled(row, 1)?)),
         )?;
         let holds = |folder: &str| {
-            // Both separators, since a log may come from another system than this one.
+            // Both separators are accepted, since a log may come from a different system.
             path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '\\']))
         };
         Ok(given.into_iter().find(|(folder, _)| holds(folder)).map(|(_, namespace)| namespace))
@@ -375,7 +379,7 @@ impl Database {
 }
 
 impl Writer<'_> {
-    /// Lets a name or a folder stand for a project, in place of what it stood for before.
+    /// Makes a name or a folder refer to a project, replacing what it referred to before.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -389,7 +393,7 @@ impl Writer<'_> {
         .map(drop)
     }
 
-    /// Sends what belongs to `from` to `into` from now on, until the run of this write is undone.
+    /// Records that everything that belongs to `from` is assigned to `into` until the run of this write is undone.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -402,31 +406,31 @@ impl Writer<'_> {
         .map(drop)
     }
 
-    /// Takes back what `note_merge` noted for a run.
+    /// Removes what `note_merge` recorded for a run.
     pub(in crate::store) fn forget_merges(&self, run: &RunId) -> Result<(), StoreError> {
         self.execute("DELETE FROM project_merges WHERE run_id = ?1", [run.as_str()]).map(drop)
     }
 }
 
-/// A project, with all that identifies it.
+/// A project, with everything that identifies it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Project {
-    /// Its name for people: one that a person gave it, else that of its repository or folder.
+    /// Its display name: the one that a person gave it, else that of its repository or folder.
     pub name: String,
     /// Where its memories are.
     #[serde(serialize_with = "spelled_out")]
     pub namespace: Namespace,
-    /// Its active memories.
+    /// Number of its active memories.
     pub memories: usize,
     /// Its identities, e.g. `remote:github.com/ana/shop`; the strongest first.
     pub identities: Vec<String>,
-    /// Folders that logs name, and folders that a person gave it.
+    /// Folders that logs name, and folders that a person assigned to it.
     pub paths: Vec<String>,
     /// Names that a person gave it.
     pub aliases: Vec<String>,
-    /// The project that its later conversations go to.
+    /// The project to which its later conversations are assigned.
     pub merged_into: Option<String>,
-    /// What its repository or folders are called, whatever a person calls it.
+    /// The names of its repository and folders, whatever a person calls the project.
     #[serde(skip)]
     own_names: Vec<String>,
 }
@@ -449,13 +453,13 @@ impl Project {
         }
     }
 
-    /// Returns its namespace without the word that all projects have, which is no other's.
+    /// Returns its namespace without the prefix that all projects share; no other project has the same.
     #[must_use]
     pub(crate) fn label(&self) -> String {
         self.namespace.parts().get(1..).unwrap_or_default().join("/")
     }
 
-    /// Whether all its folders lie in this one.
+    /// Whether all its folders are inside this one.
     #[must_use]
     pub(crate) fn lies_in(&self, folder: &str) -> bool {
         let is_inside = |rest: &str| rest.is_empty() || rest.starts_with(['/', '\\']);
@@ -467,7 +471,7 @@ impl Project {
     }
 }
 
-/// Every namespace of a project that anything is known of, with what is known.
+/// Every known namespace of a project, with what is known about it.
 // `GLOB` and not `LIKE`, which ignores case and therefore cannot use the index on `namespace`.
 const ROWS: &str = "
     SELECT namespace, 'memories', count(*) FILTER (WHERE status = 'active'), NULL FROM memories
@@ -479,7 +483,7 @@ const ROWS: &str = "
     ORDER BY 1, 2, 3";
 
 impl Database {
-    /// Returns every project that is known, by namespace.
+    /// Returns all known projects, by namespace.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -507,7 +511,7 @@ impl Database {
     }
 
     /// Returns the project that `text` names: its namespace, a name that a person gave it, a folder, the address of its
-    /// repository, or what that or its folder is called, if no other is called so.
+    /// repository, or the name of that repository or of its folder, if it is unique.
     ///
     /// # Errors
     /// [`StoreError::UnknownProject`], or [`StoreError::AmbiguousProject`] with the candidates.
@@ -527,11 +531,11 @@ impl Database {
             },
             &|one| one.is_called(text),
         ];
-        // The surest way first: a name that only looks like another project's must not make that one ambiguous.
+        // The most reliable way comes first: a name that merely resembles another project's must not make it ambiguous.
         for way in ways {
             let mut found: Vec<Project> = projects.iter().filter(|one| way(one)).cloned().collect();
             if found.len() > 1 {
-                // A project that was merged into another is not meant if one of that name is left.
+                // A project that was merged into another is ignored if another project of that name remains.
                 let (left, merged): (Vec<_>, Vec<_>) = found.into_iter().partition(|one| one.merged_into.is_none());
                 found = if left.is_empty() { merged } else { left };
             }

@@ -48,7 +48,7 @@ pub(super) fn to_json(value: &impl Serialize) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(StoreError::bad("a value to be written"))
 }
 
-/// Returns a number of rows as SQLite counts them.
+/// Converts a number of rows to SQLite's integer type.
 pub(super) fn rows(count: usize) -> i64 {
     // SQLite has signed numbers only; callers pass `usize::MAX` for "all".
     i64::try_from(count).unwrap_or(i64::MAX)

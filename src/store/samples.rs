@@ -74,7 +74,7 @@ pub(crate) fn insert(store: &Store, memory: &Memory) {
 }
 
 impl Writer<'_> {
-    /// Sets the confidence alone. `updated_at` stays: a memory does not become newer by being believed less or more.
+    /// Sets only the confidence. `updated_at` is unchanged: a memory does not become newer when its confidence changes.
     ///
     /// # Errors
     /// [`StoreError::UnknownMemory`] if it is not there.

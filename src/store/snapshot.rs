@@ -1,4 +1,4 @@
-//! The whole of a file as sorted text, for tests that say that nothing else changed.
+//! The whole content of a file as sorted text, for tests that nothing else changed.
 
 use std::fmt::Write as _;
 
@@ -6,10 +6,10 @@ use rusqlite::types::ValueRef;
 
 use super::Store;
 
-/// What grows even where everything is as it was: the history, the runs, and the counts of changes.
+/// Tables that grow even if everything is as it was: the history, the runs, and the counts of changes.
 const GROWING: &[&str] = &["history", "revisions", "runs", "sqlite_sequence", "audit", "vector_revision", "changesets"];
 
-/// Returns one line a row of every table, and one for each place of each word in the index.
+/// Returns one line per row of every table, and one for each place of each word in the index.
 pub(super) fn snapshot(store: &Store) -> Vec<String> {
     let conn = &store.conn;
     conn.execute_batch(
@@ -38,7 +38,7 @@ fn rows(store: &Store, table: &str) -> Vec<String> {
     while let Some(row) = rows.next().unwrap() {
         let mut line = table.to_owned();
         for (index, name) in names.iter().enumerate() {
-            // Evidence that is put back gets a new row number.
+            // Restored evidence gets a new row number.
             if table != "evidence" || name != "id" {
                 let value: ValueRef<'_> = row.get_ref(index).unwrap();
                 write!(line, " {name}={value:?}").unwrap();

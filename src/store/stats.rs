@@ -30,7 +30,7 @@ pub struct Stats {
     pub windows: BTreeMap<String, usize>,
     /// Windows whose candidates wait to be applied.
     pub pending_windows: usize,
-    /// Replies of models that are kept.
+    /// Stored model replies.
     pub replies: usize,
     /// Requests that wait in batches of a provider.
     pub batch_requests: usize,
@@ -62,7 +62,8 @@ impl Database {
                 pending_windows: count(conn, "windows WHERE status = 'done' AND applied_at IS NULL")?,
                 replies: count(conn, "requests WHERE text IS NOT NULL")?,
                 runs: count(conn, "runs")?,
-                // From SQLite rather than the file system, so that it counts a store in memory and leaves the WAL out.
+                // Read from SQLite rather than the file system, so that it works for a store in memory and excludes the
+                // WAL.
                 bytes: conn.query_row(
                     "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
                     (),

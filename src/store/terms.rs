@@ -1,8 +1,8 @@
-//! The terms of a text: what stands for its words in the index.
+//! The terms of a text, which represent its words in the index.
 //!
-//! A word goes in by its English stem, and by the stem of the language that its text is in, where that is another one
-//! that is known. A query does not show its language, so its words are looked up by the stems of all those that the
-//! index has seen. Terms are numbers: two words that meet in one by chance are one in 10^13.
+//! A word is indexed by its English stem and, if its text is in another known language, by its stem in that language.
+//! The language of a query is unknown, so its words are looked up by their stems in all languages that the index has
+//! seen. Terms are numbers: the probability that two words collide is 1 in 10^13.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,8 @@ use crate::text::normalise::folded;
 use crate::text::stem::{plain, snowball};
 use crate::text::tokens::{Piece, Sought, pieces};
 
-/// Languages beside English by whose stems words are indexed. Their places are part of the terms of existing databases.
+/// Languages other than English by whose stems words are indexed. Their positions are part of the terms of existing
+/// databases.
 // Appending one is safe; reordering them would change what stored terms mean.
 const LANGUAGES: [Language; 8] = [
     Language::German,
@@ -26,31 +27,31 @@ const LANGUAGES: [Language; 8] = [
     Language::Russian,
 ];
 
-/// A set of [`LANGUAGES`], a bit for each place.
+/// A set of [`LANGUAGES`], with one bit for each position.
 pub(super) type Languages = i64;
 
-/// Returns the language of `text`, where it is one of [`LANGUAGES`].
+/// Returns the language of `text`, if it is one of [`LANGUAGES`].
 fn language(text: &str) -> Languages {
     let among: Vec<Language> = LANGUAGES.into_iter().chain([Language::English]).collect();
     let found = detect(text, &among).and_then(|found| LANGUAGES.iter().position(|one| *one == found));
     found.map_or(0, |place| 1 << place)
 }
 
-/// Greatest number of half units in which the weight of a term is kept.
+/// Maximum weight of a term that is stored, in half units.
 const MOST: u8 = u8::MAX;
 
-/// What of a memory goes into the index.
+/// The terms of a memory that go into the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Terms {
-    /// How many words it has in all, those included that are not looked up.
+    /// Total number of words, including those that are not looked up.
     pub(super) length: u32,
-    /// The languages by which its words went in.
+    /// The languages by whose stems its words were indexed.
     pub(super) languages: Languages,
-    /// Each term with its weight in half units, by term.
+    /// Each term with its weight in half units, sorted by term.
     pub(super) weights: Vec<(i64, u8)>,
 }
 
-/// Turns words into terms; knows the words that it has seen.
+/// Turns words into terms, and caches those of words that it has seen.
 pub(super) struct Stems {
     english: Stemmer,
     others: Vec<Stemmer>,
@@ -69,7 +70,7 @@ impl Default for Stems {
     }
 }
 
-/// Maximum number of words whose terms are remembered.
+/// Maximum number of words whose terms are cached.
 const REMEMBERED: usize = 20_000;
 
 impl Stems {
@@ -112,7 +113,7 @@ impl Stems {
         Terms { length, languages, weights }
     }
 
-    /// Returns the terms under which what is sought may stand, in an index with these languages.
+    /// Returns the terms under which the searched word may be indexed, in an index with these languages.
     pub(super) fn sought(&mut self, sought: &Sought, languages: Languages) -> Vec<i64> {
         match sought {
             Sought::Exact(word) => vec![hashed("", word)],
@@ -130,10 +131,11 @@ impl Stems {
         if let Some(term) = self.known.get(word) {
             return *term;
         }
-        // The English stemmer knows no accents, so they go before it.
+        // The English stemmer does not handle accents, so they are removed before it.
         let plain = plain(word);
         let term = hashed("", &self.english.stem(&plain));
-        // Emptied at once: the words of a text in progress are soon back, and no order of use has to be kept.
+        // Emptied completely: the words of the current text are soon cached again, and no order of use has to be
+        // recorded.
         if self.known.len() >= REMEMBERED {
             self.known.clear();
         }
@@ -143,7 +145,7 @@ impl Stems {
 
     fn others(&self, word: &str, languages: Languages) -> impl Iterator<Item = i64> {
         let wanted = self.others.iter().enumerate().filter(move |(place, _)| languages & (1 << place) != 0);
-        // Accents go last: stemmers use them.
+        // Accents are removed last, because stemmers use them.
         wanted.map(move |(place, stemmer)| hashed(&place.to_string(), &plain(&stemmer.stem(word))))
     }
 }

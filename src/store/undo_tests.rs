@@ -1,4 +1,4 @@
-//! Undoing runs: exactly, and around what was built on them.
+//! Tests that undo reverts runs exactly, and leaves what builds on them.
 
 use super::samples::{candidate, clean, day, insert, memory, quote, relation, transcript};
 use super::snapshot::snapshot;
@@ -19,7 +19,7 @@ fn end(store: &Store, run: &RunId) {
     store.finish_run(run, RunStatus::Finished, &json!({}), day(2)).unwrap();
 }
 
-/// Does everything that a writer can do to two known memories and a new one.
+/// Does everything that a writer can do with two known memories and a new one.
 fn everything(w: &Writer<'_>, tea: &Memory, milk: &Memory, new: &Memory) -> Result<(), StoreError> {
     w.insert(&clean(new.clone()), &clean(vec![quote("coffee please")]))?;
     w.add_evidence(&new.id, &clean(vec![quote("an espresso")]))?;
@@ -170,7 +170,7 @@ fn later_runs_are_named_and_undone_with_what_they_have_built_on() {
     write(second, &|w| w.relate(&relation(&milk.id, RelationType::Supports, &tea.id)).map(drop));
     write(third, &|w| status(w, &milk.id, Status::Superseded));
     write(other, &|w| w.insert(&clean(memory("Salt", "Salt.")), &clean(vec![])));
-    // Two runs at once: the first continues while the second is there already.
+    // Two runs at once: the first continues after the second has started.
     write(first, &|w| status(w, &tea.id, Status::Expired));
     runs.iter().for_each(|run| end(&store, run));
     store.undo_run(other, day(2)).unwrap();

@@ -9,17 +9,17 @@ use crate::memory::MemoryId;
 use crate::store::row::time;
 use crate::store::{Database, Store, StoreError};
 
-/// How long counting waits for another process, and for how long at most it can slow a read down.
+/// How long counting waits for another process; the most by which it can slow down a read.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// What a memory was used for.
+/// How a memory was used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AccessKind {
     /// Somebody looked at it.
     Read,
     /// A search returned it.
     Search,
-    /// It was put in front of a model.
+    /// It was shown to a model.
     Prompt,
 }
 
@@ -36,8 +36,8 @@ impl AccessKind {
 }
 
 impl Store {
-    /// Counts a use of each of these memories, and returns whether it could: a file that is locked or read-only is
-    /// no reason to fail the read that this is about.
+    /// Counts a use of each of these memories, and returns whether that succeeded: a file that is locked or read-only
+    /// must not make the read fail.
     #[must_use = "a caller that does not care says so with `let _`"]
     pub(crate) fn record_access(&self, memories: &[MemoryId], kind: AccessKind, now: Timestamp) -> bool {
         memories.is_empty() || self.without_waiting(|| self.count_uses(memories, kind, now))
@@ -53,7 +53,7 @@ impl Store {
                     "UPDATE memory_usage SET access_count = access_count + 1, last_accessed_at = ?2 WHERE memory_id = ?1",
                 )?
                 .execute(values)?;
-            // The foreign key of the log would refuse a purged memory, and the other uses would be lost with it.
+            // The log's foreign key would reject a purged memory, and the other uses would be lost with it.
             if counted > 0 {
                 transaction
                     .prepare_cached("INSERT INTO access_log (memory_id, at, kind) VALUES (?1, ?2, ?3)")?
@@ -65,8 +65,8 @@ impl Store {
 }
 
 impl Store {
-    /// Notes that these memories were put in front of a model, without counting that as a use, and returns whether it
-    /// could, as for [`Store::record_access`].
+    /// Records that these memories were shown to a model, without counting that as a use, and returns whether that
+    /// succeeded, as [`Store::record_access`] does.
     #[must_use = "a caller that does not care says so with `let _`"]
     pub(crate) fn log_shown(&self, memories: &[MemoryId], now: Timestamp) -> bool {
         let log = || {
@@ -84,16 +84,16 @@ impl Store {
         memories.is_empty() || self.without_waiting(log)
     }
 
-    /// Writes what can do without being written: waits a moment for other processes at most.
+    /// Makes an optional write: waits at most a moment for other processes.
     fn without_waiting(&self, write: impl FnOnce() -> Result<(), StoreError>) -> bool {
         let written = self.conn.busy_timeout(PATIENCE).map_err(StoreError::from).and_then(|()| {
             let written = write();
-            // Restored before the result is looked at, or later writes would give up just as soon.
+            // Restored before the result is checked; otherwise later writes would give up just as soon.
             self.conn.busy_timeout(super::file::schema::BUSY_TIMEOUT)?;
             written
         });
         if let Err(error) = &written {
-            // Not a warning: a reader beside a long write is normal, and the count is only a hint.
+            // Not a warning: a read during a long write is normal, and the count is only a hint.
             tracing::debug!(%error, "a use of memories was not noted");
         }
         written.is_ok()
@@ -101,8 +101,8 @@ impl Store {
 }
 
 impl Database {
-    /// Returns what was last put in front of a model at once, in that order, and when; `None` if nothing was yet, or none
-    /// of it is there any more.
+    /// Returns the memories that were last shown to a model together, in order, and when; `None` if none were, or if
+    /// none of them exists any more.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.

@@ -1,4 +1,4 @@
-//! The ledger: windows, replies and runs, by what a pipeline does with them.
+//! Tests of the ledger: windows, replies and runs, used as a pipeline uses them.
 
 use super::samples::{candidate, clean, day, insert, memory, memory_in, quote, shop, transcript};
 use super::{

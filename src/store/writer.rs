@@ -12,7 +12,7 @@ use super::{Database, Store, StoreError, row};
 use crate::fault::point;
 use crate::memory::{MemoryId, Namespace};
 
-/// A transaction that is being written; also reads, and sees what it has written itself.
+/// A write transaction; it can also read, and sees its own writes.
 #[derive(Debug)]
 pub struct Writer<'a> {
     pub(super) db: &'a Database,
@@ -30,12 +30,12 @@ impl Deref for Writer<'_> {
 }
 
 impl Store {
-    /// Runs `change` in one transaction and returns its result; nothing of it is kept where that is an error.
+    /// Runs `change` in one transaction and returns its result; if that is an error, nothing is written.
     ///
     /// Waits up to ten seconds for other writers. `run` is named in the history of every change.
     ///
     /// # Errors
-    /// What `change` returns, or [`StoreError`] where the transaction cannot begin or end.
+    /// The error of `change`, or [`StoreError`] if the transaction cannot begin or end.
     pub fn write<T, E>(
         &self,
         run: Option<&RunId>,
@@ -49,11 +49,11 @@ impl Store {
         // Immediate: a transaction that begins by reading may fail as busy once it writes, without waiting.
         let transaction = Transaction::new_unchecked(&self.db.conn, TransactionBehavior::Immediate).map_err(name)?;
         point("write.begin");
-        // A write that panicked may have left entries behind, which belong to rows that were rolled back.
+        // A write that panicked may have left entries that belong to rolled-back rows.
         self.db.unfiled.borrow_mut().clear();
         let written = change(&Writer::new(&self.db, run, now));
         let written = written.inspect_err(|_| self.db.unfiled.borrow_mut().clear())?;
-        // Before the commit, so that a committed memory is always in both indexes.
+        // Done before the commit, so that a committed memory is always in both indexes.
         self.db.file_waiting()?;
         super::index::words::flush_if_many(&self.db.conn).map_err(|error| error.at(&self.db.path))?;
         point("write.commit");
@@ -65,13 +65,13 @@ impl Store {
 
 impl<'a> Writer<'a> {
     fn new(db: &'a Database, run: Option<&'a RunId>, now: Timestamp) -> Self {
-        // Cut here once, so that the rows, the history and the caller all have the same time.
+        // Truncated once here, so that the rows, the history and the caller all have the same time.
         Self { db, run, now: row::whole_milliseconds(now), changeset: Cell::new(None) }
     }
 }
 
 impl Writer<'_> {
-    /// Returns when this write takes place, as it appears in the history.
+    /// Returns the time of this write, as it appears in the history.
     #[must_use]
     pub(crate) const fn now(&self) -> Timestamp {
         self.now
@@ -94,14 +94,14 @@ impl Writer<'_> {
 
     /// Returns the row of this write's changeset.
     pub(super) fn changeset(&self) -> Result<i64, StoreError> {
-        // Made late, since most writes of the ledger change no memory and should leave no empty changeset.
+        // Created late, since most writes to the ledger change no memory and should leave no empty changeset.
         if self.changeset.get().is_none() {
             self.begin_changeset(&uuid::Uuid::now_v7().to_string())?;
         }
         Ok(self.changeset.get().unwrap_or_default())
     }
 
-    /// Advances the revision of a namespace by this many changes.
+    /// Increases the revision of a namespace by this many changes.
     pub(super) fn moved_on(&self, namespace: &str, changes: i64) -> Result<(), StoreError> {
         self.execute(
             "INSERT INTO revisions (namespace, revision) VALUES (?1, ?2)
@@ -111,7 +111,7 @@ impl Writer<'_> {
         .map(drop)
     }
 
-    /// Moves the revision of the namespace on in which the memory lies, if there is such a memory.
+    /// Increases the revision of the memory's namespace, if the memory exists.
     pub(super) fn bump(&self, id: &MemoryId) -> Result<(), StoreError> {
         self.execute(
             "INSERT INTO revisions (namespace, revision) SELECT namespace, 1 FROM memories WHERE id = ?1
@@ -123,7 +123,7 @@ impl Writer<'_> {
 }
 
 impl Database {
-    /// Returns a number that has grown whenever anything in exactly this namespace has changed; 0 before the first.
+    /// Returns a number that increases whenever anything in exactly this namespace changes; 0 before the first change.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -145,11 +145,11 @@ pub(super) enum Mark {
     Undone,
 }
 
-/// Memories whose rows no longer are what the indexes say.
+/// Memories whose index entries are out of date.
 #[derive(Debug, Default)]
 pub(super) struct Stale {
-    /// For those who search.
+    /// For the word index.
     pub(super) words: BTreeSet<MemoryId>,
-    /// For claims that may say the same.
+    /// For the index of near claims.
     pub(super) near: BTreeSet<MemoryId>,
 }

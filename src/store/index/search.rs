@@ -129,7 +129,7 @@ impl Database {
         self.query_all(&sql, [normalised_hash(content), namespace.to_string()], memory_from_row)
     }
 
-    /// Whether `namespace` has, or once had, a memory that says `content`.
+    /// Whether `namespace` contains, or once contained, a memory with the text `content`.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -162,21 +162,21 @@ impl Database {
     }
 }
 
-/// Returns what of a query is looked for letter by letter.
+/// Returns the part of a query that is searched literally.
 fn letters(query: &str) -> String {
-    // A NUL would end the text within SQLite; a longer text than this is pasted, not searched for.
+    // A NUL would end the text within SQLite; a text longer than this was pasted by accident.
     query.replace('\0', "").trim().chars().take(200).collect()
 }
 
 impl Writer<'_> {
-    /// Brings the index up to date with the memory and its evidence.
+    /// Updates the index with the memory and its evidence.
     pub(in crate::store) fn index(&self, id: &MemoryId) -> Result<(), StoreError> {
         let memory = self.memory(id)?;
         self.index_words(&memory)?;
         self.index_near(&memory)
     }
 
-    /// Indexes a memory as it is given, with its evidence as it is kept, for those who search.
+    /// Indexes the given memory with its stored evidence for word search.
     pub(in crate::store) fn index_words(&self, memory: &Memory) -> Result<(), StoreError> {
         let quotes: Vec<String> = self.evidence(&memory.id)?.into_iter().map(|Evidence { quote, .. }| quote).collect();
         self.read(|conn| {
@@ -189,7 +189,7 @@ impl Writer<'_> {
     }
 }
 
-/// Returns what of a memory with these quotes is searched.
+/// Returns the index entry of a memory with these quotes.
 pub(in crate::store) fn entry<Q: Borrow<str>>(memory: &Memory, quotes: &[Q], stems: &mut Stems) -> Entry {
     let claim = &memory.claim;
     let texts = Texts {
@@ -204,7 +204,7 @@ pub(in crate::store) fn entry<Q: Borrow<str>>(memory: &Memory, quotes: &[Q], ste
     texts.entry(stems)
 }
 
-/// Takes the first of each list, then the second of each, and so on; a memory comes once.
+/// Takes the first of each list, then the second of each, and so on; each memory is taken once.
 fn taken_in_turn<const N: usize>(lists: [Vec<Memory>; N], limit: usize) -> Vec<Memory> {
     let mut lists = lists.map(Vec::into_iter);
     let mut seen = HashSet::new();
@@ -232,17 +232,17 @@ const K1: f64 = 1.2;
 /// How much the length of a memory counts.
 const B: f64 = 0.75;
 
-/// Maximum number of equally good memories that are read in addition, for each that is wanted.
+/// Maximum number of equally good memories that are read in addition, for each one wanted.
 const EQUALLY_GOOD: usize = 8;
 
-/// A row of documents that are meant.
+/// A range of documents that belong to the searched namespaces.
 struct Stretch {
     segment: i64,
-    /// Counted from the first document of the segment.
+    /// Document numbers, relative to the first document of the segment.
     documents: Range<u32>,
-    /// The number of the first one.
+    /// The number of the first document.
     first: i64,
-    /// Its place in the list of scores.
+    /// The index of its first document in the list of scores.
     place: usize,
 }
 
@@ -253,28 +253,29 @@ struct Waiting {
     terms: Vec<u8>,
 }
 
-/// All memories in which words are looked up.
+/// All memories that are searched.
 struct Corpus {
     stretches: Vec<Stretch>,
     waiting: Vec<Waiting>,
-    /// Documents of the stretches.
+    /// Number of documents in the stretches.
     documents: usize,
-    /// What the length of a memory adds, by its code.
+    /// The term that a memory's length contributes, by length code.
     norms: Vec<f64>,
     languages: Languages,
 }
 
-/// The words found, best first.
+/// The scores of a search.
 struct Scores {
     corpus: Corpus,
-    /// By place in the list of scores; those that wait come last.
+    /// Scores with their places in the list; waiting memories come last.
     found: Vec<(f32, u32)>,
 }
 
-/// Returns what contains any word of `query` in the namespaces of `filter`; the rest of it is for [`Scores::best`].
+/// Returns the scores of memories in the namespaces of `filter` that contain any word of `query`; [`Scores::best`]
+/// applies the rest of the filter.
 fn look_up(conn: &Connection, stems: &mut Stems, query: &Query, filter: &Filter) -> Result<Scores, StoreError> {
     let corpus = Corpus::of(conn, filter)?;
-    // A place for each document is faster than a map, and single precision halves what has to be cleared.
+    // An array with an element for each document is faster than a map, and single precision halves the memory to clear.
     let mut scores = vec![0.0_f32; corpus.documents + corpus.waiting.len()];
     let mut holders: Vec<(u32, u8, u8)> = Vec::new();
     for sought in &query.sought {
@@ -284,7 +285,7 @@ fn look_up(conn: &Connection, stems: &mut Stems, query: &Query, filter: &Filter)
             corpus.holders(conn, *term, &mut holders)?;
         }
         if terms.len() > 1 {
-            // Several forms of one word in one memory count once, by the greatest weight.
+            // Several forms of one word in one memory count once, with the greatest weight.
             holders.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
             holders.dedup_by_key(|holder| holder.0);
         }
@@ -300,7 +301,7 @@ fn look_up(conn: &Connection, stems: &mut Stems, query: &Query, filter: &Filter)
 }
 
 impl Scores {
-    /// Returns at most `limit` of what was found and passes `filter`, best first, equally good ones by row.
+    /// Returns at most `limit` of the memories found that pass `filter`, best first, equally good ones by row.
     fn best(mut self, conn: &Connection, filter: &Filter, limit: usize) -> Result<Vec<(Seq, f64)>, StoreError> {
         let mut best: Vec<(Seq, f64)> = Vec::new();
         // Somewhat more than the limit, since a filter usually drops a few, and another round is another query.
@@ -310,15 +311,16 @@ impl Scores {
             let mut passed = self.passed(conn, &taken, filter)?;
             passed.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
             best.extend(passed);
-            // Growing steps: a filter that drops almost everything would otherwise need a query for every few.
+            // The steps grow: a filter that drops almost everything would otherwise need a query for every few
+            // memories.
             step = step.saturating_mul(4);
         }
         best.truncate(limit);
         Ok(best)
     }
 
-    /// Takes the next best out, with those that are as good as the last of them, so that their rows can decide which
-    /// come first; of very many that are equally good, those of the lowest places.
+    /// Removes and returns the next best, together with those that are as good as the last of them, so that their rows
+    /// can decide the order; of very many that are equally good, only those with the lowest places.
     fn taken(&mut self, count: usize) -> Vec<(f32, u32)> {
         let order = |a: &(f32, u32), b: &(f32, u32)| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1));
         let Some(left) = self.found.len().checked_sub(count).filter(|left| *left > 0) else {
@@ -334,7 +336,7 @@ impl Scores {
         self.found.split_off(left)
     }
 
-    /// Returns those that are still there and pass `filter`, in no order.
+    /// Returns those that still exist and pass `filter`, in no particular order.
     fn passed(&self, conn: &Connection, taken: &[(f32, u32)], filter: &Filter) -> Result<Vec<(Seq, f64)>, StoreError> {
         let (mut documents, mut waiting) = (BTreeMap::new(), BTreeMap::new());
         for (score, place) in taken {
@@ -375,15 +377,16 @@ impl Corpus {
             Self { stretches: Vec::new(), waiting: Vec::new(), documents: 0, norms: Vec::new(), languages: 0 };
         let words = corpus.read_segments(conn, filter)? + corpus.read_waiting(conn, filter)?;
         let memories = corpus.documents + corpus.waiting.len();
-        // An empty corpus and one of empty texts must not divide by zero.
+        // An empty corpus, or one of empty texts, must not lead to a division by zero.
         let usual = if memories > 0 { (words / count(memories)).max(1.0) } else { 1.0 };
         corpus.norms = (0..=u8::MAX).map(|code| K1 * (1.0 - B + B * length_of(code) / usual)).collect();
         Ok(corpus)
     }
 
-    /// Returns how many words the documents have.
+    /// Returns the number of words in the documents.
     fn read_segments(&mut self, conn: &Connection, filter: &Filter) -> Result<f64, StoreError> {
-        // Only the namespaces: the rest of the filter is about rows of memories, which are not read yet.
+        // Only the namespaces are filtered here: the rest of the filter concerns rows of memories, which are not read
+        // yet.
         let clauses = Clauses::within_alone(filter);
         let sql = if filter.namespaces.is_empty() {
             "SELECT s.id, s.languages, s.first, s.first, s.docs, s.length FROM search_segments s ORDER BY s.first"
@@ -400,7 +403,7 @@ impl Corpus {
         let mut words = 0.0;
         while let Some(row) = rows.next()? {
             let (start, first, docs): (i64, i64, i64) = (row.get(2)?, row.get(3)?, row.get(4)?);
-            // A damaged file may contain any numbers; an impossible stretch is then empty instead of ending the
+            // A damaged file may contain any numbers; an impossible stretch then counts as empty instead of failing the
             // search.
             let from = u32::try_from(first - start).unwrap_or(u32::MAX);
             let documents = from..from.saturating_add(u32::try_from(docs).unwrap_or_default());
@@ -413,7 +416,7 @@ impl Corpus {
         Ok(words)
     }
 
-    /// Returns how many words those have that wait.
+    /// Returns the number of words in the waiting memories.
     fn read_waiting(&mut self, conn: &Connection, filter: &Filter) -> Result<f64, StoreError> {
         let clauses = Clauses::within_alone(filter);
         let sql = format!("SELECT m.seq, m.length, m.languages, m.terms FROM search_recent m WHERE {}", clauses.sql());
@@ -429,7 +432,7 @@ impl Corpus {
         Ok(words)
     }
 
-    /// Adds the places of what contains `term`, each with the term's weight and its own length.
+    /// Adds the places of the memories that contain `term`, each with the term's weight and the length of the memory.
     fn holders(&self, conn: &Connection, term: i64, holders: &mut Vec<(u32, u8, u8)>) -> Result<(), StoreError> {
         let mut statement = conn.prepare_cached("SELECT docs FROM search_postings WHERE segment = ?1 AND term = ?2")?;
         // Stretches of one segment share its list, which is read and unpacked from one row.
@@ -453,8 +456,8 @@ impl Corpus {
         Ok(())
     }
 
-    /// Returns the weight of a word that this many memories contain; one that most contain still has some, which
-    /// matters in a conversation of two whose every line bears a name.
+    /// Returns the weight of a word that `holders` memories contain. Even a word that most memories contain has some
+    /// weight, which matters in a conversation between two people in which every line contains a name.
     fn rarity(&self, holders: usize) -> f64 {
         let (all, holders) = (count(self.documents + self.waiting.len()), count(holders));
         ((all - holders + 0.5) / (holders + 0.5)).ln_1p()

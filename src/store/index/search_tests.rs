@@ -113,7 +113,7 @@ fn writing_without_spaces_is_found_by_its_words() {
     assert_eq!(found(&store, "大阪"), [""; 0]);
 }
 
-/// Syntax of FTS5, SQL and shells, signs alone, and text that is not what it seems.
+/// Syntax of FTS5, SQL and shells, punctuation alone, and misleading text.
 const HOSTILE: &[&str] = &[
     "",
     " ",

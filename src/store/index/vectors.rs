@@ -1,21 +1,21 @@
-//! Vectors of memories: stored, leased to the process that makes them, and listed where they are missing.
+//! Vectors of memories: storage, the lease of the process that creates them, and the list of memories without one.
 //!
-//! Vectors are derived. A trigger drops the one of a memory that says something else from now on or is forgotten, and
-//! moves it with its memory; what has none waits, see [`Database::without_vector`]. So no crash and no undo leaves one
-//! that is wrong, and another model only makes all of them wait again.
+//! Vectors are derived. A trigger drops the vector of a memory whose text changes or that is forgotten, and moves it
+//! with its memory; memories without one wait, see [`Database::without_vector`]. So no crash and no undo leaves a wrong
+//! vector, and a change of model merely makes all memories wait again.
 //!
 //! The search for the nearest vectors estimates every cosine from a short form, then computes those of the most
 //! promising memories.
 //!
-//! The short form keeps of each number whether it is positive, and one factor of the whole:
+//! The short form keeps the sign of each number, and one factor for the whole vector:
 //!
 //! ```text
 //! code = 4 bytes, 1 / (|v1| + |v2| + …) as f32, then one bit a number, the lowest bit of a byte first
 //! q · v ≈ (± q1 ± q2 ± …) / (|v1| + |v2| + …), with the signs of v
 //! ```
 //!
-//! The query keeps its numbers, so the estimate is closer than one between two rows of bits; and since it is made byte
-//! by byte from a table, it costs one addition for eight numbers on any machine.
+//! The query keeps its full precision, so the estimate is closer than one between two bit vectors; and since it is
+//! computed byte by byte from a table, it costs one addition per eight numbers on any machine.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -33,21 +33,21 @@ use crate::store::memories::filter::{Clauses, Filter};
 use crate::store::row::rows;
 use crate::store::{Database, NamespaceSubtree, StoreError, Writer};
 
-/// Which model vectors are of; those of two models have nothing to do with each other.
+/// The model of a vector; vectors of two models cannot be compared.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct VectorModel {
-    /// Its name, with all that changes what it makes of a text.
+    /// Its name, including every setting that affects its vectors.
     pub name: String,
-    /// Numbers of a vector.
+    /// Number of components of a vector.
     pub dimension: usize,
 }
 
 /// The vector of a memory, with the texts that it was made from.
 #[derive(Debug, Clone, Copy)]
 pub struct NewVector<'a> {
-    /// What it was made from.
+    /// The memory and the texts that it was made from.
     pub of: &'a MissingVector,
-    /// Its numbers, of any length but 0.
+    /// Its components; the vector may have any length except 0.
     pub vector: &'a [f32],
 }
 
@@ -66,7 +66,7 @@ impl Database {
 }
 
 impl Database {
-    /// Returns the length of the vectors that the file has of a model of this name; the last one where it changed.
+    /// Returns the dimension of the file's vectors of a model with this name; the latest one if it has changed.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -95,14 +95,14 @@ impl Database {
 }
 
 impl Writer<'_> {
-    /// Keeps vectors in place of those of any model, and returns how many: one is left out whose memory has gone, was
-    /// forgotten, or says something else by now.
+    /// Stores vectors, replacing those of any model, and returns their number. A vector is left out if its memory was
+    /// deleted or forgotten, or if its text has changed.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     ///
     /// # Panics
-    /// If a vector is not of the model's dimension: whoever calls has checked that.
+    /// If a vector does not have the model's dimension, which the caller must have checked.
     pub fn put_vectors(&self, model: &VectorModel, vectors: &[NewVector<'_>]) -> Result<usize, StoreError> {
         self.read(|conn| {
             let model_id = put_model(conn, model)?;
@@ -118,7 +118,7 @@ impl Writer<'_> {
             for NewVector { of, vector } in vectors {
                 // A stored vector does not carry its dimension: a wrong one would give wrong cosines, not an error.
                 assert_eq!(vector.len(), model.dimension, "a vector of {} has another dimension", model.name);
-                // A vector without direction has no cosine with anything; its memory waits on.
+                // A vector without a direction has no cosine with any other; its memory continues to wait.
                 let Some(unit) = unit(vector) else { continue };
                 let (code, bytes) = (code(&unit), to_bytes(&unit));
                 kept += put.execute(params![of.id.as_str(), of.title, of.content, model_id, code, bytes])?;
@@ -128,7 +128,7 @@ impl Writer<'_> {
         })
     }
 
-    /// Notes that the model does not take what a memory says.
+    /// Records that the model refused the text of a memory.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -160,12 +160,12 @@ fn put_model(conn: &Connection, model: &VectorModel) -> Result<i64, StoreError> 
     Ok(id.query_row(values, |row| row.get(0))?)
 }
 
-/// How long the right to make vectors lasts without a sign of life.
+/// How long the lease on making vectors lasts unless it is renewed.
 const LEASE: SignedDuration = SignedDuration::from_secs(30);
 
 impl Writer<'_> {
-    /// Takes or keeps the right to make vectors for `owner`, and returns whether it has it; another process that has
-    /// taken it loses it half a minute after its last sign of life.
+    /// Acquires or renews the lease on making vectors for `owner`, and returns whether `owner` now has it. Another
+    /// process that has it loses it half a minute after the last renewal.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -178,13 +178,13 @@ impl Writer<'_> {
                      ON CONFLICT (id) DO UPDATE SET owner = ?1, until = ?2
                      WHERE owner = ?1 OR until <= ?3 OR until > ?4",
                 )?
-                // What holds for longer than a lease can was given by a clock that was wrong.
+                // A lease that lasts longer than possible was set by a wrong clock.
                 .execute(params![owner, after(LEASE), after(SignedDuration::ZERO), after(LEASE * 2)])?;
             Ok(taken > 0)
         })
     }
 
-    /// Gives the right back.
+    /// Releases the lease.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -192,7 +192,7 @@ impl Writer<'_> {
         self.execute("DELETE FROM vector_lease WHERE owner = ?1", [owner]).map(drop)
     }
 
-    /// Notes what a call for vectors took.
+    /// Records the tokens used by a call for vectors.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -205,8 +205,8 @@ impl Writer<'_> {
     }
 }
 
-/// Times that a text is given to a model that does not take it.
-// More than one, since a server may refuse a text for a passing reason; one that is too long never gets through.
+/// Number of times that a text is sent to a model that refuses it.
+// More than one, since a server may refuse a text for a temporary reason; a text that is too long is never accepted.
 const MAX_ATTEMPTS: u32 = 3;
 
 /// A memory without a vector, with the texts that one is made from.
@@ -218,22 +218,23 @@ pub struct MissingVector {
     pub title: String,
     /// Its content.
     pub content: String,
-    /// Its place in the file, in which order the waiting come.
+    /// Its row number, which determines the order of waiting memories.
     seq: i64,
 }
 
-/// How many memories have a vector of one model.
+/// The numbers of memories with and without a vector of one model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Coverage {
     /// Memories of any status with a vector.
     pub embedded: usize,
-    /// Active and pending ones without, that will be tried.
+    /// Active and pending memories without a vector that will be tried.
     pub waiting: usize,
-    /// Those without whose text the model did not take, however often it was tried.
+    /// Memories without a vector whose text the model refused in every attempt.
     pub given_up: usize,
 }
 
-/// Active and pending memories without a vector of model `?1`. The index names the namespace, so that it alone is read.
+/// Active and pending memories without a vector of model `?1`. The index contains the namespace, so that only the index
+/// is read.
 const WAITING: &str = "m.status IN ('active', 'pending') AND NOT EXISTS (
     SELECT 1 FROM vectors v WHERE v.model_id = ?1 AND v.namespace = m.namespace AND v.seq = m.seq)";
 /// Whether the model has refused a text too often.
@@ -242,7 +243,7 @@ const GIVEN_UP: &str = "EXISTS (
 
 impl Database {
     /// Returns at most `limit` active and pending memories that have no vector of `model` and that the model has not
-    /// refused too often, the last learnt first, those before `last` alone.
+    /// refused too often, most recently learnt first, and only those learnt before `last`.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -257,7 +258,7 @@ impl Database {
             "SELECT m.id, m.title, m.content, m.seq FROM memories m
                  WHERE m.seq < ?3 AND {WAITING} AND NOT {GIVEN_UP} ORDER BY m.seq DESC LIMIT ?4"
         );
-        // By row number instead of an offset: memories that get a vector meanwhile drop out of the list.
+        // By row number instead of an offset: memories that receive a vector in the meantime drop out of the list.
         let before = last.map_or(i64::MAX, |one| one.seq);
         self.query_all(&sql, params![model_id, MAX_ATTEMPTS, before, rows(limit)], |row| {
             let id = MemoryId::from_stored(row.get::<_, String>(0)?);
@@ -291,7 +292,7 @@ impl Database {
 }
 
 impl Writer<'_> {
-    /// Lets the texts that models have refused be tried again, and returns how many.
+    /// Allows the texts that models have refused to be tried again, and returns their number.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -300,15 +301,15 @@ impl Writer<'_> {
     }
 }
 
-/// Whole vectors that are read for each memory asked for.
-// Estimates are off by a little, so the nearest ones may come somewhat later in their order.
+/// Number of full vectors that are read for each requested memory.
+// Estimates are slightly inaccurate, so the nearest memories may appear somewhat later in their order.
 const READ_PER_RESULT: usize = 2;
-/// Minimum number of whole vectors that are read, if there are that many.
-// Reading so many rows is cheap, and with a small limit the estimates would decide too much.
+/// Minimum number of full vectors that are read, if there are that many.
+// Reading so many rows is cheap, and with a small limit the result would depend too much on the estimates.
 const LEAST_READ: usize = 256;
-/// How many more are taken in each further round, where the filter has left too few.
+/// Factor by which the number of candidates grows in each further round, if the filter left too few.
 const GROWTH: usize = 4;
-/// A memory and how near it is.
+/// A memory and its similarity to the query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Near {
     /// The memory.
@@ -319,15 +320,15 @@ pub struct Near {
     pub cosine: f64,
 }
 
-/// A memory by its place in the file, and the estimate of its cosine.
+/// The estimated cosine of a memory, and its row number.
 type Promise = (f32, i64);
 
 impl Database {
     /// Returns at most `limit` memories that pass `filter`, the nearest to `query` first; equally near ones in the
     /// order in which they were learnt. Those without a vector of `model` are not found.
     ///
-    /// The filter is kept exactly. Of what passes it, only the most promising are scored, three quarters of
-    /// `LEAST_READ` at least.
+    /// The filter is applied exactly. Of the memories that pass it, only the most promising are scored, at least three
+    /// quarters of `LEAST_READ`.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -350,7 +351,7 @@ impl Database {
         })
     }
 
-    /// Returns the most promising of what passes the filter, by its place in the file and with its cosine.
+    /// Returns the most promising memories that pass the filter, by row number and with their cosine.
     fn nearest_of(
         &self,
         codes: &[Arc<Codes>],
@@ -369,18 +370,18 @@ impl Database {
             if promising.len() < taken || scored.len() >= enough {
                 return Ok(scored);
             }
-            // A filter that lets little pass would otherwise need many rounds, each over all codes.
+            // A restrictive filter would otherwise need many rounds, each over all codes.
             taken = taken.saturating_mul(GROWTH);
         }
     }
 
-    /// Returns the model's number and the query at length 1; `None` where nothing can be near.
+    /// Returns the model's number and the query normalised to length 1; `None` if no memory can be near.
     fn ready(&self, model: &VectorModel, query: &[f32]) -> Result<Option<(i64, Vec<f32>)>, StoreError> {
         let unit = unit(query).filter(|unit| unit.len() == model.dimension);
         Ok(self.model_id(model)?.zip(unit))
     }
 
-    /// Returns those that pass the filter, with their place in the file and their cosine.
+    /// Returns the memories that pass the filter, with their row numbers and cosines.
     fn scored_by_direction(
         &self,
         query: &[f32],
@@ -393,7 +394,7 @@ impl Database {
              CROSS JOIN vectors v ON v.seq = m.seq WHERE {}",
             clauses.sql(),
         );
-        // In the order in which they lie in the file.
+        // Read in the order in which they are stored in the file.
         let mut rows: Vec<i64> = promising.iter().map(|(_, seq)| *seq).collect();
         rows.sort_unstable();
         let listed = Value::from(json_of(rows.into_iter()));
@@ -411,7 +412,7 @@ fn json_of<T: serde::Serialize>(values: impl Iterator<Item = T>) -> String {
     serde_json::to_string(&values.collect::<Vec<_>>()).expect("numbers and texts have a JSON form")
 }
 
-/// Returns the `count` memories that promise most after `last`, the best first.
+/// Returns the `count` most promising memories after `last`, best first.
 fn most_promising(estimator: &Estimator, codes: &[Arc<Codes>], count: usize, last: Option<Promise>) -> Vec<Promise> {
     let mut best: Vec<Promise> = Vec::new();
     let mut bar: Option<Promise> = None;
@@ -420,7 +421,7 @@ fn most_promising(estimator: &Estimator, codes: &[Arc<Codes>], count: usize, las
         let is_new = last.is_none_or(|last| by_promise(&last, &promise) == Ordering::Less);
         if is_new && bar.is_none_or(|bar| by_promise(&promise, &bar) == Ordering::Less) {
             best.push(promise);
-            // Discarding half now and then is cheaper than keeping all of them in order.
+            // Discarding half from time to time is cheaper than keeping all of them sorted.
             if best.len() >= count.saturating_mul(2) {
                 best.select_nth_unstable_by(count - 1, by_promise);
                 best.truncate(count);
@@ -436,16 +437,15 @@ fn most_promising(estimator: &Estimator, codes: &[Arc<Codes>], count: usize, las
     best
 }
 
-/// The higher estimate first, then what was learnt first.
+/// Orders by descending estimate, then by when the memories were learnt.
 fn by_promise(a: &Promise, b: &Promise) -> Ordering {
     b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1))
 }
 
-/// Maximum number of codes in memory; at 384 numbers, that is 250 MB. Beyond that, all codes that were read are
-/// dropped.
+/// Maximum number of codes in memory, which take 250 MB at 384 dimensions. Beyond that, all cached codes are dropped.
 const MAX_KEPT: usize = 4_000_000;
 
-/// Codes by namespace, of one model at one revision of the file.
+/// Cached codes by namespace, for one model at one revision of the file.
 #[derive(Debug, Default)]
 pub(in crate::store) struct VectorCache {
     state: Option<(i64, i64)>,
@@ -453,7 +453,8 @@ pub(in crate::store) struct VectorCache {
 }
 
 impl VectorCache {
-    /// Returns the codes of `model_id` in the namespaces that are allowed, each once; all where none is named.
+    /// Returns the codes of `model_id` in the allowed namespaces, without duplicates; in all namespaces if none is
+    /// named.
     fn codes(
         &mut self,
         conn: &Connection,
@@ -464,7 +465,8 @@ impl VectorCache {
             .prepare_cached("SELECT revision FROM vector_revision WHERE id = 1")?
             .query_row((), |row| row.get::<_, i64>(0))?;
         let kept: usize = self.by_namespace.values().map(|codes| codes.seqs.len()).sum();
-        // Triggers count every change of the table, also by other processes, so equal numbers mean equal codes.
+        // Triggers count every change of the table, including those by other processes, so equal numbers mean equal
+        // codes.
         if self.state != Some((model_id, revision)) || kept > MAX_KEPT {
             *self = Self { state: Some((model_id, revision)), by_namespace: BTreeMap::new() };
         }
@@ -486,7 +488,7 @@ fn namespaces(conn: &Connection, model_id: i64, allowed: &[NamespaceSubtree]) ->
     let everywhere = [(String::new(), None)];
     let ranges: Vec<(String, Option<String>)> = allowed.iter().flat_map(ranges).collect();
     let mut found = std::collections::BTreeSet::new();
-    // One step a namespace: to list distinct ones, SQLite would read every row.
+    // One step per namespace: to list the distinct ones, SQLite would read every row.
     let mut next = conn.prepare_cached(
         "SELECT namespace FROM vectors WHERE model_id = ?1 AND namespace >= ?2 ORDER BY namespace LIMIT 1",
     )?;
@@ -496,7 +498,7 @@ fn namespaces(conn: &Connection, model_id: i64, allowed: &[NamespaceSubtree]) ->
             if end.as_ref().is_some_and(|end| namespace >= *end) {
                 break;
             }
-            // The smallest text that is greater.
+            // The smallest text greater than `namespace`.
             from = format!("{namespace}\0");
             found.insert(namespace);
         }
@@ -504,7 +506,7 @@ fn namespaces(conn: &Connection, model_id: i64, allowed: &[NamespaceSubtree]) ->
     Ok(found.into_iter().collect())
 }
 
-/// Returns where the allowed namespaces begin and end in their order.
+/// Returns the ranges of names of the allowed namespaces, each with its beginning and end.
 fn ranges(within: &NamespaceSubtree) -> Vec<(String, Option<String>)> {
     match within {
         NamespaceSubtree::Exactly(namespace) => vec![(namespace.to_string(), Some(format!("{namespace}\0")))],
@@ -529,9 +531,9 @@ fn read(conn: &Connection, model_id: i64, dimension: usize, namespace: &str) -> 
     Ok(codes)
 }
 
-/// Bytes of the factor before the bits.
+/// Number of bytes of the factor that precedes the bits.
 const FACTOR_BYTES: usize = 4;
-/// Values that one byte of a code can have.
+/// Number of values that one byte of a code can have.
 const BYTE_VALUES: usize = 256;
 
 /// Returns the bytes of a vector.
@@ -539,11 +541,11 @@ pub(super) fn to_bytes(vector: &[f32]) -> Vec<u8> {
     vector.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-/// Returns the product of `query` with a vector kept as bytes; both of one length.
+/// Returns the dot product of `query` and a vector stored as bytes, which have the same dimension.
 fn dot(query: &[f32], bytes: &[u8]) -> f64 {
-    /// Sums kept apart, so that the processor adds them at a time.
+    /// Number of separate sums, which the processor adds in parallel.
     const LANES: usize = 8;
-    // Floats may not be reordered by the compiler, so a single sum would stay sequential.
+    // The compiler may not reorder additions of floats, so a single sum would stay sequential.
     let mut sums = [0.0_f32; LANES];
     let (wide, narrow) = query.as_chunks::<LANES>();
     let (wide_bytes, narrow_bytes) = bytes.split_at((wide.len() * LANES * 4).min(bytes.len()));
@@ -558,10 +560,10 @@ fn dot(query: &[f32], bytes: &[u8]) -> f64 {
     f64::from(sums.iter().sum::<f32>() + rest)
 }
 
-/// Returns the vector at length 1; `None` for one that has no direction.
+/// Returns the vector normalised to length 1; `None` if it has no direction.
 pub(super) fn unit(vector: &[f32]) -> Option<Vec<f32>> {
     let length = vector.iter().map(|number| f64::from(*number) * f64::from(*number)).sum::<f64>().sqrt();
-    // Written so that NaN fails as well.
+    // Written so that NaN is rejected as well.
     if !(length.is_finite() && length > 0.0) {
         return None;
     }
@@ -586,14 +588,14 @@ fn signs(vector: &[f32]) -> impl Iterator<Item = u8> {
 /// Short forms of vectors of one dimension, side by side.
 #[derive(Debug, Default, Clone)]
 struct Codes {
-    /// Which memory each is of.
+    /// The memory that each code belongs to.
     seqs: Vec<i64>,
     factors: Vec<f32>,
     bits: Vec<u8>,
 }
 
 impl Codes {
-    /// Adds a code of `dimension` numbers; one of another length is left out.
+    /// Adds a code of `dimension` numbers; a code of another length is left out.
     fn push(&mut self, seq: i64, code: &[u8], dimension: usize) {
         if let Some((factor, bits)) = code.split_first_chunk::<FACTOR_BYTES>()
             && bits.len() == dimension.div_ceil(8)
@@ -606,7 +608,7 @@ impl Codes {
     }
 }
 
-/// What each byte of a code adds to the estimate for one query.
+/// Table of what each byte of a code adds to the estimate for one query.
 #[derive(Debug)]
 struct Estimator {
     tables: Vec<[i16; BYTE_VALUES]>,
@@ -623,7 +625,8 @@ impl Estimator {
         let table = |eight: &[f32]| {
             let mut sums = [-eight.iter().sum::<f32>(); BYTE_VALUES];
             for byte in 1..BYTE_VALUES {
-                // As without the lowest bit, but that number counts for and not against.
+                // The same as without the lowest bit, except that the number of that bit is added instead of
+                // subtracted.
                 let number = eight.get(byte.trailing_zeros() as usize).copied().unwrap_or_default();
                 sums[byte] = sums[byte & (byte - 1)] + 2.0 * number;
             }
@@ -655,7 +658,7 @@ impl Estimator {
 mod nearest_tests {
     use super::*;
 
-    /// Returns numbers that look like chance and are the same every time.
+    /// Returns pseudo-random numbers that are the same every time.
     fn drawn(seed: u32, count: usize) -> Vec<f32> {
         let mut state = seed.wrapping_mul(2_654_435_761).wrapping_add(12_345);
         let mut next = || {

@@ -12,7 +12,7 @@ fn other_model() -> VectorModel {
     VectorModel { name: "n".into(), dimension: 3 }
 }
 
-/// A memory that says `text`, kept with a vector of [`model`].
+/// Stores a memory with the text `text` and a vector of [`model`].
 fn kept(store: &Store, namespace: &Namespace, text: &str, vector: [f32; 3]) -> Memory {
     let memory = memory_in(namespace, text, text);
     insert(store, &memory);
@@ -82,7 +82,7 @@ fn a_filter_is_kept_even_where_the_nearest_do_not_pass_it() {
         2,
     );
     assert_eq!(under, ["below", "near 0"]);
-    // Not by namespace: all of those that are nearer have to be passed over.
+    // Not filtered by namespace: all memories that are nearer have to be skipped.
     let tagged = Filter { subject: Some("none".into()), ..Filter::default() };
     assert_eq!(titles(&store, near, &tagged, 5), [""; 0]);
     let text = Filter { text: Some("FAR".into()), ..Filter::default() };

@@ -1,12 +1,12 @@
 //! Index of words, as segments of postings.
 //!
-//! A new or changed memory first waits as one row with all its terms. When many wait, they become a segment: for each
-//! term, the documents that have it. When there are many small segments, they become a large one. So a write costs one
-//! row, and a search reads what waits and, of each segment, only the terms that it asks for.
+//! A new or changed memory first waits as one row with all its terms. When many wait, they are turned into a segment,
+//! which lists the documents for each term. When there are many small segments, they are merged into a large one. So a
+//! write costs one row, and a search reads the waiting rows and, from each segment, only the terms of the query.
 //!
-//! A segment numbers its documents by namespace and then by memory, so that those of one namespace lie together. A
-//! changed memory loses its number and waits again: what segments say of a number that is not in `search_docs` is void,
-//! and gone with the next merge.
+//! A segment numbers its documents by namespace and then by memory, so that those of one namespace are contiguous. A
+//! changed memory loses its number and waits again: postings of a number that is not in `search_docs` are void, and the
+//! next merge removes them.
 //!
 //! ```text
 //! list  = blocks of 128 postings, then the table of blocks, then the number of postings (4 bytes)
@@ -26,14 +26,14 @@ use crate::store::terms::{Stems, Terms};
 /// Maximum number of memories that wait when a transaction ends.
 // Every search reads all rows that wait, and every segment costs a lookup for each term.
 const WAITING: i64 = 512;
-/// Maximum number of memories that wait within one transaction: many at once make few and large segments.
+/// Maximum number of memories that wait within one transaction: writing many at once produces few and large segments.
 const WAITING_WITHIN: i64 = 16_384;
-/// Memories between two checks of how many wait within one transaction.
+/// Number of memories between two checks of how many wait within one transaction.
 const LOOKED_EVERY: i64 = 1_024;
-/// Bytes of a term of a memory that waits: its number and its weight.
+/// Number of bytes of a term of a waiting memory: its number and its weight.
 pub(in crate::store) const TERM_BYTES: usize = 9;
 
-/// The texts of a memory that are searched, each with its weight in half units.
+/// The texts of a memory that are searched.
 pub(in crate::store) struct Texts<'a> {
     pub(in crate::store) title: &'a str,
     pub(in crate::store) content: &'a str,
@@ -66,12 +66,12 @@ impl Texts<'_> {
         ])
     }
 
-    /// Returns what of the texts goes into the index.
+    /// Returns the index entry of the texts.
     pub(in crate::store) fn entry(&self, stems: &mut Stems) -> Entry {
         let Terms { length, languages, weights } = self.terms(stems);
         let mut terms = Vec::with_capacity(weights.len() * TERM_BYTES);
         for (term, weight) in weights {
-            // The terms come sorted, so that a search can look one up by halving.
+            // The terms are sorted, so that a search can look one up by bisection.
             terms.extend(term.to_be_bytes());
             terms.push(weight);
         }
@@ -79,18 +79,18 @@ impl Texts<'_> {
     }
 }
 
-/// Indexes a memory anew.
+/// Indexes a memory again.
 pub(in crate::store) fn put(conn: &Connection, seq: i64, namespace: &str, entry: &Entry) -> Result<(), StoreError> {
-    // Voids its old postings; taking them out would mean rewriting the list of every term.
+    // This voids its old postings; removing them would require rewriting the list of every term.
     conn.prepare_cached("DELETE FROM search_docs WHERE seq = ?1")?.execute([seq])?;
     put_new(conn, &mut *conn.prepare_cached(PUT_WAITING)?, seq, namespace, entry)
 }
 
-/// A memory that waits to be indexed; executed by [`put_new`].
+/// Inserts a memory that waits to be indexed; executed by [`put_new`].
 pub(in crate::store) const PUT_WAITING: &str =
     "INSERT OR REPLACE INTO search_recent (seq, namespace, length, languages, terms) VALUES (?1, ?2, ?3, ?4, ?5)";
 
-/// Indexes a memory that is in no segment, by [`PUT_WAITING`].
+/// Indexes a memory that is in no segment, with the statement [`PUT_WAITING`].
 pub(in crate::store) fn put_new(
     conn: &Connection,
     put: &mut Statement<'_>,
@@ -101,21 +101,21 @@ pub(in crate::store) fn put_new(
     put.execute(params![seq, namespace, entry.length, entry.languages, entry.terms])?;
     // Counting the rows that wait at each insert would cost more than the insert.
     if seq % LOOKED_EVERY == 0 {
-        // A large write touches the same pages again and again, which should stay in the cache.
+        // A large write uses the same pages repeatedly, so they should stay in the cache.
         enlarge_cache(conn)?;
         settle_beyond(conn, WAITING_WITHIN)?;
     }
     Ok(())
 }
 
-/// Takes a memory out of the index.
+/// Removes a memory from the index.
 pub(in crate::store) fn remove(conn: &Connection, seq: i64) -> Result<(), StoreError> {
     conn.prepare_cached("DELETE FROM search_recent WHERE seq = ?1")?.execute([seq])?;
     conn.prepare_cached("DELETE FROM search_docs WHERE seq = ?1")?.execute([seq])?;
     Ok(())
 }
 
-/// Makes a segment of what waits if that is much, and one of several where those are many.
+/// Turns the waiting memories into a segment if there are many, and merges segments if there are many of one size.
 pub(in crate::store) fn flush_if_many(conn: &Connection) -> Result<(), StoreError> {
     settle_beyond(conn, WAITING)
 }
@@ -129,7 +129,7 @@ fn settle_beyond(conn: &Connection, most: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Makes a segment of all that waits.
+/// Turns all waiting memories into a segment.
 pub(in crate::store) fn flush(conn: &Connection) -> Result<(), StoreError> {
     let mut segment = NewSegment::beyond_all(conn)?;
     let mut entries: Vec<(i64, Posting)> = Vec::new();
@@ -146,7 +146,7 @@ pub(in crate::store) fn flush(conn: &Connection) -> Result<(), StoreError> {
     }
     // The statement still reads `search_recent`, which is emptied below.
     drop(rows);
-    // Lists need ascending documents, and writing the terms in key order fills pages one after another.
+    // Lists require ascending document numbers, and writing the terms in key order fills pages one after another.
     entries.sort_unstable_by_key(|(term, posting)| (*term, posting.document));
     let id = segment.write(conn)?;
     let mut postings = Vec::new();
@@ -159,7 +159,7 @@ pub(in crate::store) fn flush(conn: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Returns the terms of a memory that waits, by term.
+/// Returns the terms of a waiting memory, in order.
 fn terms(bytes: &[u8]) -> impl Iterator<Item = (i64, u8)> + '_ {
     bytes.chunks_exact(TERM_BYTES).map(term_at)
 }
@@ -171,7 +171,7 @@ fn term_at(bytes: &[u8]) -> (i64, u8) {
     }
 }
 
-/// Returns the weight of a term in a memory that waits, 0 where it does not contain it.
+/// Returns the weight of a term in a waiting memory, 0 if it does not contain the term.
 pub(in crate::store) fn weight_in(bytes: &[u8], term: i64) -> u8 {
     let (mut low, mut high) = (0, bytes.len() / TERM_BYTES);
     while low < high {
@@ -186,7 +186,7 @@ pub(in crate::store) fn weight_in(bytes: &[u8], term: i64) -> u8 {
     0
 }
 
-/// Indexes every memory of a file that was made before there was this index.
+/// Indexes every memory of a database that was created before this index existed.
 pub(in crate::store) fn fill(file: &Transaction<'_>) -> Result<(), StoreError> {
     let mut all = file.prepare(
         "SELECT m.seq, m.namespace, m.title, m.content, ifnull(m.summary, ''),
@@ -213,8 +213,8 @@ pub(in crate::store) fn fill(file: &Transaction<'_>) -> Result<(), StoreError> {
     flush_if_many(file)
 }
 
-/// Segments of one size that become one.
-// Each document is rewritten once for each class of sizes, while a search sees few segments.
+/// Number of segments of one size that are merged into one.
+// Each document is rewritten once per size class, and a search reads few segments.
 const SAME_SIZE: usize = 8;
 /// Number of documents from which a segment is never rewritten; it also bounds how much a write may have to rewrite at
 /// once.
@@ -225,14 +225,14 @@ struct NewSegment {
     first: i64,
     /// The row of each document.
     seqs: Vec<i64>,
-    /// Each namespace with its first document, how many it has, and how many words those have.
+    /// Each namespace with its first document, the number of its documents, and the number of words in them.
     places: Vec<(String, i64, i64, i64)>,
     /// The languages of its words.
     languages: i64,
 }
 
 impl NewSegment {
-    /// Returns an empty one whose numbers come after all that there are.
+    /// Returns an empty segment whose numbers follow all existing ones.
     fn beyond_all(conn: &Connection) -> Result<Self, StoreError> {
         let first = conn
             .prepare_cached("SELECT ifnull(max(first + docs), 1) FROM search_segments")?
@@ -240,7 +240,7 @@ impl NewSegment {
         Ok(Self { first, seqs: Vec::new(), places: Vec::new(), languages: 0 })
     }
 
-    /// Adds a document and returns its number within the segment; they come by namespace.
+    /// Adds a document and returns its number within the segment; documents must be added in the order of namespaces.
     fn add(&mut self, namespace: &str, seq: i64, length: i64) -> u32 {
         let document = self.seqs.len();
         match self.places.last_mut() {
@@ -257,7 +257,7 @@ impl NewSegment {
         u32::try_from(document).unwrap_or(u32::MAX)
     }
 
-    /// Writes everything but the postings, and returns the number under which those go.
+    /// Writes everything but the postings, and returns the number of the segment under which to write them.
     fn write(self, conn: &Connection) -> Result<i64, StoreError> {
         let docs = i64::try_from(self.seqs.len()).unwrap_or_default();
         let length: i64 = self.places.iter().map(|place| place.3).sum();
@@ -280,7 +280,7 @@ impl NewSegment {
     }
 }
 
-/// Writes which documents contain a term; terms come in their order.
+/// Writes the list of documents that contain a term; terms must be written in order.
 fn write_postings(conn: &Connection, segment: i64, term: i64, postings: &[Posting]) -> Result<(), StoreError> {
     conn.prepare_cached("INSERT INTO search_postings (segment, term, docs) VALUES (?1, ?2, ?3)")?.execute(params![
         segment,
@@ -290,7 +290,7 @@ fn write_postings(conn: &Connection, segment: i64, term: i64, postings: &[Postin
     Ok(())
 }
 
-/// Makes one segment of each size of which there are many.
+/// Merges the segments of each size of which there are many.
 pub(in crate::store) fn tidy(conn: &Connection) -> Result<(), StoreError> {
     loop {
         let small = unfinished(conn)?;
@@ -303,13 +303,13 @@ pub(in crate::store) fn tidy(conn: &Connection) -> Result<(), StoreError> {
     }
 }
 
-/// Makes one segment of all that are not full, without what is void.
+/// Merges all segments that are not full, dropping void postings.
 pub(in crate::store) fn merge(conn: &Connection) -> Result<(), StoreError> {
     let small = unfinished(conn)?;
     if small.len() > 1 { merge_into_one(conn, &small) } else { Ok(()) }
 }
 
-/// A segment that becomes part of another.
+/// A segment that is merged into another.
 #[derive(Debug, Clone, Copy)]
 struct Old {
     id: i64,
@@ -340,13 +340,13 @@ fn merge_into_one(conn: &Connection, old: &[Old]) -> Result<(), StoreError> {
     segment.languages = old.iter().fold(0, |all, old| all | old.languages);
     let numbers = renumbered(conn, old, &mut segment)?;
     let lists = lists(conn, old)?;
-    // Deleted only after their lists were read, and before the new segment takes the documents over.
+    // Deleted only after their lists were read, and before the documents are assigned to the new segment.
     for Old { id, first, docs, .. } in old {
         conn.prepare_cached("DELETE FROM search_postings WHERE segment = ?1")?.execute([id])?;
         conn.prepare_cached("DELETE FROM search_docs WHERE doc >= ?1 AND doc < ?2")?.execute([*first, first + docs])?;
         conn.prepare_cached("DELETE FROM search_segments WHERE id = ?1")?.execute([id])?;
     }
-    // All their memories changed or are gone; an empty segment would only cost lookups.
+    // All their memories were changed or deleted; an empty segment would only cost lookups.
     if segment.seqs.is_empty() {
         return Ok(());
     }
@@ -368,8 +368,8 @@ fn merge_into_one(conn: &Connection, old: &[Old]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Adds what is left of `old` to the new segment, and returns the new number of each of their documents. Takes their
-/// namespaces out.
+/// Adds the remaining documents of `old` to the new segment, and returns the new number of each of their documents.
+/// Removes the namespaces from `old`.
 fn renumbered(conn: &Connection, old: &[Old], segment: &mut NewSegment) -> Result<Vec<Vec<Option<u32>>>, StoreError> {
     let mut places: Vec<(String, i64, i64, i64, usize)> = Vec::new();
     let mut all = conn.prepare_cached("SELECT namespace, first, docs, length, segment FROM search_places")?;
@@ -388,7 +388,8 @@ fn renumbered(conn: &Connection, old: &[Old], segment: &mut NewSegment) -> Resul
         conn.prepare_cached("SELECT doc, seq FROM search_docs WHERE doc >= ?1 AND doc < ?2 ORDER BY doc")?;
     let mut gone = conn.prepare_cached("DELETE FROM search_places WHERE namespace = ?1 AND first = ?2")?;
     for (namespace, first, docs, length, from) in places {
-        // The length of each document is not stored: those that are left count as long as those that are gone.
+        // The length of each document is not stored: those that remain are assumed to be as long as those that are
+        // gone.
         let until = |docs_before: i64| length * docs_before / docs.max(1);
         let mut rows = alive.query([first, first + docs])?;
         while let Some(row) = rows.next()? {
@@ -417,27 +418,27 @@ fn lists(conn: &Connection, old: &[Old]) -> Result<Vec<(i64, usize, Vec<u8>)>, S
     Ok(lists)
 }
 
-/// Postings of one block.
+/// Number of postings in one block.
 // Small enough that a search in one namespace skips most of a long list.
 const BLOCK: usize = 128;
-/// Lengths up to which each has a code of its own.
-// BM25 notices a word more or less only in short texts.
+/// Length up to which each length has its own code.
+// For BM25, a word more or less matters only in short texts.
 const EXACT: u32 = 64;
-/// Codes for each doubling of longer ones.
+/// Number of codes for each doubling of the length beyond that.
 const STEPS: f64 = 16.0;
 
-/// That a document contains a term.
+/// An entry that says that a document contains a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) struct Posting {
     /// The document, counted from the first of the segment.
     pub(in crate::store) document: u32,
-    /// How much the term weighs in it, in half units.
+    /// The weight of the term in the document, in half units.
     pub(in crate::store) weight: u8,
-    /// How long it is, as [`length_code`] encodes it.
+    /// The length of the document, as [`length_code`] encodes it.
     pub(in crate::store) length: u8,
 }
 
-/// Returns the postings as bytes; they are in the order of their documents.
+/// Returns the postings as bytes; they must be in the order of their documents.
 fn packed(postings: &[Posting]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(postings.len() * 3 + 12);
     let mut table = Vec::new();
@@ -458,12 +459,12 @@ fn packed(postings: &[Posting]) -> Vec<u8> {
     bytes
 }
 
-/// Calls `take` with the postings of the documents in `wanted`, in order. What is not a list is none.
+/// Calls `take` with the postings of the documents in `wanted`, in order. Invalid bytes count as an empty list.
 pub(in crate::store) fn unpacked(bytes: &[u8], wanted: &Range<u32>, mut take: impl FnMut(Posting)) {
     let Some((rest, count)) = bytes.split_last_chunk::<4>() else { return };
     let count = u32::from_le_bytes(*count) as usize;
     let blocks = count.div_ceil(BLOCK);
-    // A damaged list must not end the search with a panic; `db check` reports it.
+    // A damaged list must not make the search panic; `db check` reports it.
     let Some(table_at) = rest.len().checked_sub(blocks * 8) else { return };
     let (postings, table) = rest.split_at(table_at);
     let entry = |block: usize, part: usize| {
@@ -528,7 +529,7 @@ static LENGTHS: LazyLock<Vec<f64>> = LazyLock::new(|| {
     (0..=u32::from(u8::MAX)).map(|code| if code <= EXACT { f64::from(code) } else { beyond(code) }).collect()
 });
 
-/// Returns a length in one byte: exact to 64 words, then up to 5 % too long.
+/// Encodes a length in one byte: exactly up to 64 words, then up to 5 % too long.
 pub(in crate::store) fn length_code(length: u32) -> u8 {
     let code = LENGTHS.partition_point(|known| *known < f64::from(length));
     u8::try_from(code).unwrap_or(u8::MAX)

@@ -1,4 +1,4 @@
-//! Tests of the word index: results do not depend on how its segments lie in the file.
+//! Tests of the word index: results do not depend on the layout of its segments.
 
 use super::words::{flush, merge, tidy};
 use crate::changeset::Action;
@@ -10,7 +10,7 @@ const WORDS: &[&str] =
     &["tea", "coffee", "deploy", "server", "monday", "garden", "parser", "linter", "berlin", "porto", "部署", "C++"];
 const SPACES: &[&str] = &["global", "project/shop", "project/shop/api"];
 
-/// Memories of three namespaces whose words repeat in ever other company.
+/// Returns memories in three namespaces whose words recur in ever different combinations.
 fn memories(count: usize) -> Vec<Memory> {
     let word = |at: usize| WORDS[at % WORDS.len()];
     (0..count)
@@ -32,7 +32,7 @@ fn filters() -> Vec<Filter> {
     ]
 }
 
-/// Returns what every query finds, with the scores where they are to be compared.
+/// Returns the results of every query, with their scores if `with_scores` is set.
 fn found(store: &Store, with_scores: bool) -> Vec<Vec<String>> {
     let queries = ["tea", "coffee deploy", "部署 monday", "C++ garden parser note", "even", "berlin porto odd linter"];
     let each = |(query, filter): (&str, Filter)| {

@@ -1,4 +1,4 @@
-//! Batches of requests at a provider, with the requests that wait in each.
+//! Batches of requests submitted to a provider, with the requests that wait in each.
 
 use jiff::Timestamp;
 use rusqlite::{Row, params};
@@ -12,30 +12,30 @@ use crate::store::row::{spelled, time};
 use crate::store::{Database, Store, StoreError, Writer};
 
 string_enum!(
-    /// How far a batch is on our side. Each stage is written before what comes after it is tried.
+    /// The stage of a batch on our side. Each stage is recorded before the next step is tried.
     Stage, "a batch's stage", "planned, creating, submitted or ended", {
-    /// Its requests are set aside. The provider may have the file, which costs nothing.
+    /// Its requests are set aside. The provider may already have the file, which costs nothing.
     Planned = "planned",
-    /// It is being submitted: the provider may have taken it.
+    /// It is being submitted: the provider may have accepted it.
     Creating = "creating",
-    /// The provider has taken it.
+    /// The provider has accepted it.
     Submitted = "submitted",
-    /// Its replies are stored, or it was given up.
+    /// Its replies are stored, or it was abandoned.
     Ended = "ended",
 });
 
-/// A batch that is not over.
+/// A batch that has not ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Batch {
     /// Our own id, which the provider keeps with it.
     pub id: String,
-    /// The run that made it, or that took it over.
+    /// The run that created it, or that took it over.
     pub owner: String,
     /// Address of the server, without credentials.
     pub endpoint: String,
     /// Name of the model.
     pub model: String,
-    /// How far it is.
+    /// Its stage.
     pub stage: Stage,
     /// The time at which the batch entered this stage.
     pub stage_at: Timestamp,
@@ -47,16 +47,16 @@ pub struct Batch {
     pub remote_status: Option<String>,
     /// When it was planned.
     pub created_at: Timestamp,
-    /// Requests that wait for an answer.
+    /// Number of requests that wait for an answer.
     pub waiting: usize,
 }
 
-/// A request that is to wait in a batch.
+/// A request to be placed in a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BatchRequest {
     /// Hash of the request.
     pub key: String,
-    /// Its length.
+    /// Length of the request in tokens.
     pub prompt_tokens: u64,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct BatchRequest {
 pub struct BatchReply {
     /// Hash of the request.
     pub key: String,
-    /// Stands in the place of the reply's own text.
+    /// The redacted text, which replaces the reply's own.
     pub text: Redacted<String>,
     /// The rest of the reply.
     pub reply: Reply,
@@ -77,7 +77,7 @@ const SELECT: &str = "
     FROM batches b WHERE stage <> 'ended'";
 
 impl Database {
-    /// Returns the batches that are not over, the oldest first.
+    /// Returns the batches that have not ended, oldest first.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -124,7 +124,8 @@ fn batch_from_row(row: &Row<'_>) -> rusqlite::Result<Batch> {
 }
 
 impl Store {
-    /// Sets `requests` aside for a new batch, and returns the keys of those that it took: the others wait in another.
+    /// Reserves `requests` for a new batch, and returns the keys of those that were reserved: the others already wait
+    /// elsewhere.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -142,8 +143,8 @@ impl Store {
             )?;
             let mut taken = Vec::new();
             for request in requests {
-                // A request that another batch or a living process waits for is left to it, or it would be paid for
-                // twice.
+                // A request that is already in another batch, or that a live process is sending, is left out; otherwise
+                // it would be paid for twice.
                 taken.extend(w.query_one(
                     "INSERT INTO requests (key, kind, state, batch, prompt_tokens, attempts, created_at)
                      VALUES (?2, 'extract', 'asked', ?1, ?3, 1, ?4)
@@ -159,8 +160,8 @@ impl Store {
         })
     }
 
-    /// Notes how far a batch is, before the next thing is tried; `false` if it has ended or changed hands meanwhile,
-    /// and then it is no longer the caller's to continue with.
+    /// Records the stage of a batch before the next step is tried. Returns `false` if the batch has ended or was taken
+    /// over in the meantime; the caller must then not continue with it.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -180,22 +181,23 @@ impl Store {
         )? > 0)
     }
 
-    /// Hands a batch over to the run `to`; `false` if another process was quicker.
+    /// Transfers a batch to the run `to`; returns `false` if another process was quicker.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn take_batch_over(&self, batch: &Batch, to: &str) -> Result<bool, StoreError> {
         Ok(self.execute(
-            // With owner and stage in the condition: of two processes, one wins, and a batch that moved on stays.
+            // Owner and stage are in the condition, so that only one of two processes succeeds, and a batch that has
+            // advanced is not taken over.
             "UPDATE batches SET owner = ?3 WHERE id = ?1 AND owner = ?2 AND stage = ?4",
             params![batch.id, batch.owner, to, batch.stage.as_str()],
         )? > 0)
     }
 
-    /// Stores the replies of a batch and ends it, all at once; `false` if that was done before, and then nothing
-    /// changes.
+    /// Stores the replies of a batch and ends it, in one transaction; returns `false` without changes if it has already
+    /// ended.
     ///
-    /// Requests of it without a reply count as failed, and may wait in another batch from now on.
+    /// Its requests without a reply count as failed, and may then be placed in another batch.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -219,7 +221,7 @@ impl Store {
             for reply in replies {
                 w.batch_reply(id, reply, now)?;
             }
-            // After the replies: what is still asked now got no answer.
+            // Done after storing the replies: requests that are still marked as sent got no answer.
             let failed =
                 w.execute("UPDATE requests SET state = 'failed' WHERE batch = ?1 AND state = 'asked'", [id])?;
             w.execute("UPDATE batches SET failed = ?2 WHERE id = ?1", params![id, failed])?;
@@ -227,13 +229,14 @@ impl Store {
         })
     }
 
-    /// Forgets a batch that the provider has surely not taken, unless it has moved on or changed hands meanwhile.
+    /// Deletes a batch that the provider has certainly not accepted, unless it has advanced or was taken over in the
+    /// meantime.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn drop_batch(&self, batch: &Batch) -> Result<(), StoreError> {
         self.execute(
-            // Only without a remote id: a batch that the provider has taken is paid for and must be fetched.
+            // Only without a remote id: a batch that the provider has accepted is paid for and must be fetched.
             "DELETE FROM batches WHERE id = ?1 AND owner = ?2 AND stage = ?3 AND remote_id IS NULL",
             [&batch.id, &batch.owner, batch.stage.as_str()],
         )
@@ -244,7 +247,7 @@ impl Store {
 impl Writer<'_> {
     fn batch_reply(&self, id: &str, answer: &BatchReply, now: Timestamp) -> Result<(), StoreError> {
         let BatchReply { key, text, reply } = answer;
-        // A row that names no request of this batch was made up by the server, or the request was given up.
+        // A row that names no request of this batch was invented by the server, or the request was abandoned.
         let is_ours = self.execute(
             "UPDATE requests SET state = 'answered' WHERE batch = ?1 AND key = ?2 AND state = 'asked'",
             [id, key.as_str()],

@@ -1,9 +1,9 @@
 //! Jobs: logs that wait to be read, with their time, their attempts and the worker that has claimed them; and leases on
 //! work that one process does at a time.
 //!
-//! A job is claimed with a token of its own and a lease. Whoever finishes it must still hold that token, so a worker
-//! that was thought dead cannot overwrite what another has done since. A log that grew while it was worked on is due
-//! again, and a log that grew after all attempts failed is tried anew.
+//! A job is claimed with its own token and a lease. The worker that finishes it must still have that token, so a worker
+//! that was thought dead cannot overwrite what another has done since. A log that grew while it was processed is due
+//! again, and a log that grew after all attempts failed is tried again.
 
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Row, params};
@@ -14,22 +14,22 @@ use crate::memory::string_enum;
 use crate::store::row::{spelled, time, time_or_none, whole_milliseconds};
 use crate::store::{Database, Store, StoreError};
 
-/// How long a claim is valid without a sign of life.
-// Several times the pause between signs of life, so that a short stall does not lose the job.
+/// How long a claim is valid without a heartbeat.
+// Several times the interval between heartbeats, so that a short stall does not lose the job.
 const LEASE: SignedDuration = SignedDuration::from_mins(2);
 /// Pauses before the second, third and fourth attempt; after the last one a job has failed.
-// Short for a network that drops, hours for a provider that is down; after that, a person should look.
+// Short for a network that drops, hours for a provider that is down; after that, a person should investigate.
 const RETRY_AFTER: [SignedDuration; 3] =
     [SignedDuration::from_mins(5), SignedDuration::from_hours(1), SignedDuration::from_hours(6)];
 /// The kind of a job that extracts one log.
 pub const EXTRACT: &str = "extract";
 
 string_enum!(
-    /// How far a job has come.
+    /// The status of a job.
     JobStatus, "the status of a job", "waiting, running, done or failed", {
     /// It waits for its time, or for another attempt.
     Waiting = "waiting",
-    /// A worker has it, unless its lease ran out.
+    /// A worker has claimed it, unless its lease has expired.
     Running = "running",
     /// It was done, and its log has not been seen to grow since.
     Done = "done",
@@ -37,14 +37,14 @@ string_enum!(
     Failed = "failed",
 });
 
-/// What is to be done.
+/// A request for a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobRequest {
     /// [`EXTRACT`].
     pub kind: String,
-    /// What the job is about, however its path is spelled; there is one job of a kind for each.
+    /// Identifies the subject of the job, however its path is spelled; there is one job of each kind per key.
     pub key: String,
-    /// Program that keeps the log, e.g. `claude-code`.
+    /// Program that writes the log, e.g. `claude-code`.
     pub agent: String,
     /// The log.
     pub path: String,
@@ -56,7 +56,7 @@ pub struct JobRequest {
     pub not_before: Timestamp,
 }
 
-/// What became of a request.
+/// The result of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EnqueueOutcome {
     /// It waits now, or is due again.
@@ -65,26 +65,26 @@ pub enum EnqueueOutcome {
     UpToDate,
 }
 
-/// A job as it is kept.
+/// A job as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Job {
     /// Identity in this file.
     pub id: i64,
-    /// What is done.
+    /// The kind of job.
     pub kind: String,
-    /// Program that keeps the log.
+    /// Program that writes the log.
     pub agent: String,
     /// The log.
     pub path: String,
     /// Folder in which the conversation was held.
     pub project: Option<String>,
-    /// How far it has come.
+    /// Its status.
     pub status: JobStatus,
     /// Attempts since it last succeeded or its log last grew.
     pub attempts: u32,
     /// When it may begin, or begin again.
     pub not_before: Timestamp,
-    /// Until when the worker that has it is believed to live.
+    /// When the lease of the worker that has claimed it ends.
     pub lease_until: Option<Timestamp>,
     /// Why the last attempt failed; contains no text of the conversation.
     pub error: Option<String>,
@@ -106,13 +106,14 @@ pub struct ClaimedJob {
 pub enum JobEnd<'a> {
     /// Done, whether or not anything was found.
     Done,
-    /// It failed, for this reason; it is tried again after a pause, or not any more.
+    /// It failed, for this reason; it is tried again after a pause unless this was the last attempt.
     Failed(&'a str),
     /// It could not be done yet, for this reason; the attempt does not count.
     Deferred(Timestamp, &'a str),
 }
 
-/// A running job keeps its holder; its watermark alone moves on, so that its end finds that the log has grown.
+/// A running job stays with its worker; only its watermark changes, so that the log is found to have grown when the job
+/// ends.
 const ENQUEUE: &str = "
     INSERT INTO jobs (kind, key, agent, path, project, status, not_before, watermark, created_at, updated_at)
     VALUES (?1, ?2, ?3, ?4, ?5, 'waiting', ?6, ?7, ?8, ?8)
@@ -124,11 +125,11 @@ const ENQUEUE: &str = "
     WHERE status IN ('waiting', 'running') OR ?7 > coalesce(done_watermark, watermark)
     RETURNING id";
 
-/// The longest that a job may wait, or be held without a sign of life. What lies further ahead was set by a clock that
-/// was wrong.
+/// The longest time for which a job may wait, or stay claimed without a heartbeat. A later time was set by a wrong
+/// clock.
 const LONGEST_WAIT: SignedDuration = SignedDuration::from_hours(8 * 24);
 
-/// One statement, so one winner. The oldest due job comes first.
+/// A single statement, so that only one worker succeeds. The oldest due job comes first.
 const CLAIM: &str = "
     UPDATE jobs SET status = 'running', owner = ?1, pid = ?2, lease_until = ?3, claimed_watermark = watermark,
         attempts = attempts + 1, updated_at = ?4
@@ -139,7 +140,7 @@ const CLAIM: &str = "
     RETURNING ";
 
 impl Store {
-    /// Puts a job in line. One that waits already is moved to `not_before`, unless it waits for another attempt.
+    /// Queues a job. A job that already waits is moved to `not_before`, unless it waits for another attempt.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -158,20 +159,20 @@ impl Store {
             ],
             |row| row.get(0),
         )?;
-        // The statement returns no row where its condition kept it from changing one.
+        // The statement returns no row if its condition prevented a change.
         Ok(if found.is_some() { EnqueueOutcome::Waiting } else { EnqueueOutcome::UpToDate })
     }
 
-    /// Takes the next job that is due; `None` if none is. Jobs of processes that have ended are due at once where the
-    /// system reports that, and else when their lease runs out.
+    /// Claims the next job that is due; returns `None` if none is. Jobs of processes that have ended are due at once if
+    /// the system reports that they have, and otherwise when their lease expires.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub fn claim_job(&self, now: Timestamp) -> Result<Option<ClaimedJob>, StoreError> {
         let now = whole_milliseconds(now);
-        // A worker killed a second ago would otherwise keep its job until the lease runs out.
+        // A worker killed a second ago would otherwise keep its job until the lease expires.
         self.release_jobs_of_the_dead(now)?;
-        // A token for each claim rather than the process id: one process may claim a job again after losing it.
+        // Each claim gets a token, because a process id would not distinguish two claims by the same process.
         let token = uuid::Uuid::now_v7().to_string();
         let job = self.query_one(
             &format!("{CLAIM}{COLUMNS}"),
@@ -200,12 +201,12 @@ impl Store {
         )? > 0)
     }
 
-    /// Writes down how a job ended, and returns whether the caller still held it; if not, nothing is written.
+    /// Records how a job ended, and returns whether the caller still had the claim; if not, nothing is written.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub fn finish_job(&self, held: &ClaimedJob, end: JobEnd<'_>, now: Timestamp) -> Result<bool, StoreError> {
-        // A worker whose lease ran out finds another token here and writes nothing over the newer result.
+        // A worker whose lease has expired finds another token here and does not overwrite the newer result.
         let mine = "WHERE id = ?1 AND owner = ?2 AND status = 'running'";
         let freed = "owner = NULL, pid = NULL, lease_until = NULL, updated_at = ?3";
         let now_ms = whole_milliseconds(now).as_millisecond();
@@ -225,7 +226,7 @@ impl Store {
                 params![held.job.id, held.token, now_ms, why, until.as_millisecond()],
             )?,
             JobEnd::Failed(why) => {
-                // The claim has counted this attempt already.
+                // The claim has already counted this attempt.
                 let tried = usize::try_from(held.job.attempts).unwrap_or(usize::MAX).saturating_sub(1);
                 let again = RETRY_AFTER.get(tried).map(|pause| (now + *pause).as_millisecond());
                 self.execute(
@@ -240,7 +241,8 @@ impl Store {
         Ok(changed > 0)
     }
 
-    /// Makes failed jobs, and those that wait for another attempt, due at once; one of them, or all. Returns how many.
+    /// Makes failed jobs and those that wait for another attempt due at once: the job `one`, or all of them. Returns
+    /// their number.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -252,8 +254,7 @@ impl Store {
         )
     }
 
-    /// Gives up a job that waits or failed, until its log grows beyond what was asked for; returns whether there was
-    /// one.
+    /// Cancels a waiting or failed job until its log grows further; returns whether there was one.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -274,7 +275,7 @@ impl Store {
         let running = self.jobs_where("status = 'running' AND lease_until > ?1", now)?;
         for (job, pid) in running.into_iter().filter_map(|(job, pid)| Some((job, pid?))) {
             if !process_may_live(pid) {
-                // With the process id in the condition, since the job may have been claimed again after it was read.
+                // The process id is in the condition, since the job may have been claimed again after it was read.
                 self.execute("UPDATE jobs SET lease_until = 0 WHERE id = ?1 AND pid = ?2", (job.id, pid))?;
             }
         }
@@ -287,8 +288,8 @@ const COLUMNS: &str =
     "id, kind, agent, path, project, status, attempts, not_before, lease_until, error, updated_at, owner, pid";
 
 impl Database {
-    /// Returns the jobs, those that wait or run first and in the order in which they come up, then the others, last
-    /// changed first. None in a database of a version that kept none.
+    /// Returns the jobs: first those that wait or run, in the order in which they are due, then the others, most
+    /// recently changed first. The list is empty for a database of a version without jobs.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -299,13 +300,13 @@ impl Database {
         }
         let open = self.jobs_where("status IN ('waiting', 'running') AND ?1 IS NOT NULL", Timestamp::MIN)?;
         let mut rest = self.jobs_where("status IN ('done', 'failed') AND ?1 IS NOT NULL", Timestamp::MIN)?;
-        // The id breaks ties, so that a list looks the same each time.
+        // The id breaks ties, so that the list is the same each time.
         rest.sort_by_key(|(job, _)| (std::cmp::Reverse(job.updated_at), job.id));
         Ok(open.into_iter().chain(rest).map(|(job, _)| job).collect())
     }
 
-    /// Returns when the next job comes up that nobody works on; `None` if there is none. What waits for longer than any
-    /// job can at `now` came up long ago.
+    /// Returns when the next unclaimed job is due; `None` if there is none. A job that would wait longer than any job
+    /// can counts as due.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -322,7 +323,7 @@ impl Database {
         Ok(found.flatten())
     }
 
-    /// Returns the last change of each log that was extracted by a job, by the key of the job.
+    /// Returns the last change of the log up to which the job with this key has extracted it.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -354,16 +355,16 @@ fn job_from_row(row: &Row<'_>) -> rusqlite::Result<Job> {
     })
 }
 
-/// How long a lease is valid without a sign of life.
+/// How long a lease is valid without a heartbeat.
 const TASK_LEASE: SignedDuration = SignedDuration::from_mins(1);
 
-/// How long after its end a lease that nobody gave back is kept.
+/// How long after its end a lease that was not released is kept.
 const FORGOTTEN: SignedDuration = SignedDuration::from_hours(24);
 
-/// Who has a lease.
+/// The holder of a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeaseOutcome {
-    /// The caller, until it stops saying so.
+    /// The caller, as long as it renews the lease.
     Mine,
     /// Another process.
     Other {
@@ -373,15 +374,15 @@ pub enum LeaseOutcome {
 }
 
 impl Store {
-    /// Takes the lease `name` for `owner`, or keeps it; due again at least every half minute. A lease that ran out, or
-    /// whose process the system shows to have ended, is free.
+    /// Acquires or renews the lease `name` for `owner`; it must be renewed at least every half minute. A lease that has
+    /// expired, or whose process has ended according to the system, is free.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub fn lease(&self, name: &str, owner: &str, now: Timestamp) -> Result<LeaseOutcome, StoreError> {
         // Read before the statement that takes the lease, since SQL cannot look at processes.
         let dead = self.dead_holder(name)?;
-        // Left by processes that ended without giving them back, under names that nobody takes again.
+        // Leases left by processes that ended without releasing them, under names that are not used again.
         self.execute("DELETE FROM leases WHERE lease_until < ?1", [(now - FORGOTTEN).as_millisecond()])?;
         let taken = self.execute(
             "INSERT INTO leases (name, owner, pid, lease_until) VALUES (?1, ?2, ?3, ?4)
@@ -400,7 +401,7 @@ impl Store {
         if taken > 0 {
             return Ok(LeaseOutcome::Mine);
         }
-        // The holder may have given it back in between; the caller simply asks again later.
+        // The holder may have released it in between; the caller simply tries again later.
         let pid = self.query_one("SELECT pid FROM leases WHERE name = ?1", [name], |row| row.get(0))?;
         Ok(LeaseOutcome::Other { pid: pid.unwrap_or_default() })
     }
@@ -414,7 +415,7 @@ impl Store {
         Ok(found.filter(|(_, pid)| !process_may_live(*pid)).map(|(owner, _)| owner))
     }
 
-    /// Gives a lease back.
+    /// Releases a lease.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -442,8 +443,7 @@ impl Database {
     }
 }
 
-/// Returns the last moment, in milliseconds, until which a lease can hold. One that holds longer was given by a clock
-/// that was wrong.
+/// Returns the latest possible end of a lease, in milliseconds. A lease with a later end was set by a wrong clock.
 fn longest(now: Timestamp) -> i64 {
     (now + TASK_LEASE + TASK_LEASE).as_millisecond()
 }
@@ -475,7 +475,7 @@ mod lease_tests {
     fn the_lease_of_a_process_that_has_ended_is_free() {
         let store = Store::in_memory().unwrap();
         assert_eq!(store.lease("worker", "a", day(1)).unwrap(), LeaseOutcome::Mine);
-        // No process has the largest number.
+        // No process has an id this large.
         store.conn.execute("UPDATE leases SET pid = 4194999", ()).unwrap();
         assert_eq!(store.lease("worker", "b", day(1)).unwrap(), LeaseOutcome::Mine);
     }
@@ -483,7 +483,7 @@ mod lease_tests {
 
 #[cfg(test)]
 impl Store {
-    /// Lets it look as if this process held every job that is held.
+    /// Makes `pid` the process of every claimed job.
     pub(crate) fn give_jobs_to(&self, pid: u32) {
         self.conn.execute("UPDATE jobs SET pid = ?1", [pid]).unwrap();
     }

@@ -1,4 +1,4 @@
-//! Jobs are claimed once, finished by who holds them, and tried again after a while.
+//! Tests that jobs are claimed once, finished only by their holder, and retried after a pause.
 
 use super::*;
 use crate::store::samples::day;
@@ -66,7 +66,7 @@ fn a_job_waits_for_its_time_and_the_oldest_comes_first() {
     let held = store.claim_job(after(30)).unwrap().unwrap();
     assert_eq!(held.job.path, "soon");
     store.finish_job(&held, JobEnd::Done, after(30)).unwrap();
-    // A conversation that continues is put off.
+    // The job of a conversation that continues is postponed.
     store.enqueue(&JobRequest { not_before: after(40), watermark: 2, ..later }, after(30)).unwrap();
     assert_eq!(store.claim_job(after(39)).unwrap(), None);
     assert_eq!(store.claim_job(after(40)).unwrap().unwrap().job.path, "later");
@@ -149,7 +149,7 @@ fn the_job_of_a_process_that_has_ended_is_due_at_once() {
     let store = Store::in_memory().unwrap();
     store.enqueue(&request("a", 5), day(1)).unwrap();
     store.claim_job(after(0)).unwrap().unwrap();
-    // No process has a number this large.
+    // No process has an id this large.
     store.give_jobs_to(4_194_999);
     assert!(store.claim_job(after(0)).unwrap().is_some());
 }

@@ -35,7 +35,7 @@ pub(crate) use windows::{Claimed, Finished, PendingWindow, WindowKey};
 pub struct RunId(String);
 
 impl RunId {
-    /// Takes an id as it appears in the database.
+    /// Wraps an id as it appears in the database.
     #[must_use]
     pub(crate) fn from_stored(text: impl Into<String>) -> Self {
         Self(text.into())

@@ -1,8 +1,8 @@
 //! Requests to models: rendered once, stored before they are sent, and answered once.
 //!
-//! Requests about windows share a root: the first request about these windows. Whoever continues with the windows, in
-//! this process or a later one, takes the stored requests and replies of the root. All other requests are found by their
-//! hash alone. The body of a request is dropped once its reply is stored and no window waits for it any more.
+//! Requests about windows share a root: the first request about these windows. A process that continues with the
+//! windows uses the stored requests and replies of the root. All other requests are found by their hash alone. The body
+//! of a request is dropped once its reply is stored and no window waits for it any more.
 
 use std::io::{Read as _, Write as _};
 
@@ -22,8 +22,9 @@ use crate::memory::Memory;
 use crate::store::row::{json, to_json};
 use crate::store::{Database, Store, StoreError};
 
-/// How long a request stays with the process that sends it, without a sign of life.
-// Several missed signs of life: longer would delay the next process, shorter could pay for a request twice.
+/// How long a request stays claimed by the process that sends it, without a renewal.
+// Several missed renewals: a longer lease would delay the next process, a shorter one could cause a request to be paid
+// for twice.
 const LEASE: SignedDuration = SignedDuration::from_mins(1);
 
 /// Identity of the first request about some windows.
@@ -54,14 +55,14 @@ pub(crate) struct RequestPart<'a> {
 pub(crate) struct StoredRequest {
     /// Hash under which its reply is stored.
     pub key: String,
-    /// What is sent, and how to read the reply; `None` where an older program has stored only the hash.
+    /// What is sent, and how to read the reply; `None` if an older version stored only the hash.
     pub body: Option<(Request, Value)>,
 }
 
 /// The first request about some windows that are not finished.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct OpenRequest {
-    /// How many windows it is about.
+    /// Number of windows that it is about.
     pub windows: usize,
     /// The memories that it shows; `None` where it is not rendered yet.
     pub known: Option<Vec<Memory>>,
@@ -69,12 +70,12 @@ pub(crate) struct OpenRequest {
     pub is_out: bool,
 }
 
-/// A window that was begun and is not done.
+/// A window whose extraction has begun but is not finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UnfinishedWindow {
     /// Its place in the transcript.
     pub window: DoneWindow,
-    /// Messages before it that are shown as context, where a stored request shows them.
+    /// Number of messages before it that are shown as context, if a stored request shows them.
     pub context: Option<usize>,
     /// The request that it waits for, and its place among the windows of that request.
     pub request: Option<(RequestId, usize)>,
@@ -83,7 +84,7 @@ pub(crate) struct UnfinishedWindow {
 /// Whether a request may be sent.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum RequestClaim {
-    /// By the caller, until it gives no sign of life for a minute.
+    /// The caller may send it, until it has not renewed the claim for a minute.
     Mine,
     /// It was answered.
     Answered(Reply),
@@ -94,13 +95,13 @@ pub(crate) enum RequestClaim {
 }
 
 impl Store {
-    /// Stores a request about windows before it is sent, and returns the root of the windows. `None` where the same
-    /// request is stored as one about other windows; then it is found by its hash alone.
+    /// Stores a request about windows before it is sent, and returns the root of the windows. Returns `None` if the
+    /// same request is already stored for other windows; it is then found by its hash alone.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn keep_request(&self, part: &RequestPart<'_>, now: Timestamp) -> Result<Option<RequestId>, StoreError> {
-        // Before the transaction, so that no other writer waits for the compression.
+        // Compressed before the transaction, so that no other writer waits for it.
         let body = compressed(part.request);
         let kind = part.part.split(' ').next().unwrap_or_default();
         self.read(|conn| {
@@ -126,7 +127,8 @@ impl Store {
                     |row| row.get(0),
                 )
                 .optional()?;
-            // Two packs may render the same words; the first keeps the windows, and the reply is found by its key.
+            // Two groups of windows may render the same text; the request stays with the first group, and the reply is
+            // found by its key.
             let Some(id) = stored else { return Ok(part.root) };
             let root = part.root.map_or(id, |root| root.0);
             transaction.prepare_cached("UPDATE requests SET root = ?2 WHERE id = ?1")?.execute([id, root])?;
@@ -149,8 +151,8 @@ impl Store {
         })
     }
 
-    /// Claims a request, unless it is answered or somebody else is sending it; it is stored before it is sent. A claim
-    /// is due again at least every half minute. One that ran out, or whose process has ended, is free.
+    /// Claims a request, unless it is answered or another process is sending it; it is stored before it is sent. A
+    /// claim must be renewed at least every half minute. A claim that has expired, or whose process has ended, is void.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -161,7 +163,7 @@ impl Store {
         owner: &str,
         now: Timestamp,
     ) -> Result<RequestClaim, StoreError> {
-        // Before the transaction, so that no other writer waits for the compression.
+        // Compressed before the transaction, so that no other writer waits for it.
         let body = compressed(request);
         self.read(|conn| {
             let transaction = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
@@ -172,7 +174,7 @@ impl Store {
                 )?
                 .query_row([key], |row| claim_of(row, owner, now))
                 .optional()?;
-            // Dropping the transaction gives up the lock without a write.
+            // Dropping the transaction releases the lock without a write.
             if let Some(claim) = found.filter(|claim| *claim != RequestClaim::Mine) {
                 return Ok(claim);
             }
@@ -199,7 +201,7 @@ impl Store {
         })
     }
 
-    /// Keeps the claim of `owner` on a request that is being sent.
+    /// Renews the claim of `owner` on a request that is being sent.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -211,7 +213,7 @@ impl Store {
         .map(drop)
     }
 
-    /// Gives back the claim of `owner` on a request that got no reply.
+    /// Releases the claim of `owner` on a request that got no reply.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -225,7 +227,7 @@ impl Store {
         .map(drop)
     }
 
-    /// Stores a reply under `key`, with `text` in the place of its own.
+    /// Stores a reply under `key`, with `text` in place of its own text.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -239,14 +241,14 @@ impl Store {
         self.read(|conn| put_reply(conn, key, text, reply, now))
     }
 
-    /// Drops the replies under `keys`; one that is not there is no error. A request that windows wait for stays, and may
-    /// be sent again as it is.
+    /// Deletes the replies under `keys`, ignoring missing ones. A request that windows wait for is kept, and may be
+    /// sent again unchanged.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn forget_replies(&self, keys: &[String]) -> Result<(), StoreError> {
         for key in keys {
-            // A row with a body belongs to windows that still wait, so only its reply is dropped.
+            // A row with a body belongs to windows that still wait, so only its reply is deleted.
             self.execute("DELETE FROM requests WHERE key = ?1 AND text IS NOT NULL AND body IS NULL", [key])?;
             self.execute(
                 "UPDATE requests SET state = 'failed', text = NULL, finish = NULL, answered_at = NULL
@@ -257,7 +259,8 @@ impl Store {
         Ok(())
     }
 
-    /// Gives up the request about some windows: they may be asked about in other company. Replies stay.
+    /// Abandons the request about some windows, so that they may be grouped differently in a new request. Replies are
+    /// kept.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -284,8 +287,8 @@ impl Database {
         )
     }
 
-    /// Returns the request about `part` of the windows of `root`, if it was rendered and has not failed since: what has
-    /// failed is rendered with the settings of today. `guard` reads its texts.
+    /// Returns the request about `part` of the windows of `root`, if it was rendered and has not failed since: a failed
+    /// request is rendered again with the current settings. `guard` redacts its texts.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -306,13 +309,13 @@ impl Database {
         )?;
         let Some((key, body, reading)) = found else { return Ok(None) };
         let body = body.zip(reading).and_then(|(body, reading)| {
-            // A body that cannot be read any more counts as missing, as in a file of an older program.
+            // A body that can no longer be read counts as missing, as in a file of an older version.
             Some((Request::from_body(&decompressed(&body)?, guard)?, serde_json::from_str(&reading).ok()?))
         });
         Ok(Some(StoredRequest { key, body }))
     }
 
-    /// Returns the windows of a transcript that were begun by this extractor and are not done, by place.
+    /// Returns the windows of a transcript that this extractor has begun but not finished, by position.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -360,7 +363,7 @@ impl Database {
     }
 }
 
-/// Stores a reply, in whatever transaction `conn` is in.
+/// Stores a reply within the current transaction of `conn`.
 pub(super) fn put_reply(
     conn: &Connection,
     key: &str,
@@ -387,7 +390,7 @@ pub(super) fn put_reply(
     Ok(())
 }
 
-/// Closes the requests about windows that are done, so that no window waits for them.
+/// Closes the requests about finished windows, so that no window waits for them.
 pub(super) fn close_those_about(conn: &Connection, windows: &[i64]) -> Result<(), StoreError> {
     let sql = "SELECT DISTINCT r.id FROM request_windows l JOIN requests r ON r.id = l.request AND r.state <> 'closed'
                WHERE l.window IN (SELECT value FROM json_each(?1)) ORDER BY r.id";
@@ -396,14 +399,15 @@ pub(super) fn close_those_about(conn: &Connection, windows: &[i64]) -> Result<()
 
 /// Closes the requests that show a memory, and drops all others that are not answered, since any may show it.
 pub(in crate::store) fn close_requests_showing(conn: &Connection, memory: &str) -> Result<(), StoreError> {
-    // An id is found in the JSON as text, without parsing it: at worst, a false hit renders one request anew.
+    // An id is found in the JSON as text, without parsing it: at worst, a false match causes one request to be rendered
+    // again.
     close_all(conn, "SELECT DISTINCT root FROM requests WHERE instr(known, ?1) > 0 AND root IS NOT NULL", [memory])?;
     drop_bodies_without_windows(conn)
 }
 
 /// Drops the requests about the windows of the transcripts `keys` and those that show any of the memories `ids`, both
-/// lists in JSON, and all replies, since a reply to another request does not say what it is about. Returns how many
-/// replies that were. The answer of a request that is out is not taken any more.
+/// lists in JSON, and all replies, since a reply does not show what it is about. Returns the number of replies. The
+/// answer to a request that is in flight is no longer accepted.
 pub(in crate::store) fn forget_requests_about(conn: &Connection, keys: &str, ids: &str) -> Result<usize, StoreError> {
     conn.execute(
         "DELETE FROM requests WHERE text IS NULL AND root IN (
@@ -432,7 +436,7 @@ fn close_all(conn: &Connection, roots: &str, params: impl Params) -> Result<(), 
     roots.into_iter().try_for_each(|root| close(conn, root))
 }
 
-/// Closes a root with its requests: replies stay, and what was not answered is dropped unless it is out.
+/// Closes a root with its requests: replies are kept, and unanswered requests are deleted unless they are in flight.
 fn close(conn: &Connection, root: i64) -> Result<(), StoreError> {
     let statements = [
         "UPDATE requests SET body = NULL, known = NULL, reading = NULL, part = NULL,
@@ -457,7 +461,7 @@ fn reply_of(row: &Row<'_>) -> rusqlite::Result<Reply> {
 }
 
 fn claim_of(row: &Row<'_>, owner: &str, now: Timestamp) -> rusqlite::Result<RequestClaim> {
-    // A reply wins over everything else, whoever has a claim.
+    // A reply takes precedence over everything else, whoever has a claim.
     if row.get::<_, Option<String>>(0)?.is_some() {
         return reply_of(row).map(RequestClaim::Answered);
     }
@@ -470,13 +474,13 @@ fn claim_of(row: &Row<'_>, owner: &str, now: Timestamp) -> rusqlite::Result<Requ
     // A task that is retried within one run may claim again what it has claimed itself.
     let is_same = row.get::<_, Option<String>>(7)?.as_deref() == Some(owner);
     let (pid, until): (Option<u32>, i64) = (row.get(8)?, row.get::<_, Option<i64>>(9)?.unwrap_or(0));
-    // A claim that reaches further was made by a clock that was wrong.
+    // A claim with a later end was made with a wrong clock.
     let is_live = until > now.as_millisecond() && until <= (now + LEASE + LEASE).as_millisecond();
     let is_free = is_same || !is_live || pid.is_none_or(|pid| !process_may_live(pid));
     Ok(if is_free { RequestClaim::Mine } else { RequestClaim::Other })
 }
 
-/// Returns the body of a request as it is stored: a third of its length or less.
+/// Returns the compressed body of a request as it is stored, which takes a third of its length or less.
 fn compressed(request: &Request) -> Vec<u8> {
     // The fast level: bodies are short-lived, and a better ratio would cost time on every request.
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());

@@ -13,18 +13,18 @@ use crate::memory::string_enum;
 use crate::store::row::{json, rows, spelled, time, time_or_none, to_json, whole_milliseconds};
 use crate::store::{Database, Store, StoreError, Writer};
 
-/// How long a run without a heartbeat counts as alive.
-// Several missed heartbeats, so that a short stall does not hand the windows to another run.
+/// How long a run counts as alive after its last heartbeat.
+// Several missed heartbeats, so that the windows do not pass to another run after a short stall.
 const HEARTBEAT_LIMIT: SignedDuration = SignedDuration::from_secs(60);
 
 string_enum!(
-    /// How far a run came.
+    /// The status of a run.
     RunStatus, "a run's status", "running, finished, failed or undone", {
-    /// It is going, or it was interrupted, see `Run::is_alive`.
+    /// It is in progress or was interrupted, see `Run::is_alive`.
     Running = "running",
-    /// It came to its end.
+    /// It was completed.
     Finished = "finished",
-    /// It ended early; what it had written stays.
+    /// It ended early; what it had written is kept.
     Failed = "failed",
     /// Its changes were reversed.
     Undone = "undone",
@@ -37,42 +37,42 @@ pub struct Run {
     pub id: RunId,
     /// The command, e.g. `run`.
     pub command: String,
-    /// What it was given; the same command with the same arguments takes an interrupted run up again.
+    /// Its arguments; the same command with the same arguments resumes an interrupted run.
     pub arguments: Value,
-    /// How far it came.
+    /// Its status.
     pub status: RunStatus,
-    /// When it began; stays when it is taken up again.
+    /// When it began; unchanged when it is resumed.
     pub started_at: Timestamp,
     /// When it ended.
     pub finished_at: Option<Timestamp>,
-    /// The process that works on it, or did.
+    /// The process that executes it, or did.
     pub pid: u32,
-    /// When that process last said that it is alive.
+    /// The last heartbeat of that process.
     pub heartbeat_at: Timestamp,
     /// Counts and costs, as the command reports them.
     pub summary: Option<Value>,
 }
 
 impl Run {
-    /// Whether a process works on it: it has not ended, its last heartbeat is less than a minute old, and where the
-    /// system reports it, its process is there.
+    /// Whether a process is executing it: it has not ended, its last heartbeat is less than a minute old, and its
+    /// process exists, as far as the system reports that.
     #[must_use]
     pub(crate) fn is_alive(&self, now: Timestamp) -> bool {
-        // In either direction: a clock that was wrong may have put the last heartbeat years ahead.
+        // Checked in both directions: a wrong clock may have recorded the last heartbeat years ahead.
         let recent = now.duration_since(self.heartbeat_at).abs() < HEARTBEAT_LIMIT;
         self.status == RunStatus::Running && recent && process_may_live(self.pid)
     }
 }
 
-/// Returns `false` only where the system shows that there is no such process, or one that has ended.
+/// Returns `false` only if the system shows that there is no such process, or that it has ended.
 pub(super) fn process_may_live(pid: u32) -> bool {
     // Only Linux shows other processes this way; elsewhere heartbeats and leases decide alone.
     if !Path::new("/proc/self").exists() {
         return true;
     }
     let stat = std::fs::read(Path::new("/proc").join(pid.to_string()).join("stat"));
-    // The state follows the name, which is in parentheses and may contain some itself. A killed process stays in the
-    // list until its parent has read its exit status.
+    // The state follows the name, which is in parentheses and may itself contain parentheses. A killed process stays in
+    // the list until its parent has read its exit status.
     stat.is_ok_and(|stat| {
         let state = stat.rsplit(|&byte| byte == b')').next().and_then(|rest| rest.trim_ascii_start().first());
         !matches!(state, Some(b'Z' | b'X'))
@@ -82,9 +82,9 @@ pub(super) fn process_may_live(pid: u32) -> bool {
 const COLUMNS: &str = "id, command, arguments, status, started_at, finished_at, pid, heartbeat_at, summary";
 
 impl Store {
-    /// Begins a run, or takes up the last interrupted one of the same command and arguments, with its id and start.
+    /// Begins a run, or resumes the last interrupted one with the same command and arguments, with its id and start.
     ///
-    /// Windows that are claimed by a run on which no process works any more can be claimed from now on.
+    /// Windows that are claimed by a run without a live process can then be claimed again.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -92,7 +92,7 @@ impl Store {
         let now = whole_milliseconds(now);
         let text = to_json(arguments)?;
         self.write(None, now, |w| {
-            // Found and taken over in one transaction, or two processes could continue the same run.
+            // Found and resumed in one transaction; otherwise two processes could continue the same run.
             let interrupted = w
                 .runs_where("status = 'running' AND command = ?1 AND arguments = ?2", &[&command, &text], usize::MAX)?
                 .into_iter()
@@ -108,14 +108,14 @@ impl Store {
                  ON CONFLICT (id) DO UPDATE SET pid = ?5, heartbeat_at = ?6",
                 params![id, command, text, started_at, run.pid, now.as_millisecond()],
             )?;
-            // Otherwise the windows of a killed run would wait for the end of their leases.
+            // Otherwise the windows of a killed run could not be claimed before their leases expire.
             w.release_claims_of_the_dead(now)?;
             Ok(run)
         })
         .inspect(|_| point("run.begun"))
     }
 
-    /// Says that the run is alive; due at least every half minute.
+    /// Records a heartbeat of the run, which is due at least every half minute.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -124,7 +124,7 @@ impl Store {
             .map(drop)
     }
 
-    /// Ends a run with what it reports.
+    /// Ends a run with its status and summary.
     ///
     /// # Errors
     /// [`StoreError::UnknownRun`] if there is no such run.
@@ -183,13 +183,13 @@ impl Database {
         if part == "last" {
             return self.runs(1)?.pop().ok_or_else(unknown);
         }
-        // Ids of one day begin alike, so people type the end of an id.
+        // Ids of the same day begin with the same characters, so people type the end of an id.
         let condition = "length(?1) >= 4 AND (substr(id, 1, length(?1)) = ?1 OR substr(id, -length(?1)) = ?1)";
         let mut found = self.runs_where(condition, &[&part], 2)?;
         if found.len() == 1 { found.pop().ok_or_else(unknown) } else { Err(unknown()) }
     }
 
-    /// Returns the newest run that changed something and is not undone, whole or in part.
+    /// Returns the newest run that changed something and has not been completely undone.
     ///
     /// # Errors
     /// [`StoreError::NothingToUndo`] if there is none.
@@ -198,7 +198,7 @@ impl Database {
         self.runs_where(changed, &[], 1)?.pop().ok_or(StoreError::NothingToUndo)
     }
 
-    /// Returns the runs of a command with these very arguments, the newest first.
+    /// Returns the runs of a command with exactly these arguments, newest first.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -261,7 +261,7 @@ mod tests {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         assert!(process_may_live(child.id()));
         child.kill().unwrap();
-        // The system takes a moment to end it.
+        // The system takes a moment to terminate the process.
         let ended = (0..500).any(|_| {
             std::thread::sleep(std::time::Duration::from_millis(10));
             !process_may_live(child.id())

@@ -1,4 +1,4 @@
-//! Sessions under way: what they were shown, what failed in them, and the hooks that fired.
+//! Active sessions: the memories that they were shown, the commands that failed in them, and the hooks that fired.
 
 use std::collections::HashSet;
 
@@ -11,11 +11,11 @@ use crate::memory::MemoryId;
 use crate::store::row::{time, to_json};
 use crate::store::{Database, Store, StoreError};
 
-/// After this time nothing is known of a session any more.
+/// How long the records of a session are kept.
 const KEPT: SignedDuration = SignedDuration::from_hours(24 * 14);
-/// How often at most the firing of a hook is noted.
+/// Minimum interval between two records of a hook that fires.
 const NOTED_EVERY: SignedDuration = SignedDuration::from_secs(30);
-/// Steps that are kept of what was done after a failure.
+/// Maximum number of steps after a failure that are kept.
 const MAX_STEPS: usize = 20;
 
 /// A hook that fired.
@@ -25,22 +25,22 @@ pub struct HookFiring {
     pub agent: String,
     /// The event, e.g. `session-start`.
     pub event: String,
-    /// When it last did.
+    /// When it last fired.
     pub at: Timestamp,
 }
 
 /// A command that failed and has not succeeded since.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FailedCommand {
-    /// What the command is known by, e.g. `cargo test`.
+    /// The signature that identifies the command, e.g. `cargo test`.
     pub signature: String,
     /// The command.
     pub command: String,
-    /// The line of its output that says why.
+    /// The line of its output that states the cause.
     pub error: String,
     /// The agent's id of the call.
     pub call: String,
-    /// What was done since, oldest first.
+    /// The steps taken since, oldest first.
     pub steps: Vec<Step>,
     /// When it failed.
     pub at: Timestamp,
@@ -57,7 +57,7 @@ impl Redact for FailedCommand {
     }
 }
 
-/// Something that was done.
+/// A step taken in a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
@@ -76,13 +76,13 @@ impl Redact for Step {
 }
 
 impl Store {
-    /// Notes that a hook fired, unless that was noted a moment ago.
+    /// Records that a hook fired, unless that was recorded a moment ago.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn hook_fired(&self, agent: &str, event: &str, now: Timestamp) -> Result<(), StoreError> {
         let before = (now - NOTED_EVERY).as_millisecond();
-        // Looked at first, since hooks fire many times a minute and a write would wait for other writers.
+        // Checked first, since hooks fire many times a minute and a write would wait for other writers.
         let sql = "SELECT 1 FROM hook_fires WHERE agent = ?1 AND event = ?2 AND at > ?3";
         if self.query_one(sql, params![agent, event, before], |_| Ok(()))?.is_none() {
             self.execute(
@@ -93,7 +93,7 @@ impl Store {
         Ok(())
     }
 
-    /// Notes that these memories were shown to a session, and forgets sessions of long ago.
+    /// Records that these memories were shown to a session, and deletes the records of old sessions.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -117,7 +117,7 @@ impl Store {
         })
     }
 
-    /// Forgets what a session was shown: its context was emptied.
+    /// Deletes the record of what a session was shown, because its context was emptied.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -125,7 +125,7 @@ impl Store {
         self.execute("DELETE FROM hook_told WHERE session = ?1", [session]).map(drop)
     }
 
-    /// Notes a failure; it takes the place of an earlier one of the same signature.
+    /// Records a failure; it replaces an earlier one with the same signature.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -142,11 +142,11 @@ impl Store {
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             params![session, signature, command, error, call, steps, at.as_millisecond()],
         )?;
-        // With each write, so that the tables stay small even where maintenance never runs.
+        // Done with each write, so that the tables stay small even if maintenance never runs.
         self.forget_old_sessions(now)
     }
 
-    /// Notes what was done after failures of a session that are still open.
+    /// Adds a step to the open failures of a session.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -154,7 +154,7 @@ impl Store {
         let open = self.failed_commands(session)?;
         for mut failed in open {
             failed.steps.push((**step).clone());
-            // The last steps before the success are the likeliest to have fixed it.
+            // The last steps before the success are the most likely to have fixed the problem.
             let first = failed.steps.len().saturating_sub(MAX_STEPS);
             self.execute(
                 "UPDATE hook_failures SET steps = ?3 WHERE session = ?1 AND signature = ?2",
@@ -180,7 +180,7 @@ impl Database {
         self.execute("DELETE FROM hook_failures WHERE at < ?1", [before]).map(drop)
     }
 
-    /// Returns when each hook last fired, by agent and event; none in a database of a version that did not note it.
+    /// Returns when each hook last fired, by agent and event; none in a database of a version that did not record it.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -223,7 +223,8 @@ impl Database {
                     command: row.get(1)?,
                     error: row.get(2)?,
                     call: row.get(3)?,
-                    // A newer version may know other steps; a failure without its steps is worth less, but is no error.
+                    // A newer version may know other steps; a failure without its steps is less useful, but is no
+                    // error.
                     steps: serde_json::from_str(&steps).unwrap_or_default(),
                     at: time(row, 5)?,
                 })

@@ -15,34 +15,34 @@ use crate::store::{Database, StoreError};
 /// The state of the work.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Health {
-    /// Jobs that wait for their time or for a worker.
+    /// Jobs that are not due yet or wait for a worker.
     pub jobs_waiting: usize,
-    /// Jobs that are worked on.
+    /// Jobs in progress.
     pub jobs_running: usize,
-    /// Jobs that are not tried any more.
+    /// Jobs that are no longer tried.
     pub jobs_failed: usize,
-    /// Windows whose extraction was begun and has not ended.
+    /// Windows whose extraction has begun but not ended.
     pub windows_open: usize,
     /// Windows that are extracted and whose candidates wait to be written.
     pub windows_unwritten: usize,
     /// Windows that could not be extracted.
     pub windows_failed: usize,
-    /// When a `run` last came to its end.
+    /// When a `run` was last completed.
     pub last_success: Option<Timestamp>,
     /// When something last failed: a `run` as a whole, a window or a job.
     pub last_failure: Option<Timestamp>,
-    /// Why the last `run` was not asked to its end; gone once another one is.
+    /// Why the last `run` stopped before all requests were made; `None` once a later run has completed them.
     pub halted: Option<String>,
 }
 
 impl Health {
-    /// What has yet to be done.
+    /// Returns the amount of work that has yet to be done.
     #[must_use]
     pub(crate) const fn backlog(&self) -> usize {
         self.jobs_waiting + self.jobs_running + self.windows_open + self.windows_unwritten
     }
 
-    /// What was given up or is to be tried again.
+    /// Returns the number of jobs and windows that failed.
     #[must_use]
     pub(crate) const fn failures(&self) -> usize {
         self.jobs_failed + self.windows_failed
@@ -90,20 +90,20 @@ fn latest(conn: &Connection, what: &str) -> rusqlite::Result<Option<Timestamp>> 
 }
 
 fn halted(conn: &Connection) -> rusqlite::Result<Option<String>> {
-    // Of the last run only: a later run that was not halted has done the rest.
+    // Only the last run counts: a later run that was not halted has done the rest.
     let sql = "SELECT json_extract(summary, '$.halted') FROM runs WHERE command = 'run' AND summary IS NOT NULL
                ORDER BY started_at DESC, id DESC LIMIT 1";
     Ok(conn.query_row(sql, (), |row| row.get::<_, Option<String>>(0)).optional()?.flatten())
 }
 
-/// What the answers of one model took on one day.
+/// The usage of one model on one day.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Spent {
-    /// The day, by the clock that was asked for.
+    /// The day, in the requested time zone.
     pub day: Date,
     /// The model, as the server names it.
     pub model: String,
-    /// Answers that came; attempts without an answer are not among them.
+    /// Number of answers received; attempts without an answer are not counted.
     pub calls: u64,
     /// Tokens sent.
     pub prompt_tokens: u64,
@@ -112,15 +112,15 @@ pub struct Spent {
 }
 
 impl Database {
-    /// Returns what was spent from day `first` on by the clock of `zone`, newest day first, then by model.
+    /// Returns the usage since day `first` in the time zone `zone`, newest day first, then by model.
     ///
-    /// It is added up from the kept answers, one for each call that was paid and none for what the ledger answered, and
-    /// from the calls for vectors of memories.
+    /// It is the sum of the stored answers, one for each paid call and none for requests answered from the ledger, and
+    /// of the calls for vectors of memories.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn spending(&self, first: Date, zone: &TimeZone) -> Result<Vec<Spent>, StoreError> {
-        // Only a day at the very limits of time has no start in a time zone; then everything counts.
+        // Only a day at the limits of the calendar has no start in a time zone; everything is then included.
         let begin = first.to_zoned(zone.clone()).map_or(Timestamp::UNIX_EPOCH, |start| start.timestamp());
         let mut days: BTreeMap<(Reverse<Date>, String), Spent> = BTreeMap::new();
         self.read(|conn| {
@@ -222,7 +222,7 @@ mod spending_tests {
         let utc = TimeZone::UTC;
         assert_eq!(told(date(2026, 3, 1), &utc), [row(1, "m", 2), row(1, "n", 1)]);
         assert_eq!(told(date(2026, 2, 1), &utc).last(), Some(&row(20, "m", 1)));
-        // An hour to the east, the evening is the next day.
+        // One hour further east, the late evening falls on the next day.
         let east = TimeZone::fixed(jiff::tz::offset(1));
         assert_eq!(told(date(2026, 3, 1), &east), [row(2, "m", 1), row(1, "m", 1), row(1, "n", 1)]);
     }

@@ -1,4 +1,4 @@
-//! Tests of requests, batches and what an older program has left.
+//! Tests of requests, batches and data left by older versions.
 
 use serde_json::json;
 
@@ -100,7 +100,7 @@ fn reply(text: &str) -> (crate::guard::Redacted<String>, Reply) {
     (text, reply)
 }
 
-/// Returns claimed windows of one transcript, two messages each.
+/// Returns claimed windows of one transcript, with two messages each.
 fn windows(store: &Store, count: usize) -> Vec<(WindowId, usize)> {
     let transcript = store.transcript_seen(&clean(transcript("talk")), &shop(), day(0)).unwrap();
     let keys: Vec<WindowKey> = (0..count)
@@ -240,7 +240,7 @@ fn an_unanswered_request_is_gone_once_it_is_closed() {
     assert_eq!((store.open_request(root).unwrap(), count, links), (None, 0, 0));
 }
 
-/// The first `version` schemas of a file, with `sql` executed between that and the newest.
+/// Creates a file with the first `version` migrations, executes `sql`, and migrates it to the newest schema.
 fn migrated(sql: &str) -> (tempfile::TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("m.db");
@@ -294,7 +294,7 @@ fn what_an_older_program_has_asked_is_carried_over() {
     assert_eq!(store.reply("half").unwrap().unwrap().text, "kept");
 }
 
-/// The id of the transcript with this key.
+/// Returns the id of the transcript with this key.
 fn transcript_id(store: &Store, key: &str) -> TranscriptId {
     let found = store.query_one("SELECT id FROM transcripts WHERE key = ?1", [key], |row| row.get(0).map(TranscriptId));
     found.unwrap().unwrap()

@@ -14,25 +14,25 @@ use crate::memory::{Namespace, string_enum};
 use crate::store::row::{spelled, time_or_none};
 use crate::store::{Database, Store, StoreError, Writer};
 
-/// A transcript that was read, reduced to what the name of a file can be compared with.
+/// A transcript that was read, reduced to the fields with which the name of a file can be compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SeenTranscript {
     /// Identity within its source.
     pub external_id: String,
     /// Where it was read.
     pub origin: String,
-    /// The earliest time known of it.
+    /// The earliest known time in it.
     pub started_at: Option<Timestamp>,
-    /// The latest time known of it.
+    /// The latest known time in it.
     pub ended_at: Option<Timestamp>,
 }
 
 string_enum!(
-    /// What came of a log.
+    /// The outcome of reading a log.
     FileOutcome, "the outcome of a file", "read, passed_over or dataset", {
     /// It was read.
     Read = "read",
-    /// It is of no known format.
+    /// Its format is unknown.
     PassedOver = "passed_over",
     /// It is a dataset that nobody named.
     Dataset = "dataset",
@@ -43,9 +43,9 @@ string_enum!(
 pub(crate) struct FileRead {
     /// Hash of its path.
     pub path: String,
-    /// What it was like, so that a change shows.
+    /// A stamp of its state, by which a change is noticed.
     pub stamp: String,
-    /// What came of it.
+    /// The outcome of reading it.
     pub outcome: FileOutcome,
     /// Conversations in it.
     pub transcripts: u64,
@@ -73,7 +73,7 @@ impl Database {
         })
     }
 
-    /// Returns the logs that this extractor has finished, by the hash of their path; `signature` stands for everything
+    /// Returns the logs that this extractor has finished, by the hash of their path; `signature` represents everything
     /// else that the outcome depends on.
     ///
     /// # Errors
@@ -89,7 +89,7 @@ impl Database {
     }
 
     /// Returns the stamps under which any extractor has finished logs, with the number of conversations, by the hash of
-    /// their path; none in a database of a version that did not note them.
+    /// their path; none in a database of a version that did not record them.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -106,7 +106,7 @@ impl Database {
         Ok(stamps)
     }
 
-    /// Whether the log of this key was read to its end when it was like `stamp`, by any extractor.
+    /// Whether any extractor has read the log with this key to its end in the state `stamp`.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -117,7 +117,7 @@ impl Database {
 }
 
 impl Store {
-    /// Notes that a transcript was read, as it is now, and returns its id; the same key has the same id for ever.
+    /// Records that a transcript was read in its current state, and returns its id; a key always has the same id.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -151,7 +151,7 @@ impl Store {
         Ok(TranscriptId(id.expect("an upsert without a condition returns its row")))
     }
 
-    /// Notes that a log was read to its end.
+    /// Records that a log was read to its end.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -198,9 +198,9 @@ fn file_from_row(row: &Row<'_>) -> rusqlite::Result<FileRead> {
 /// A line of a file that agents read at every start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownLine {
-    /// The file's name, after digits that stand for its folder.
+    /// The file's name, preceded by digits that represent its folder.
     pub origin: String,
-    /// The line, without marks of lists.
+    /// The line, without list markers.
     pub text: String,
 }
 
@@ -210,7 +210,7 @@ impl Redact for KnownLine {
     }
 }
 
-// `UNION` and not `UNION ALL`: it drops a namespace that was visited, so merges in a circle end.
+// `UNION` and not `UNION ALL`: it drops a namespace that was already visited, so circular merges terminate.
 const KNOWN: &str = "
     WITH RECURSIVE spaces (namespace) AS (
         VALUES (?1)
@@ -219,7 +219,7 @@ const KNOWN: &str = "
     SELECT DISTINCT origin, text FROM known_context JOIN spaces USING (namespace) ORDER BY origin, text";
 
 impl Database {
-    /// Returns the lines that agents read in `namespace` and in what was merged into it, by file and text.
+    /// Returns the lines that agents read in `namespace` and in the namespaces merged into it, by file and text.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -229,7 +229,7 @@ impl Database {
 }
 
 impl Writer<'_> {
-    /// Replaces what the files of `lines` say in `namespace`; returns how many lines are new.
+    /// Replaces the stored lines of the files in `lines` for `namespace`; returns the number of new lines.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -241,7 +241,7 @@ impl Writer<'_> {
         // Compared before and after, since most lines are deleted and inserted again unchanged.
         let before = self.known_context(namespace)?;
         let place = namespace.to_string();
-        // All old lines of a file are deleted first, since several of `lines` may be from one file.
+        // All old lines of a file are deleted first, since several of `lines` may come from one file.
         for line in lines.iter() {
             self.execute("DELETE FROM known_context WHERE namespace = ?1 AND origin = ?2", (&place, &line.origin))?;
         }

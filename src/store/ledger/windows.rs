@@ -1,8 +1,8 @@
 //! Windows: the parts of transcripts that were extracted, with the result and whether it was applied.
 //!
-//! A window is claimed before it is extracted and finished after. A claim is a lease: when it runs out, because the
-//! process died, another may take the window. A finished window is never extracted again, and its candidates wait
-//! here until a write applies them and marks the window in the same transaction.
+//! A window is claimed before it is extracted and finished afterwards. A claim is a lease: when it expires because the
+//! process died, another process may claim the window. A finished window is never extracted again, and its candidates
+//! wait here until a write applies them and marks the window in the same transaction.
 
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
@@ -16,12 +16,12 @@ use crate::memory::{Candidate, Namespace};
 use crate::store::row::{json, rows, spelled, time_or_none, to_json};
 use crate::store::{Database, Store, StoreError, Writer};
 
-/// The identity of a window: the same words at the same place, read by the same kind of extractor.
+/// The identity of a window: the same words at the same position, read by the same kind of extractor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WindowKey {
     /// The transcript.
     pub transcript: TranscriptId,
-    /// Extractor with all that changes its answers, e.g. `llm:<model>:<prompt hash>` or `rules:1`.
+    /// Extractor with everything that affects its answers, e.g. `llm:<model>:<prompt hash>` or `rules:1`.
     pub extractor: String,
     /// Index of the first message.
     pub start: usize,
@@ -34,31 +34,31 @@ pub(crate) struct WindowKey {
 /// Whether the window may be extracted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Claimed {
-    /// It is the caller's until the lease runs out.
+    /// It is claimed by the caller until the lease expires.
     Yes(WindowId),
     /// It was extracted before.
     AlreadyDone,
-    /// Another process is at it.
+    /// Another process has claimed it.
     HeldByOther {
-        /// When it can be taken, should the other not finish.
+        /// When it can be claimed, if the other process does not finish it.
         until: Timestamp,
     },
 }
 
-/// What came of a window.
+/// The result of a window.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Finished<'a> {
     /// How it ended.
     pub outcome: Outcome,
-    /// What is proposed.
+    /// The candidates proposed.
     pub candidates: &'a Redacted<Vec<Candidate>>,
-    /// Proposals that were not taken.
+    /// Proposals that were not accepted.
     pub dropped: &'a [Dropped],
     /// What it cost.
     pub spent: Spent,
     /// Why it failed or is partial; contains no text of the transcript.
     pub error: Option<&'a str>,
-    /// Whether its answer lacks something for good: a later run asks again, twice at most.
+    /// Whether its answer is permanently incomplete, so that a later run asks again, at most twice.
     pub lacks: bool,
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct PendingWindow {
     pub started_at: Option<Timestamp>,
     /// Index of the first message.
     pub start: usize,
-    /// What is proposed; at least one.
+    /// The candidates proposed; at least one.
     pub candidates: Vec<Candidate>,
 }
 
@@ -92,20 +92,21 @@ pub struct FailedWindow {
     pub start: usize,
     /// Number of messages.
     pub len: usize,
-    /// What tried.
+    /// The extractor that failed.
     pub extractor: String,
-    /// How often.
+    /// Number of attempts.
     pub attempts: u32,
-    /// Why it failed last.
+    /// Why the last attempt failed.
     pub error: Option<String>,
-    /// When it failed last.
+    /// When the last attempt failed.
     pub finished_at: Option<Timestamp>,
 }
 
-/// The longest time for which a window is claimed. A longer claim was made by a clock that was wrong.
+/// The longest time for which a window is claimed. A longer claim was made with a wrong clock.
 const LONGEST_LEASE: SignedDuration = SignedDuration::from_hours(8 * 24);
 
-/// Takes the window if nobody has it: new, failed, or with a lease that ran out. One statement, so one winner.
+/// Claims the window if it is free: new, failed, or with an expired lease. A single statement, so that only one process
+/// succeeds.
 const CLAIM: &str = "
     INSERT INTO windows (transcript_id, extractor, start, len, content_hash, status, owner, lease_until)
     VALUES (?1, ?2, ?3, ?4, ?5, 'claimed', ?6, ?7)
@@ -118,8 +119,8 @@ const CLAIM: &str = "
 impl Store {
     /// Claims windows for `owner` until `lease_until`, in one transaction, and returns the outcome for each in order.
     ///
-    /// An owner may claim again what it has claimed. With the id of the run as owner, a run that was killed and is
-    /// taken up again need not wait for its own leases; within one run, each window must be claimed by one task only.
+    /// An owner may claim again what it has claimed. Since the id of the run is the owner, a run that was killed and is
+    /// resumed need not wait for its own leases; within one run, each window must be claimed by only one task.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -131,7 +132,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<Vec<Claimed>, StoreError> {
         self.read(|conn| {
-            // One transaction for all: a commit for each of many windows would cost a write to the log each.
+            // One transaction for all: a commit for each of many windows would each cost a write to the log.
             let transaction = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
             let claimed = keys.iter().map(|key| claim(&transaction, key, owner, lease_until, now));
             let claimed = claimed.collect::<Result<Vec<_>, _>>()?;
@@ -141,11 +142,11 @@ impl Store {
         })
     }
 
-    /// Writes down what came of windows that `owner` holds, all or none. Without candidates a window counts as applied
-    /// at once; failed, it can be claimed again.
+    /// Records the results of windows that `owner` has claimed, all or none. A window without candidates counts as
+    /// applied at once; a failed one can be claimed again.
     ///
-    /// Returns for each whether it was written: one that another process has taken meanwhile is not, since the result
-    /// of the other is the one that counts.
+    /// Returns for each whether it was written. A window that another process has claimed in the meantime is not, since
+    /// only the result of that process counts.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -156,15 +157,15 @@ impl Store {
         now: Timestamp,
     ) -> Result<Vec<bool>, StoreError> {
         self.read(|conn| {
-            // Immediate: whether the windows are still the owner's is read in the transaction that writes what came
-            // of them.
+            // Immediate, so that whether the windows still belong to the owner is read in the transaction that writes
+            // their results.
             let transaction = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
             let written = windows.iter().map(|(id, finished)| finish(&transaction, *id, owner, finished, now));
             let written = written.collect::<Result<Vec<bool>, _>>()?;
             let done =
                 windows.iter().zip(&written).filter(|((_, one), is_ours)| **is_ours && one.outcome != Outcome::Failed);
             let done: Vec<i64> = done.map(|((id, _), _)| id.0).collect();
-            // In the same transaction: a request without windows would be taken up for nothing.
+            // In the same transaction; otherwise a request without windows would be resumed for nothing.
             close_those_about(&transaction, &done)?;
             point("window.finish");
             transaction.commit()?;
@@ -173,13 +174,13 @@ impl Store {
         })
     }
 
-    /// Gives a claimed window back without a result, as if it had not been tried.
+    /// Releases a claimed window without a result, as if it had not been tried.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn release_window(&self, id: WindowId, owner: &str) -> Result<(), StoreError> {
         self.execute(
-            // The row stays, so that a window keeps the count of its earlier attempts.
+            // The row is kept, so that the window keeps the count of its earlier attempts.
             "UPDATE windows SET lease_until = 0, attempts = attempts - 1
              WHERE id = ?1 AND owner = ?2 AND status = 'claimed'",
             params![id.0, owner],
@@ -187,8 +188,8 @@ impl Store {
         .map(drop)
     }
 
-    /// Makes the candidates that a run applied wait again, and returns in how many windows. This is how to redo a
-    /// run after it was undone: the next apply decides about them afresh, and no model is asked.
+    /// Makes the candidates that a run applied wait again, and returns the number of their windows. This is how to redo
+    /// a run after it was undone: the next apply decides about the candidates again, without extracting them again.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -198,13 +199,12 @@ impl Store {
              WHERE applied_run = ?1 AND status = 'done' AND candidates <> '[]'",
             [run.as_str()],
         )?;
-        // Their logs are opened again, since where a conversation belongs may have changed meanwhile.
+        // Their logs are opened again, since the project of a conversation may have changed in the meantime.
         self.execute("DELETE FROM files", ())?;
         Ok(reopened)
     }
 
-    /// Returns the undone runs whose candidates no later run applies again, newest first, each with its number of
-    /// windows.
+    /// Returns the undone runs whose candidates no later run will apply, newest first, each with its number of windows.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -220,8 +220,8 @@ impl Store {
         })
     }
 
-    /// Sets the attempts of all failed windows back to none and returns how many windows that were; the next run
-    /// over their transcripts tries them again, as it would have anyway.
+    /// Resets the attempts of all failed windows and returns the number of windows; the next run over their transcripts
+    /// tries them again, as it would have anyway.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -231,8 +231,8 @@ impl Store {
 }
 
 impl Writer<'_> {
-    /// Marks windows as applied by this write, and returns how many were waiting until now. Fewer than were given
-    /// means that another process has applied some meanwhile: give the write up and plan again.
+    /// Marks windows as applied by this write, and returns how many were still waiting. If these are fewer than the
+    /// given ones, another process has applied some of them: the caller must abandon the write and plan again.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -295,7 +295,7 @@ fn finish(
 ) -> Result<bool, StoreError> {
     // A failed window keeps its usable candidates for the listing, and is extracted again.
     let status = if finished.outcome == Outcome::Failed { "failed" } else { "done" };
-    // Otherwise it would wait for ever to be applied, since only windows with candidates are.
+    // Otherwise the window would wait for ever, since only windows with candidates are applied.
     let nothing_to_apply = status == "done" && finished.candidates.is_empty();
     let candidates: &Vec<Candidate> = finished.candidates;
     let changed = conn
@@ -321,7 +321,7 @@ fn finish(
 }
 
 impl Database {
-    /// Returns the windows of a transcript that this extractor has done, by place.
+    /// Returns the windows of a transcript that this extractor has finished, by position.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -339,7 +339,7 @@ impl Database {
         )
     }
 
-    /// Returns the calls that windows have cost, and the tokens of the answers.
+    /// Returns the number of calls made for windows, and the number of tokens in the answers.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -354,8 +354,8 @@ impl Database {
     }
 
     /// Returns at most `limit` windows whose candidates wait to be applied: by the start of the conversation (unknown
-    /// ones last), its key and the place in it. Namespaces are mixed, since conversations of several projects teach
-    /// about one user.
+    /// ones last), its key and the position in it. Namespaces are mixed, since conversations in several projects
+    /// contain facts about the same user.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -375,7 +375,7 @@ impl Database {
         Ok(windows)
     }
 
-    /// Returns the windows that failed and were not done since, the last first.
+    /// Returns the windows that failed and were not finished since, most recent first.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -437,7 +437,7 @@ impl Store {
         Ok(self.claim_windows(std::slice::from_ref(key), owner, lease_until, now)?[0])
     }
 
-    /// Finishes one window, which must be the owner's.
+    /// Finishes one window, which the owner must have claimed.
     pub(in crate::store) fn finish_window(
         &self,
         id: WindowId,

@@ -1,4 +1,4 @@
-//! The words that memories rest on.
+//! The evidence of memories.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::store::{Database, StoreError, Writer};
 use transcripts::{MessageTime, TimeSource};
 
 impl Database {
-    /// Returns what a memory rests on, in the order in which it was learnt.
+    /// Returns the evidence of a memory, in the order in which it was learnt.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -26,7 +26,8 @@ impl Database {
         )
     }
 
-    /// Returns what each of these memories rests on, in the order in which it was learnt; one without is missing.
+    /// Returns the evidence of each of these memories, in the order in which it was learnt; memories without evidence
+    /// are left out.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -48,7 +49,7 @@ impl Database {
 }
 
 impl Writer<'_> {
-    /// Adds the pieces that the memory does not have yet, and returns how many those were.
+    /// Adds the pieces that the memory does not have yet, and returns their number.
     ///
     /// The same quote of the same message of the same transcript is one piece.
     ///
@@ -59,7 +60,7 @@ impl Writer<'_> {
         let mut known: Vec<Evidence> = self.evidence(id)?;
         let (before, mut stale) = (known.len(), Stale::default());
         for piece in &**evidence {
-            // Checked here as well as by the table, so that no entry of history is written for a row that is not.
+            // Checked here as well as by the table, so that no history entry is written for a row that is not inserted.
             if !known.iter().any(|one| place(one) == place(piece)) {
                 known.push(piece.clone());
                 let change = RowChange::new(Action::Evidence, Row::new_evidence(id.clone(), piece), None::<String>);
@@ -71,13 +72,13 @@ impl Writer<'_> {
     }
 }
 
-/// A piece of a memory; filled by [`fill_row`].
+/// Inserts a piece of evidence; executed by [`fill_row`].
 pub(in crate::store) const INSERT_PIECE: &str =
     "INSERT INTO evidence (memory_id, transcript, message, messages, quote, speaker,
         said_at, said_offset, said_source, content_hash)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING";
 
-/// Returns whether the piece was new.
+/// Inserts a piece of evidence, and returns whether it was new.
 pub(in crate::store) fn insert_row(conn: &Connection, id: &MemoryId, piece: &Evidence) -> Result<bool, StoreError> {
     Ok(fill_row(&mut *conn.prepare_cached(INSERT_PIECE)?, id, piece, &to_json(&piece.messages)?)?)
 }

@@ -1,4 +1,4 @@
-//! Filters of memories as SQL: every condition is a predicate, none is left to the reader of the rows.
+//! Filters of memories as SQL: every condition is part of the query, so that readers of the rows need not check any.
 
 use std::fmt::Write as _;
 
@@ -7,8 +7,8 @@ use rusqlite::types::Value;
 
 use crate::memory::{MemoryType, Namespace, Scope, Status};
 
-/// Which memories are meant. Conditions of several fields must all hold; the values of one field are alternatives,
-/// but for `tags`, of which a memory must have all.
+/// Conditions on memories. The conditions of all fields must hold; the values of one field are alternatives, except for
+/// `tags`, all of which a memory must have.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Filter {
     /// Where they belong; empty for everywhere.
@@ -37,14 +37,14 @@ pub struct Filter {
     pub created_before: Option<Timestamp>,
     /// Changed at this time or later.
     pub updated_from: Option<Timestamp>,
-    /// Held in the world at this time, as far as is known.
+    /// Was true at this time, as far as is known.
     pub valid_at: Option<Timestamp>,
-    /// Their time is over at this time, whether or not they have been marked as expired.
+    /// Expired at this time, whether or not they have been marked as expired.
     pub expired_at: Option<Timestamp>,
-    /// Their time is not over at this time.
+    /// Not expired at this time.
     pub unexpired_at: Option<Timestamp>,
-    /// Words that appear in title, content, summary, subject or tags, as they are spelled; only the letters A to Z are
-    /// taken in either case.
+    /// Text that appears literally in the title, content, summary, subject or tags; case is ignored only for the
+    /// letters A to Z.
     pub text: Option<String>,
 }
 
@@ -89,7 +89,7 @@ pub enum NamespaceSubtree {
     Under(Namespace),
 }
 
-/// In which order a list comes.
+/// The order of a list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Order {
     /// Last changed first.
@@ -101,9 +101,9 @@ pub enum Order {
     Importance,
     /// Most used first, then last changed.
     Used,
-    /// Surest first, then last changed.
+    /// Highest confidence first, then last changed.
     Confidence,
-    /// By id, that is first learnt first.
+    /// By id, so in the order in which they were learnt.
     Id,
 }
 
@@ -147,7 +147,7 @@ impl Clauses {
         clauses
     }
 
-    /// Returns what `filter` says of namespaces and nothing else, for any table `m` that has them.
+    /// Returns only the conditions of `filter` on namespaces, for any table `m` with a column for them.
     pub(in crate::store) fn within_alone(filter: &Filter) -> Self {
         let mut clauses = Self::default();
         clauses.within(&filter.namespaces);
@@ -164,9 +164,9 @@ impl Clauses {
         self.values.extend(values);
     }
 
-    /// Adds that the text stands somewhere in title, content, summary, subject or tags.
+    /// Adds the condition that the text occurs in the title, content, summary, subject or tags.
     ///
-    /// Not by `LIKE`, which refuses long patterns.
+    /// This does not use `LIKE`, which rejects long patterns.
     pub(in crate::store) fn containing(&mut self, text: &str) {
         // SQLite ends a text at a NUL in many functions, and its `lower` changes only the letters A to Z.
         let text = Value::from(text.replace('\0', "").to_ascii_lowercase());
@@ -187,7 +187,7 @@ impl Clauses {
                     values.push(Value::from(namespace.to_string()));
                 }
                 NamespaceSubtree::Under(namespace) => {
-                    // '0' is the character after '/', so the range holds exactly what begins with "path/".
+                    // '0' is the character after '/', so the range contains exactly the texts that begin with "path/".
                     write!(condition, "{joint}m.namespace = ? OR (m.namespace >= ? AND m.namespace < ?)")
                         .expect("writing to a String cannot fail");
                     values.push(Value::from(namespace.to_string()));

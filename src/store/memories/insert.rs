@@ -1,7 +1,7 @@
 //! Inserts new memories, one or many at once.
 //!
-//! Half of the work needs no file: cutting texts into words, spelling rows, hashing. For many memories it is done on
-//! the other processors, some parts ahead of the thread that writes:
+//! Half of the work does not need the file: splitting texts into words, serialising rows, hashing. For many memories,
+//! other processors do it a few parts ahead of the writing thread:
 //!
 //! ```text
 //! other threads   make and prepare part 1, part 2, … ─┐  at most so many parts ahead
@@ -27,20 +27,20 @@ use crate::store::row::to_json;
 use crate::store::terms::Stems;
 use crate::store::{RunId, StoreError, Writer};
 
-/// A memory to be written, with what it rests on.
+/// A memory to be written, with its evidence.
 pub(crate) type CleanMemory = (Redacted<Memory>, Redacted<Vec<Evidence>>);
 
-/// Memories of one part.
-// Large enough that threads rarely meet at the lock, small enough to share out a few hundred memories.
+/// Number of memories in one part.
+// Large enough that threads rarely contend for the lock, small enough to distribute a few hundred memories.
 const PART: usize = 128;
-/// Parts that are ready before they can be written, at most.
+/// Maximum number of parts that are prepared ahead of the writer.
 // Bounds memory: each part contains all texts of its memories several times over.
 const AHEAD: usize = 32;
-/// Threads that prepare beside the one that writes, at most; more would wait for it.
+/// Maximum number of preparing threads in addition to the writer; more would wait for it.
 const HELPERS: usize = 3;
 
 impl Writer<'_> {
-    /// Writes a new memory and the words it rests on.
+    /// Writes a new memory and its evidence.
     ///
     /// # Errors
     /// [`StoreError::Exists`] if its id is taken.
@@ -49,12 +49,12 @@ impl Writer<'_> {
         self.write_fresh(&[fresh], Action::Add, None)
     }
 
-    /// Writes a new memory for each of `items`, in their order and as [`Writer::insert`] does, in less time where there
-    /// are many. `make` is called once for each, in any order and on any thread.
+    /// Writes a new memory for each of `items`, in their order and as [`Writer::insert`] does, but faster if there are
+    /// many. `make` is called once for each item, in any order and on any thread.
     ///
     /// # Errors
-    /// [`StoreError::Exists`] if an id is taken; those before it are written, so the transaction should come to
-    /// nothing.
+    /// [`StoreError::Exists`] if an id is taken; the memories before it are written, so the caller should roll back the
+    /// transaction.
     pub fn insert_all<T: Sync>(&self, items: &[T], make: impl Fn(&T) -> CleanMemory + Sync) -> Result<(), StoreError> {
         let parts: Vec<&[T]> = items.chunks(PART).collect();
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
@@ -69,7 +69,8 @@ impl Writer<'_> {
         };
         let desk = Desk::new(parts.len());
         std::thread::scope(|scope| {
-            // Also on an early return with an error: the scope waits for its threads, which wait for parts to be taken.
+            // Closes the desk even on an early return with an error: the scope waits for its threads, which wait for
+            // parts to be collected.
             let _closing = Closing { desk: &desk, in_any_case: true };
             for _ in 0..helpers {
                 scope.spawn(|| {
@@ -85,7 +86,7 @@ impl Writer<'_> {
                     match desk.look(at) {
                         Look::Ready(fresh) => break fresh?,
                         Look::Prepare(which) => desk.put(which, prepare(parts[which], &mut self.stems.borrow_mut())),
-                        // A helper has panicked, which goes on when the scope ends.
+                        // A helper has panicked; the panic is resumed when the scope ends.
                         Look::Closed => return Ok(()),
                     }
                 };
@@ -95,13 +96,13 @@ impl Writer<'_> {
         })
     }
 
-    /// Writes lines of history about what is new, in their order.
+    /// Writes history lines about new rows, in order.
     pub(in crate::store) fn note_new(&self, new: &[New<'_>]) -> Result<(), StoreError> {
         let changeset = self.changeset()?;
         self.read(|conn| {
             let (run, at) = (self.run.map(RunId::as_str), self.now.as_millisecond());
             for some in new.chunks(NOTED_AT_ONCE) {
-                // Of many at once, each costs half.
+                // Written many at a time, each line costs half as much.
                 let steps = if some.len() == NOTED_AT_ONCE { NOTED_AT_ONCE } else { 1 };
                 for some in some.chunks(steps) {
                     let mut values: Vec<&dyn ToSql> = vec![&run, &at, &changeset];
@@ -127,17 +128,17 @@ impl Writer<'_> {
             for fresh in all {
                 let Fresh { memory, spelled, evidence, entry, .. } = fresh;
                 fill_row(&mut row, memory, spelled).map_err(|error| named(error, memory))?;
-                // Read before the next insert: evidence and usage have row numbers of their own.
+                // Read before the next insert, since evidence and usage have their own row numbers.
                 let seq = conn.last_insert_rowid();
                 for FreshPiece { piece: of, messages, .. } in evidence {
                     fill_piece(&mut piece, &memory.id, of, messages)?;
                 }
-                // After the evidence, which would else change the row again, piece by piece.
+                // After the evidence, which would otherwise change the row again with each piece.
                 fill_usage(&mut usage, memory, fresh.confirmed_at())?;
                 put_new(conn, &mut waiting, seq, &spelled.namespace, entry)?;
                 *changes.entry(&spelled.namespace).or_default() += 1;
                 history.extend(fresh.history(action, reason));
-                // Only noted here: FTS5 writes out what it has gathered whenever another table is written to.
+                // Only queued here: FTS5 writes out what it has collected whenever another table is written to.
                 self.file_new(seq, &fresh.near);
             }
             Ok(())
@@ -148,13 +149,13 @@ impl Writer<'_> {
     }
 }
 
-/// Names the memory if its row exists already.
+/// Returns an error that names the memory if its row already exists.
 fn named(error: rusqlite::Error, memory: &Memory) -> StoreError {
     let is_there = error.sqlite_error().is_some_and(|error| error.extended_code == SQLITE_CONSTRAINT_UNIQUE);
     if is_there { StoreError::Exists { id: memory.id.to_string() } } else { error.into() }
 }
 
-/// Where parts are taken from and laid down.
+/// Distributes parts to the helpers and collects the prepared ones.
 struct Desk {
     state: Mutex<State>,
     changed: Condvar,
@@ -163,15 +164,15 @@ struct Desk {
 
 #[derive(Default)]
 struct State {
-    /// The first that nobody has taken.
+    /// The first part that no thread has taken.
     next: usize,
-    /// The one that is to be written next.
+    /// The part to be written next.
     wanted: usize,
     ready: BTreeMap<usize, Result<Vec<Fresh>, StoreError>>,
     closed: bool,
 }
 
-/// What the thread that writes is to do.
+/// What the writing thread has to do next.
 enum Look {
     Ready(Result<Vec<Fresh>, StoreError>),
     Prepare(usize),
@@ -206,7 +207,7 @@ impl Desk {
         }
     }
 
-    /// Returns the part that is to be written, or another thing to do meanwhile.
+    /// Returns the part to be written, or something else to do in the meantime.
     fn look(&self, wanted: usize) -> Look {
         let mut state = self.state();
         state.wanted = wanted;
@@ -216,7 +217,7 @@ impl Desk {
             if let Some(fresh) = state.ready.remove(&wanted) {
                 return Look::Ready(fresh);
             }
-            // Better than waiting: on one processor there are no helpers, and only this makes progress.
+            // Better than waiting: with one processor there are no helpers, so the writer must prepare parts itself.
             if let Some(at) = self.taken(&mut state) {
                 return Look::Prepare(at);
             }
@@ -244,7 +245,7 @@ impl Desk {
 /// Closes the desk when a thread ends, so that no other waits for it.
 struct Closing<'d> {
     desk: &'d Desk,
-    /// Otherwise only where the thread panics.
+    /// If not set, the desk is closed only if the thread panics.
     in_any_case: bool,
 }
 
@@ -264,11 +265,11 @@ pub(in crate::store) struct Fresh {
     pub(in crate::store) spelled: Spelled,
     /// The whole of it, for the history.
     pub(in crate::store) json: String,
-    /// What it rests on, each piece once.
+    /// Its evidence, without duplicates.
     pub(in crate::store) evidence: Vec<FreshPiece>,
-    /// What people search it by.
+    /// Its entry in the word index.
     pub(in crate::store) entry: Entry,
-    /// What other claims find it by.
+    /// The words by which other claims find it.
     pub(in crate::store) near: String,
 }
 
@@ -276,7 +277,7 @@ pub(in crate::store) struct Fresh {
 #[derive(Debug)]
 pub(in crate::store) struct FreshPiece {
     pub(in crate::store) piece: Evidence,
-    /// The messages in which it stands.
+    /// The messages in which the quote occurs.
     pub(in crate::store) messages: String,
     /// The whole of it, for the history.
     pub(in crate::store) json: String,
@@ -303,12 +304,12 @@ impl Fresh {
         })
     }
 
-    /// Returns when what it rests on was last said, if that is known.
+    /// Returns when its evidence was last stated, if that is known.
     pub(in crate::store) fn confirmed_at(&self) -> Option<Timestamp> {
         self.evidence.iter().filter_map(|fresh| fresh.piece.said_at).map(|said| said.at).max()
     }
 
-    /// Returns its lines in the history: what was done to make it, and why.
+    /// Returns its lines in the history: the action that added it, and why.
     pub(in crate::store) fn history<'n>(
         &'n self,
         action: Action,
@@ -342,12 +343,12 @@ impl New<'_> {
     }
 }
 
-/// Lines of history that one statement writes.
+/// Number of history lines that one statement writes.
 const NOTED_AT_ONCE: usize = 16;
 static ONE_NOTE: LazyLock<String> = LazyLock::new(|| notes(1));
 static MANY_NOTES: LazyLock<String> = LazyLock::new(|| notes(NOTED_AT_ONCE));
 
-/// Returns the statement that writes this many lines of history about what is new.
+/// Returns the statement that writes `count` history lines about new rows.
 fn notes(count: usize) -> String {
     let line = |at: usize| {
         let [memory, action, entity, after, reason] = std::array::from_fn(|place| at * 5 + 4 + place);

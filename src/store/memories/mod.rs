@@ -21,8 +21,8 @@ use crate::store::row::rows;
 use crate::store::{Database, StoreError, Writer};
 use crate::text::normalise::normalised_hash;
 
-/// Shortest part of an id that is looked up.
-// Fewer characters would often name a memory by chance.
+/// Minimum length of a part of an id that is looked up.
+// Fewer characters would often match a memory by chance.
 const MIN_ID_PART: usize = 4;
 
 impl Database {
@@ -129,28 +129,28 @@ impl Database {
 }
 
 impl Writer<'_> {
-    /// Writes every field of a memory but its usage counts, and returns whether anything was different.
+    /// Writes every field of a memory except its usage counts, and returns whether anything was different.
     ///
-    /// A change moves `updated_at` to now. `action` is one word for the history, such as `merge` or `pin`.
+    /// A change sets `updated_at` to the current time. `action` is one word for the history, such as `merge` or `pin`.
     ///
     /// # Errors
-    /// [`StoreError::UnknownMemory`] if it is not there.
+    /// [`StoreError::UnknownMemory`] if it does not exist.
     pub fn update(
         &self,
         memory: &Redacted<Memory>,
         action: Action,
         reason: Option<CleanText<'_>>,
     ) -> Result<bool, StoreError> {
-        // Rounded as the table stores it, or every write would look like a change.
+        // Rounded as the table stores it; otherwise every write would look like a change.
         let mut after = memory_as_stored(memory);
         after.updated_at = self.now;
         self.replace(after, action, reason)
     }
 
-    /// Sets the status, and `deleted_at` with it: now for [`Status::Forgotten`], none for any other.
+    /// Sets the status and `deleted_at`: the current time for [`Status::Forgotten`], `None` for any other.
     ///
     /// # Errors
-    /// [`StoreError::UnknownMemory`] if it is not there.
+    /// [`StoreError::UnknownMemory`] if it does not exist.
     pub fn set_status(
         &self,
         id: &MemoryId,
@@ -169,17 +169,18 @@ impl Writer<'_> {
     /// Pins or unpins a memory, and returns whether that is a change.
     ///
     /// # Errors
-    /// [`StoreError::UnknownMemory`] if it is not there.
+    /// [`StoreError::UnknownMemory`] if it does not exist.
     pub fn set_pinned(&self, id: &MemoryId, pinned: bool) -> Result<bool, StoreError> {
         let before = self.memory(id)?;
         let action = if pinned { Action::Pin } else { Action::Unpin };
         self.replace(Memory { pinned, updated_at: self.now, ..before }, action, None)
     }
 
-    /// Moves a memory to another namespace, and returns whether it was elsewhere. It does not become newer by that.
+    /// Moves a memory to another namespace, and returns whether it was in a different one. This does not change
+    /// `updated_at`.
     ///
     /// # Errors
-    /// [`StoreError::UnknownMemory`] if it is not there.
+    /// [`StoreError::UnknownMemory`] if it does not exist.
     pub(crate) fn set_namespace(
         &self,
         id: &MemoryId,
@@ -190,14 +191,14 @@ impl Writer<'_> {
         self.replace(Memory { namespace: namespace.clone(), ..before }, Action::Move, Some(reason))
     }
 
-    /// Writes a memory as it is given, but for its counts, if it differs in more than `updated_at`.
+    /// Writes a memory as given, except for its counts, if it differs in more than `updated_at`.
     pub(in crate::store) fn replace(
         &self,
         after: Memory,
         action: Action,
         reason: Option<CleanText<'_>>,
     ) -> Result<bool, StoreError> {
-        // Read within the transaction: what the caller compared with may have changed since.
+        // Read within the transaction, since the memory may have changed after the caller read it.
         let before = self.memory(&after.id)?;
         let after = Memory { usage: kept_counts(&before, &after), ..after };
         if before == (Memory { updated_at: before.updated_at, ..after.clone() }) {
@@ -208,7 +209,7 @@ impl Writer<'_> {
     }
 }
 
-/// Keeps the counts of uses, which are no change of the memory; its place in the hierarchy is one.
+/// Keeps the usage counts, which do not count as a change of the memory; its place in the hierarchy does.
 fn kept_counts(before: &Memory, after: &Memory) -> crate::memory::Usage {
     crate::memory::Usage {
         access_count: before.usage.access_count,
@@ -218,8 +219,8 @@ fn kept_counts(before: &Memory, after: &Memory) -> crate::memory::Usage {
 }
 
 impl Database {
-    /// Returns at most `limit` memories that are neither active nor pending and say these words or speak of an
-    /// attribute of these spellings, those with the same words first, then the last changed.
+    /// Returns at most `limit` memories that are neither active nor pending and have these words, or an attribute with
+    /// one of these spellings; those with the same words first, then the most recently changed.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -253,7 +254,7 @@ impl Database {
                 }
             }
             of_key.sort_by(|a, b| (b.updated_at, &b.id).cmp(&(a.updated_at, &a.id)));
-            // A memory with the same words may also have the same attribute; it comes once.
+            // A memory with the same words may also have the same attribute; it must be returned once.
             of_key.retain(|memory| !past.iter().any(|said| said.id == memory.id));
             past.extend(of_key);
             past.truncate(limit);

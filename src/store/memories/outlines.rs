@@ -31,13 +31,13 @@ pub struct Outline {
     pub pinned: bool,
     /// How it was used.
     pub usage: Usage,
-    /// When what it says was last said, as far as its evidence shows.
+    /// When its content was last stated, as far as its evidence shows.
     pub confirmed_at: Option<Timestamp>,
     /// When it stops being recalled.
     pub expires_at: Option<Timestamp>,
     /// When it was forgotten.
     pub deleted_at: Option<Timestamp>,
-    /// When we learnt it.
+    /// When it was learnt.
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
@@ -96,11 +96,11 @@ fn outline_from_row(row: &Row<'_>) -> rusqlite::Result<Outline> {
     })
 }
 
-/// While the file has at most this many memories for each that is asked for, it is quicker to read the use of all of
-/// them in their order than to look each one up.
+/// If the file has at most this many memories for each requested one, it is faster to read the usage of all memories in
+/// order than to look each one up.
 const READ_THROUGH: usize = 8;
 
-/// What a brief weighs.
+/// The fields of a memory by which a brief selects.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct BriefRow {
     /// Which memory.
@@ -135,7 +135,7 @@ impl Database {
     pub(crate) fn brief_rows(&self, filter: &Filter) -> Result<Vec<BriefRow>, StoreError> {
         self.at_once(|db| {
             db.read(|conn| {
-                // Without a join: looking up the use of each memory costs more than reading either table in its order.
+                // Without a join: looking up the usage of each memory costs more than reading either table in order.
                 let found = unused(conn, filter)?;
                 // A good estimate of the number of memories, which would take long to count.
                 let all: usize =
@@ -183,7 +183,8 @@ fn unused(conn: &Connection, filter: &Filter) -> Result<Vec<BriefRow>, StoreErro
 /// Column order is what [`BriefRow::used`] reads; change both together.
 const USE: &str = "SELECT memory_id, access_count, tier, last_accessed_at, confirmed_at FROM memory_usage";
 
-/// Adds the use of memories that are in the order of their ids, as the table is. What has none is left out.
+/// Adds the usage of memories, which are in the order of their ids, as is the table. Memories without usage are left
+/// out.
 fn read_through(conn: &Connection, found: Vec<BriefRow>) -> Result<Vec<BriefRow>, StoreError> {
     let mut statement = conn.prepare_cached(&format!("{USE} ORDER BY memory_id"))?;
     let mut rows = statement.query(())?;
@@ -191,7 +192,7 @@ fn read_through(conn: &Connection, found: Vec<BriefRow>) -> Result<Vec<BriefRow>
     let mut left = found.into_iter().peekable();
     while let Some(row) = rows.next()? {
         let id = row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?;
-        // Works because Rust and SQLite both compare ids byte by byte, so that both sides come in the same order.
+        // Works because Rust and SQLite both compare ids byte by byte, so that both sides are in the same order.
         while left.next_if(|glance| glance.id.as_str() < id).is_some() {}
         match left.next_if(|glance| glance.id.as_str() == id) {
             Some(glance) => used.push(glance.used(row)?),
@@ -202,7 +203,7 @@ fn read_through(conn: &Connection, found: Vec<BriefRow>) -> Result<Vec<BriefRow>
     Ok(used)
 }
 
-/// Does the same, one memory after another.
+/// Does the same, looking up one memory after another.
 fn look_up(conn: &Connection, found: Vec<BriefRow>) -> Result<Vec<BriefRow>, StoreError> {
     let mut statement = conn.prepare_cached(&format!("{USE} WHERE memory_id = ?1"))?;
     let mut used = Vec::with_capacity(found.len());

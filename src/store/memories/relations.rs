@@ -23,7 +23,7 @@ impl Database {
 }
 
 impl Writer<'_> {
-    /// Links two memories, and returns whether they were not linked in this way before.
+    /// Links two memories, and returns whether the link is new.
     ///
     /// # Errors
     /// [`StoreError::UnknownMemory`] if either is missing, [`StoreError::SelfRelation`] if they are the same.
@@ -31,7 +31,7 @@ impl Writer<'_> {
         if relation.from == relation.to {
             return Err(StoreError::SelfRelation { id: relation.from.to_string() });
         }
-        // For an error that names the missing memory, which a foreign key would not.
+        // This returns an error that names the missing memory, which a foreign key would not.
         self.memory(&relation.from)?;
         self.memory(&relation.to)?;
         let relation = relation.clone();
@@ -44,7 +44,7 @@ impl Writer<'_> {
         Ok(true)
     }
 
-    /// Removes a link, and returns whether it was there.
+    /// Removes a link, and returns whether it existed.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -64,7 +64,7 @@ impl Writer<'_> {
     }
 }
 
-/// Returns whether the link was new.
+/// Inserts a link, and returns whether it was new.
 pub(in crate::store) fn insert_row(conn: &Connection, relation: &Relation) -> Result<bool, StoreError> {
     let inserted = conn
         .prepare_cached(

@@ -13,8 +13,8 @@ use crate::store::{Database, StoreError, Writer};
 use crate::text::normalise::normalised_hash;
 
 impl Writer<'_> {
-    /// Forgets a memory and sees to it that it is not learnt again, and returns whether it was not forgotten before.
-    /// It can be restored until it is purged.
+    /// Forgets a memory and prevents it from being learnt again; returns whether it had not been forgotten before. It
+    /// can be restored until it is purged.
     ///
     /// # Errors
     /// [`StoreError::UnknownMemory`] if it is not there.
@@ -24,14 +24,14 @@ impl Writer<'_> {
         Ok(forgotten)
     }
 
-    /// Makes a memory active again, whatever it was before, and lets it be learnt again; returns whether it was not
-    /// active. An expiry that is over is taken off, or it would be gone with the next maintenance. Nothing has taken
-    /// the place any more of one that was superseded, and it has not ended.
+    /// Makes a memory active again, whatever it was before, and allows it to be learnt again; returns whether it was
+    /// not active. An expiry in the past is removed, since the next maintenance would otherwise expire the memory
+    /// again. A superseded memory is no longer marked as superseded, and the end of its validity is removed.
     ///
     /// # Errors
     /// [`StoreError::UnknownMemory`] if it is not there.
     pub fn restore(&self, id: &MemoryId) -> Result<bool, StoreError> {
-        // Also for an active memory: a tombstone beside it would keep new evidence from being learnt.
+        // Also for an active memory: its tombstone would prevent new evidence from being learnt.
         self.lift_tombstone(id)?;
         let mut memory = self.memory(id)?;
         if memory.status == Status::Active {
@@ -54,12 +54,12 @@ impl Writer<'_> {
     }
 }
 
-/// A memory that waits, with what a person needs to judge it.
+/// A pending memory, with what a person needs to judge it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Waiting {
     /// The memory.
     pub memory: Memory,
-    /// Why it waits; `None` for what an older version put there.
+    /// Why it waits; `None` if an older version put it in the inbox.
     pub reason: Option<String>,
     /// What it rests on.
     pub evidence: Vec<Evidence>,
@@ -68,7 +68,7 @@ pub struct Waiting {
 }
 
 impl Database {
-    /// Returns the pending memories that pass `filter`, whatever status that names, the oldest first.
+    /// Returns the pending memories that pass `filter`, oldest first; the status in the filter is ignored.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -99,8 +99,8 @@ impl Database {
 }
 
 impl Writer<'_> {
-    /// Makes a pending memory active; what it contradicts or refines is superseded by it, even where that is pinned,
-    /// since a person said so. Returns what was superseded.
+    /// Makes a pending memory active; memories that it contradicts or refines are superseded, even pinned ones, since a
+    /// person has decided. Returns the superseded memories.
     ///
     /// # Errors
     /// [`StoreError::NotWaiting`] if it is not pending, [`StoreError::UnknownMemory`] if it is not there.
@@ -116,7 +116,7 @@ impl Writer<'_> {
         Ok(superseded)
     }
 
-    /// Forgets a pending memory, and sees to it that it is not learnt again.
+    /// Forgets a pending memory, and prevents it from being learnt again.
     ///
     /// # Errors
     /// [`StoreError::NotWaiting`] if it is not pending, [`StoreError::UnknownMemory`] if it is not there.
@@ -146,7 +146,8 @@ impl Writer<'_> {
 const COLUMNS: &str = "memory_id, namespace, content_hash, key, value_hash, reason, at";
 
 impl Database {
-    /// Returns why a claim is not to be learnt again: same words, or the same value of the same attribute.
+    /// Returns why a claim must not be learnt again: it has the same words as a rejected one, or the same value of the
+    /// same attribute.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -178,7 +179,7 @@ impl Database {
 }
 
 impl Writer<'_> {
-    /// Notes that what this memory says is not to be learnt again in its namespace.
+    /// Records that the content of this memory must not be learnt again in its namespace.
     ///
     /// # Errors
     /// [`StoreError::UnknownMemory`] if it is not there.

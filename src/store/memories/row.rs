@@ -27,9 +27,9 @@ macro_rules! insert_memory {
             ?23, ?24, ?25, ?26)"
     };
 }
-/// A row that is not there yet; filled by [`fill_row`].
+/// Inserts a new memory; executed by [`fill_row`].
 pub(in crate::store) const INSERT_MEMORY: &str = insert_memory!();
-/// Its counts; filled by [`fill_usage`].
+/// Inserts the usage counts of a memory; executed by [`fill_usage`].
 pub(in crate::store) const INSERT_USAGE: &str = "
     INSERT INTO memory_usage (memory_id, access_count, last_accessed_at, tier, promotion_count, last_promoted_at,
         confirmed_at)
@@ -43,7 +43,8 @@ const PUT_MEMORY: &str = concat!(
         source = ?21, extraction_method = ?22, content_hash = ?23, deleted_at = ?24, created_at = ?25,
         updated_at = ?26"
 );
-/// Leaves the counts of a row that is there: uses are counted elsewhere and meanwhile. `confirmed_at` follows from the evidence.
+/// Does not change the counts of an existing row: uses are counted separately and may change at any time.
+/// `confirmed_at` is derived from the evidence.
 const PUT_USAGE: &str = "
     INSERT INTO memory_usage (memory_id, access_count, last_accessed_at, tier, promotion_count, last_promoted_at,
         confirmed_at)
@@ -114,14 +115,14 @@ impl Spelled {
     }
 }
 
-/// Writes a row as it is given: a new one, or everything but id and counts of uses of one that is there.
+/// Writes a row as given: a new one, or everything except the id and the usage counts of an existing one.
 pub(in crate::store) fn put_memory(conn: &Connection, memory: &Memory) -> Result<(), StoreError> {
     put_row(conn, memory)?;
     fill_usage(&mut *conn.prepare_cached(PUT_USAGE)?, memory, None)?;
     Ok(())
 }
 
-/// Writes a row as it is given, and leaves how it is used.
+/// Writes a row as given, without changing its usage.
 pub(in crate::store) fn put_row(conn: &Connection, memory: &Memory) -> Result<(), StoreError> {
     fill_row(&mut *conn.prepare_cached(PUT_MEMORY)?, memory, &Spelled::of(memory)?)?;
     Ok(())
@@ -164,7 +165,8 @@ pub(in crate::store) fn fill_row(
     ])
 }
 
-/// Executes a statement that writes how a memory is used, and when its evidence was last said as far as that is there.
+/// Executes a statement that writes the usage of a memory, and when its evidence was last stated, as far as that is
+/// known.
 pub(in crate::store) fn fill_usage(
     statement: &mut Statement<'_>,
     memory: &Memory,

@@ -22,10 +22,10 @@ pub struct Purged {
 }
 
 impl Writer<'_> {
-    /// Removes one memory from every table, its texts from the history, and the candidates from which it may have
-    /// come; what is left is that it was there, and its tombstone, which contains hashes only.
+    /// Removes one memory from every table, its texts from the history, and the candidates from which it may have come;
+    /// what remains is the fact that it existed, and its tombstone, which contains only hashes.
     pub(in crate::store) fn purge(&self, id: &MemoryId) -> Result<usize, StoreError> {
-        // A memory that still waits to be filed would be filed after its removal.
+        // Otherwise a memory that still waits to be filed would be filed after its removal.
         self.file_waiting()?;
         self.bump(id)?;
         self.read(|conn| {
@@ -40,7 +40,7 @@ impl Writer<'_> {
                 "UPDATE history SET before = NULL, after = NULL, reason = NULL WHERE memory_id = ?1 OR other_id = ?1",
             )?
             .execute([id.as_str()])?;
-            // A request that showed it is rendered again, which is cheaper than keeping track of it.
+            // A request that showed the memory is rendered again, which is cheaper than tracking it.
             crate::store::ledger::close_requests_showing(conn, id.as_str())?;
             conn.prepare_cached("UPDATE tombstones SET reason = NULL WHERE memory_id = ?1")?.execute([id.as_str()])?;
             row::delete_memory(conn, id)?;
@@ -50,7 +50,8 @@ impl Writer<'_> {
 }
 
 impl Store {
-    /// Expires the active memories whose time is over, but for pinned ones, and returns them in the order of ids.
+    /// Expires the active memories whose lifetime has ended, except pinned ones, and returns them in the order of their
+    /// ids.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -65,18 +66,18 @@ impl Store {
         })
     }
 
-    /// Removes for good what was forgotten `days` ago or longer, and the replies of models that old.
+    /// Permanently deletes memories that were forgotten at least `days` ago, and model replies of the same age.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub fn purge(&self, days: u32, now: Timestamp) -> Result<Purged, StoreError> {
         let age = SignedDuration::from_hours(24 * i64::from(days));
         let cutoff = now.checked_sub(age).unwrap_or(Timestamp::MIN);
-        // Only here is every freed byte worth a write of its own.
+        // Only here is overwriting every freed byte worth the extra writes.
         self.conn.pragma_update(None, "secure_delete", "ON")?;
         let purged = self.purge_before(cutoff, now);
         self.conn.pragma_update(None, "secure_delete", "FAST")?;
-        // Only now, so that the setting is restored after an error as well.
+        // The error is returned only now, so that the setting is restored in that case as well.
         let purged = purged?;
         if !purged.memories.is_empty() {
             // The planner's samples may contain keys of what was purged.
@@ -120,21 +121,22 @@ impl Store {
             crate::store::index::words::merge(&merging)?;
             merging.commit()?;
             conn.execute_batch("PRAGMA optimize;")?;
-            // Readers in other processes may keep the WAL from being emptied; that then happens when they are done.
+            // Readers in other processes may prevent the WAL from being emptied; it is then emptied when they are done.
             conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()))?;
             Ok(())
         })
     }
 }
 
-/// How long a file may be unused before the clock is doubted, since deletions by it are final.
+/// How long a file may be unused before the clock is considered wrong, since deletions are final.
 const UNUSED: SignedDuration = SignedDuration::from_hours(400 * 24);
-/// How long a doubted clock has to run on before it is believed.
+/// How long a clock considered wrong has to continue before it is believed.
 const DOUBT: SignedDuration = SignedDuration::from_hours(24);
 
 impl crate::store::Database {
-    /// Whether what is due at `now` may go for good. Not where the last use of the file, but for those of the last day,
-    /// lies more than 400 days back: then a clock is likelier to be wrong, and there is a day to put it right.
+    /// Whether memories that are due at `now` may be deleted permanently. They may not if the last use of the file,
+    /// ignoring the last day, was more than 400 days ago: it is then more likely that the clock is wrong, and there is
+    /// a day to correct it.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -170,7 +172,7 @@ impl crate::store::Database {
 }
 
 impl Database {
-    /// Whether a person restored the memory, or took back that `action` was done to it: it is to stay.
+    /// Whether a person restored the memory or undid `action` on it, so that it must be kept.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -180,13 +182,13 @@ impl Database {
         self.query_only(sql, [id.as_str(), action.as_str()], |row| row.get(0))
     }
 
-    /// Returns the active memories of one namespace that have the same normalised words, those that are alike together.
+    /// Returns the active memories of one namespace that have the same normalised words, grouped by these words.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn same_words(&self) -> Result<Vec<Vec<MemoryId>>, StoreError> {
         self.read(|conn| {
-            // Only the index is read: it finds the hashes that occur several times, and those are few.
+            // Only the index is read: it yields the hashes that occur several times, which are few.
             let sql = "WITH several AS MATERIALIZED (
                     SELECT content_hash, namespace FROM memories INDEXED BY memories_by_hash
                     GROUP BY content_hash, namespace HAVING count(*) > 1)
@@ -200,7 +202,7 @@ impl Database {
         })
     }
 
-    /// Returns how many replies of models were kept up to `cutoff`.
+    /// Returns the number of model replies stored up to `cutoff`.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -211,10 +213,10 @@ impl Database {
 }
 
 impl Writer<'_> {
-    /// Moves a memory to another place in the hierarchy, and returns whether it was elsewhere.
+    /// Moves a memory to another tier, and returns whether it was in a different one.
     ///
-    /// A move is in the history and can be undone, and is no change of what the memory says: it does not become newer,
-    /// no plan becomes stale by it, and it does not stand in the way of undoing what came before.
+    /// A move is recorded in the history and can be undone, but it does not change the content of the memory:
+    /// `updated_at` stays, no plan becomes stale, and undoing earlier changes remains possible.
     ///
     /// # Errors
     /// [`StoreError::UnknownMemory`] if it is not there.
@@ -240,7 +242,7 @@ impl Writer<'_> {
         Ok(true)
     }
 
-    /// Writes the place of a memory in the hierarchy, if the memory is there.
+    /// Writes the place of a memory in the hierarchy, if the memory exists.
     pub(in crate::store) fn put_place(&self, id: &MemoryId, usage: &Usage) -> Result<(), StoreError> {
         let sql = "UPDATE memory_usage SET tier = ?2, promotion_count = ?3, last_promoted_at = ?4 WHERE memory_id = ?1";
         let promoted_at = usage.last_promoted_at.map(Timestamp::as_millisecond);
@@ -248,7 +250,7 @@ impl Writer<'_> {
         self.execute(sql, values).map(drop)
     }
 
-    /// Lets a memory rest on what another one rests on, too, and returns how many pieces were new to it.
+    /// Copies the evidence of another memory to a memory, and returns the number of pieces that were new to it.
     ///
     /// # Errors
     /// [`StoreError::UnknownMemory`] if it is not there.
@@ -259,7 +261,7 @@ impl Writer<'_> {
 }
 
 impl Store {
-    /// Forgets when memories were read, found or shown `days` ago or longer; how often they were used is kept.
+    /// Deletes the times at which memories were read, found or shown at least `days` ago; the counts are kept.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
