@@ -1,4 +1,4 @@
-//! Putting a transcript together message by message, in bounded memory.
+//! Assembles a transcript message by message, in bounded memory.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -8,14 +8,14 @@ use crate::{
     Transcript,
 };
 
-/// Collects the messages of one conversation and hands it over in parts of at most [`MAX_PART_BYTES`].
+/// Collects the messages of one conversation and passes them on in parts of at most [`MAX_PART_BYTES`].
 ///
-/// Messages get their position as id where the log gives none, and a `~2` after a repeated id; their text is trimmed,
-/// clipped to the limit of its kind, and dropped when empty.
+/// If the log gives a message no id, its position serves as one, and a repeated id gets the suffix `~2`. The text is
+/// trimmed, clipped to the limit of its kind, and dropped if it is empty.
 pub(crate) struct Assembler {
     transcript: Transcript,
     base_id: String,
-    /// Whether the identity was set after the start.
+    /// Whether the identity was set after construction.
     is_named: bool,
     part: usize,
     bytes: usize,
@@ -24,7 +24,7 @@ pub(crate) struct Assembler {
 }
 
 impl Assembler {
-    /// Starts a conversation of `source`, known as `external_id`, read from `origin`.
+    /// Starts a conversation of `source` with the identity `external_id`, read from `origin`.
     pub(crate) fn new(source: &str, external_id: impl Into<String>, origin: impl Into<String>) -> Self {
         let base_id = external_id.into();
         let transcript = Transcript {
@@ -41,7 +41,7 @@ impl Assembler {
         &mut self.transcript
     }
 
-    /// Changes the identity, for logs that name it only after the first messages.
+    /// Changes the identity, for logs that contain it only after the first messages.
     pub(crate) fn set_external_id(&mut self, external_id: impl Into<String>) {
         self.base_id = external_id.into();
         self.is_named = true;
@@ -55,16 +55,17 @@ impl Assembler {
         }
     }
 
-    /// Gives a conversation whose log names none the identity `id`, which is derived from its `first` message.
+    /// Sets the identity to `id`, which is derived from the `first` message, for a conversation whose log contains
+    /// none.
     ///
-    /// Does nothing once there is an identity, or if the message is empty and so is not kept.
+    /// Does nothing if there is already an identity, or if the message is empty and therefore dropped.
     pub(crate) fn name_after(&mut self, first: &Message, id: impl FnOnce() -> String) {
         if !self.is_named && !first.text.trim().is_empty() {
             self.set_external_id(id());
         }
     }
 
-    /// Adds the next message; hands over a part to `sink` when it is full.
+    /// Adds the next message, and passes a part to `sink` when it is full.
     pub(crate) fn push(&mut self, message: Message, sink: &mut Sink<'_>) {
         self.hold(message);
         if self.is_full() {
@@ -77,7 +78,7 @@ impl Assembler {
         messages.into_iter().for_each(|message| self.push(message, sink));
     }
 
-    /// Adds the messages of one record, which all get its id and time.
+    /// Adds the messages of one record, all of which get its id and time.
     pub(crate) fn push_all(
         &mut self,
         id: &str,
@@ -88,10 +89,10 @@ impl Assembler {
         self.extend(messages.into_iter().map(|message| Message { id: id.to_owned(), time, ..message }), sink);
     }
 
-    /// Adds the next message without handing anything over; returns whether it was kept, which empty text is not.
+    /// Adds the next message without passing anything on; returns whether it was retained, which an empty one is not.
     ///
-    /// For formats in which a later record can take an earlier one back: the caller asks [`Assembler::is_full`] and
-    /// then calls [`Assembler::hand_over`] itself.
+    /// For formats in which a later record can undo an earlier one: the caller checks [`Assembler::is_full`] and then
+    /// calls [`Assembler::hand_over`] itself.
     pub(crate) fn hold(&mut self, mut message: Message) -> bool {
         let limit = match message.kind {
             Kind::ToolCall | Kind::ToolResult | Kind::Context | Kind::Reasoning => MAX_TOOL_BYTES,
@@ -108,24 +109,24 @@ impl Assembler {
         true
     }
 
-    /// Whether what is held fills a part.
+    /// Returns whether the buffered messages fill a part.
     pub(crate) fn is_full(&self) -> bool {
         self.bytes >= MAX_PART_BYTES
     }
 
-    /// Keeps, of the messages not yet handed over, those that `keep` accepts; it may change them, but not their ids.
+    /// Retains only those buffered messages that `keep` accepts; it may change them, but not their ids.
     pub(crate) fn retain(&mut self, keep: impl FnMut(&mut Message) -> bool) {
         self.transcript.messages.retain_mut(keep);
         self.bytes = self.transcript.messages.iter().map(weight).sum();
     }
 
-    /// Removes all but the first `count` of the messages not yet handed over.
+    /// Removes all but the first `count` buffered messages.
     pub(crate) fn truncate(&mut self, count: usize) {
         let count = count.min(self.transcript.messages.len());
         self.bytes -= self.transcript.messages.drain(count..).map(|message| weight(&message)).sum::<usize>();
     }
 
-    /// Removes the last messages from the one called `id` on; returns whether it was still held.
+    /// Removes the message called `id` and all later ones; returns whether it was still buffered.
     pub(crate) fn rewind_to(&mut self, id: &str) -> bool {
         let place = self.transcript.messages.iter().position(|message| message.id == id);
         if let Some(place) = place {
@@ -134,24 +135,25 @@ impl Assembler {
         place.is_some()
     }
 
-    /// Hands over what is left.
+    /// Passes on the remaining messages.
     pub(crate) fn finish(mut self, sink: &mut Sink<'_>) {
         self.hand_over(sink);
     }
 
     fn unique_id(&mut self, id: String) -> String {
         let id = if id.is_empty() { self.count.to_string() } else { id };
-        // The blocks of one record share its id, and evidence must name exactly one message.
+        // The messages of one record share its id, but evidence must identify exactly one message.
         let seen = self.ids.entry(id.clone()).or_insert(0);
         *seen += 1;
         if *seen == 1 { id } else { format!("{id}~{seen}") }
     }
 
-    /// Hands over what is held as a part of its own.
+    /// Passes on the buffered messages as a separate part.
     pub(crate) fn hand_over(&mut self, sink: &mut Sink<'_>) {
         let Some(first) = self.transcript.messages.first() else { return };
         if self.base_id.trim().is_empty() {
-            // A log may say nothing of its identity, or an empty text; without one, all such would be one conversation.
+            // A log may contain no identity, or an empty one; without a substitute, all such logs would be one
+            // conversation.
             let id = identity::of_parts(&[&self.transcript.source, &first.content_hash()]);
             self.set_external_id(id);
         }
@@ -163,7 +165,7 @@ impl Assembler {
     }
 }
 
-/// What a message counts towards a full part; without its own size, very many short ones would never fill it.
+/// The weight of a message in a part; without a fixed amount per message, many short ones would never fill it.
 fn weight(message: &Message) -> usize {
     size_of::<Message>() + message.text.len()
 }
@@ -172,8 +174,8 @@ fn part_id(base: &str, part: usize) -> String {
     if part == 1 { base.to_owned() } else { format!("{base}#{part}") }
 }
 
-/// Returns `text` without the space around it and without NUL, within `limit` bytes: its start and its end, with what
-/// was cut in between named. Only a text that needs none of this is not copied; what is cut away never is.
+/// Returns `text` without surrounding white space and without NUL, within `limit` bytes: its beginning and end, with a
+/// note of what was cut in between. Text is copied only if it has to be changed; the removed part is never copied.
 fn clip(text: String, limit: usize) -> String {
     let trimmed = text.trim();
     if trimmed.len() <= limit {
@@ -191,31 +193,31 @@ fn clip(text: String, limit: usize) -> String {
     if clipped.contains('\0') { clipped.replace('\0', "") } else { clipped }
 }
 
-/// Gives a message without a time that of the message before it, and the first ones that of the conversation.
+/// Gives each message without a time the time of the previous one, and the first ones that of the conversation.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Clock(Option<MessageTime>);
 
 impl Clock {
-    /// Starts at the time at which the conversation began.
+    /// Starts at the time when the conversation began.
     pub(crate) fn starting(start: Option<MessageTime>) -> Self {
         Self(start)
     }
 
     /// Returns the time of the next message, whose own time is `stamped`.
     pub(crate) fn next(&mut self, stamped: Option<MessageTime>) -> Option<MessageTime> {
-        // A file's time was never the message's own, so it does not become a derived one.
+        // The time of a file was never that of a message, so it does not become a derived time.
         self.0 = stamped.or(self.0.map(|time| if time.source == TimeSource::File { time } else { time.derived() }));
         self.0
     }
 }
 
-// Prompt histories: what a person typed to an agent over many sessions, without the answers.
+// Prompt histories: what a person typed to an agent in many sessions, without the answers.
 
 /// A prompt in a history.
 pub(crate) struct Prompt<'a> {
     /// The session in which it was typed.
     pub(crate) session: &'a str,
-    /// What the session's own log would be named by.
+    /// The key under which the session's own log would be listed in [`Prompts`].
     pub(crate) key: &'a str,
     /// The folder in which it was typed.
     pub(crate) project: Option<&'a str>,
@@ -223,26 +225,26 @@ pub(crate) struct Prompt<'a> {
     pub(crate) message: Message,
 }
 
-/// Collects the prompts of each session that has no log of its own any more.
+/// Collects the prompts of each session whose own log no longer exists.
 pub(crate) struct Prompts {
     source: &'static str,
     origin: String,
-    /// What the logs beside the history are named by.
+    /// The keys of the logs in the folder of the history.
     logged: HashSet<String>,
     index: HashMap<String, usize>,
     open: Vec<Assembler>,
-    /// The first prompt that was left to the session's own log, and how many there were.
+    /// The first prompt that was left to a session's own log, and the number of such prompts.
     passed: Option<(usize, usize)>,
 }
 
 impl Prompts {
-    /// Starts to read the history `input` of the agent `source`; beside it are logs named by `logged`.
+    /// Starts reading the history `input` of the agent `source`; `logged` contains the keys of existing logs.
     pub(crate) fn new(source: &'static str, input: &Input, logged: HashSet<String>) -> Self {
         let origin = input.path.display().to_string();
         Self { source, origin, logged, index: HashMap::new(), open: Vec::new(), passed: None }
     }
 
-    /// Adds a prompt, unless it appears in the session's own log too.
+    /// Adds a prompt, unless the session has its own log.
     pub(crate) fn take(&mut self, number: usize, prompt: Prompt<'_>, sink: &mut Sink<'_>) {
         let Prompt { session, key, project, message } = prompt;
         if self.logged.contains(key) {
@@ -260,7 +262,7 @@ impl Prompts {
         draft.push(message, sink);
     }
 
-    /// Hands over what is left, and reports what was left to other logs.
+    /// Passes on the collected prompts, and reports those that were left to other logs.
     pub(crate) fn finish(self, sink: &mut Sink<'_>) {
         if let Some((number, count)) = self.passed {
             let reason = format!("{count} prompts from here on belong to sessions whose own logs are kept beside this");
@@ -272,15 +274,15 @@ impl Prompts {
     }
 }
 
-// The message that a reply answers, where that is not the one right before it.
+// The message to which a reply refers, if that is not the previous one.
 
-/// How many messages back a reply is followed.
-// Replies are to recent messages, and a chat of years must not be held in memory for the others.
+/// Number of messages among which the one that a reply refers to is searched for.
+// Replies refer to recent messages, and a chat that spans years must not be kept in memory for rare exceptions.
 const REMEMBERED: usize = 2_000;
-/// Longest part of the answered message that is shown, in characters.
+/// Maximum length of the quoted part of that message, in characters.
 const SHOWN_CHARS: usize = 80;
 
-/// The last messages of a conversation, as they are shown above a reply to them.
+/// The last messages of a conversation, in the form in which they are shown above a reply.
 #[derive(Default)]
 pub(crate) struct Replies {
     shown: HashMap<String, String>,
@@ -288,7 +290,7 @@ pub(crate) struct Replies {
 }
 
 impl Replies {
-    /// Notes that `message` was said.
+    /// Records that `message` was said.
     pub(crate) fn note(&mut self, message: &Message) {
         let line = message.text.split_whitespace().collect::<Vec<_>>().join(" ");
         let mut start: String = line.chars().take(SHOWN_CHARS).collect();
@@ -299,17 +301,17 @@ impl Replies {
         if self.shown.insert(message.id.clone(), shown).is_none() {
             self.order.push_back(message.id.clone());
         }
-        // A channel may have millions of messages; replies reach back far less.
+        // A channel may have millions of messages; replies refer only to recent ones.
         if self.order.len() > REMEMBERED {
             let oldest = self.order.pop_front();
             oldest.and_then(|id| self.shown.remove(&id));
         }
     }
 
-    /// Returns the placeholder that precedes an answer of `speaker` to the message called `id`; none if that is
-    /// the last one, since then nothing is unclear.
+    /// Returns the placeholder before a reply of `speaker` to the message called `id`; `None` if that is the previous
+    /// message, because then nothing is ambiguous.
     ///
-    /// It is not context: as such it would forbid memories of what the answered message really says.
+    /// Its kind is not context: context would forbid memories of what the quoted message actually says.
     pub(crate) fn mark(&self, id: &str, speaker: Option<&str>) -> Option<Message> {
         if id.is_empty() || self.order.back().is_some_and(|last| last == id) {
             return None;

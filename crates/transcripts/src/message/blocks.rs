@@ -1,20 +1,21 @@
-//! The content blocks of coding agents: words, calls, answers of tools, and pictures.
+//! The content blocks of coding agents: words, calls, answers of tools, and images.
 //!
-//! A field of another type than expected reads as missing, so that a wrong type never costs a record.
+//! A field of an unexpected type is treated as missing, so that it never makes a record unusable.
 
 use serde_json::Value;
 
 use crate::json::Json;
 
-/// Longest argument of a tool that is looked at, in bytes; a target is shown with far less.
+/// Maximum number of bytes of a tool's argument that are examined; the displayed target is much shorter.
 const MAX_ARGUMENT_BYTES: usize = 512;
-/// Arguments that say what a call is about, the most specific first.
+/// Arguments that name the target of a call, the most specific first.
 const TARGET_KEYS: &[&str] = &[
     "file_path", "notebook_path", "command", "cmd", "pattern", "query", "url", "path", "skill", "description",
     "task_name", "name", "id",
 ];
 
-/// Returns what a tool call is about: its bare input, or the first argument in the order of [`TARGET_KEYS`].
+/// Returns the target of a tool call: its input if that is plain text, or the first argument in the order of
+/// [`TARGET_KEYS`].
 pub(crate) fn target(input: &Value) -> String {
     let argument = |value: &Value| {
         // A command line may be a list of words.
@@ -27,9 +28,9 @@ pub(crate) fn target(input: &Value) -> String {
     bare.or_else(found).unwrap_or_default()
 }
 
-/// Returns text as it is, or the texts of a list of blocks, each on lines of its own, with its pictures named.
+/// Returns text unchanged, or the texts of a list of blocks on separate lines, with placeholders for images.
 pub(crate) fn output(content: &Value) -> String {
-    // Blocks are looked into one level deep, so that hostile nesting cannot grow a text.
+    // Blocks are examined one level deep, so that malicious nesting cannot inflate a text.
     let shown = |block: &Value| words(block).map(str::to_owned).or_else(|| placeholder(block["type"].string(), ""));
     match content.as_str() {
         Some(text) => text.to_owned(),
@@ -37,7 +38,7 @@ pub(crate) fn output(content: &Value) -> String {
     }
 }
 
-/// Returns the kind of a block; a bare string among the blocks is one of text.
+/// Returns the type of a block; a bare string among the blocks is a text block.
 pub(crate) fn kind(block: &Value) -> &str {
     if block.is_string() { "text" } else { block["type"].string() }
 }
@@ -48,13 +49,13 @@ pub(crate) fn words(block: &Value) -> Option<&str> {
     texts.into_iter().filter_map(Value::as_str).find(|text| !text.is_empty())
 }
 
-/// Returns the placeholder of the picture, document or recording in a block.
+/// Returns the placeholder for the image, document or recording in a block.
 pub(crate) fn attachment(block: &Value) -> Option<String> {
     let label = block["title"].as_str().filter(|title| !title.is_empty());
     placeholder(block["type"].string(), label.unwrap_or(block["source"]["media_type"].string()))
 }
 
-/// Names what cannot be read as text, e.g. `[image: image/png]`.
+/// Names content that is not text, e.g. `[image: image/png]`.
 fn placeholder(kind: &str, label: &str) -> Option<String> {
     let noun = match kind {
         "image" | "input_image" | "output_image" => "image",

@@ -1,7 +1,7 @@
-//! Chat messages in the shapes in which programs exchange them with models.
+//! Chat messages in the formats in which programs exchange them with models.
 //!
-//! One reader serves them all, since their fields do not contradict each other: `role` with `content` (`OpenAI`,
-//! Anthropic) or with `parts` (telemetry), items of a response, and `LangChain`'s wrappers.
+//! A single reader handles all of them, as their fields do not conflict: `role` with `content` (`OpenAI`, Anthropic) or
+//! with `parts` (telemetry), items of a response, and the wrappers of `LangChain`.
 
 use serde_json::Value;
 
@@ -11,10 +11,11 @@ use crate::message::parts::{address_name, call_line, file_label, without_data};
 use crate::message::speaker::is_only_injected;
 use crate::{Kind, Message, Role};
 
-/// Kinds of content that only another vendor's messages have.
+/// Types of content that occur only in messages of other vendors.
 const FOREIGN_PARTS: &[&str] = &["tool_use", "tool_result", "thinking", "redacted_thinking"];
 
-/// Whether `value` is a chat message in the shape of the `OpenAI` API: a known role, and something said or called.
+/// Returns whether `value` is a chat message in the format of the `OpenAI` API: it has a known role, and words or
+/// calls.
 pub(crate) fn is_message(value: &Value) -> bool {
     let said = value.get("content").is_some_and(is_content);
     let known =
@@ -22,7 +23,7 @@ pub(crate) fn is_message(value: &Value) -> bool {
     known && (said || value.get("tool_calls").is_some() || value.get("function_call").is_some())
 }
 
-/// Whether `value` is a chat message, or an item such as a call that comes beside messages in a response.
+/// Returns whether `value` is a chat message, or an item such as a call that accompanies messages in a response.
 pub(crate) fn is_item(value: &Value) -> bool {
     is_message(value)
         || value.get("role").is_none()
@@ -41,7 +42,7 @@ fn is_content(content: &Value) -> bool {
     }
 }
 
-/// Returns whose words are under `name`, in any of the spellings in use.
+/// Returns the role with the given `name`, in any of its common spellings.
 pub(crate) fn role_named(name: &str) -> Role {
     match name.to_ascii_lowercase().as_str() {
         "user" | "human" | "prompter" => Role::User,
@@ -53,7 +54,7 @@ pub(crate) fn role_named(name: &str) -> Role {
     }
 }
 
-/// Whether `value` is a message as `LangChain` writes it: a dump of the object, or its type beside its data.
+/// Returns whether `value` is a message in the format of `LangChain`: a serialised object, or its type and its data.
 pub(crate) fn is_langchain(value: &Value) -> bool {
     value["lc"].is_number() && class_role(value["id"].as_array().and_then(|id| id.last())).is_some()
         || value["data"].is_object()
@@ -61,10 +62,10 @@ pub(crate) fn is_langchain(value: &Value) -> bool {
             && class_role(value.get("type")).is_some()
 }
 
-/// Returns whose message a class or type of `LangChain` such as `HumanMessage`, `ai` or `AIMessageChunk` is.
+/// Returns the role for a class or type of `LangChain`, such as `HumanMessage`, `ai` or `AIMessageChunk`.
 fn class_role(name: Option<&Value>) -> Option<Role> {
     let name = name?.as_str()?;
-    // A message that was streamed is an `AIMessageChunk`.
+    // A message that was streamed has the type `AIMessageChunk`.
     let name = name.strip_suffix("Chunk").unwrap_or(name);
     match name.strip_suffix("Message").unwrap_or(name).to_ascii_lowercase().as_str() {
         "human" => Some(Role::User),
@@ -76,7 +77,7 @@ fn class_role(name: Option<&Value>) -> Option<Role> {
     }
 }
 
-/// Takes a message out of its wrapper: whose it is, and the object with its content.
+/// Removes the wrapper of a message, and returns its role and the object with its content.
 fn opened(value: &Value) -> Option<(Role, &Value)> {
     let named = |body: &Value| body["role"].as_str().map(role_named);
     if let Some(role) = named(value) {
@@ -87,14 +88,14 @@ fn opened(value: &Value) -> Option<(Role, &Value)> {
     } else if value["data"].is_object() {
         (value.get("type"), &value["data"])
     } else {
-        // Alone, `type` names many things that are not messages.
+        // On its own, `type` occurs in many objects that are not messages.
         (value.get("type").filter(|_| value.get("content").is_some()), value)
     };
     let role = class_role(class)?;
     Some((named(body).unwrap_or(role), body))
 }
 
-/// Returns what `value` says, in order: reasoning, words, files, calls, answers of tools.
+/// Returns the content of `value`, in order: reasoning, words, files, calls, answers of tools.
 pub(crate) fn messages_of(value: &Value) -> Vec<Message> {
     let Some((role, body)) = opened(value) else {
         return item(value).map(|pieces| made(value, pieces)).into_iter().collect();
@@ -112,13 +113,13 @@ fn pieces_of(role: Role, body: &Value) -> Vec<Piece> {
     let calls = calls.map_or(&[][..], Vec::as_slice);
     let content = if body["content"].is_null() { &body["parts"] } else { &body["content"] };
     match content {
-        // A tool's answer may be any JSON and is shown as it is.
+        // A tool's answer may be any JSON and is shown unchanged.
         _ if role == Role::Tool && body["parts"].is_null() => {
             pieces.push((role, Kind::ToolResult, plain(content)));
         }
         Value::String(text) => emit(&mut pieces, text_part(role, text)),
         Value::Array(parts) => {
-            // Where the calls stand beside the content, the blocks of the same calls are repetitions.
+            // If the calls are stored beside the content, blocks with the same calls are repetitions.
             let has_text = |part: &Value| part["type"] == "tool_use" && !calls.is_empty();
             parts
                 .iter()
@@ -138,7 +139,7 @@ fn pieces_of(role: Role, body: &Value) -> Vec<Piece> {
     pieces
 }
 
-/// Adds the next part; words that follow words are one message.
+/// Adds the next part; successive words form one message.
 fn emit(pieces: &mut Vec<Piece>, next: Piece) {
     match pieces.last_mut() {
         Some((role, kind, text)) if (*role, *kind) == (next.0, next.1) && *kind == Kind::Prose => {
@@ -155,22 +156,22 @@ fn made(body: &Value, (role, kind, text): Piece) -> Message {
     Message {
         id: own("id").unwrap_or_default(),
         kind,
-        // What a call or a tool's answer names is the tool.
+        // The name in a call or in a tool's answer is that of the tool.
         speaker: own("name").filter(|_| !matches!(kind, Kind::ToolCall | Kind::ToolResult)),
         time: times.into_iter().find_map(|key| identity::stamp(&body[key])),
         ..Message::prose(role, text)
     }
 }
 
-// One part of a message's content: words, a file, a call, an answer; whichever vendor's it is.
+// One part of a message's content from any vendor: words, a file, a call or an answer.
 
-/// The content of a part: whose it is, what it is, and its text.
+/// The content of a part: its role, its kind, and its text.
 type Piece = (Role, Kind, String);
 
-/// Deepest nesting of content that is looked into for words; what lies deeper is shown as it is.
+/// Maximum nesting of content in which words are searched for; deeper content is shown unchanged.
 const MAX_DEPTH: usize = 6;
 
-/// Returns text that appears in a message of `role`.
+/// Returns the content of a text in a message of `role`.
 fn text_part(role: Role, text: &str) -> Piece {
     let text = without_data(text);
     match role {
@@ -189,7 +190,7 @@ fn read_part(role: Role, part: &Value, emit: &mut dyn FnMut(Piece)) {
     let kind = part["type"].string();
     match kind {
         "thinking" | "reasoning" | "reasoning_content" => emit((role, Kind::Reasoning, reasoning(part))),
-        // What is encrypted says nothing.
+        // Encrypted content contains nothing readable.
         "redacted_thinking" => {}
         "search_result" => emit((role, Kind::Context, plain(&part["content"]))),
         "tool_call" | "function_call" => emit(call(role, part)),
@@ -206,7 +207,7 @@ fn read_part(role: Role, part: &Value, emit: &mut dyn FnMut(Piece)) {
     }
 }
 
-/// Returns the content of an item without a role: reasoning, a call, or what a call answered.
+/// Returns the content of an item without a role: reasoning, a call, or the answer to a call.
 fn item(value: &Value) -> Option<Piece> {
     let kind = value["type"].as_str()?;
     let pieces = if kind == "reasoning" {
@@ -216,7 +217,7 @@ fn item(value: &Value) -> Option<Piece> {
     } else if kind == "function_call" || kind == "mcp_call" || kind == "custom_tool_call" {
         call(Role::Assistant, value)
     } else if kind.contains("_call") {
-        // The provider's own tools, such as web search, put what they do into `action`.
+        // The provider's own tools, such as web search, describe what they do in `action`.
         (Role::Assistant, Kind::ToolCall, call_line(kind, &value["action"].to_string()))
     } else {
         return None;
@@ -224,9 +225,9 @@ fn item(value: &Value) -> Option<Piece> {
     Some(pieces).filter(|(_, _, text)| !text.trim().is_empty())
 }
 
-/// Returns a call as one line, in whichever field its name and its arguments are.
+/// Returns a call as one line, whichever fields contain its name and its arguments.
 fn call(role: Role, call: &Value) -> Piece {
-    // OpenAI puts name and arguments into `function`, the others put them into the call.
+    // OpenAI puts the name and arguments into `function`, others directly into the call.
     let call = if call["function"].is_object() { &call["function"] } else { call };
     let arguments = ["arguments", "input", "args"].into_iter().map(|key| &call[key]).find(|value| !value.is_null());
     let arguments = match arguments {
@@ -255,7 +256,7 @@ fn words(part: &Value) -> Option<&str> {
     ["text", "content", "refusal", "value"].into_iter().find_map(|key| part[key].as_str())
 }
 
-/// Returns the placeholder of a picture, a recording or a document.
+/// Returns the placeholder of an image, a recording or a document.
 fn file(part: &Value) -> Option<String> {
     let noun = match part["type"].as_str()? {
         "image_url" | "input_image" | "output_image" | "image" => "image",
@@ -273,7 +274,7 @@ fn file(part: &Value) -> Option<String> {
     Some(file_label(noun, name))
 }
 
-/// Returns content as plain text: the words of its parts, placeholders of its files, and any other object as it is.
+/// Returns content as plain text: the words of its parts, placeholders for its files, and any other object unchanged.
 pub(crate) fn plain(content: &Value) -> String {
     plain_within(content, MAX_DEPTH)
 }

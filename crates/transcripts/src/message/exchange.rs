@@ -1,4 +1,4 @@
-//! A request to a model and the reply to it, in whichever envelope a program keeps them.
+//! A request to a model and the reply to it, in any of the envelopes in which programs store them.
 
 use serde_json::Value;
 
@@ -6,36 +6,36 @@ use crate::message::chat::{messages_of, plain};
 use crate::message::identity;
 use crate::{Assembler, Input, Layout, Message, Object, Role, Sink, content_hash, json};
 
-/// Shortest id of a record that is taken for its identity, in bytes; a shorter one is a counter that the next file
-/// repeats, so it does not distinguish conversations.
+/// Minimum length, in bytes, of a record id that serves as an identity. A shorter one is a counter that other files
+/// reuse, so it does not distinguish conversations.
 const SHORTEST_ID: usize = 8;
-/// Envelopes that are opened one inside the other before the search for messages ends.
+/// Maximum number of nested envelopes in which messages are searched for.
 const MAX_ENVELOPES: usize = 6;
 
-/// Where a request keeps its prompt besides the messages.
+/// Fields in which a request contains its prompt outside the messages.
 const PREAMBLES: &[&str] = &["system", "instructions", "system_instruction"];
-/// Where a request keeps what was asked, the most specific first.
+/// Fields in which a request contains the question, the most specific first.
 const ASKED: &[&str] =
     &["messages", "input", "inputs", "prompt", "body", "params", "request", "kwargs", "question", "query", "text"];
-/// Where a reply keeps what was answered, the most specific first.
+/// Fields in which a reply contains the answer, the most specific first.
 const ANSWERED: &[&str] = &[
     "choices", "generations", "messages", "message", "output", "outputs", "body", "response", "result", "content",
     "answer", "completion", "text",
 ];
 
-/// Which half of an exchange is read.
+/// The half of an exchange that is being read.
 #[derive(Clone, Copy)]
 enum Half {
     Question,
     Answer,
 }
 
-/// Returns the messages of a request: its prompt, then what was said so far; text alone is a user's.
+/// Returns the messages of a request: its prompt, followed by the conversation so far; plain text is a user's.
 pub(crate) fn asked(request: &Value) -> Vec<Message> {
     spoken(request, Half::Question, MAX_ENVELOPES)
 }
 
-/// Returns the messages of a reply, the first where there are several to choose from; text alone is the assistant's.
+/// Returns the messages of a reply, or of its first alternative; plain text is the assistant's.
 pub(crate) fn answered(reply: &Value) -> Vec<Message> {
     spoken(reply, Half::Answer, MAX_ENVELOPES)
 }
@@ -68,7 +68,7 @@ fn enveloped(value: &Value, half: Half, depth: usize) -> Vec<Message> {
     };
     for key in keys {
         let inner = match (*key, &value[*key]) {
-            // What follows the first are other tries at the same answer.
+            // The elements after the first are alternative answers.
             ("choices" | "generations", Value::Array(tries)) => {
                 let first = tries.first().unwrap_or(&Value::Null);
                 first.as_array().map_or(first, |tries| tries.first().unwrap_or(&Value::Null))
@@ -80,28 +80,28 @@ fn enveloped(value: &Value, half: Half, depth: usize) -> Vec<Message> {
             && found.is_empty()
             && value["model"].is_string()
         {
-            // What is sent to a model as text is said, even if it is JSON: data that was pasted into the prompt.
+            // Text that is sent to a model counts as said, even if it is JSON, as with data pasted into the prompt.
             found.push(said(half, text));
         }
         if !found.is_empty() {
             pieces.extend(found);
-            // The first key with words is enough: programs repeat the same messages under several.
+            // The first key with words is enough, because programs repeat the same messages under several keys.
             break;
         }
     }
     pieces
 }
 
-/// Returns the prompt that a request carries beside its messages.
+/// Returns the prompt that a request contains outside its messages.
 pub(crate) fn preamble(value: &Value) -> Option<Message> {
     let text = plain(value);
     let has_text = !text.trim().is_empty();
     has_text.then(|| Message::context(text))
 }
 
-/// Parses text that is itself JSON, as telemetry writes messages.
+/// Parses text that is itself JSON, as in messages written by telemetry.
 pub(crate) fn embedded(text: &str) -> Option<Value> {
-    // Parsing every text would cost far more than looking at its first character.
+    // Parsing every text would take much longer than examining its first character.
     let starts = text.trim_start().starts_with(['{', '[']);
     let value = if starts { json::parse::<Value>(text).ok()?.0 } else { return None };
     (value.is_object() || value.as_array().is_some_and(|items| items.iter().any(Value::is_object))).then_some(value)
@@ -116,7 +116,7 @@ fn said(half: Half, text: &str) -> Message {
     said.unwrap_or_else(|| Message::prose(role, ""))
 }
 
-/// Returns what `output` adds to `input`, where it begins by repeating all of it.
+/// Returns what `output` adds to `input`, if it begins by repeating all of it.
 pub(crate) fn without_repetition(input: &[Message], mut output: Vec<Message>) -> Vec<Message> {
     let repeats = |(one, other): (&Message, &Message)| one.content_hash() == other.content_hash();
     if !input.is_empty() && output.len() >= input.len() && input.iter().zip(&output).all(repeats) {
@@ -131,7 +131,7 @@ pub(crate) fn own_id(facts: &[&Value], keys: &[&str]) -> Option<String> {
     texts.filter(|id| id.len() >= SHORTEST_ID).map(str::to_owned).next()
 }
 
-/// The conversation of messages that stand by themselves, which is that of the file.
+/// The conversation of messages outside of any request, which is identified by the file.
 pub(crate) struct Loose {
     source: &'static str,
     stem: String,
@@ -141,12 +141,13 @@ pub(crate) struct Loose {
 }
 
 impl Loose {
-    /// Starts without any message, for the format `source` and the file `input`.
+    /// Creates an empty conversation for the format `source` and the file `input`.
     pub(crate) fn of(source: &'static str, input: &Input) -> Self {
         Self { source, stem: input.stem(), path: input.path.display().to_string(), draft: None, is_known: false }
     }
 
-    /// Adds the next message; the first of a person, or else the first, gives the conversation its identity.
+    /// Adds the next message; the identity is derived from the first message of a person, or else from the first of
+    /// all.
     pub(crate) fn push(&mut self, message: Message, sink: &mut Sink<'_>) {
         let id = || identity::of_file(&self.stem, &message);
         let draft = self.draft.get_or_insert_with(|| Assembler::new(self.source, id(), self.path.as_str()));
@@ -157,7 +158,7 @@ impl Loose {
         draft.push(message, sink);
     }
 
-    /// Hands it over, if there was any message.
+    /// Passes on the conversation if it has any messages.
     pub(crate) fn finish(self, sink: &mut Sink<'_>) {
         if let Some(draft) = self.draft {
             draft.finish(sink);
@@ -165,7 +166,7 @@ impl Loose {
     }
 }
 
-/// One conversation that is wholly known.
+/// A conversation of which all messages are known.
 pub(crate) struct Conversation<'a> {
     /// Name of the format.
     pub(crate) source: &'a str,
@@ -173,16 +174,17 @@ pub(crate) struct Conversation<'a> {
     pub(crate) id: Option<String>,
     /// Objects that may contain its title, model and time, the most specific first.
     pub(crate) facts: Vec<&'a Value>,
-    /// What was said.
+    /// Its messages.
     pub(crate) messages: Vec<Message>,
 }
 
 impl Conversation<'_> {
-    /// Hands it over; `object` is the record that it was read from, `layout` and `stem` are the file's.
+    /// Passes on the conversation; `object` is the record from which it was read, `layout` and `stem` describe the
+    /// file.
     pub(crate) fn hand_over(self, object: &Object, layout: Layout, stem: &str, sink: &mut Sink<'_>) {
         let Self { source, id, facts, messages } = self;
         let pieces = || messages.iter().filter(|message| !message.text.trim().is_empty());
-        // A program sends the same prompt before each conversation, so they differ in what a person said first.
+        // A program sends the same prompt before each conversation, so they differ in the first message of a person.
         let Some(first) = pieces().find(|message| message.is_human()).or_else(|| pieces().next()) else {
             return sink.skip(object.number, "a conversation without any text");
         };

@@ -1,4 +1,4 @@
-//! Identity and dates for logs that name neither: from the file's name, its first message, or what a record contains.
+//! Identities and dates for logs that contain none: from the file's name, its first message, or fields of a record.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Time};
@@ -7,12 +7,12 @@ use sha2::{Digest, Sha256};
 
 use crate::{Input, Message, MessageTime, TimeSource, hex, parse_rfc3339};
 
-/// Returns the identity of a file that contains one conversation: it survives growth at the end and a change of folder.
+/// Returns the identity of a file that contains one conversation: it is unaffected by appended text and by the folder.
 pub(crate) fn of_file(stem: &str, first: &Message) -> String {
     of_parts(&[stem, &first.content_hash()])
 }
 
-/// Returns an identity derived from `parts`, in their order: 32 hex digits.
+/// Returns an identity derived from `parts` in the given order: 32 hexadecimal digits.
 pub(crate) fn of_parts(parts: &[&str]) -> String {
     let mut hasher = Sha256::new();
     for part in parts {
@@ -25,16 +25,16 @@ pub(crate) fn of_parts(parts: &[&str]) -> String {
 /// Returns the time in the file's name, e.g. `GMT20240101-100000`, `2024-01-01` or `2024-01-01 10.30`.
 pub(crate) fn named_time(stem: &str) -> Option<MessageTime> {
     (0..stem.len()).filter(|start| stem.is_char_boundary(*start)).find_map(|start| {
-        // A date inside a longer number is a part of an id.
+        // A date inside a longer number is part of an id.
         let follows_digit = stem[..start].ends_with(|c: char| c.is_ascii_digit());
         if follows_digit { None } else { zoom_stamp(&stem[start..]).or_else(|| iso_stamp(&stem[start..])) }
     })
 }
 
-/// Returns the time in the file's name, or else when the file was last changed.
+/// Returns the time in the file's name, or else the time at which the file was last changed.
 pub(crate) fn file_time(input: &Input) -> Option<MessageTime> {
     let changed = |at: Timestamp| MessageTime {
-        // Copying a file may cut fractions of a second off its time.
+        // Copying a file may remove fractions of a second from its time.
         at: at.round(jiff::Unit::Second).unwrap_or(at),
         offset_seconds: None,
         source: TimeSource::File,
@@ -42,22 +42,22 @@ pub(crate) fn file_time(input: &Input) -> Option<MessageTime> {
     named_time(&input.stem()).or_else(|| input.modified.map(changed))
 }
 
-/// Returns the time that `text` writes out as a date, with or without a time of day and an offset.
+/// Returns the date in `text`, with or without a time of day and an offset.
 pub(crate) fn written_time(text: &str, source: TimeSource) -> Option<MessageTime> {
     let text = text.trim().trim_matches(['"', '\'']);
     if let Some((at, offset)) = parse_rfc3339(&text.replacen(' ', "T", 1)) {
         return Some(MessageTime { at, offset_seconds: Some(offset), source });
     }
-    // A date without a time of day may end in `Z`, which is not RFC 3339.
+    // A date without a time of day may end in `Z`, which RFC 3339 does not permit.
     let (bare, zulu) = text.strip_suffix('Z').map_or((text, false), |bare| (bare, true));
     let civil: DateTime = bare.parse().ok()?;
     let at = Offset::UTC.to_timestamp(civil).ok()?;
     Some(MessageTime { at, offset_seconds: zulu.then_some(0), source })
 }
 
-/// Returns when a message was said, from a number of seconds or milliseconds since 1970 or from a written time.
+/// Returns the time of a message, from a number of seconds or milliseconds since 1970 or from a written time.
 ///
-/// A number is counted at UTC; a written time has an offset only if it names one.
+/// The time of a number is in UTC; a written time has an offset only if it contains one.
 pub(crate) fn stamp(value: &serde_json::Value) -> Option<MessageTime> {
     match value.as_str() {
         Some(text) => written_time(text, TimeSource::Log),
@@ -65,17 +65,17 @@ pub(crate) fn stamp(value: &serde_json::Value) -> Option<MessageTime> {
     }
 }
 
-/// Returns when a message was said, from an RFC 3339 time with its offset; `None` for any other spelling.
+/// Returns the time of a message from an RFC 3339 time with its offset; `None` for any other format.
 pub(crate) fn rfc3339(value: &serde_json::Value) -> Option<MessageTime> {
     let (at, offset) = parse_rfc3339(value.as_str()?)?;
     Some(MessageTime { offset_seconds: Some(offset), ..MessageTime::logged(at) })
 }
 
-/// Earliest number of seconds since 1970 that is a date, in 1973; a smaller one counts something else.
+/// Smallest number of seconds since 1970 that counts as a date, in 1973; a smaller number counts something else.
 const FIRST_SECONDS: f64 = 1e8;
 
-/// Returns the instant that a number since 1970 or a written time stands for; the number's size decides whether it
-/// counts seconds, milliseconds, microseconds or nanoseconds.
+/// Returns the instant of a number since 1970 or of a written time; the size of the number determines whether it counts
+/// seconds, milliseconds, microseconds or nanoseconds.
 #[must_use]
 pub fn instant(value: &serde_json::Value) -> Option<Timestamp> {
     if let Some(text) = value.as_str() {
@@ -89,24 +89,25 @@ pub fn instant(value: &serde_json::Value) -> Option<Timestamp> {
         _ if number > 1e11 => number / 1e3,
         _ => number,
     };
-    // Rounding to milliseconds keeps the noise of floating point out of stored times.
+    // Rounding to milliseconds keeps floating-point noise out of stored times.
     #[expect(clippy::cast_possible_truncation, reason = "a number out of range saturates, and is then refused")]
     Timestamp::from_millisecond((seconds * 1_000.0).round() as i64).ok()
 }
 
-/// Returns the offset, in seconds, of a clock that read `local` at the instant `at`; quarters of an hour, as offsets
-/// are.
+/// Returns the offset, in seconds, of a clock that showed `local` at the instant `at`, rounded to quarters of an hour,
+/// as real offsets are.
 pub(crate) fn offset_of_clock(local: DateTime, at: Timestamp) -> Option<i32> {
     const QUARTER: i64 = 900;
     let difference = Offset::UTC.to_timestamp(local).ok()?.as_second().checked_sub(at.as_second())?;
     let quarters = difference.checked_add(QUARTER / 2)?.div_euclid(QUARTER);
     let offset = i32::try_from(quarters * QUARTER).ok()?;
-    // A clock far from every offset was set wrong, and says nothing about the place.
+    // A clock that differs from every offset was set incorrectly, so its offset is unknown.
     let is_offset = (-12 * 3_600..=14 * 3_600).contains(&offset) && (difference - i64::from(offset)).abs() <= 60;
     is_offset.then_some(offset)
 }
 
-/// A name with a time of day was made by a recorder and is reliable; a day alone may as well be what the file is about.
+/// A name with a time of day was made by a recorder and is reliable; a day alone may be the subject of the file
+/// instead.
 fn from_name(date: Date, time: Option<Time>, offset_seconds: Option<i32>) -> Option<MessageTime> {
     let at = Offset::UTC.to_timestamp(date.to_datetime(time.unwrap_or(Time::midnight()))).ok()?;
     let source = if time.is_some() { TimeSource::Derived } else { TimeSource::File };
@@ -121,7 +122,7 @@ fn zoom_stamp(text: &str) -> Option<MessageTime> {
     from_name(date_of(date / 10_000, date / 100 % 100, date % 100)?, Some(time), Some(0))
 }
 
-/// Reads `2024-01-01`, and a time of day after it such as `T10-30`, ` 10.30` or `_10:30:15`.
+/// Reads `2024-01-01`, optionally followed by a time of day such as `T10-30`, ` 10.30` or `_10:30:15`.
 fn iso_stamp(text: &str) -> Option<MessageTime> {
     let bytes = text.as_bytes();
     if bytes.len() < 10 || bytes[4] != b'-' || bytes[7] != b'-' || bytes.get(10).is_some_and(u8::is_ascii_digit) {

@@ -1,4 +1,4 @@
-//! Shared parts of the formats: turning the records of a log into messages.
+//! Shared parts of the formats, which convert the records of a log to messages.
 
 pub(crate) mod assemble;
 pub(crate) mod blocks;

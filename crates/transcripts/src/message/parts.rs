@@ -1,4 +1,4 @@
-//! Short lines that stand for what is not kept: tool calls, files and data written into the text.
+//! Short lines that replace content that is not retained: tool calls, files and data inside the text.
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::Kind;
 use crate::json::Json;
 
-/// Longest target of a call that is shown, in characters.
+/// Maximum length of the target of a call, in characters.
 const TARGET_CHARS: usize = 100;
 /// Arguments that name the target of a call, the most specific first.
 const TARGETS: &[&str] = &[
@@ -16,9 +16,9 @@ const TARGETS: &[&str] = &[
     "query", "q", "url", "prompt", "name", "id",
 ];
 
-/// Returns a call as one line: the tool's name and its main target, from arguments in JSON or any other text.
+/// Returns a call as one line: the tool's name and its main target, from arguments that are JSON or any other text.
 pub(crate) fn call_line(tool: &str, arguments: &str) -> String {
-    // Arguments of old tools are plain text, of which the first line says most.
+    // Arguments of older tools are plain text, whose first line is the most informative.
     let target = match serde_json::from_str::<Value>(arguments) {
         Ok(Value::Object(fields)) => TARGETS.iter().find_map(|key| fields.get(*key)).map(plain),
         Ok(_) | Err(_) => arguments.lines().find(|line| !line.trim().is_empty()).map(str::to_owned),
@@ -26,9 +26,9 @@ pub(crate) fn call_line(tool: &str, arguments: &str) -> String {
     call_on(tool, &without_data(&target.unwrap_or_default()))
 }
 
-/// Returns a call as one line: the tool's name and the start of its target.
+/// Returns a call as one line: the tool's name and the beginning of its target.
 pub(crate) fn call_on(tool: &str, target: &str) -> String {
-    // Words are taken only as far as they are shown: a target may be a whole file.
+    // Only the displayed part of the words is processed, because a target may be a whole file.
     let mut folded = String::new();
     for word in target.split_whitespace() {
         folded.extend([" ", word]);
@@ -49,7 +49,7 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Returns the placeholder of a file: `[image: plan.png]`, or `[image]` where it has no name.
+/// Returns the placeholder of a file: `[image: plan.png]`, or `[image]` if it has no name.
 pub(crate) fn file_label(kind: &str, name: Option<&str>) -> String {
     match name.map(str::trim).filter(|name| !name.is_empty()) {
         Some(name) => format!("[{kind}: {name}]"),
@@ -57,14 +57,14 @@ pub(crate) fn file_label(kind: &str, name: Option<&str>) -> String {
     }
 }
 
-/// Returns the last part of an address, if it names a file; a data address names none.
+/// Returns the last part of a URL, if it names a file; a data URL names none.
 pub(crate) fn address_name(address: &str) -> Option<&str> {
     let path = address.strip_prefix("https://").or_else(|| address.strip_prefix("http://"))?;
     let path = path.split(['?', '#']).next()?;
     path.rsplit_once('/').map(|(_, name)| name).filter(|name| name.contains('.'))
 }
 
-/// Replaces data addresses inside `text` by `[data: image/png]`.
+/// Replaces data URLs in `text` by placeholders such as `[data: image/png]`.
 pub(crate) fn without_data(text: &str) -> String {
     static DATA: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new("data:([a-zA-Z]{1,20}/[a-zA-Z0-9.+-]{1,80})(?:;[a-zA-Z0-9=._-]{1,80}){0,4};base64,[A-Za-z0-9+/=_-]*")
@@ -73,13 +73,13 @@ pub(crate) fn without_data(text: &str) -> String {
     DATA.replace_all(text, "[data: $1]").into_owned()
 }
 
-// The parts that messages to and from Gemini models are made of.
+// The parts of messages to and from Gemini models.
 
-/// What is between a prompt and the files that it names with `@`.
+/// The line between a prompt and the files that it names with `@`.
 const FILES_FOLLOW: &str = "--- Content from referenced files ---";
 
-/// Returns what each part says, in order, texts of one kind joined; `content` is one part, a string, or an array of
-/// either.
+/// Returns the content of each part, in order, with adjacent texts of one kind joined; `content` is one part, a string,
+/// or an array of either.
 pub(crate) fn gemini_parts(content: &Value) -> Vec<(Kind, String)> {
     let mut pieces = Vec::new();
     match content {
@@ -138,7 +138,7 @@ fn media_label(kind: Option<&str>) -> String {
     file_label(noun.unwrap_or("file"), kind)
 }
 
-/// Joins texts of one kind that follow each other: a long answer comes in many parts.
+/// Joins adjacent texts of one kind, because a long answer is split into many parts.
 fn joined(pieces: Vec<(Kind, String)>) -> Vec<(Kind, String)> {
     let mut joined: Vec<(Kind, String)> = Vec::new();
     for (kind, text) in pieces {

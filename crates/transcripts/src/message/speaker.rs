@@ -1,9 +1,9 @@
-//! Recognising who speaks from what is at the start of a line.
+//! Recognises speakers by the beginnings of lines.
 
 use crate::message::identity;
 use crate::{MessageTime, Role, TimeSource};
 
-/// Words before a colon that head a note, a field or a log line rather than name a person.
+/// Words before a colon that begin a note, a field or a log line rather than name a person.
 const NO_NAMES: &str = "\
     pros cons before after good bad do don't expected actual given when then yes no old new left right wrong \
     correct advantages disadvantages benefits features overview details syntax options arguments required \
@@ -20,14 +20,14 @@ const NO_NAMES: &str = "\
     user-agent value verdict version warn warning website why 注意 标题 日期 时间 地点 问题 答案 总结 结论 主题 作者 例如 说明 备注 monday \
     tuesday wednesday thursday friday saturday sunday today tomorrow yesterday";
 
-/// What a program calls the weight of a line of its log.
+/// Names of the levels in a program's log.
 const LEVELS: &str = "debug info notice warn warning error err fatal critical trace verbose severe";
-/// What programs call their parts, and diaries the parts of a day.
+/// Names of the parts of a program, and of the parts of a day in diaries.
 const PROGRAMS: &str = "server database db worker scheduler backup mailer kernel daemon cron nginx systemd sshd http api \
     service process thread job task system main app application client cache queue logger monitor watchdog updater \
     installer build deploy morning noon afternoon evening night breakfast lunch dinner";
 
-/// Labels that stand for a side of a conversation with an assistant, in lower case.
+/// Labels that denote a side of a conversation with an assistant, in lower case.
 const SIDES: &[(Role, &[&str])] = &[
     (Role::User, &["user", "human", "you", "me", "用户", "使用者", "人类", "我", "你", "ユーザー"]),
     (
@@ -41,14 +41,14 @@ const SIDES: &[(Role, &[&str])] = &[
     (Role::Tool, &["tool", "tool result", "工具"]),
 ];
 
-/// Returns the side that `label` stands for, if it is not a person's name.
+/// Returns the side that `label` denotes, if it is not a person's name.
 pub(crate) fn side(label: &str) -> Option<Role> {
     let label = label.trim().to_lowercase();
     SIDES.iter().find(|(_, labels)| labels.contains(&label.as_str())).map(|(role, _)| *role)
 }
 
-/// Whether `label` could be a person's name: up to five words, each capitalised, and not the head of a note; among
-/// the words there may be pictures, and pronouns in brackets.
+/// Returns whether `label` could be a person's name: up to five words, each capitalised, and not the beginning of a
+/// note. Pictograms, and pronouns in brackets, may be among the words.
 pub(crate) fn looks_like_name(label: &str) -> bool {
     const PARTICLES: &[&str] = &["da", "de", "del", "der", "di", "dos", "el", "la", "of", "van", "von", "y"];
     let words: Vec<&str> = label.split_whitespace().collect();
@@ -73,9 +73,9 @@ fn heads_a_note(label: &str) -> bool {
     NO_NAMES.split(' ').any(|word| word == label)
 }
 
-/// Whether `label` could be the name of an account, in small letters: `luis`, `ana.silva`, `rui paz`.
+/// Returns whether `label` could be the name of an account, in lower case: `luis`, `ana.silva`, `rui paz`.
 ///
-/// So could the first words of a sentence, so it needs to come several times.
+/// The first words of a sentence look the same, so the label has to occur several times.
 pub(crate) fn looks_like_account(label: &str) -> bool {
     let is_word = |word: &str| {
         word.starts_with(char::is_alphabetic)
@@ -85,7 +85,8 @@ pub(crate) fn looks_like_account(label: &str) -> bool {
     (1..=2).contains(&words.len()) && !heads_a_note(label) && words.into_iter().all(is_word)
 }
 
-/// Whether `name` is what a program writes before the text of its log: `INFO`, `app.ERROR`, or a part of a program.
+/// Returns whether `name` is what a program writes before the text of its log: `INFO`, `app.ERROR`, or one of its
+/// parts.
 pub(crate) fn is_of_a_log(name: &str) -> bool {
     let name = name.to_lowercase();
     let mut words = name.split(['.', ' ', '[', ']', '-', '_', '/']).filter(|word| !word.is_empty());
@@ -93,22 +94,22 @@ pub(crate) fn is_of_a_log(name: &str) -> bool {
         || words.any(|word| PROGRAMS.split(' ').any(|part| part == word))
 }
 
-/// Whether `c` combines with the letter before it, joins or parts letters, or steers the direction of writing.
+/// Returns whether `c` combines with the preceding letter, joins or separates letters, or controls the text direction.
 pub(crate) fn is_mark(c: char) -> bool {
     unicode_normalization::char::is_combining_mark(c) || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
 }
 
-/// Whether `c` belongs to a picture such as a flower, which people put after their names.
+/// Returns whether `c` belongs to a pictogram such as a flower, which people put after their names.
 pub(crate) fn is_picture(c: char) -> bool {
     matches!(c, '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}' | '\u{fe0f}' | '\u{200d}')
 }
 
-// The lines of a text that name a speaker, in each of the forms in which people and tools write them.
+// The lines of a text that name a speaker, in each of the forms that people and tools use.
 
-/// Longest text in brackets after a name that is searched for a time, in bytes.
+/// Maximum length of text in brackets after a name in which a time is searched for, in bytes.
 const LONGEST_NOTE: usize = 120;
 
-/// How a file marks its speakers; a file keeps to one form, so that the others are words in it.
+/// The form in which a file marks its speakers; a file uses a single form, so that lines in other forms are words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// `_**User (2026-01-02 03:04Z)**_`
@@ -135,22 +136,22 @@ impl Form {
 pub(crate) struct Label {
     /// 0-based line.
     pub(crate) line: usize,
-    /// How it is written.
+    /// The form of the line.
     pub(crate) form: Form,
     /// The name as written.
     pub(crate) name: String,
-    /// The side that the name stands for; `None` for a person's own name.
+    /// The side that the name denotes; `None` for a person's own name.
     pub(crate) role: Option<Role>,
     /// The time written beside the name.
     pub(crate) time: Option<MessageTime>,
-    /// What follows the name on the same line.
+    /// The text after the name on the same line.
     pub(crate) rest: String,
 }
 
-/// Returns every line of `lines` that could name a speaker, code blocks and indented lines left out.
+/// Returns every line of `lines` that could name a speaker, except in code blocks and indented lines.
 ///
-/// In a text that a program wrote in one form from its first line on, a speaker of that form ends a code block that
-/// was left open.
+/// In a text that a program wrote in one form from its first line on, a speaker of that form ends a code block that was
+/// not closed.
 pub(crate) fn labels(lines: &[&str]) -> Vec<Label> {
     let first = lines.iter().find(|line| !line.trim().is_empty()).copied().unwrap_or_default();
     let sure = match first {
@@ -179,7 +180,7 @@ pub(crate) fn labels(lines: &[&str]) -> Vec<Label> {
 }
 
 fn label(line: usize, text: &str) -> Option<Label> {
-    // Indented lines, table rows and quotations are somebody's text.
+    // Indented lines, table rows and quotations are part of a message.
     if text.starts_with([' ', '\t', '|', '>']) {
         return None;
     }
@@ -199,11 +200,11 @@ fn label(line: usize, text: &str) -> Option<Label> {
     Some(Label { line, form, name: name.to_owned(), role, time, rest: rest.trim().to_owned() })
 }
 
-/// Splits `User (2026-01-02)` into the name and what is in the brackets.
+/// Splits `User (2026-01-02)` into the name and the text in brackets.
 fn split_note(head: &str) -> (&str, Option<&str>) {
     match head.trim().strip_suffix(')').and_then(|head| head.split_once('(')) {
         Some((name, note)) if stamp(note).is_some() || side(name).is_some() => (name.trim(), Some(note)),
-        // Other brackets, such as those of pronouns, belong to the name.
+        // Other text in brackets, such as pronouns, belongs to the name.
         Some(_) | None => (head.trim(), None),
     }
 }
@@ -247,7 +248,7 @@ fn bold(text: &str) -> Option<Split<'_>> {
     if let Some(rest) = rest.strip_prefix([':', '：']) {
         return Some((Form::Bold, head, rest));
     }
-    // A line in bold and nothing else is a heading, unless it names a side.
+    // A line that is entirely bold is a heading, unless it names a side.
     (rest.trim().is_empty() && side(split_note(head).0).is_some()).then_some((Form::Bold, head, ""))
 }
 
@@ -257,20 +258,20 @@ fn heading(text: &str) -> Option<Split<'_>> {
 }
 
 fn prefix(text: &str) -> Option<Split<'_>> {
-    // Names are short; a colon further on belongs to a sentence.
+    // Names are short; a colon further to the right belongs to a sentence.
     let place = text.char_indices().take(60).find(|(_, c)| matches!(c, ':' | '：'))?.0;
     let (name, rest) = (&text[..place], &text[place..]);
     let (is_wide, rest) = (rest.starts_with('：'), rest.trim_start_matches([':', '：']));
-    // Chinese puts no space after its wide colon.
+    // In Chinese, no space follows the full-width colon.
     let spaced = is_wide || rest.is_empty() || rest.starts_with(char::is_whitespace);
-    // Written without a space after the colon, only a known side is a speaker.
+    // Without a space after the colon, only a known side counts as a speaker.
     let known = side(name).is_some() && !rest.starts_with(['/', ':']);
     (spaced || known).then_some((Form::Prefix, name, rest))
 }
 
-// Distinguishing text that a program wrote into the user's turn from what the user typed.
+// Distinguishing text that a program wrote into the user's turn from text that the user typed.
 
-/// Tags around text that agents and their plug-ins put into a user's turn.
+/// Tags around text that agents and their plug-ins insert into a user's turn.
 const INJECTED_TAGS: &[&str] = &[
     "system-reminder", "system_reminder", "system-instruction", "system_instruction", "environment_context",
     "environment_details", "user_instructions", "permissions instructions", "collaboration_mode", "turn_aborted",
@@ -279,7 +280,7 @@ const INJECTED_TAGS: &[&str] = &[
     "local-command-caveat", "local-command-stdout", "local-command-stderr", "skill", "subagent_notification",
 ];
 
-/// Whether `text` is nothing but injected blocks; a block that is never closed reaches to the end.
+/// Returns whether `text` consists only of injected blocks; a block that is never closed extends to the end.
 pub(crate) fn is_only_injected(text: &str) -> bool {
     let mut rest = text.trim();
     let mut found = false;
@@ -290,7 +291,7 @@ pub(crate) fn is_only_injected(text: &str) -> bool {
     found && rest.is_empty()
 }
 
-/// Returns what follows the injected block that `text` begins with; `None` if it begins with none.
+/// Returns the text after the injected block at the beginning of `text`; `None` if there is no such block.
 pub(crate) fn without_leading_block(text: &str) -> Option<&str> {
     let inner = text.strip_prefix('<')?;
     let tag = INJECTED_TAGS.iter().find(|tag| {
@@ -300,14 +301,14 @@ pub(crate) fn without_leading_block(text: &str) -> Option<&str> {
     Some(text.find(&close).map_or("", |place| &text[place + close.len()..]))
 }
 
-/// Returns what is between `<tag>` and `</tag>`, trimmed.
+/// Returns the text between `<tag>` and `</tag>`, trimmed.
 pub(crate) fn between<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
     let (_, after) = text.split_once(&format!("<{tag}>"))?;
     let inner = after.split_once(&format!("</{tag}>")).map_or(after, |(inner, _)| inner);
     Some(inner.trim())
 }
 
-/// Splits `/name argument`, a command to the program, into its name without the slash and its argument.
+/// Splits `/name argument`, a command to the program, into the name without the slash and the argument.
 pub(crate) fn slash_command(text: &str) -> Option<(&str, &str)> {
     let text = text.trim();
     let (name, argument) = text.split_once(char::is_whitespace).unwrap_or((text, ""));

@@ -1,4 +1,4 @@
-//! Captions in WebVTT and `SubRip`: cues between two times, their speakers, and their mark-up.
+//! Captions in WebVTT and `SubRip`: cues between two times, with their speakers and mark-up.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -8,17 +8,17 @@ use crate::people::mbox::html;
 use crate::people::meeting::{Meeting, Speech, clock, merge};
 use crate::{Head, IngestError, Ingestor, Input, Sink};
 
-/// Longest tag in a cue, in bytes; a `<` without an end within it is a character.
+/// Maximum length of a tag in a cue, in bytes; a `<` that is not closed within this length is an ordinary character.
 const LONGEST_TAG: usize = 300;
-/// One in how many cues must name a speaker before a name that comes only once is taken for one.
+/// A name that occurs only once counts as a speaker only if at least one in this many cues names a speaker.
 const NAMED_CUES: usize = 20;
-/// What is in brackets for a noise rather than a name, in lower case.
+/// Words in brackets that denote a noise rather than a name, in lower case.
 const NOISES: &[&str] = &[
     "applause", "background noise", "blank_audio", "cheering", "crosstalk", "foreign", "foreign language", "inaudible",
     "laughing", "laughs", "laughter", "music", "no audio", "noise", "pause", "silence",
 ];
 
-/// What is between two times.
+/// The text between two times.
 pub(crate) struct Cue<'a> {
     /// From the start of the recording.
     pub(crate) start: Duration,
@@ -28,9 +28,9 @@ pub(crate) struct Cue<'a> {
     pub(crate) lines: Vec<&'a str>,
 }
 
-/// Turns cues into what each speaker said; words of one speaker in neighbouring cues come as one speech.
+/// Converts cues to speeches; words of the same speaker in adjacent cues form one speech.
 pub(crate) fn spoken(cues: &[Cue<'_>]) -> Vec<Speech> {
-    // YouTube repeats the last line of each cue in the next, for the effect of rolling.
+    // YouTube repeats the last line of each cue in the next one, for a rolling effect.
     let is_rolling = cues.iter().flat_map(|cue| &cue.lines).any(|line| line.contains("<c>") && line.contains("<0"));
     let names = names(cues);
     let (mut spoken, mut previous): (Vec<Speech>, HashSet<String>) = (Vec::new(), HashSet::new());
@@ -46,7 +46,7 @@ pub(crate) fn spoken(cues: &[Cue<'_>]) -> Vec<Speech> {
                 let (is_turn, speaker) = match turn {
                     Turn::Of(name) => (true, Some(name)),
                     Turn::Another => (true, None),
-                    // Where only changes of speaker are marked, a cue without a name continues with the last one.
+                    // If only changes of speaker are marked, a cue without a name continues with the last speaker.
                     Turn::Same => (false, if names.is_empty() { None } else { current.take() }),
                 };
                 current.clone_from(&speaker);
@@ -60,7 +60,7 @@ pub(crate) fn spoken(cues: &[Cue<'_>]) -> Vec<Speech> {
     merge(spoken)
 }
 
-/// Returns the lines of `text` that the cue before did not show already, and keeps these for the next.
+/// Returns the lines of `text` that the previous cue did not contain, and remembers all its lines for the next one.
 fn unrolled(text: &str, previous: &mut HashSet<String>) -> String {
     let lines: Vec<String> = text.lines().map(squeeze).filter(|line| !line.is_empty()).collect();
     let fresh: Vec<&str> = lines.iter().map(String::as_str).filter(|line| !previous.contains(*line)).collect();
@@ -73,21 +73,21 @@ fn squeeze(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Who speaks from a line on.
+/// The speaker from a given line on.
 #[derive(Debug, PartialEq)]
 enum Turn {
     Of(String),
-    /// A dash or `>>` marks another speaker than the one before.
+    /// A dash or `>>` indicates a change of speaker.
     Another,
     Same,
 }
 
-/// Returns the names that precede a colon, or in brackets before words, at the start of cues.
+/// Returns the names before a colon, or in brackets before words, at the beginning of cues.
 fn names(cues: &[Cue<'_>]) -> HashSet<String> {
     let mut seen: HashMap<&str, (usize, bool)> = HashMap::new();
     for cue in cues {
         for (place, line) in cue.lines.iter().enumerate().filter(|(_, line)| !line.starts_with("<v")) {
-            // Captions wrap sentences, so within a cue a colon counts only after the mark of another speaker.
+            // Captions wrap sentences, so within a cue a colon counts only after a mark for a change of speaker.
             if place > 0 && turn_mark(line).is_none() {
                 continue;
             }
@@ -103,7 +103,7 @@ fn names(cues: &[Cue<'_>]) -> HashSet<String> {
         }
     }
     let marked: usize = seen.values().map(|(count, _)| count).sum();
-    // Words before a colon are common in speech; names are more than now and then there.
+    // Words before a colon are common in speech, so names must occur more often than now and then.
     let is_usual = marked * NAMED_CUES >= cues.len();
     seen.retain(|name, (count, in_brackets)| {
         let is_name = looks_like_name(name);
@@ -116,7 +116,7 @@ fn is_noise(name: &str) -> bool {
     NOISES.contains(&name.to_lowercase().as_str())
 }
 
-/// Returns what follows a mark of another speaker: `- `, `– ` or `>>`.
+/// Returns the text after a mark for a change of speaker: `- `, `– ` or `>>`.
 fn turn_mark(line: &str) -> Option<&str> {
     let marks = ["- ", "– ", "— ", ">>", "&gt;&gt;"];
     marks.iter().find_map(|mark| line.strip_prefix(mark)).map(|rest| rest.trim_start_matches('>').trim_start())
@@ -141,7 +141,7 @@ fn split_name(line: &str) -> Option<Named<'_>> {
     (is_spaced && name.chars().count() <= 60).then(|| Named { name: name.trim(), words, in_brackets: false })
 }
 
-/// Splits the text of a cue at the lines that start another speaker's words.
+/// Splits the text of a cue at the lines where another speaker begins.
 fn turns(text: &str, names: &HashSet<String>) -> Vec<(Turn, String)> {
     let mut turns = vec![(Turn::Same, String::new())];
     for line in text.lines() {
@@ -160,12 +160,12 @@ fn turns(text: &str, names: &HashSet<String>) -> Vec<(Turn, String)> {
         };
         turns.last_mut().into_iter().for_each(|(_, held)| held.extend([words, "\n"]));
     }
-    // A name may stand alone in its cue, and the words in the next.
+    // A cue may contain only a name, with the words in the next cue.
     turns.retain(|(turn, words)| *turn != Turn::Same || !words.is_empty());
     turns
 }
 
-/// Splits a cue at its voice tags, takes the other tags out and decodes entities.
+/// Splits a cue at its voice tags, removes the other tags and decodes entities.
 fn voices(payload: &str) -> Vec<(Option<String>, String)> {
     let mut spans = vec![(None, String::new())];
     let mut rest = payload;
@@ -192,7 +192,7 @@ fn voices(payload: &str) -> Vec<(Option<String>, String)> {
     spans.into_iter().map(|(name, text)| (name, decode(&text))).collect()
 }
 
-/// Returns the tag that `text` starts with and what follows it: `<b>`, `<00:01.000>`, `</v>`, or `{\an8}`.
+/// Returns the tag with which `text` starts and the text after it: `<b>`, `<00:01.000>`, `</v>`, or `{\an8}`.
 fn tag<'a>(text: &'a str, near: &'a str) -> Option<(&'a str, &'a str)> {
     let is_style = text.starts_with("{\\");
     let is_tag = text.starts_with('<') && near.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '/');
@@ -204,12 +204,12 @@ fn append(spans: &mut [(Option<String>, String)], text: &str) {
     spans.last_mut().into_iter().for_each(|(_, held)| held.push_str(text));
 }
 
-/// Decodes character references; the marks that only steer the direction of writing go.
+/// Decodes character references, and removes the marks that only control the text direction.
 fn decode(text: &str) -> String {
     html::decode(text).replace(['\u{200e}', '\u{200f}'], "").replace('\u{a0}', " ")
 }
 
-// WebVTT captions: meetings of named people (Teams, Zoom) and captions without speakers.
+// WebVTT captions: meetings with named speakers (Teams, Zoom) and captions without speakers.
 
 /// Reads WebVTT.
 pub(crate) struct WebVtt;
@@ -246,10 +246,10 @@ fn webvtt_cues<'a>(text: &'a str, sink: &mut Sink<'_>) -> Vec<Cue<'a>> {
     for (index, line) in text.split('\n').enumerate() {
         if line.trim().is_empty() {
             (in_cue, in_block) = (false, false);
-        // Notes and styles end at a blank line, whatever appears in them.
+        // Notes and styles end at a blank line, whatever they contain.
         } else if in_block {
         } else if let Some((start, end)) = line.split_once("-->") {
-            // Behind the end there may be settings, such as `align:start position:0%`.
+            // The end time may be followed by settings, such as `align:start position:0%`.
             let times = clock(start).zip(clock(end.split_whitespace().next().unwrap_or_default()));
             in_cue = times.is_some();
             match times {
@@ -266,9 +266,9 @@ fn webvtt_cues<'a>(text: &'a str, sink: &mut Sink<'_>) -> Vec<Cue<'a>> {
     cues
 }
 
-// `SubRip` captions: numbered cues, of which number, time or words may be missing.
+// `SubRip` captions: numbered cues, whose number, time or words may be missing.
 
-/// Lines with text within which the first time must come.
+/// Maximum number of lines with text up to the first time.
 const LINES_TO_FIRST_TIME: usize = 6;
 
 /// Reads `SubRip` captions.
@@ -299,13 +299,14 @@ fn is_number(line: &str) -> bool {
     (1..=6).contains(&line.len()) && line.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Reads the line of a cue's times; the place on the screen may follow them.
+/// Reads the line with the times of a cue; a screen position may follow them.
 fn times(line: &str) -> Option<(Duration, Duration)> {
     let (start, end) = line.split_once("-->")?;
     clock(start).zip(clock(end.split_whitespace().next()?))
 }
 
-/// Splits captions into cues; a cue without times starts when the one before it ends, so that its words are kept.
+/// Splits captions into cues; a cue without times starts at the end of the previous one, so that its words are not
+/// lost.
 fn srt_cues<'a>(text: &'a str, sink: &mut Sink<'_>) -> Vec<Cue<'a>> {
     let lines: Vec<&str> = text.split('\n').map(str::trim).collect();
     let mut cues: Vec<Cue<'a>> = Vec::new();

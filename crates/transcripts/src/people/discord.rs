@@ -1,4 +1,4 @@
-//! Channels of Discord, as `DiscordChatExporter` writes them in JSON.
+//! Discord channels, as exported to JSON by `DiscordChatExporter`.
 
 use std::collections::HashMap;
 
@@ -15,13 +15,13 @@ use crate::{
     parse_rfc3339,
 };
 
-/// Milliseconds from 1970 to the first of January 2015, at which Discord's ids begin to count.
+/// Milliseconds from 1970 to 1 January 2015, from which Discord's ids are counted.
 const DISCORD_EPOCH_MS: i64 = 1_420_070_400_000;
-/// Maximum difference, in seconds, at which the time in an id and the written one count as the same.
+/// Maximum difference, in seconds, at which the time in an id and the written time count as equal.
 const SAME_SECONDS: i64 = 60;
-/// What people do in their own words; every other kind of message is a note of Discord's.
+/// Types of messages that contain a person's own words; all other types are notices from Discord.
 const SAID: &[&str] = &["Default", "Reply", "ThreadStarterMessage", "0", "19", "21"];
-/// What programs answer to a command.
+/// Types of messages with which programs answer a command.
 const ANSWERED: &[&str] = &["ChatInputCommand", "ApplicationCommand", "ContextMenuCommand", "20", "23"];
 
 patterns! {
@@ -62,14 +62,14 @@ impl Ingestor for Discord {
     }
 }
 
-/// A channel that is being read.
+/// The state of a channel that is being read.
 struct Channel {
     draft: Assembler,
     replies: Replies,
 }
 
 impl Channel {
-    /// A long channel is exported in parts, each a file; so its first message belongs to the identity.
+    /// A long channel is exported in parts, one per file, so the identity includes the first message.
     fn new(fields: &Map<String, Value>, first: &Value, path: &str) -> Self {
         let text = |object: &str, key: &str| {
             let text = fields.get(object).and_then(|object| object[key].as_str());
@@ -82,7 +82,7 @@ impl Channel {
         };
         let mut draft = Assembler::new("discord", id, path);
         draft.meta().title = text("channel", "name");
-        // Direct messages belong to a guild without a number.
+        // Direct messages belong to a guild with the number 0.
         draft.meta().project = text("guild", "name").filter(|_| text("guild", "id").is_none_or(|id| id != "0"));
         Self { draft, replies: Replies::default() }
     }
@@ -92,7 +92,7 @@ impl Channel {
         let speaker = author["nickname"].as_str().filter(|name| !name.is_empty()).or(author["name"].as_str());
         let kind = value["type"].as_str().unwrap_or("Default");
         let is_answer = ANSWERED.contains(&kind);
-        // An answer to a command is the program's, even where it bears a person's name.
+        // The answer to a command comes from a program, even if a person's name is attached to it.
         let role = if author["isBot"] == true || is_answer { Role::Other } else { Role::User };
         let id = value["id"].string();
         let by = |kind: Kind, id: String, text: String| Message {
@@ -119,7 +119,7 @@ impl Channel {
         for (place, label) in files(value).into_iter().chain(files(&value["forwardedMessage"])).enumerate() {
             self.draft.push(by(Kind::Attachment, format!("{id}/file{}", place + 1), label), sink);
         }
-        // A preview of a page that somebody links to is not what they say.
+        // A preview of a linked page is not what the person said.
         for (place, embed) in list(&value["embeds"]).enumerate() {
             self.draft.push(by(Kind::Context, format!("{id}/embed{}", place + 1), embed_text(embed)), sink);
         }
@@ -130,7 +130,7 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.list().iter()
 }
 
-/// Returns placeholders for what is attached.
+/// Returns placeholders for the attachments.
 fn files(message: &Value) -> Vec<String> {
     let file = |file: &Value| {
         let name = file["fileName"].as_str().or_else(|| parts::address_name(file["url"].as_str()?));
@@ -148,7 +148,7 @@ fn embed_text(embed: &Value) -> String {
     texts.filter_map(Value::as_str).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// Puts names in the place of ids that the exporter left, and takes the ids off custom emoji.
+/// Replaces the ids that the exporter left in the text by names, and removes the ids of custom emoji.
 fn readable(content: &str, mentions: &Value) -> String {
     let name_of = |person: &Value| person["nickname"].as_str().or(person["name"].as_str()).map(str::to_owned);
     let names: HashMap<&str, String> =
@@ -161,12 +161,12 @@ fn readable(content: &str, mentions: &Value) -> String {
     REFERENCE.replace_all(content, put).into_owned()
 }
 
-/// Returns the instant that is encoded in the id, with the offset of the exporter's clock.
+/// Returns the instant encoded in the id, with the offset of the exporter's clock.
 ///
-/// Where id and written time disagree, the written one is believed: not every id was made by Discord.
+/// If the id and the written time disagree, the written time is used, because not every id was made by Discord.
 fn time(message: &Value) -> Option<MessageTime> {
     let written = message["timestamp"].string();
-    // Ids count milliseconds in all but their last 22 bits.
+    // Ids contain milliseconds in all but their last 22 bits.
     let id = message["id"].as_str().and_then(|id| id.parse::<i64>().ok()).filter(|id| *id > 1 << 22);
     let counted = id.and_then(|id| Timestamp::from_millisecond((id >> 22) + DISCORD_EPOCH_MS).ok());
     let logged = |at, offset_seconds| MessageTime { at, offset_seconds, source: TimeSource::Log };
@@ -268,7 +268,7 @@ mod tests {
         let at = |id: &str, written: &str| {
             time(&json!({"id": id, "timestamp": written})).map(|time| (time.at.to_string(), time.offset_seconds))
         };
-        // Made on 4 March 2026 at 10:00:00.250 UTC.
+        // Created on 4 March 2026 at 10:00:00.250 UTC.
         let id = ((1_772_618_400_250_i64 - DISCORD_EPOCH_MS) << 22).to_string();
         let rows = [
             (id.as_str(), "2026-03-04T11:00:00.25+01:00", Some(("2026-03-04T10:00:00.25Z", Some(3_600)))),

@@ -1,4 +1,4 @@
-//! Google Meet transcripts saved as text: a clock line every five minutes, and `Name: words` under it.
+//! Google Meet transcripts saved as text: a line with the elapsed time every five minutes, followed by `Name: words`.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use crate::message::speaker::looks_like_name;
 use crate::people::meeting::{Meeting, Speech, clock, written_in};
 use crate::{Head, IngestError, Ingestor, Input, Sink};
 
-/// Longest name, in characters.
+/// Maximum length of a name, in characters.
 const LONGEST_NAME: usize = 60;
 
 /// Reads Google Meet transcripts.
@@ -33,9 +33,8 @@ impl Ingestor for GoogleMeet {
         let is_headed = lines[..begin].iter().any(|line| is_heading(line));
         let listed = lines[..begin].iter().filter(|line| line.contains(',')).flat_map(|line| line.split(','));
         let is_listed = listed.map(str::trim).any(|name| seen.contains(name));
-        // Headings are translated with the program; a clock that starts at nought, a name right under it, is not. In a
-        // conversation somebody speaks again or appears in a list of those who were there, unlike the points of an
-        // agenda.
+        // Headings are translated with the program, but a clock that starts at zero directly above a name is not. In a
+        // conversation, unlike an agenda, somebody speaks more than once or is in a list of attendees.
         let under = lines[begin + 1..].iter().find(|line| !line.is_empty());
         let is_bare = marker(lines[begin]) == Some(Duration::ZERO)
             && under.is_some_and(|line| split_name(line, &HashSet::new()).is_some());
@@ -47,7 +46,7 @@ impl Ingestor for GoogleMeet {
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
         let first = lines.iter().position(|line| marker(line).is_some());
         let begin = first.or_else(|| lines.iter().position(|line| is_heading(line))).unwrap_or(0);
-        // Behind the end stands a note that the text was made by a program.
+        // After the end, there is a note that the text was made by a program.
         let end = lines.iter().position(|line| is_end(line)).filter(|end| *end > begin).unwrap_or(lines.len());
         let header = &lines[..begin];
         meeting.start = header.iter().find_map(|line| written_in(line)).or(meeting.start);
@@ -60,7 +59,7 @@ impl Ingestor for GoogleMeet {
     }
 }
 
-/// Reads a line that contains nothing but a time, `00:05:00`.
+/// Reads a line that contains only a time, such as `00:05:00`.
 fn marker(line: &str) -> Option<Duration> {
     if line.len() == 8 && line.matches(':').count() == 2 { clock(line) } else { None }
 }
@@ -74,7 +73,7 @@ fn is_end(line: &str) -> bool {
     line.starts_with("Transcription ended after") || line.starts_with("Meeting ended after")
 }
 
-/// Returns a title without what the program adds to it; nothing if nothing else is there.
+/// Returns a title without what the program adds to it; `None` if nothing else remains.
 fn strip_date(line: &str) -> Option<String> {
     let line = line.trim_start_matches(['#', ' ']);
     let bare = line.strip_suffix("Transcript").unwrap_or(line).trim_end_matches([' ', '-']);
@@ -84,7 +83,7 @@ fn strip_date(line: &str) -> Option<String> {
     (!bare.is_empty() && !is_date).then(|| bare.to_owned())
 }
 
-/// Returns the names under the heading of the attendees.
+/// Returns the names below the heading of the attendees.
 fn attendees<'a>(header: &[&'a str]) -> HashSet<&'a str> {
     let listed = header.iter().skip_while(|line| !matches!(**line, "Attendees" | "Invited")).skip(1);
     let listed = listed.take_while(|line| !is_heading(line));
@@ -98,7 +97,7 @@ fn split_name<'a>(line: &'a str, known: &HashSet<&str>) -> Option<(&'a str, &'a 
     (is_spaced && is_name).then(|| (name, words.trim()))
 }
 
-/// Splits what is below the header; a line without a name continues with the one before.
+/// Splits the text below the header; a line without a name continues the previous speech.
 fn speeches(lines: &[&str], known: &HashSet<&str>) -> Vec<Speech> {
     let mut at = Duration::ZERO;
     let mut speeches: Vec<Speech> = Vec::new();

@@ -1,4 +1,4 @@
-//! Meetings as speeches on a clock that starts with the meeting, and dates as people write them.
+//! Meetings as speeches with times relative to their start, and dates as people write them.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -13,19 +13,19 @@ use crate::{Assembler, IngestError, Input, Kind, MAX_RECORD_BYTES, Message, Mess
 
 /// Pause after which the same speaker starts a new message.
 const PAUSE: Duration = Duration::from_secs(30);
-/// Length from which the same speaker's next words start a new message, in bytes.
+/// Length, in bytes, beyond which further words of the same speaker start a new message.
 const LONG_SPEECH: usize = 4_000;
 
-/// What one person said in one go.
+/// An uninterrupted contribution by one person.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Speech {
     /// From the start of the meeting.
     pub(crate) start: Duration,
     /// From the start of the meeting.
     pub(crate) end: Duration,
-    /// Who spoke, where that is known.
+    /// The speaker, if known.
     pub(crate) speaker: Option<String>,
-    /// Whether it is known that the one who spoke before is another.
+    /// Whether the previous speaker is known to be a different one.
     pub(crate) is_turn: bool,
     /// The words.
     pub(crate) text: String,
@@ -38,36 +38,36 @@ impl Speech {
             Some(MessageTime { at: time.at.checked_add(offset).ok()?, ..time })
         });
         let kind = if self.is_noise() { Kind::Context } else { Kind::Prose };
-        // Of words that nobody is named for, it is not known that any of the people at hand said them: it may be a
-        // film.
+        // Words without a named speaker may not have been said by any of the participants, for example if a film was
+        // playing.
         let role = if self.speaker.is_some() { Role::User } else { Role::Other };
         Message { kind, speaker: self.speaker.clone(), time, ..Message::prose(role, self.text.as_str()) }
     }
 
-    /// Whether nothing but a noise is noted: `[Music]`.
+    /// Returns whether the text is only a noise: `[Music]`.
     fn is_noise(&self) -> bool {
         let inside = self.text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
         inside.is_some_and(|inside| !inside.contains(['[', ']']))
     }
 }
 
-/// A file that contains one meeting, with what it says about the meeting as a whole.
+/// A file that contains one meeting, with information about the meeting as a whole.
 pub(crate) struct Meeting {
     format: &'static str,
     stem: String,
     origin: String,
     /// What it was about.
     pub(crate) title: Option<String>,
-    /// When it started; where that is unknown, its messages have no time.
+    /// The start of the meeting; if it is unknown, the messages have no time.
     pub(crate) start: Option<MessageTime>,
-    /// What the program says about the meeting: attendees, summaries, notices.
+    /// What the program wrote about the meeting: attendees, summaries, notices.
     pub(crate) around: String,
 }
 
 impl Meeting {
-    /// Reads `input` whole, as text of `format`; a text over [`MAX_RECORD_BYTES`] is reported and not read.
+    /// Reads the whole of `input` as text in `format`; a text over [`MAX_RECORD_BYTES`] is reported and skipped.
     ///
-    /// The file's name gives title and start, until the text gives better ones.
+    /// The title and the start come from the file's name, unless the text provides better ones.
     ///
     /// # Errors
     /// [`IngestError::Read`].
@@ -77,7 +77,7 @@ impl Meeting {
         sink: &mut Sink<'_>,
     ) -> Result<Option<(Self, String)>, IngestError> {
         let (stem, origin) = (input.stem(), input.path.display().to_string());
-        // The time at which the file was last changed says nothing: transcripts are downloaded later.
+        // The time at which the file was last changed is irrelevant, because transcripts are downloaded later.
         let start = identity::named_time(&stem);
         let Some(text) = input.into_text(MAX_RECORD_BYTES)? else {
             sink.skip(1, format!("text over the limit of {} MiB", MAX_RECORD_BYTES >> 20));
@@ -86,7 +86,7 @@ impl Meeting {
         Ok(Some((Self { format, title: Some(stem.clone()), stem, origin, start, around: String::new() }, text)))
     }
 
-    /// Hands over what was said.
+    /// Passes on the speeches as a transcript.
     pub(crate) fn hand_over(self, speeches: &[Speech], sink: &mut Sink<'_>) {
         let Some(first) = speeches.first().map(|speech| speech.message(self.start)) else {
             return sink.skip(1, "nobody says anything in it");
@@ -94,7 +94,7 @@ impl Meeting {
         let mut draft = Assembler::new(self.format, identity::of_file(&self.stem, &first), self.origin);
         draft.meta().title = self.title;
         draft.meta().created_at = self.start.map(|time| time.at);
-        // As context it would forbid memories of what was really said wherever a summary repeats it.
+        // As context, it would forbid memories of what was actually said whenever a summary repeats it.
         let around = Message { kind: Kind::Summary, time: self.start, ..Message::prose(Role::Other, self.around) };
         draft.push(around, sink);
         for speech in speeches {
@@ -104,7 +104,7 @@ impl Meeting {
     }
 }
 
-/// Reads `[HH:]MM:SS` with or without a fraction, after a dot or a comma.
+/// Reads `[HH:]MM:SS`, optionally with a fraction after a dot or a comma.
 pub(crate) fn clock(text: &str) -> Option<Duration> {
     let text = text.trim();
     let (clock, fraction) = text.rsplit_once(['.', ',']).unwrap_or((text, ""));
@@ -115,7 +115,7 @@ pub(crate) fn clock(text: &str) -> Option<Duration> {
         _ => return None,
     };
     let whole = hours.checked_mul(3_600)?.checked_add(minutes.checked_mul(60)?)?.checked_add(seconds)?;
-    // `.5` is half a second, so a fraction is filled up on its right.
+    // `.5` is half a second, so a fraction is padded on the right.
     let millis = number(format!("{fraction:0<3}").get(..3)?)?;
     Duration::from_secs(whole).checked_add(Duration::from_millis(millis))
 }
@@ -124,11 +124,11 @@ fn number(digits: &str) -> Option<u64> {
     if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
 }
 
-/// Joins what one speaker said in a row, up to a long pause.
+/// Joins consecutive speeches of the same speaker, up to a long pause.
 pub(crate) fn merge(speeches: Vec<Speech>) -> Vec<Speech> {
     let mut merged: Vec<Speech> = Vec::new();
     for speech in speeches {
-        // Two speeches without a name are not joined where a mark says that the speaker changed.
+        // Two speeches without a name are not joined if a mark indicates a change of speaker.
         match merged.last_mut() {
             Some(last)
                 if last.speaker == speech.speaker
@@ -146,7 +146,7 @@ pub(crate) fn merge(speeches: Vec<Speech>) -> Vec<Speech> {
     merged
 }
 
-// Dates as people and meeting programs write them into titles and headers.
+// Dates in the formats that people and meeting programs use in titles and headers.
 
 const MONTHS: &str = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec";
 
@@ -160,10 +160,10 @@ static WRITTEN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!("(?i){day}{named}{time}{zone}")).expect("the pattern is constant")
 });
 
-/// Returns the first date in `text`, with its time of day and offset where they stand beside it; the offset is known
-/// only where it is written as a number or as UTC.
+/// Returns the first date in `text`, with an adjacent time of day and offset if there are any; the offset is known only
+/// if it is written as a number or as UTC.
 ///
-/// Words are derived from it by their distance from the start, hence [`TimeSource::Derived`].
+/// The times of words are derived from it by their distance from the start, hence [`TimeSource::Derived`].
 pub(crate) fn written_in(text: &str) -> Option<MessageTime> {
     WRITTEN.captures_iter(text).find_map(|found| time_of(&found))
 }

@@ -1,4 +1,4 @@
-//! Messenger and Instagram downloads: `message_1.json` and its further parts, newest first.
+//! Messenger and Instagram downloads: `message_1.json` and further parts, with the newest messages first.
 
 use serde_json::{Map, Value};
 
@@ -6,9 +6,9 @@ use crate::json::Json;
 use crate::message::{identity, parts};
 use crate::{Assembler, Folder, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink};
 
-/// Highest number that a part may have.
+/// Highest possible number of a part.
 const MOST_PARTS: usize = 10_000;
-/// Lists of what is attached, and what each contains.
+/// Fields that list attachments, and the type of their contents.
 const ATTACHED: &[(&str, &str)] = &[
     ("photos", "image"),
     ("videos", "video"),
@@ -18,7 +18,7 @@ const ATTACHED: &[(&str, &str)] = &[
     ("media", "file"),
 ];
 
-/// How notes of the program continue after the name of who did something.
+/// Words that follow a person's name in notes of the program.
 const NOTED: &[&str] = &[
     "added ", "changed ", "created ", "joined ", "left the ", "missed ", "named the ", "pinned ", "removed ",
     "sent a ", "sent an ", "set ", "started ", "turned ", "unsent ",
@@ -65,7 +65,7 @@ impl Ingestor for Messenger {
     }
 
     fn sniff_folder(&self, folder: &Folder) -> bool {
-        // With one part there is nothing to join.
+        // If there is only one part, there is nothing to join.
         folder.has("message_2.json") && folder.open("message_1.json").is_ok_and(|input| self.sniff(&Head::of(&input)))
     }
 
@@ -74,13 +74,13 @@ impl Ingestor for Messenger {
     }
 }
 
-/// Reads the number of a part from the file's name.
+/// Returns the number of a part from the name of its file.
 fn part_number(name: &str) -> Option<usize> {
     let number = name.strip_prefix("message_")?.strip_suffix(".json")?.parse().ok()?;
     (1..=MOST_PARTS).contains(&number).then_some(number)
 }
 
-/// The two generations of the download spell the fields differently.
+/// The two generations of downloads spell the fields differently.
 fn sender(message: &Value) -> Option<&str> {
     message["sender_name"].as_str().or(message["senderName"].as_str())
 }
@@ -89,7 +89,7 @@ fn stamp(message: &Value) -> Option<i64> {
     message["timestamp_ms"].as_i64().or(message["timestamp"].as_i64())
 }
 
-/// A conversation that is being read part by part.
+/// The state of a conversation that is being read part by part.
 struct Thread {
     origin: String,
     /// The number of the newest part, which is 1 unless parts are missing.
@@ -98,7 +98,7 @@ struct Thread {
 }
 
 impl Thread {
-    /// Adds the messages of a part, which is newer than those before, the oldest first.
+    /// Adds the messages of a part, oldest first; each part is newer than the previous one.
     fn add(&mut self, part: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let mut records = Records::elements_of(part, &["messages"]);
         let mut dated: Vec<(i64, Vec<Message>)> = Vec::new();
@@ -108,7 +108,7 @@ impl Thread {
                 None => sink.skip(number, "no message: it lacks a sender or a time"),
             }
         }
-        // The file is newest first; messages of one millisecond keep their order that way.
+        // The file begins with the newest message, so reversing it preserves the order of messages with the same time.
         dated.reverse();
         dated.sort_by_key(|(at, _)| *at);
         let mut messages = dated.into_iter().flat_map(|(_, sent)| sent).peekable();
@@ -118,7 +118,7 @@ impl Thread {
         Ok(())
     }
 
-    /// Starts the conversation that `fields` describe; its path names it, or else its title and oldest message.
+    /// Starts the conversation that `fields` describe, identified by its path, or else by its title and oldest message.
     fn begin(&self, fields: &Map<String, Value>, oldest: Option<&Message>) -> Assembler {
         let field = |keys: &[&str]| keys.iter().find_map(|key| fields.get(*key).and_then(Value::as_str)).map(repaired);
         let title = field(&["title", "threadName"]);
@@ -127,7 +127,7 @@ impl Thread {
             let oldest = oldest.map(Message::content_hash).unwrap_or_default();
             identity::of_parts(&[title.as_deref().unwrap_or_default(), &oldest])
         });
-        // Behind a part that is missing another run of parts begins, which is not the same text.
+        // After a missing part, the remaining parts form a separate text.
         let id = if self.first == 1 { id } else { format!("{id}/{}", self.first) };
         let mut draft = Assembler::new("messenger", id, self.origin.as_str());
         draft.meta().title = title;
@@ -135,11 +135,11 @@ impl Thread {
     }
 }
 
-/// Returns what was sent: files as placeholders, and the words.
+/// Returns the contents of a message: files as placeholders, and the words.
 fn sent(message: &Value, at: i64) -> Vec<Message> {
     let speaker = sender(message).map(repaired);
     let by = |kind: Kind, text: String| Message {
-        // No message has an id, and its place changes with what is downloaded; its time stays.
+        // Messages have no id, and their positions depend on what was downloaded, but their times do not change.
         id: at.to_string(),
         kind,
         speaker: speaker.clone(),
@@ -159,14 +159,14 @@ fn sent(message: &Value, at: i64) -> Vec<Message> {
     if let Some(link) = message["share"]["link"].as_str() {
         sent.push(by(Kind::Attachment, parts::file_label("link", Some(link))));
     }
-    // What is shared is somebody else's text.
+    // Shared text was written by somebody else.
     if let Some(text) = message["share"]["share_text"].as_str() {
         sent.push(by(Kind::Context, format!("shared: {}", repaired(text))));
     }
     sent
 }
 
-/// Whether the program wrote `words`: of calls, joining and leaving, reactions, and names given to the conversation.
+/// Returns whether the program wrote `words`: notes about calls, members, reactions and names of the conversation.
 fn is_note(message: &Value, words: &str, speaker: &str) -> bool {
     let is_kind = matches!(message["type"].as_str(), Some("Subscribe" | "Unsubscribe" | "Call"));
     let is_reaction = words.starts_with("Reacted ") && words.trim_end().ends_with(" to your message");
@@ -176,9 +176,10 @@ fn is_note(message: &Value, words: &str, speaker: &str) -> bool {
     is_kind || is_reaction || is_deed || message.get("call_duration").is_some()
 }
 
-/// Undoes what the download does to text beyond ASCII: each byte of its UTF-8 is there as a character of its own.
+/// Reverses the damage that the download does to non-ASCII text: each byte of its UTF-8 is written as a separate
+/// character.
 ///
-/// Text to which that was not done cannot be read so, and is left alone.
+/// Text that is not damaged cannot be decoded in this way, and is left unchanged.
 fn repaired(text: &str) -> String {
     let bytes: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect();
     let repaired = bytes.filter(|_| !text.is_ascii()).and_then(|bytes| String::from_utf8(bytes).ok());

@@ -1,4 +1,4 @@
-//! Otter and Teams transcripts, in which a line with name and time is above each paragraph: `Ana Silva   0:12`.
+//! Otter and Teams transcripts, in which a line with a name and a time is above each paragraph: `Ana Silva   0:12`.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -7,9 +7,9 @@ use crate::message::speaker::{is_mark, is_picture};
 use crate::people::meeting::{Meeting, Speech, clock, written_in};
 use crate::{Head, IngestError, Ingestor, Input, Sink};
 
-/// Longest name, in characters.
+/// Maximum length of a name, in characters.
 const LONGEST_NAME: usize = 60;
-/// Maximum number of words of a name.
+/// Maximum number of words in a name.
 const MOST_WORDS: usize = 6;
 
 /// The line above a paragraph.
@@ -23,7 +23,7 @@ pub(crate) struct Caption<'a> {
     pub(crate) at: Duration,
 }
 
-/// Returns the lines of `lines` that are a name, two spaces or a tab, and a time.
+/// Returns those of `lines` that consist of a name, at least two spaces or a tab, and a time.
 pub(crate) fn captions<'a>(lines: &[&'a str]) -> Vec<Caption<'a>> {
     lines.iter().enumerate().filter_map(|(line, text)| caption(line, text)).collect()
 }
@@ -32,9 +32,9 @@ fn caption(line: usize, text: &str) -> Option<Caption<'_>> {
     let text = text.trim_end();
     let (head, time) = text.rsplit_once(char::is_whitespace)?;
     let name = head.trim_end();
-    // What `rsplit_once` took was one white space more.
+    // The gap includes the white space character that `rsplit_once` removed.
     let gap = &text[name.len()..text.len() - time.len()];
-    // One space would make every sentence that ends in a time a caption.
+    // If one space were enough, every sentence that ends in a time would be a caption.
     let is_apart = gap.contains('\t') || gap.chars().count() >= 2;
     let is_guest = name.starts_with('(') && name.contains(") ");
     let is_name = (is_guest || name.starts_with(|c: char| c.is_alphanumeric() || is_picture(c) || is_mark(c)))
@@ -46,18 +46,18 @@ fn caption(line: usize, text: &str) -> Option<Caption<'_>> {
     Some(Caption { line, name, at })
 }
 
-/// Whether `captions` are in chronological order, each above words of its own, as in a transcript and not in a list.
+/// Returns whether `captions` are in chronological order and each has its own words, unlike in a list of times.
 pub(crate) fn are_turns(captions: &[Caption<'_>], lines: &[&str]) -> bool {
     let has_words = |caption: &Caption<'_>| {
         let next = lines[caption.line + 1..].iter().find(|line| !line.trim().is_empty());
         next.is_some_and(|line| self::caption(0, line).is_none())
     };
-    // Somebody may take the floor and say nothing; in a list of times nobody says anything.
+    // A person may be given the floor without saying anything, but in a list of times there are no words at all.
     let without_words = captions.iter().filter(|caption| !has_words(caption)).count();
     captions.windows(2).all(|pair| pair[0].at <= pair[1].at) && without_words * 10 <= captions.len()
 }
 
-/// Returns the paragraphs under `captions`, the last ending before line `end`.
+/// Returns the paragraphs below `captions`, the last of which ends before the line `end`.
 pub(crate) fn paragraphs(captions: &[Caption<'_>], lines: &[&str], end: usize) -> Vec<Speech> {
     let until = |place: usize| captions.get(place + 1).map_or(end, |next| next.line);
     let texts = captions.iter().enumerate().map(|(place, caption)| {
@@ -99,7 +99,7 @@ impl Ingestor for Otter {
         let lines: Vec<&str> = text.lines().collect();
         let captions = captions(&lines);
         let begin = captions.first().map_or(lines.len(), |caption| caption.line);
-        // Words may quote the line, so only the last one ends the text.
+        // The line may also be quoted in the conversation, so only the last one ends the text.
         let end = lines.iter().rposition(|line| is_trailer(line)).unwrap_or(lines.len()).max(begin);
         let header = &lines[..begin];
         let title = header.iter().map(|line| line.trim()).find(|line| !line.is_empty());
@@ -111,7 +111,7 @@ impl Ingestor for Otter {
     }
 }
 
-/// Whether Otter's own lines appear in `lines`.
+/// Returns whether `lines` contain lines that Otter itself writes.
 pub(crate) fn is_otter(lines: &[&str]) -> bool {
     lines.iter().any(|line| is_heading(line.trim()) || is_trailer(line))
 }
@@ -126,9 +126,9 @@ fn is_trailer(line: &str) -> bool {
 
 // A Microsoft Teams transcript as text: copied from its window, or saved from its document.
 
-/// Lines with text that may be above the first name.
+/// Maximum number of lines with text above the first name.
 const LINES_BEFORE: usize = 12;
-/// Maximum number of lines per name, on average, in what is taken for a transcript.
+/// Maximum average number of lines per name in a transcript.
 const LINES_A_NAME: usize = 30;
 
 /// Reads Teams transcripts as text.
@@ -168,7 +168,7 @@ impl Ingestor for TeamsText {
     }
 }
 
-/// Whether somebody speaks again, unlike the parts of a video or the runners of a race.
+/// Returns whether anybody speaks more than once, unlike in a list of chapters or of race results.
 fn returns(captions: &[Caption<'_>]) -> bool {
     let names: HashSet<&str> = captions.iter().map(|caption| caption.name).collect();
     names.len() < captions.len()
@@ -178,7 +178,7 @@ fn is_dated(header: &[&str]) -> bool {
     header.iter().any(|line| written_in(line).is_some())
 }
 
-/// Whether the program itself says `line`: `Ana Silva started transcription`.
+/// Returns whether the program itself wrote `line`: `Ana Silva started transcription`.
 fn is_notice(line: &str) -> bool {
     let line = line.trim_end();
     line.len() < 100 && (line.ends_with(" started transcription") || line.ends_with(" stopped transcription"))

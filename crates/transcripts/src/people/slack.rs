@@ -1,10 +1,11 @@
-//! The export of a Slack workspace: a folder or zip with lists of people and channels, and a file for each day of each
-//! channel; or one such day alone.
+//! The export of a Slack workspace: a folder or zip file with lists of people and channels, and a file for each day of
+//! each channel; or a single such day.
 //!
-//! Each message appears in one transcript. A thread is a transcript, however many days lie between its answers; what a
-//! channel contains beside its threads is another, over all of its days. Ids are the log's own: the channel's, the
-//! thread's opening `ts` after it, and the `ts` of each message. Days are read one after the other and threads are
-//! handed over once they are known to be complete, or when much text waits, so memory does not grow with the channel.
+//! Each message is in one transcript. A thread is a transcript, however many days lie between its answers; the messages
+//! of a channel outside its threads are another transcript, which spans all days. Ids come from the log: the id of the
+//! channel, followed by the `ts` that opened the thread, and the `ts` of each message. Days are read one after another,
+//! and threads are passed on once they are known to be complete or much text is buffered, so memory use does not grow
+//! with the channel.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -19,7 +20,7 @@ use crate::{
     Sink, TimeSource,
 };
 
-/// Days that detection opens before it gives a folder up.
+/// Maximum number of days that detection opens before it rejects a folder.
 const SNIFFED_DAYS: usize = 5;
 
 /// Reads exports of Slack workspaces.
@@ -64,7 +65,7 @@ impl Ingestor for Slack {
                 let before = sink.skipped.len();
                 match folder.open(&day).and_then(|input| room.read_day(Records::elements(input), sink)) {
                     Ok(()) | Err(IngestError::Empty { .. }) => {}
-                    // One damaged day does not cost the others.
+                    // A damaged day does not prevent the others from being read.
                     Err(_) => sink.skip(1, "cannot be read to its end"),
                 }
                 for skipped in &mut sink.skipped[before..] {
@@ -81,7 +82,7 @@ fn holds_posts(folder: &Folder, day: &str) -> bool {
     folder.open(day).is_ok_and(|input| Slack.sniff(&Head::of(&input)))
 }
 
-/// Returns the files of `channel` that contain a day each, the earliest first.
+/// Returns the files of `channel` for individual days, the earliest first.
 fn days(folder: &Folder, channel: &str) -> Vec<String> {
     let is_day = |path: &str| {
         let name = path.rsplit('/').next().unwrap_or_default();
@@ -91,17 +92,17 @@ fn days(folder: &Folder, channel: &str) -> Vec<String> {
     folder.files(channel).into_iter().filter(|path| is_day(path)).collect()
 }
 
-// One channel, day by day: its own messages and the threads that are still open.
+// One channel, day by day: its own messages, and the threads that are still open.
 
 const SOURCE: &str = "slack";
 
-/// Maximum size of the text that all open threads keep together, in bytes; beyond it, each hands over what it has.
+/// Maximum size of the text in all open threads, in bytes; beyond it, each thread passes on its messages.
 const MAX_OPEN_BYTES: usize = 4 * MAX_PART_BYTES;
 
-/// Puts the messages of one channel together.
+/// Assembles the messages of one channel.
 struct Room {
     names: Names,
-    /// The channel's id; empty until the first message of a day whose channel nothing names.
+    /// The channel's id; empty until the first message is read if only a single day without a channel is given.
     id: String,
     title: Option<String>,
     project: Option<String>,
@@ -109,12 +110,12 @@ struct Room {
     draft: Assembler,
     threads: BTreeMap<Stamp, Thread>,
     open_bytes: usize,
-    /// Threads that were handed over as complete.
+    /// Threads that were passed on as complete.
     closed: HashSet<Stamp>,
     newest: Option<Stamp>,
 }
 
-/// A thread that may continue in a later day.
+/// A thread that may continue on a later day.
 struct Thread {
     draft: Assembler,
     last_reply: Option<Stamp>,
@@ -122,23 +123,23 @@ struct Thread {
 }
 
 impl Room {
-    /// Starts with nothing said in the channel known as `id`, or as its first message if that is empty.
+    /// Creates an empty channel with the identity `id`; if that is empty, the first message determines the identity.
     fn new(names: Names, id: String, origin: String) -> Self {
         let draft = Assembler::new(SOURCE, id.clone(), origin.clone());
         let (threads, closed) = (BTreeMap::new(), HashSet::new());
         Self { names, id, title: None, project: None, origin, draft, threads, open_bytes: 0, closed, newest: None }
     }
 
-    /// Names the channel and what it is about.
+    /// Sets the name of the channel and its project.
     fn call(&mut self, title: String, project: Option<String>) {
         (self.title, self.project) = (Some(title), project);
         (self.draft.meta().title, self.draft.meta().project) = (self.title.clone(), self.project.clone());
     }
 
-    /// Reads the messages of one day, which come after those of the days before.
+    /// Reads the messages of one day, which follow those of the previous days.
     ///
     /// # Errors
-    /// [`IngestError::Read`] if the file breaks off.
+    /// [`IngestError::Read`] if the file cannot be read to its end.
     fn read_day(&mut self, mut records: Records, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let (mut day, mut bytes, mut seen): (Vec<Post>, usize, HashSet<Stamp>) = (Vec::new(), 0, HashSet::new());
         loop {
@@ -149,7 +150,7 @@ impl Room {
                 return record.map(|_| ());
             };
             match read(&value, &self.names) {
-                // An answer that was also sent to the channel appears there a second time.
+                // An answer that was also sent to the channel occurs there a second time.
                 Ok(Some(post)) if seen.insert(post.stamp) => {
                     bytes += weight(&post);
                     day.push(post);
@@ -157,8 +158,7 @@ impl Room {
                 Ok(_) => {}
                 Err(reason) => sink.skip(number, reason),
             }
-            // Messages are sorted within what is taken at once, so only a day with more text than this may stay out
-            // of order.
+            // Messages are sorted in batches, so only a day with more text than this may remain out of order.
             if bytes > MAX_PART_BYTES {
                 self.take(std::mem::take(&mut day), sink);
                 bytes = 0;
@@ -166,7 +166,7 @@ impl Room {
         }
     }
 
-    /// Hands over what is left, and returns the names for the next channel.
+    /// Passes on the remaining messages, and returns the names for the next channel.
     fn finish(self, sink: &mut Sink<'_>) -> Names {
         self.draft.finish(sink);
         for thread in self.threads.into_values() {
@@ -188,7 +188,7 @@ impl Room {
         }
     }
 
-    /// A day alone names no channel, so it is known by its first message.
+    /// A single day does not name its channel, so it is identified by its first message.
     fn name_after(&mut self, post: &Post) {
         let first = post.messages.first();
         if let Some(first) = first.filter(|_| self.id.is_empty()) {
@@ -200,7 +200,7 @@ impl Room {
     fn answer(&mut self, post: Post, sink: &mut Sink<'_>) {
         let bytes = weight(&post);
         let Some((opener, spelled)) = post.thread else { return };
-        // What comes after the answer that was announced as the last must not take the place of those before.
+        // An answer after the one that was announced as the last must not replace the earlier ones.
         let late = if self.closed.contains(&opener) { "~2" } else { "" };
         let thread = self.threads.entry(opener).or_insert_with(|| {
             let mut draft = Assembler::new(SOURCE, format!("{}:{spelled}{late}", self.id), self.origin.clone());
@@ -220,7 +220,7 @@ impl Room {
         }
     }
 
-    /// Hands over the threads whose last answer has been read.
+    /// Passes on the threads whose last answer has been read.
     fn close_finished(&mut self, sink: &mut Sink<'_>) {
         let newest = self.newest;
         let is_finished = |_: &Stamp, thread: &mut Thread| thread.last_reply.is_some() && thread.last_reply <= newest;
@@ -236,18 +236,18 @@ fn weight(post: &Post) -> usize {
     post.messages.iter().map(|message| message.text.len()).sum::<usize>() + size_of::<Post>()
 }
 
-// One record of a day: who wrote what, when, and to which thread it belongs.
+// One record of a day: its author, its content, its time, and the thread to which it belongs.
 
-/// Records that say only that somebody came or went, or that appear a second time elsewhere.
+/// Records that only state that somebody joined or left, or that are repeated elsewhere.
 const STRUCTURAL: &[&str] = &[
     "channel_join", "channel_leave", "group_join", "group_leave", "joiner_notification",
     "joiner_notification_for_inviter", "message_replied", "reply_broadcast",
 ];
-/// Kinds of records in which somebody speaks; all others are notices of the program.
+/// Types of records in which somebody speaks; all others are notices of the program.
 const SPOKEN: &[&str] =
     &["", "bot_message", "me_message", "thread_broadcast", "file_share", "file_comment", "assistant_app_thread"];
 
-/// The time of a message, which is its id within the channel: compared by its digits, never as a float.
+/// The time of a message, which is its id within the channel. It is compared by its digits, never as a float.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Stamp {
     seconds: i64,
@@ -259,7 +259,7 @@ impl Stamp {
     fn parse(text: &str) -> Option<Self> {
         let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
         let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-        // A float would round the six digits, by which messages of one second are distinguished.
+        // A float would round the six digits that distinguish messages within the same second.
         let nanos = format!("{fraction:0<9}");
         let nanos = nanos.get(..9).filter(|_| is_digits(fraction))?.parse().ok()?;
         Some(Self { seconds: Some(seconds).filter(|seconds| is_digits(seconds))?.parse().ok()?, nanos })
@@ -270,29 +270,29 @@ impl Stamp {
     }
 }
 
-/// What is taken of one record.
+/// The content of one record.
 #[derive(Debug)]
 struct Post {
     /// Its time and id.
     stamp: Stamp,
-    /// The id of the message that opened its thread, if it is in one; spelled as the log does.
+    /// The id of the message that opened its thread, if it is in one, as spelled in the log.
     thread: Option<(Stamp, String)>,
-    /// When its thread was last answered, which only the message that opened it contains.
+    /// The time of the last answer in its thread, which only the message that opened the thread contains.
     last_reply: Option<Stamp>,
-    /// What was said, in the order shown.
+    /// Its messages, in the order in which they are shown.
     messages: Vec<Message>,
 }
 
-/// Whether `value` is a message of a Slack export.
+/// Returns whether `value` is a message of a Slack export.
 fn is_post(value: &Value) -> bool {
     let is_stamp = |text: &str| text.split_once('.').is_some_and(|(whole, part)| whole.len() >= 9 && part.len() == 6);
     value["type"] == "message" && value["ts"].as_str().is_some_and(|ts| is_stamp(ts) && Stamp::parse(ts).is_some())
 }
 
-/// Reads one record; `None` for one that contains nothing that was said.
+/// Reads one record; `None` for a record that contains nothing that was said.
 ///
 /// # Errors
-/// Why it cannot be used.
+/// Why the record cannot be used.
 fn read(value: &Value, names: &Names) -> Result<Option<Post>, &'static str> {
     let Some(id) = value["ts"].as_str() else { return Err("no message: it has no `ts`") };
     let Some(stamp) = Stamp::parse(id) else { return Err("its `ts` is no time") };
@@ -316,12 +316,12 @@ fn stamp_of(value: &Value) -> Option<Stamp> {
     value.as_str().and_then(Stamp::parse)
 }
 
-/// Returns the thread of a message: that it answers, or that it opened and others answered.
+/// Returns the thread of a message: the one that it answers, or the one that it opened if others answered.
 fn thread(value: &Value, id: &str) -> Option<(Stamp, String)> {
     let named = value["thread_ts"].as_str();
     let is_answered = value["reply_count"].as_u64().is_some_and(|count| count > 0);
     let opener = match named {
-        // Where all answers were deleted, the thread is none.
+        // If all answers were deleted, there is no thread.
         Some(opener) if opener == id && value["reply_count"] == 0 => return None,
         Some(opener) => opener,
         None if is_answered => id,
@@ -330,7 +330,7 @@ fn thread(value: &Value, id: &str) -> Option<(Stamp, String)> {
     Some((Stamp::parse(opener)?, opener.to_owned()))
 }
 
-/// Who wrote a record.
+/// The author of a record.
 struct Author {
     role: Role,
     name: Option<String>,
@@ -375,19 +375,19 @@ fn said(value: &Value, names: &Names, author: Author) -> Vec<Message> {
     let attachments = value["attachments"].list().iter();
     let shown: Vec<String> = attachments.map(|attachment| of_attachment(attachment, names)).collect();
     let mut messages = Vec::new();
-    // Bots often put all that they say into attachments, which are then their own words.
+    // Bots often put all their words into attachments, which then count as their own words.
     if role == Role::Other && text.trim().is_empty() {
         messages.push(made(Kind::Prose, shown.join("\n")));
     } else {
         messages.push(made(Kind::Prose, text));
-        // A preview of a link or a message passed on: shown under the author's words, but not said by the author.
+        // A preview of a link or a forwarded message is shown below the author's words, but was not said by the author.
         messages.extend(shown.into_iter().map(|text| Message { speaker: None, ..made(Kind::Context, text) }));
     }
     messages.extend(files(value).map(|label| made(Kind::Attachment, label)));
     messages
 }
 
-/// Returns what the author typed; older exports wrap it in a sentence about the file that it came with.
+/// Returns what the author typed; older exports include it in a sentence about the file that it accompanies.
 fn own_words(value: &Value) -> &str {
     let text = value["text"].string();
     let comment = value["comment"]["comment"].as_str().or(value["file"]["initial_comment"]["comment"].as_str());
@@ -414,18 +414,18 @@ fn files(value: &Value) -> impl Iterator<Item = String> {
     })
 }
 
-// The text of a message: mark-up with ids in it, or blocks of rich text, as people saw it.
+// The text of a message: mark-up with ids, or blocks of rich text, converted to what people saw.
 
-/// Deepest nesting of blocks that is read.
+/// Maximum nesting of blocks that is read.
 const MAX_DEPTH: usize = 32;
 
-/// Returns `text` with names for ids, plain links and plain characters.
+/// Returns `text` with names in place of ids, and with plain links and characters.
 fn plain(text: &str, names: &Names) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(open) = rest.find('<') {
         let inside = &rest[open + 1..];
-        // Typed angle brackets are escaped, so one without an end is not mark-up.
+        // Typed angle brackets are escaped, so one that is not closed is not mark-up.
         let Some(close) = inside.find(['>', '<']).filter(|close| inside[*close..].starts_with('>')) else {
             shown.push_str(&rest[..=open]);
             rest = inside;
@@ -440,11 +440,11 @@ fn plain(text: &str, names: &Names) -> String {
 }
 
 fn unescape(text: &str) -> String {
-    // The ampersand last, so that an escaped reference is decoded once only.
+    // The ampersand comes last, so that an escaped reference is decoded only once.
     text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 }
 
-/// Returns what people saw in place of `<inside>`.
+/// Returns the text that people saw in place of `<inside>`.
 fn reference(inside: &str, names: &Names) -> String {
     let (target, label) = inside.split_once('|').map_or((inside, ""), |(target, label)| (target, label.trim()));
     if let Some(id) = target.strip_prefix('@') {
@@ -456,14 +456,14 @@ fn reference(inside: &str, names: &Names) -> String {
         return format!("#{}", if label.is_empty() { title.unwrap_or(id) } else { label });
     }
     if let Some(command) = target.strip_prefix('!') {
-        // `<!here>` is a word alone; `<!date^1709287200^{date}|1 March>` has fields after carets.
+        // `<!here>` is a single word; `<!date^1709287200^{date}|1 March>` has fields after carets.
         let word = command.split('^').next().unwrap_or_default();
         return if label.is_empty() { format!("@{word}") } else { label.to_owned() };
     }
     link(target, label)
 }
 
-/// Returns a link as its label with the address after it, or as one of them where they say the same.
+/// Returns a link as its label followed by the address, or only one of them if they are the same.
 fn link(address: &str, label: &str) -> String {
     let bare = ["mailto:", "tel:"].into_iter().find_map(|scheme| address.strip_prefix(scheme)).unwrap_or(address);
     let short = ["https://", "http://"].into_iter().find_map(|scheme| bare.strip_prefix(scheme)).unwrap_or(bare);
@@ -502,7 +502,7 @@ fn append(block: &Value, names: &Names, depth: usize, shown: &mut String) {
         "rich_text_list" => each(block, names, depth, shown, "- "),
         "rich_text_quote" => each_quoted(block, names, depth, shown),
         "rich_text" => each(block, names, depth, shown, ""),
-        // Sections, code and whatever is new contain their pieces one after the other.
+        // Sections, code and any unknown blocks contain their pieces in sequence.
         _ => {
             let elements = block["elements"].as_array();
             elements.into_iter().flatten().for_each(|element| append(element, names, depth + 1, shown));
@@ -510,7 +510,7 @@ fn append(block: &Value, names: &Names, depth: usize, shown: &mut String) {
     }
 }
 
-/// Appends the elements of `block` on lines of their own.
+/// Appends the elements of `block` on separate lines.
 fn each(block: &Value, names: &Names, depth: usize, shown: &mut String, bullet: &str) {
     for element in block["elements"].list() {
         end_line(shown);
@@ -535,7 +535,7 @@ fn end_line(shown: &mut String) {
     }
 }
 
-/// Returns what an attachment shows: a preview of a link, a shared message, or what a bot has to say.
+/// Returns the text of an attachment: a preview of a link, a shared message, or the words of a bot.
 fn of_attachment(attachment: &Value, names: &Names) -> String {
     let text = |key: &str| attachment[key].as_str().filter(|text| !text.trim().is_empty());
     let fields = attachment["fields"].list().iter().map(|field| {
@@ -552,9 +552,9 @@ fn of_attachment(attachment: &Value, names: &Names) -> String {
     lines.chain((!blocks.is_empty()).then_some(blocks)).collect::<Vec<_>>().join("\n").trim().to_owned()
 }
 
-// The people, bots and channels that the ids of an export stand for.
+// The people, bots and channels that the ids in an export refer to.
 
-/// Files that list people, and those that list conversations.
+/// Files that list people.
 const PEOPLE: &[&str] = &["users.json", "org_users.json"];
 /// Files that list conversations.
 const CHANNELS: &[&str] = &["channels.json", "groups.json", "mpims.json", "dms.json"];
@@ -564,35 +564,35 @@ const MAX_OFFSET: i32 = 18 * 3_600;
 /// A person or bot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Person {
-    /// The name shown beside what they write.
+    /// The name displayed with their messages.
     name: String,
     /// Offset of their clock from UTC at the time of the export, in seconds.
     offset_seconds: Option<i32>,
-    /// Whether a program writes under this name.
+    /// Whether this account belongs to a program.
     is_bot: bool,
 }
 
-/// A conversation as the export lists it.
+/// A conversation as listed in the export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Channel {
-    /// The log's own id.
+    /// Its id in the log.
     id: String,
-    /// The channel's name; of people who write to each other in private, theirs.
+    /// The name of the channel; for private conversations, the names of their members.
     title: String,
-    /// Whether it has a subject of its own, which a conversation between two people has not.
+    /// Whether it has a subject of its own, unlike a conversation between two people.
     is_project: bool,
 }
 
-/// The people and channels that an export lists.
+/// The people and channels that are listed in an export.
 #[derive(Debug, Default)]
 struct Names {
     people: HashMap<String, Person>,
-    /// By the name of the folder that contains the channel's days.
+    /// The channels by the name of the folder that contains their days.
     channels: HashMap<String, Channel>,
 }
 
 impl Names {
-    /// Reads the lists of `folder`; one that is not there or cannot be used leaves the ids as they are.
+    /// Reads the lists in `folder`; if a list is missing or unusable, its ids are left as they are.
     ///
     /// # Errors
     /// [`IngestError::Read`] if a list cannot be read to its end.
@@ -601,7 +601,7 @@ impl Names {
         for file in PEOPLE {
             each_listed(folder, file, sink, &mut |user| names.add_person(user))?;
         }
-        // Two people of one name would become one speaker.
+        // Two people with the same name would otherwise become one speaker.
         names.distinguish_namesakes();
         for file in CHANNELS {
             each_listed(folder, file, sink, &mut |channel| names.add_channel(file, channel))?;
@@ -626,7 +626,7 @@ impl Names {
         self.people.insert(id.to_owned(), person);
     }
 
-    /// Puts the id after a name that several people bear.
+    /// Appends the id to each name that several people share.
     fn distinguish_namesakes(&mut self) {
         let mut bearers: HashMap<String, usize> = HashMap::new();
         self.people.values().for_each(|person| *bearers.entry(person.name.clone()).or_default() += 1);
@@ -651,12 +651,12 @@ impl Names {
         };
         let channel = Channel { id: id.to_owned(), title, is_project };
         self.channels.insert(name.unwrap_or(id).to_owned(), channel.clone());
-        // Folders of private conversations are named by id.
+        // The folders of private conversations are named by id.
         self.channels.insert(id.to_owned(), channel);
     }
 }
 
-/// Returns the name that people see: what the person chose, else the full name, else the account's.
+/// Returns the name that people see: the one chosen by the person, or else the full name, or else the account name.
 fn name_of(user: &Value) -> Option<&str> {
     let profile = &user["profile"];
     [&profile["display_name"], &profile["real_name"], &user["display_name"], &user["real_name"], &user["name"]]
@@ -709,7 +709,7 @@ mod tests {
         (seen, skipped)
     }
 
-    /// Writes an export of one channel and reads it.
+    /// Creates an export of one channel and reads it.
     fn read_days(days: &[(&str, Value)]) -> (Vec<Transcript>, Vec<String>) {
         let place = tempfile::tempdir().unwrap();
         std::fs::create_dir(place.path().join("dev")).unwrap();

@@ -11,7 +11,7 @@ use crate::{
     Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource,
 };
 
-/// Where messages stand: in the one chat, or in each chat of the account.
+/// The paths of messages: those of a single chat, and those of the chats of an account.
 const PATHS: &[&str] = &["messages", "chats.list.messages", "left_chats.list.messages"];
 
 /// Reads exports of Telegram Desktop.
@@ -27,7 +27,7 @@ impl Ingestor for Telegram {
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.document.as_ref().is_some_and(|export| {
             let listed = |key: &str| export[key]["list"].list().iter();
-            // In a large account the lists before the chats fill the head.
+            // In a large account, the lists before the chats fill the head.
             let is_account = export["personal_information"]["user_id"].is_i64() && export["about"].is_string();
             is_account || is_chat(export) || listed("chats").chain(listed("left_chats")).any(is_chat)
         })
@@ -40,7 +40,7 @@ impl Ingestor for Telegram {
         while records.next_object()? {
             let mut chat: Option<Chat> = None;
             while let Some((number, entry)) = records.next_json::<Value>(sink)? {
-                // Name and kind of the chat precede its messages, so they are known only now.
+                // The name and type of the chat precede its messages, so they are known only now.
                 let chat = chat.get_or_insert_with(|| Chat::new(records.fields(), &entry, &path, is_account));
                 chat.add(number, &entry, sink);
             }
@@ -62,10 +62,10 @@ fn is_chat(chat: &Value) -> bool {
     chat["messages"].as_array().is_some_and(|messages| messages.iter().take(50).any(is_entry))
 }
 
-/// A chat that is being read.
+/// The state of a chat that is being read.
 struct Chat {
     draft: Assembler,
-    /// The sender who is a program.
+    /// The sender that is a program.
     bot: Option<String>,
     replies: Replies,
 }
@@ -74,7 +74,7 @@ impl Chat {
     fn new(fields: &Map<String, Value>, first: &Value, path: &str, is_one_of_many: bool) -> Self {
         let field = |key: &str| fields.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
         let (name, kind) = (field("name"), field("type").unwrap_or_default());
-        // People, groups and channels are counted apart, so that a number alone could be two chats.
+        // People, groups and channels are numbered separately, so a number alone could refer to two chats.
         let (class, is_shared) = match kind {
             "private_group" => ("chat", true),
             kind if kind.ends_with("group") || kind.ends_with("channel") => ("channel", true),
@@ -126,18 +126,18 @@ impl Chat {
     fn said(&self, entry: &Value) -> Message {
         // Ids were numbers before they got a prefix such as `user`.
         let id = entry["from_id"].as_str().map_or_else(|| entry["from_id"].to_string(), str::to_owned);
-        // Of a deleted account only the number is left.
+        // Only the number of a deleted account remains.
         let speaker = entry["from"].as_str().map(str::to_owned).or_else(|| (id != "null").then(|| id.clone()));
         let role = if self.bot.as_deref() == Some(id.as_str()) { Role::Other } else { Role::User };
         let text = words(&entry["text"]);
         let source = entry.get("forwarded_from").or(entry.get("saved_from"));
-        // Of who wrote it first, only the number may be left.
+        // For the original author, too, only the number may remain.
         let source = source.or(entry
             .get("forwarded_from_id")
             .filter(|source| source.as_str() != Some(id.as_str()))
             .map(|_| &Value::Null));
         let (kind, text) = match source {
-            // A forwarded text is somebody else's, unless people forward what they wrote themselves.
+            // A forwarded text belongs to somebody else, unless people forward what they wrote themselves.
             Some(source) if source.as_str().is_none_or(|source| Some(source) != speaker.as_deref()) => {
                 (Kind::Context, format!("forwarded from {}: {text}", source.as_str().unwrap_or("somebody")))
             }
@@ -151,7 +151,7 @@ impl Chat {
     }
 }
 
-/// Returns what Telegram itself notes: somebody joined, called, pinned or renamed something.
+/// Returns a notice from Telegram itself: somebody joined, called, pinned or renamed something.
 fn service(entry: &Value) -> Message {
     let actor = entry["actor"].as_str();
     let action = entry["action"].as_str().unwrap_or("service").replace('_', " ");
@@ -160,13 +160,13 @@ fn service(entry: &Value) -> Message {
     Message { kind: Kind::Context, speaker: actor.map(str::to_owned), ..Message::prose(Role::Other, text) }
 }
 
-/// Returns the id of the message that `entry` answers; one of another chat is none that could be found here.
+/// Returns the id of the message that `entry` answers, changed if it is in another chat so that it matches none here.
 fn answered(entry: &Value) -> Option<String> {
     let id = entry["reply_to_message_id"].as_i64()?;
     Some(if entry.get("reply_to_peer_id").is_some() { format!("elsewhere {id}") } else { id.to_string() })
 }
 
-/// Joins the pieces of a text; a link keeps its address, and a quoted block is marked as such.
+/// Joins the pieces of a text; a link keeps its address, and a quoted block is marked.
 fn words(text: &Value) -> String {
     let piece = |piece: &Value| {
         let words = piece.as_str().or(piece["text"].as_str()).unwrap_or_default();
@@ -182,10 +182,10 @@ fn words(text: &Value) -> String {
     }
 }
 
-/// Returns the placeholder of what is attached.
+/// Returns the placeholder of an attachment.
 fn file(entry: &Value) -> Option<String> {
     let name = |key: &str| {
-        // Where a file was not exported, a remark in brackets stands in place of its path.
+        // If a file was not exported, a remark in brackets takes the place of its path.
         let path = entry[key].as_str().filter(|path| !path.starts_with('('));
         entry["file_name"].as_str().or_else(|| path.map(|path| path.rsplit('/').next().unwrap_or(path)))
     };
@@ -216,8 +216,8 @@ fn file(entry: &Value) -> Option<String> {
     is_place.then(|| parts::file_label("location", entry["place_name"].as_str()))
 }
 
-/// Returns the instant, and the exporter's offset as the difference of the local time to it; older exports have the
-/// local time alone.
+/// Returns the instant, and the exporter's offset as the difference between the local time and the instant; older
+/// exports contain only the local time.
 fn time(entry: &Value) -> Option<MessageTime> {
     let local: Option<DateTime> = entry["date"].as_str().and_then(|date| date.parse().ok());
     let seconds = entry["date_unixtime"].as_str().and_then(|text| text.parse().ok());

@@ -1,4 +1,4 @@
-//! The chat of a Zoom meeting: saved by a participant with the time of day, or with the recording.
+//! The chat of a Zoom meeting: saved by a participant with times of day, or saved with the recording.
 
 use jiff::SignedDuration;
 use jiff::tz::Offset;
@@ -14,7 +14,7 @@ patterns! {
     PRIVATE = r"(?i)\s*\((?:direct message|privately)\)$";
 }
 /// A clock that goes back by more than this has passed midnight.
-// Lines of a chat may be a few seconds out of order, which is not a new day.
+// Lines of a chat may be a few seconds out of order without a change of day.
 const PAST_MIDNIGHT: SignedDuration = SignedDuration::from_hours(12);
 
 /// Reads the chats of Zoom meetings.
@@ -33,7 +33,7 @@ impl Ingestor for ZoomChat {
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let (stem, origin) = (input.stem(), input.path.display().to_string());
-        // Zoom calls every chat alike, and names the folder after day and meeting.
+        // Zoom gives every chat the same file name, and names the folder after the day and the meeting.
         let folder = input.path.parent().and_then(|folder| folder.file_name()).unwrap_or_default().to_string_lossy();
         let named = identity::named_time(&stem).map(|time| (stem.clone(), time));
         let named = named.or_else(|| identity::named_time(&folder).map(|time| (folder.into_owned(), time)));
@@ -43,7 +43,8 @@ impl Ingestor for ZoomChat {
         };
         let lines = lines(&text, sink);
         let Some(first) = lines.first() else { return Ok(()) };
-        // People greet alike in every meeting, so the first line counts with its time, which is part of the text.
+        // People use the same greetings in every meeting, so the time of the first line, which is written in the text,
+        // is included.
         let id = identity::of_parts(&[&stem, first.time, first.from, &first.words]);
         let mut draft = Assembler::new(self.name(), id, origin);
         let (title, start) = named.map_or((stem, None), |(name, time)| (name, Some(time)));
@@ -61,11 +62,11 @@ impl Ingestor for ZoomChat {
 
 /// One entry of the chat.
 struct Line<'a> {
-    /// As written.
+    /// The time as written.
     time: &'a str,
     is_time_of_day: bool,
     from: &'a str,
-    /// To whom, where not everybody could read it.
+    /// The addressee, if not everybody could read the line.
     only_to: Option<&'a str>,
     words: String,
 }
@@ -73,7 +74,7 @@ struct Line<'a> {
 fn header(line: &str) -> Option<Line<'_>> {
     if let Some(found) = RECORDED.captures(line) {
         let [time, from, words] = [1, 2, 3].map(|group| found.get(group).map_or("", |group| group.as_str()));
-        // A log looks the same but for who writes it.
+        // A log looks the same except for the names.
         if is_of_a_log(from) {
             return None;
         }
@@ -81,13 +82,13 @@ fn header(line: &str) -> Option<Line<'_>> {
     }
     let found = SAVED.captures(line)?;
     let [time, names, words] = [1, 2, 3].map(|group| found.get(group).map_or("", |group| group.as_str()));
-    // The mark of a direct message follows the name and would else belong to it.
+    // The note about a direct message follows the name and would otherwise be part of it.
     let public = PRIVATE.find(names).map_or(names, |mark| &names[..mark.start()]);
     let (from, to) = match public.rsplit_once(" to ").or_else(|| public.rsplit_once(" To ")) {
         Some((from, to)) => (from.trim(), Some(to.trim())),
         None => (public, None),
     };
-    // Without an addressee only the name distinguishes the line from one of a log.
+    // Without an addressee, only the name distinguishes the line from one of a log.
     if to.is_none() && !looks_like_name(from) {
         return None;
     }
@@ -100,7 +101,7 @@ fn lines<'a>(text: &'a str, sink: &mut Sink<'_>) -> Vec<Line<'a>> {
     for (index, text) in text.lines().enumerate() {
         match (header(text.trim_end()), lines.last_mut()) {
             (Some(line), _) => lines.push(line),
-            // A message of several lines has its header on the first alone.
+            // A message of several lines has its header only on the first one.
             (None, Some(last)) => last.words.extend(["\n", text.trim()]),
             (None, None) if text.trim().is_empty() => {}
             (None, None) => sink.skip(index + 1, "text before the first name"),
@@ -110,7 +111,7 @@ fn lines<'a>(text: &'a str, sink: &mut Sink<'_>) -> Vec<Line<'a>> {
 }
 
 impl Line<'_> {
-    /// Returns the words, apart from what the program adds to them: quotes of others, reactions, the addressee.
+    /// Returns the words, separated from what the program adds to them: quotes, reactions, the addressee.
     fn messages(&self) -> Vec<Message> {
         let by = |kind: Kind, text: String| Message {
             kind,
@@ -136,14 +137,14 @@ impl Line<'_> {
     }
 }
 
-/// Splits `Replying to "…"` on the first line from the sender's own words.
+/// Separates `Replying to "…"` on the first line from the sender's own words.
 fn split_quote(words: &str) -> (Option<&str>, &str) {
     let Some(rest) = words.strip_prefix("Replying to \"") else { return (None, words) };
     let (quote, own) = rest.split_once('\n').unwrap_or((rest, ""));
     (Some(quote.trim_end().trim_end_matches('"')), own.trim())
 }
 
-/// Counts the days of a chat that has times of day only.
+/// Counts the days of a chat that contains only times of day.
 struct Days {
     start: Option<MessageTime>,
     past: i64,

@@ -1,18 +1,18 @@
-//! The text of a mail that was written as HTML alone.
+//! The text of a mail that contains only HTML.
 
 use mail_parser::decoders::html::add_html_token;
 
-/// Elements whose content nobody sees.
+/// Elements whose content is not visible.
 const HIDDEN: &[&str] = &["head", "style", "script", "template", "title"];
-/// Elements that are on lines of their own.
+/// Elements that begin on a new line.
 const BLOCKS: &[&str] = &[
     "p", "div", "br", "tr", "table", "ul", "ol", "li", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "pre",
     "section", "article", "header", "footer",
 ];
-/// Longest reference to a character, in bytes.
+/// Maximum length of a character reference, in bytes.
 const LONGEST_REFERENCE: usize = 32;
 
-/// Returns the text of `html`: a line for each block, `- ` before items, and `> ` before what is quoted.
+/// Returns the text of `html`: a line for each block, with `- ` before list items and `> ` before quotations.
 pub(crate) fn to_text(html: &str) -> String {
     let mut page = Page::default();
     let mut rest = html;
@@ -29,7 +29,7 @@ pub(crate) fn to_text(html: &str) -> String {
             rest = inside;
             continue;
         }
-        // Without an end, no later bracket has one either.
+        // If this bracket is not closed, no later bracket is closed either.
         let Some(close) = inside.find('>') else {
             page.append(&rest[open..]);
             rest = "";
@@ -46,14 +46,14 @@ pub(crate) fn to_text(html: &str) -> String {
     page.finish()
 }
 
-/// Returns the name of a tag in lower case, with a slash before that of an end.
+/// Returns the name of a tag in lower case, preceded by a slash for an end tag.
 fn tag_name(inside: &str) -> String {
     let (slash, name) = inside.strip_prefix('/').map_or(("", inside), |name| ("/", name));
     let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
     format!("{slash}{}", name[..end].to_ascii_lowercase())
 }
 
-/// Returns what follows the end tag of a hidden element.
+/// Returns the text after the end tag of a hidden element.
 fn behind_end<'a>(rest: &'a str, name: &str) -> &'a str {
     let mut ends = rest.match_indices("</").filter(|(place, _)| tag_name(&rest[place + 1..]) == format!("/{name}"));
     let Some((place, _)) = ends.next() else { return "" };
@@ -101,7 +101,7 @@ impl Page {
         let line = std::mem::take(&mut self.line);
         let line = line.trim();
         if !line.is_empty() && line != "-" {
-            // Deeper quotes are no more the author's than the first.
+            // Nested quotations are no more the author's words than the first level, so they get no further marks.
             self.lines.push(format!("{}{line}", "> ".repeat(self.quotes.min(1))));
         }
     }
@@ -112,7 +112,7 @@ impl Page {
     }
 }
 
-/// Decodes the character references of HTML; one that is not known stays as it is.
+/// Decodes the character references of HTML; an unknown one is left unchanged.
 pub(crate) fn decode(text: &str) -> String {
     let mut decoded = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! One mail: its headers, decoded, and its text.
+//! One mail: its decoded headers and its text.
 
 use jiff::Timestamp;
 use mail_parser::{HeaderValue, Message as Parsed, MessageParser, MessagePart, MimeHeaders, PartType};
@@ -9,45 +9,45 @@ use crate::people::mbox::html;
 use crate::{MessageTime, Role, TimeSource};
 
 /// Maximum distance of a clock from UTC, in seconds.
-// No place is further from UTC than 14 hours; the rest is room for clocks that are set wrongly.
+// The offset of no place exceeds 14 hours; the rest is a margin for clocks that are set incorrectly.
 const MAX_OFFSET: i32 = 18 * 3_600;
-/// Labels of what its owner did not receive, keep or send, as Gmail's export spells them.
+/// Labels of mail that its owner did not want, keep or send, as written in Gmail's export.
 const UNWANTED: &[(&str, &str)] =
     &[("Spam", "spam"), ("Trash", "thrown away"), ("Drafts", "a draft"), ("Draft", "a draft")];
-/// Senders that no person writes as, before the `@`.
+/// Sender names, before the `@`, that no person uses.
 const MACHINES: &[&str] = &[
     "noreply", "no-reply", "donotreply", "do-not-reply", "mailer-daemon", "postmaster", "notifications", "newsletter",
 ];
 
-/// What is kept of a mail until its thread is complete.
+/// The data of a mail that is stored until its thread is complete.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Mail {
     /// Its own id, without brackets.
     pub(crate) id: Option<String>,
-    /// The ids of the mails before it, the oldest first.
+    /// The ids of the previous mails, the oldest first.
     pub(crate) ancestors: Vec<String>,
     /// The id that Gmail gives to its thread.
     pub(crate) gmail_thread: Option<String>,
-    /// The subject without `Re:` and the like.
+    /// The subject without `Re:` and similar prefixes.
     pub(crate) subject: Option<String>,
     /// Who sent it.
     pub(crate) speaker: Option<String>,
-    /// A person, or for what machines send to many, another.
+    /// A person, or `Role::Other` for mail that machines send to many people.
     pub(crate) role: Role,
     /// When it was sent, on the sender's clock.
     pub(crate) time: Option<MessageTime>,
-    /// The text.
+    /// The text, divided by authorship.
     pub(crate) stretches: Vec<(Stretch, String)>,
-    /// Placeholders of the files that came with it.
+    /// Placeholders for the attached files.
     pub(crate) files: Vec<String>,
 }
 
 /// Reads a mail.
 ///
 /// # Errors
-/// Why it is not taken.
+/// Why the mail is skipped.
 pub(crate) fn read(bytes: &[u8]) -> Result<Mail, String> {
-    // The parser takes any text for a mail without headers, so one of the headers that mails have must be there.
+    // The parser accepts any text as a mail without headers, so at least one of the usual headers is required.
     let parsed = MessageParser::default().parse(bytes).filter(|parsed| {
         parsed.from().is_some()
             || parsed.date().is_some()
@@ -60,7 +60,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Mail, String> {
     }
     let subject = parsed.subject().map(str::trim).filter(|subject| !subject.is_empty());
     let mut stretches = stretches(&text(&parsed));
-    // Some programs head forwarded mail like answered mail; only the subject distinguishes them.
+    // Some programs give forwarded mail the same header lines as answered mail; only the subject distinguishes them.
     if subject.is_some_and(is_forward) {
         stretches
             .iter_mut()
@@ -68,11 +68,11 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Mail, String> {
             .for_each(|(stretch, _)| *stretch = Stretch::Forwarded);
     }
     let files: Vec<String> = parsed.attachments().map(label).collect();
-    // A mail without text says what its subject says.
+    // If a mail has no text, its subject serves as the text.
     if let Some(subject) = subject.filter(|_| stretches.is_empty() && files.is_empty()) {
         stretches.push((Stretch::Own, subject.to_owned()));
     }
-    // Some programs write only the mail that is answered, others the whole thread.
+    // Some programs list only the answered mail, others the whole thread.
     let mut ancestors = ids(parsed.references());
     let answered = ids(parsed.in_reply_to());
     ancestors.extend(answered.into_iter().filter(|id| !ancestors.contains(id)).collect::<Vec<_>>());
@@ -102,7 +102,7 @@ fn ids(value: &HeaderValue<'_>) -> Vec<String> {
     }
 }
 
-/// Returns as what Gmail or a filter has put a mail aside.
+/// Returns the label under which Gmail or a filter put the mail aside.
 fn unwanted(parsed: &Parsed<'_>) -> Option<&'static str> {
     if raw_header(parsed, "X-Spam-Flag").is_some_and(|flag| flag.eq_ignore_ascii_case("yes")) {
         return Some("spam");
@@ -118,7 +118,7 @@ fn is_forward(subject: &str) -> bool {
     PREFIXES.iter().any(|prefix| subject.starts_with(prefix))
 }
 
-/// Takes off what the parser does not know to stand for `Re:` and `Fwd:`.
+/// Removes equivalents of `Re:` and `Fwd:` that the parser does not recognise.
 fn bare_subject(name: &str) -> &str {
     const PREFIXES: &[&str] = &["答复", "回复", "回覆", "转发", "轉寄"];
     let strip = |name: &str| {
@@ -132,10 +132,10 @@ fn bare_subject(name: &str) -> &str {
     name
 }
 
-/// Whether a program sent it: a newsletter, a receipt, an absence note.
+/// Returns whether a program sent the mail: a newsletter, a receipt, an absence note.
 fn is_automatic(parsed: &Parsed<'_>) -> bool {
     let header = |name| raw_header(parsed, name).map(|value| value.to_ascii_lowercase());
-    // A list to which people write has an address to write to; a newsletter has only one to leave by.
+    // A discussion list has an address for posting; a newsletter has only one for unsubscribing.
     let is_newsletter = header("List-Unsubscribe").is_some() && header("List-Post").is_none();
     let is_bulk = header("Precedence").is_some_and(|value| matches!(value.as_str(), "bulk" | "junk"));
     let is_made = header("Auto-Submitted").is_some_and(|value| value.starts_with("auto-"));
@@ -155,10 +155,10 @@ fn speaker(parsed: &Parsed<'_>) -> Option<String> {
     name.filter(|name| !name.is_empty()).or_else(|| from.address().map(str::to_owned)).filter(|name| !name.is_empty())
 }
 
-/// Returns the time of the `Date` header, else when the last server received the mail.
+/// Returns the time in the `Date` header, or else the time at which the last server received the mail.
 fn time(parsed: &Parsed<'_>) -> Option<MessageTime> {
     let of = |date: &mail_parser::DateTime, source: TimeSource| {
-        // A date that no mail can have comes from a broken clock; then the server's time of receipt counts.
+        // An impossible date comes from a broken clock; in that case the server's time of receipt is used.
         let at = Timestamp::from_second(date.to_timestamp())
             .ok()
             .filter(|_| date.is_valid() && (1970..=2100).contains(&date.year))?;
@@ -170,7 +170,7 @@ fn time(parsed: &Parsed<'_>) -> Option<MessageTime> {
     parsed.date().and_then(|date| of(date, TimeSource::Log)).or_else(received)
 }
 
-/// Returns the text, from the plain alternative where there is one.
+/// Returns the text, from the plain alternative if there is one.
 fn text(parsed: &Parsed<'_>) -> String {
     let shown: Vec<String> = parsed.text_bodies().filter_map(text_of).collect();
     shown.join("\n\n")
@@ -191,7 +191,7 @@ fn text_of(part: &MessagePart<'_>) -> Option<String> {
     }
 }
 
-/// Joins lines that were broken for the width of a screen: those that end in a space.
+/// Joins lines that were wrapped to the width of a screen, which are those that end in a space.
 fn unflowed(text: &str, drops_space: bool) -> String {
     let mut joined = String::with_capacity(text.len());
     for line in text.split('\n') {
@@ -199,8 +199,8 @@ fn unflowed(text: &str, drops_space: bool) -> String {
         // Programs put a space before lines that begin with a space, `>` or `From ` (space-stuffing, RFC 3676).
         let line = line.strip_prefix(' ').unwrap_or(line);
         joined.push_str(line);
-        // The line that opens a signature ends in a space too, and a quoted line must not swallow the answer below
-        // it.
+        // The line that starts a signature also ends in a space, and a quoted line must not be joined with the answer
+        // below it.
         if line.ends_with(' ') && line != "-- " && !is_quoted {
             if drops_space {
                 joined.pop();
@@ -225,29 +225,29 @@ fn label(part: &MessagePart<'_>) -> String {
     file_label(kind, part.attachment_name().or_else(subject))
 }
 
-// The text of a mail, cut into what its author wrote and what was quoted, passed on or appended.
+// The text of a mail, divided into the author's words and what was quoted, forwarded or appended.
 
-/// Maximum number of lines over which a mail program spreads `On … X wrote:`.
+/// Maximum number of lines over which a mail program splits `On … X wrote:`.
 const ATTRIBUTION_LINES: usize = 3;
-/// Longest such text, in bytes.
+/// Maximum length of such text, in bytes.
 const LONGEST_ATTRIBUTION: usize = 400;
-/// Number of lines that are searched for the headers of a mail that is quoted as a whole.
+/// Number of lines in which the headers of a fully quoted mail are searched for.
 const HEADER_LINES: usize = 6;
 
-/// What a stretch of a mail is.
+/// The type of a stretch of text in a mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum Stretch {
     /// The author's own words.
     Own,
-    /// Words of others that the author answers between the lines; they give the answers their sense.
+    /// Words of others that the author answers between the lines; without them, the answers would make no sense.
     Quoted,
-    /// Words of others after the author's: the mail that is answered, which the thread contains anyway.
+    /// Words of others after the author's own: the answered mail, which is part of the thread anyway.
     Trailing,
-    /// A mail of others that the author passes on.
+    /// A mail of others that the author forwards.
     Forwarded,
 }
 
-/// Cuts `text` into stretches; signatures and the footers of lists are left out.
+/// Divides `text` into stretches; signatures and the footers of lists are left out.
 pub(crate) fn stretches(text: &str) -> Vec<(Stretch, String)> {
     let lines: Vec<&str> = text.split('\n').map(str::trim_end).collect();
     let mut found = Found::default();
@@ -311,7 +311,7 @@ impl Found {
             *text = text.trim().to_owned();
         }
         self.stretches.retain(|(_, text)| !text.is_empty());
-        // A quotation that nothing of the author's follows is the answered mail, repeated at the end.
+        // A quotation that is not followed by the author's words is the answered mail, repeated at the end.
         let answered = self.stretches.iter().any(|(stretch, _)| *stretch == Stretch::Own);
         if let Some((last @ Stretch::Quoted, _)) = self.stretches.last_mut().filter(|_| answered) {
             *last = Stretch::Trailing;
@@ -320,7 +320,7 @@ impl Found {
     }
 }
 
-/// Takes off the lines that a phone appends, and those that are drawn before a quoted mail.
+/// Removes the lines that a phone appends, and the rules above a quoted mail.
 fn without_last_rules(text: &mut String) {
     loop {
         let kept = text.trim_end().len();
@@ -339,12 +339,12 @@ fn unquoted(line: &str) -> &str {
     line.strip_prefix('>').map_or(line, |rest| rest.strip_prefix(' ').unwrap_or(rest))
 }
 
-/// Whether a mail of others begins at `line`, whatever follows it.
+/// Returns whether a mail of others begins at `line`, regardless of the following lines.
 fn is_cut(line: &str) -> bool {
     FORWARD.is_match(line) || ORIGINAL.is_match(line) || attribution(&[line]).is_some()
 }
 
-/// Returns how many of the first lines say who wrote what follows.
+/// Returns how many of the first lines state who wrote the following text.
 fn attribution(lines: &[&str]) -> Option<usize> {
     let is_short = |line: &str| {
         line.len() <= LONGEST_ATTRIBUTION && (SHORT_ATTRIBUTION.is_match(line) || ADDRESS_ATTRIBUTION.is_match(line))
@@ -379,13 +379,13 @@ fn attribution(lines: &[&str]) -> Option<usize> {
     None
 }
 
-/// Whether the first of `lines` and those after it are the headers of a mail, as Outlook quotes them.
+/// Returns whether `lines` begin with the headers of a mail, in the form in which Outlook quotes them.
 fn is_header_block(lines: &[&str]) -> bool {
     SENDER.is_match(lines[0])
         && lines.iter().skip(1).take(HEADER_LINES).filter(|line| FIELD.is_match(line)).count() >= 2
 }
 
-/// Whether the footer of a mailing list begins.
+/// Returns whether `lines` begin with the footer of a mailing list.
 fn is_footer(lines: &[&str]) -> bool {
     let is_rule = lines[0].len() >= 20 && lines[0].bytes().all(|byte| byte == b'_' || byte == b'-');
     let next =
@@ -401,7 +401,7 @@ patterns! {
     );
     /// `X wrote:`, which counts only before quoted lines.
     SHORT_ATTRIBUTION = r"(?i)^[^>].*(?: wrote| writes| schrieb| écrit| escribió|写道|寫道) ?[:：]$";
-    /// A date and an address before a colon, whatever the language; it counts only before quoted lines too.
+    /// A date and an address before a colon, in any language; this also counts only before quoted lines.
     ADDRESS_ATTRIBUTION = r"^[^>].*[0-9].*<[^<>\s]+@[^<>\s]+>.{0,12}[:：]$";
     FORWARD = concat!(
         r"(?i)^(?:-{2,} ?(?:forwarded message|weitergeleitete nachricht|message transféré|mensaje reenviado|messaggio inoltrato|",
@@ -418,7 +418,7 @@ patterns! {
         r"Oggetto|A|Verzonden|Aan|Onderwerp|发送时间|日期|收件人|主题|抄送|寄件日期|收件者|主旨|副本|送信日時|日時|宛先|件名|",
         r"보낸 날짜|받는 사람|제목|참조|Отправлено|Дата|Кому|Тема) ?[:：]",
     );
-    /// What phones and programs append on their own.
+    /// Lines that phones and programs append automatically.
     PHONE = concat!(
         r"^(?:Sent from my .{1,40}|Sent from Mail for .{1,20}|Get Outlook for .{1,40}|Von meinem .{1,40} gesendet\.?|",
         r"Gesendet mit .{1,60}|Envoyé de mon .{1,40}|Enviado desde mi .{1,40}|Inviato da .{1,40}|Enviado do meu .{1,40}|",

@@ -1,13 +1,14 @@
 //! Mail: mailbox files (`mbox`, as Gmail and Thunderbird export them) and single messages (`.eml`).
 //!
-//! A thread is a transcript: what Gmail says belongs together, else what `References` and `In-Reply-To` connect. Its
-//! mails appear in a mailbox in any order and far apart, so the text of each, without attachments, waits in memory, or
-//! in a nameless temporary file once it is much, until the mailbox has been read once; only then are threads put in the
-//! order of time. A mail that stands alone in a file is a transcript by itself.
+//! Each thread is a transcript: the mails that Gmail assigned to one thread, or else those connected by `References`
+//! and `In-Reply-To`. The mails of a thread may be in any order and far apart in a mailbox. The text of each mail,
+//! without attachments, is therefore stored until the whole mailbox has been read: in memory or, if there is much of
+//! it, in an unnamed temporary file. Only then are the threads sorted by time. A file with a single mail is a separate
+//! transcript.
 //!
-//! What a mail quotes is context where it gives the answer its sense: between the lines, passed on, or above the first
-//! mail of a thread. The mail that an answer repeats at its end is left out, since the thread contains it, and so are
-//! signatures, the footers of lists, and second copies of a mail. Spam, drafts and what was thrown away are skipped.
+//! Quoted text is context if the answer would make no sense without it: between the lines, forwarded, or above the
+//! first mail of a thread. The mail that an answer repeats at its end is left out, since the thread contains it, and so
+//! are signatures, the footers of lists, and duplicate mails. Spam, drafts and deleted mails are skipped.
 
 pub(crate) mod html;
 mod mail;
@@ -22,7 +23,7 @@ use crate::message::identity;
 use crate::people::mbox::mail::{Mail, Stretch};
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, Sink};
 
-/// Text of mails that waits in memory until all of a mailbox has been read, in bytes.
+/// Size of the text, in bytes, that is kept in memory until the whole mailbox has been read.
 const HELD_BYTES: usize = 64 << 20;
 
 /// Reads mail.
@@ -71,7 +72,7 @@ impl Ingestor for Mbox {
     }
 }
 
-/// Whether the first paragraph is the headers of a mail.
+/// Returns whether the first paragraph consists of the headers of a mail.
 fn begins_with_headers<'a>(lines: impl Iterator<Item = &'a str>) -> bool {
     let mut names = Vec::new();
     for line in lines.map(|line| line.trim_end_matches('\r')).take_while(|line| !line.is_empty()) {
@@ -86,7 +87,7 @@ fn begins_with_headers<'a>(lines: impl Iterator<Item = &'a str>) -> bool {
         }
     }
     let has = |wanted: &[&str]| names.iter().any(|name| wanted.contains(&name.as_str()));
-    // A patch of version control has a sender and a date too, but was not sent.
+    // A patch of version control also has a sender and a date, but it was never sent.
     has(&["from"]) && has(&["date", "received"]) && has(&["message-id", "received", "x-gm-thrid", "delivered-to"])
 }
 
@@ -104,7 +105,7 @@ fn start(first: &Mail, is_mailbox: bool, origin: &str) -> Assembler {
     draft
 }
 
-/// Turns a mail into messages; what it quotes at its end comes first, as it was said before.
+/// Converts a mail to messages; the text that it quotes at its end comes first, as it was said earlier.
 fn spoken(mail: Mail, turn: Turn) -> Vec<Message> {
     let Mail { id, speaker, role, time, stretches, files, .. } = mail;
     let made = |kind: Kind, text: String| Message {
@@ -127,44 +128,44 @@ fn spoken(mail: Mail, turn: Turn) -> Vec<Message> {
 
 // The messages of a mailbox file, one at a time.
 
-/// One message as it is in the file.
+/// One message as stored in the file.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Raw {
-    /// Headers and body; lines that were quoted against being taken for a separator are as they were written.
+    /// Headers and body; lines that were escaped so as not to look like a separator are unescaped.
     bytes: Vec<u8>,
-    /// How long it is; beyond [`MAX_RECORD_BYTES`] the end is missing from `bytes`.
+    /// The length of the message; beyond [`MAX_RECORD_BYTES`], the end is missing from `bytes`.
     total: usize,
 }
 
 /// Reads a mailbox, or a file that is one message.
 struct Messages {
     reader: Box<dyn BufRead + Send>,
-    /// Whether separators stand between messages, which the first line shows.
+    /// Whether separators occur between messages, as determined by the first line.
     is_mailbox: Option<bool>,
     after_blank: bool,
 }
 
 impl Messages {
-    /// Starts at the first line of `reader`.
+    /// Starts reading at the first line of `reader`.
     fn new(reader: Box<dyn BufRead + Send>) -> Self {
         Self { reader, is_mailbox: None, after_blank: true }
     }
 
-    /// Whether separators stand between messages; known after the first message was read.
+    /// Returns whether separators occur between messages, which is known once the first message has been read.
     fn is_mailbox(&self) -> bool {
         self.is_mailbox == Some(true)
     }
 
-    /// Returns the next message, holding no other.
+    /// Returns the next message, with no other message in memory.
     ///
     /// # Errors
-    /// What reading gives.
+    /// Any error from reading the file.
     fn next(&mut self) -> io::Result<Option<Raw>> {
         let mut raw = Raw::default();
         let mut any = false;
         while let Some(line) = self.line()? {
             any = true;
-            // Programs that write mailboxes do not all quote such lines inside a text.
+            // Not all programs that write mailboxes escape such lines within a text.
             let is_separator = self.after_blank && is_separator(&line);
             self.after_blank = line.iter().all(u8::is_ascii_whitespace);
             if self.is_mailbox.is_none() {
@@ -187,7 +188,7 @@ impl Messages {
         Ok(any.then_some(raw))
     }
 
-    /// Reads a line with its end; of a line that is longer than any message may be, a piece.
+    /// Reads a line including its end, or a piece of a line that exceeds the maximum length of a message.
     fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
         let mut line = Vec::new();
         loop {
@@ -206,7 +207,7 @@ impl Messages {
     }
 }
 
-/// Whether `line` is `From sender date`: a clock and a year distinguish it from a sentence that was not quoted.
+/// Returns whether `line` is `From sender date`: a time and a year distinguish it from a sentence that was not escaped.
 fn is_separator(line: &[u8]) -> bool {
     let Some(rest) = line.strip_prefix(b"From ") else { return false };
     let mut words = rest.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).skip(1).take(12);
@@ -221,28 +222,28 @@ fn is_separator(line: &[u8]) -> bool {
     has_clock && has_year
 }
 
-/// Takes back the quoting of a line of the text that begins like a separator.
+/// Unescapes a line of the text that begins like a separator.
 fn unquoted(line: &[u8]) -> &[u8] {
-    // Mailboxes add one `>` to each such line, however many it has already, so exactly one is taken off.
+    // Mailboxes add one `>` to each such line, however many it already has, so exactly one is removed.
     let quoted = line.iter().take_while(|byte| **byte == b'>').count();
     if quoted > 0 && line[quoted..].starts_with(b"From ") { &line[1..] } else { line }
 }
 
-// Which mails belong together, and their text until all of them have been seen.
+// The assignment of mails to threads, and their text until all mails have been read.
 
-/// Collects mails by thread. In memory it keeps some hundred bytes for each mail, whatever its size.
+/// Collects mails by thread. Each mail takes a few hundred bytes of memory, whatever its size.
 struct Threads {
     spool: SpooledTempFile,
     end: u64,
     mails: Vec<Place>,
-    /// For each group the one it was joined to, or itself.
+    /// For each group, the group with which it was merged, or the group itself.
     groups: Vec<usize>,
     by_id: HashMap<u64, usize>,
     seen: HashSet<u64>,
     hasher: RandomState,
 }
 
-/// Where a mail appears in the spool.
+/// The position of a mail in the spool.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     group: usize,
@@ -252,7 +253,8 @@ struct Place {
 }
 
 impl Threads {
-    /// Starts without mails; more than `held` bytes of their text go from memory into a nameless temporary file.
+    /// Creates an empty collection; if the text exceeds `held` bytes, it is moved from memory to an unnamed temporary
+    /// file.
     fn new(held: usize) -> Self {
         Self {
             spool: SpooledTempFile::new(held),
@@ -265,16 +267,16 @@ impl Threads {
         }
     }
 
-    /// Adds a mail; a second copy of one, such as under another label, is left out.
+    /// Adds a mail; a duplicate, such as one under another label, is left out.
     ///
     /// # Errors
-    /// What writing the temporary file gives.
+    /// Any error from writing the temporary file.
     fn add(&mut self, mail: &Mail) -> io::Result<()> {
         if !self.seen.insert(self.hash(&(&mail.id, &mail.speaker, mail.time.map(|time| time.at), text_of(mail)))) {
             return Ok(());
         }
         let group = self.group_of(mail);
-        // A mail without a date is put behind the one before it.
+        // A mail without a date is placed after the previous one.
         let before = self.mails.last().map_or(i64::MIN, |mail| mail.at);
         let at = mail.time.map_or(before, |time| time.at.as_millisecond());
         let bytes = serde_json::to_vec(mail)?;
@@ -285,10 +287,11 @@ impl Threads {
         Ok(())
     }
 
-    /// Gives the mails of each thread to `take`, by time, the threads in the order in which the file began them.
+    /// Passes the mails to `take`, thread by thread in the order in which the threads begin in the file, and by time
+    /// within each thread.
     ///
     /// # Errors
-    /// What reading the temporary file gives.
+    /// Any error from reading the temporary file.
     fn each(mut self, mut take: impl FnMut(Turn, Mail)) -> io::Result<()> {
         let mut mails = std::mem::take(&mut self.mails);
         let mut order: HashMap<usize, usize> = HashMap::new();
@@ -308,11 +311,11 @@ impl Threads {
         Ok(())
     }
 
-    /// Returns the group of a mail, joining those that it connects.
+    /// Returns the group of a mail, and merges the groups that it connects.
     fn group_of(&mut self, mail: &Mail) -> usize {
         let mut group = None;
         let own = mail.id.iter();
-        // Where Gmail has decided what belongs together, the ids of ancestors would join what it parted.
+        // If Gmail has assigned the mail to a thread, the ids of ancestors could merge threads that Gmail separated.
         let keys: Vec<u64> = match &mail.gmail_thread {
             Some(thread) => own.map(|id| self.hash(id)).chain([self.hash(&("gmail", thread))]).collect(),
             None => own.chain(&mail.ancestors).map(|id| self.hash(id)).collect(),
@@ -338,7 +341,7 @@ impl Threads {
     fn find(&mut self, group: usize) -> usize {
         let mut root = group;
         while self.groups[root] != root {
-            // Halving the way keeps later searches short.
+            // Halving the path keeps later searches short.
             self.groups[root] = self.groups[self.groups[root]];
             root = self.groups[root];
         }
@@ -350,12 +353,12 @@ impl Threads {
     }
 }
 
-/// Whether a mail begins a thread.
+/// Whether a mail begins its thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
-    /// It is the earliest of its thread.
+    /// It is the earliest mail of its thread.
     First,
-    /// It follows another.
+    /// It follows another mail.
     Later,
 }
 

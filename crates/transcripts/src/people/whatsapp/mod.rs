@@ -1,9 +1,9 @@
-//! WhatsApp chats exported as text: `_chat.txt` of iOS and `WhatsApp Chat with X.txt` of Android, alone or in their
-//! zip.
+//! WhatsApp chats exported as text: `_chat.txt` from iOS and `WhatsApp Chat with X.txt` from Android, alone or in a zip
+//! file.
 //!
-//! A chat is one transcript, however many years it spans: an export always contains it from its start on, so message
-//! ids by position stay true as it grows, and long chats are cut into parts and windows further on. Its identity is the
-//! chat's name and first message.
+//! A chat is one transcript, however many years it spans. An export always contains the chat from its beginning, so
+//! message ids based on position remain valid as it grows; long chats are divided into parts and windows later. The
+//! identity consists of the chat's name and its first message.
 
 mod phrases;
 
@@ -19,7 +19,7 @@ use crate::{
     Assembler, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, MessageTime, Role, Sink, TimeSource,
 };
 
-/// Lines that detection looks at.
+/// Number of lines that detection examines.
 const SNIFFED_LINES: usize = 200;
 
 /// Reads exported WhatsApp chats.
@@ -46,7 +46,7 @@ impl Ingestor for WhatsApp {
         };
         let entries = entries(&text, sink);
         let stamps: Vec<Stamp> = entries.iter().map(|entry| entry.stamp).collect();
-        // Day and month change places with the phone's language, and no date says which is which.
+        // The order of day and month depends on the phone's language, and no single date reveals it.
         let order = Order::decide(&stamps);
         let title = chat_name(&entries, name);
         let mut draft = Assembler::new(self.name(), identity_of(title.as_deref(), &entries), origin);
@@ -60,17 +60,17 @@ impl Ingestor for WhatsApp {
     }
 }
 
-/// One header and all that follows it up to the next.
+/// One header and everything up to the next header.
 struct Entry<'a> {
     stamp: Stamp,
-    /// The rest of the header's line and the lines after it, marks included.
+    /// The rest of the header's line and the following lines, including invisible marks.
     rest: &'a str,
 }
 
 impl Entry<'_> {
     fn messages(&self, place: usize, time: Option<crate::MessageTime>) -> Vec<Message> {
         let (mut author, mut text) = split_author(self.rest);
-        // The notice appears in the name of the other person or of the group, neither of whom wrote it.
+        // The notice is attributed to the other person or to the group, neither of whom wrote it.
         if place < 3 && author.is_some() && phrases::is_encryption_notice(text) && text.starts_with(is_mark) {
             (author, text) = (None, text);
         }
@@ -78,7 +78,7 @@ impl Entry<'_> {
     }
 }
 
-/// Splits `text` at its headers, all of which have the shape of the first.
+/// Splits `text` at its headers, all of which have the form of the first one.
 fn entries<'a>(text: &'a str, sink: &mut Sink<'_>) -> Vec<Entry<'a>> {
     let mut found: Vec<(usize, Stamp, &'a str)> = Vec::new();
     let mut shape: Option<Shape> = None;
@@ -112,7 +112,7 @@ fn is_chat(lines: &[&str]) -> bool {
     let authors: Vec<String> = rests.iter().filter_map(|rest| split_author(rest).0).collect();
     let is_noticed = rests.iter().take(3).any(|rest| phrases::is_encryption_notice(rest));
     let is_marked = rests.iter().any(|rest| rest.contains(is_mark));
-    // Without brackets or a dash, or dated as a computer dates, lines may as well be a program's log.
+    // Without brackets or a dash, or with dates in the format of a computer, lines may also be a program's log.
     let is_loggish =
         first.year_at == Some(0) && first.shape.has_seconds || !first.shape.is_bracketed && !first.shape.has_tail;
     let names_people = authors.iter().all(|author| !is_of_a_log(author)) && (!is_loggish || several(&authors));
@@ -124,7 +124,7 @@ fn several(authors: &[String]) -> bool {
         && authors.iter().all(|author| !author.contains(['.', '/', '[', '=']))
 }
 
-/// Returns the chat's name as the file or its archive has it.
+/// Returns the chat's name from the name of the file or its archive.
 fn file_name(input: &Input) -> Option<String> {
     let stem = input.stem();
     let archive = || input.path.parent()?.file_stem().map(|name| name.to_string_lossy().into_owned());
@@ -134,7 +134,7 @@ fn file_name(input: &Input) -> Option<String> {
     Some(bare_name(&name))
 }
 
-/// Takes what the program writes around the chat's name off a file's name, and the number of a second download.
+/// Removes from a file name the program's text around the chat's name, and the number of a repeated download.
 fn bare_name(name: &str) -> String {
     const BEFORE: &[&str] = &[
         "WhatsApp Chat with ", "WhatsApp Chat - ", "WhatsApp-Chat mit ", "WhatsApp Chat mit ", "Chat de WhatsApp con ",
@@ -144,7 +144,7 @@ fn bare_name(name: &str) -> String {
     const AROUND: &[(&str, &str)] =
         &[("与", "的 WhatsApp 聊天"), ("与", "的WhatsApp聊天记录"), ("與", "的 WhatsApp 對話")];
     let name = name.trim();
-    // A second download of one chat is called `… (1)`.
+    // A repeated download of the same chat is called `… (1)`.
     let copy = name.strip_suffix(')').and_then(|rest| rest.rsplit_once(" ("));
     let name = match copy {
         Some((before, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => before,
@@ -155,7 +155,7 @@ fn bare_name(name: &str) -> String {
     bare.unwrap_or(name).trim().to_owned()
 }
 
-/// Returns the chat's name: as the file has it, else the name that the first notice bears.
+/// Returns the chat's name: the one in the file name, or else the one in the first notice.
 fn chat_name(entries: &[Entry<'_>], file_name: Option<String>) -> Option<String> {
     let noticed = || {
         let (author, text) =
@@ -165,8 +165,8 @@ fn chat_name(entries: &[Entry<'_>], file_name: Option<String>) -> Option<String>
     file_name.or_else(noticed).filter(|name| !name.is_empty())
 }
 
-/// Derives the identity from the chat's name and the first thing that a person said; times would change with the zone
-/// of the phone at the next export.
+/// Derives the identity from the chat's name and the first message of a person. Times are left out, because they would
+/// change if the phone's time zone is different at the next export.
 fn identity_of(name: Option<&str>, entries: &[Entry<'_>]) -> String {
     let is_said =
         |message: &Message| message.role == Role::User && message.kind != Kind::Context && !message.text.is_empty();
@@ -177,18 +177,18 @@ fn identity_of(name: Option<&str>, entries: &[Entry<'_>]) -> String {
 
 // The start of a message: date and time as the exporting phone's locale writes them.
 
-/// One header as written; which number is the day is only known once the whole file was seen.
+/// One header as written; which number is the day is known only once the whole file has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     /// The three numbers of the date, in the order written.
     fields: [u16; 3],
-    /// Which of them has four digits or names itself the year.
+    /// Which of them has four digits or is marked as the year.
     year_at: Option<usize>,
-    /// Hour, minute and second on a clock of 24 hours.
+    /// Hour, minute and second on a 24-hour clock.
     clock: (u8, u8, u8),
-    /// Whether the clock has twelve hours, marked in American capitals.
+    /// Whether it is a 12-hour clock with the American capitals AM or PM.
     is_american: bool,
-    /// What the file's other headers share with this one.
+    /// The form, which all headers of the file share.
     shape: Shape,
 }
 
@@ -197,20 +197,20 @@ struct Stamp {
 struct Shape {
     /// Whether date and time appear in square brackets.
     is_bracketed: bool,
-    /// Whether a dash or colon parts them from what follows.
+    /// Whether a dash or colon separates them from the following text.
     has_tail: bool,
-    /// What is between day and month.
+    /// The character between day and month.
     separator: char,
-    /// Whether seconds are written.
+    /// Whether the time includes seconds.
     has_seconds: bool,
 }
 
-/// Words that mark a time before noon, in lower case and without spaces and dots.
+/// Words for a time before noon, in lower case and without spaces and dots.
 const BEFORE_NOON: &[&str] = &["am", "上午", "凌晨", "清晨", "早上", "午前", "오전", "ص", "πμ"];
-/// Words that mark a time from noon on, spelled likewise.
+/// Words for a time from noon on, in the same form.
 const FROM_NOON: &[&str] = &["pm", "中午", "下午", "傍晚", "晚上", "午後", "오후", "م", "μμ"];
 
-/// Whether `c` only steers the direction of writing and shows nothing.
+/// Returns whether `c` is invisible and only controls the text direction.
 const fn is_mark(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
@@ -220,7 +220,7 @@ fn without_marks(text: &str) -> String {
     text.chars().filter(|c| !is_mark(*c)).collect()
 }
 
-/// Splits `line` into its header and the rest, in which the marks are kept: they distinguish the program's words from
+/// Splits `line` into its header and the rest, which retains invisible marks: they distinguish the program's words from
 /// typed ones.
 fn split(line: &str) -> Option<(Stamp, &str)> {
     patterns! {
@@ -235,7 +235,7 @@ fn split(line: &str) -> Option<(Stamp, &str)> {
     if !line.trim_start_matches(is_mark).starts_with(|c: char| c == '[' || to_ascii_digit(c).is_ascii_digit()) {
         return None;
     }
-    // A header is short, so a long line need not be spelled out to see whether it begins with one.
+    // A header is short, so the beginning of a long line is enough to detect one.
     let plain: String = line.chars().filter(|c| !is_mark(*c)).take(80).map(plain).collect();
     let found = HEADER.captures(&plain)?;
     let stamp = stamp(&found)?;
@@ -243,7 +243,7 @@ fn split(line: &str) -> Option<(Stamp, &str)> {
     Some((stamp, behind(line, taken)))
 }
 
-/// Returns what follows the first `count` visible characters of `line`.
+/// Returns the text after the first `count` visible characters of `line`.
 fn behind(line: &str, count: usize) -> &str {
     let last = line.char_indices().filter(|(_, c)| !is_mark(*c)).nth(count.saturating_sub(1));
     last.map_or("", |(place, c)| &line[place + c.len_utf8()..])
@@ -262,7 +262,7 @@ fn stamp(found: &regex::Captures<'_>) -> Option<Stamp> {
     let half = text("half").or(text("word")).unwrap_or_default();
     let hour = hour(number("h")?, half)?;
     let (minute, second) = (number("m")?, number("s")?);
-    // iOS writes brackets, Android a dash, and some languages neither.
+    // iOS writes brackets, Android a dash, and some languages use neither.
     let tail = text("tail").unwrap_or_default().trim();
     let shape = Shape {
         is_bracketed,
@@ -276,7 +276,7 @@ fn stamp(found: &regex::Captures<'_>) -> Option<Stamp> {
     is_time.then_some(Stamp { fields, year_at, clock: (hour, minute, second), is_american, shape })
 }
 
-/// Returns the hour of the day; a word that marks no half of it leaves it as written.
+/// Returns the hour on a 24-hour clock; if `half` is not a word for a half of the day, `hour` is unchanged.
 fn hour(hour: u8, half: &str) -> Option<u8> {
     let half: String = half.to_lowercase().chars().filter(|c| !matches!(c, '.' | ' ')).collect();
     let is_one_of = |words: &[&str]| words.contains(&half.as_str());
@@ -290,7 +290,7 @@ fn hour(hour: u8, half: &str) -> Option<u8> {
     (hour < 24).then_some(hour)
 }
 
-/// Spells a space of any width as a blank, and a digit of any script that phones use as an ASCII one.
+/// Replaces white space of any width by a space, and digits of other scripts that phones use by ASCII digits.
 fn plain(c: char) -> char {
     if c.is_whitespace() { ' ' } else { to_ascii_digit(c) }
 }
@@ -302,14 +302,14 @@ fn to_ascii_digit(c: char) -> char {
         .unwrap_or(c)
 }
 
-// The order of day and month in dates: decided once for a file, from all of its dates.
+// The order of day and month, which is determined once per file from all of its dates.
 
 /// Years in which a message can have been written.
 const YEARS: std::ops::RangeInclusive<i16> = 2009..=2100;
-/// What Thai calendars add to the year.
+/// The difference between years in Thai calendars and ours.
 const BUDDHIST_ERA: i16 = 543;
 
-/// The places of year, month and day in a file's dates.
+/// The positions of year, month and day in the dates of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Order {
     year: usize,
@@ -318,11 +318,12 @@ struct Order {
 }
 
 impl Order {
-    /// Decides from the dates of one file, which are in chronological order.
+    /// Determines the order from the dates of one file, which are in chronological order.
     ///
-    /// The year has four digits, or is first if the last number ever falls, else last. Of the other two, the day is
-    /// the one that exceeds twelve; else the one that falls more often within a year; else the one that changes more
-    /// often; else what the spelling suggests: the last after a year, the first otherwise, but not in American times.
+    /// The year has four digits; without these, it is the first number if the last one ever decreases, and otherwise
+    /// the last. Of the other two numbers, the day is the one that exceeds twelve; failing that, the one that decreases
+    /// more often within a year; failing that, the one that changes more often. If all else fails, the notation
+    /// decides: the day is last if the year is first, and otherwise first except in American times.
     fn decide(stamps: &[Stamp]) -> Self {
         let year = year_place(stamps);
         let (first, second) = match year {
@@ -342,13 +343,13 @@ impl Order {
         Self { year, month, day }
     }
 
-    /// Returns the time of `stamp`, on a clock whose zone nothing names; `None` for a date that does not exist.
+    /// Returns the time of `stamp`, on a clock in an unknown time zone; `None` for a date that does not exist.
     fn time(self, stamp: &Stamp) -> Option<MessageTime> {
         let field = |place: usize| i16::try_from(stamp.fields[place]).ok();
-        // Two digits are a year of this century, since WhatsApp began in 2009.
+        // Two digits denote a year of this century, because WhatsApp was founded in 2009.
         let year = match field(self.year)? {
             short @ 0..100 => 2000 + short,
-            // Phones set to Thai write years of the Buddhist era.
+            // Phones with Thai settings write years of the Buddhist era.
             buddhist if YEARS.contains(&(buddhist - BUDDHIST_ERA)) => buddhist - BUDDHIST_ERA,
             year => year,
         };
@@ -371,16 +372,16 @@ fn year_place(stamps: &[Stamp]) -> usize {
     if is_first { 0 } else { 2 }
 }
 
-// The text after a header: who wrote it, and whether a person or the program did.
+// The text after a header: its author, and whether a person or the program wrote it.
 
-/// Stands before what the program writes into a message; nobody types it.
+/// Precedes text that the program writes into a message; nobody types it.
 const PROGRAM_MARK: char = '\u{200e}';
-/// Longest text after the name of a document that was left out, in bytes.
+/// Maximum length of the text after the name of an omitted document, in bytes.
 const LONGEST_NOTE: usize = 120;
 /// The name of the program's own assistant.
 const ASSISTANT: &str = "Meta AI";
 
-/// Splits `Author: text`; the author is `None` for a line of the program.
+/// Splits `Author: text`; the author is `None` for a line from the program.
 fn split_author(rest: &str) -> (Option<String>, &str) {
     let first_line = rest.split('\n').next().unwrap_or_default();
     let colon = first_line.find(": ").or_else(|| first_line.trim_end_matches(is_mark).strip_suffix(':').map(str::len));
@@ -393,13 +394,13 @@ fn split_author(rest: &str) -> (Option<String>, &str) {
     (Some(name), text.strip_prefix(' ').unwrap_or(text))
 }
 
-/// Returns a name with plain spaces, and without the tilde before one that the phone's owner has not saved.
+/// Returns a name with ordinary spaces, without the tilde before a name that is not among the phone's contacts.
 fn author_name(raw: &str) -> String {
     let name = without_marks(raw).split_whitespace().collect::<Vec<_>>().join(" ");
     name.strip_prefix('~').map_or(name.as_str(), str::trim).to_owned()
 }
 
-/// Turns one entry into messages: what was typed, files as placeholders, and the program's own words as context.
+/// Converts one entry to messages: typed words, placeholders for files, and the program's own words as context.
 fn messages(author: Option<&str>, raw: &str, time: Option<MessageTime>) -> Vec<Message> {
     let notice = |text: String| {
         let role = if author.is_some() { Role::User } else { Role::System };
@@ -414,7 +415,7 @@ fn messages(author: Option<&str>, raw: &str, time: Option<MessageTime>) -> Vec<M
     if phrases::is_deleted(text) {
         return vec![notice("[message deleted]".to_owned())];
     }
-    // Android writes this for messages that can be seen once.
+    // Android writes this for messages that can be viewed only once.
     if text == "null" {
         return vec![notice("[not exported]".to_owned())];
     }
@@ -432,16 +433,16 @@ fn messages(author: Option<&str>, raw: &str, time: Option<MessageTime>) -> Vec<M
     let (labels, typed) = take_files(text);
     let mut messages: Vec<Message> = labels.iter().map(|label| said(Kind::Attachment, label)).collect();
     if was_marked && messages.is_empty() && !phrases::is_poll(text) {
-        // Nobody types the mark: the program wrote this in the author's name, such as a missed call.
+        // Nobody types the mark: the program wrote this text in the author's name, e.g. for a missed call.
         return vec![notice(text.to_owned())];
     }
     messages.push(said(Kind::Prose, &typed));
-    // What others wrote in another chat is not what the author says.
+    // Words that others wrote in another chat are not the author's.
     messages.extend(pasted.map(|pasted| Message { speaker: None, ..said(Kind::Context, pasted) }));
     messages
 }
 
-/// Splits off the messages of a chat that were copied into this one, which the program pastes with time and name.
+/// Splits off messages copied from a chat into this one, which the program pastes with their times and names.
 fn split_pasted(text: &str) -> (&str, Option<&str>) {
     static PASTED: LazyLock<Regex> = LazyLock::new(|| {
         let (date, time) =
@@ -456,7 +457,7 @@ fn split_pasted(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Takes off the note that a message was edited.
+/// Removes the note that a message was edited.
 fn without_edit_note(raw: &str) -> &str {
     let trimmed = raw.trim_end_matches(|c: char| is_mark(c) || c.is_whitespace());
     let Some(open) = trimmed.rfind('<').filter(|_| trimmed.ends_with('>')) else { return raw };
@@ -464,7 +465,7 @@ fn without_edit_note(raw: &str) -> &str {
     if phrases::is_edited(&note) { trimmed[..open].trim_end_matches(is_mark).trim_end() } else { raw }
 }
 
-/// Returns the placeholders of the files in `text`, and the text without the lines that stood for them.
+/// Returns the placeholders for the files in `text`, and the text without the lines that represent them.
 fn take_files(text: &str) -> (Vec<String>, String) {
     let (mut labels, mut typed) = (Vec::new(), Vec::new());
     for line in text.split('\n') {
@@ -479,13 +480,13 @@ fn take_files(text: &str) -> (Vec<String>, String) {
     (labels, typed.join("\n").trim().to_owned())
 }
 
-/// Reads a line that stands for a file; returns what was typed before it, and the placeholder.
+/// Reads a line that represents a file; returns the text typed before it, and the placeholder.
 fn file_of(line: &str) -> Option<(&str, String)> {
     let line = line.trim();
     if let Some(kind) = phrases::omitted(line) {
         return Some(("", file_label(kind, None)));
     }
-    // iOS names the document, and its pages, before it says that it was left out.
+    // iOS writes the name and the number of pages of a document before the note that it was omitted.
     if let Some((name, kind)) = omitted_document(line) {
         return Some(("", file_label(kind, Some(name))));
     }

@@ -1,8 +1,8 @@
-//! Phrases that the program itself writes into an export, in the languages of the phones.
+//! Phrases that the program itself writes into an export, in the languages of phones.
 
-/// What stands for a file that was left out, by its kind, in lower case and without marks.
+/// Phrases that take the place of an omitted file, by type of file, in lower case and without marks.
 ///
-/// Android writes one phrase for everything, in angle brackets; iOS one for each kind.
+/// Android writes one phrase for all types, in angle brackets; iOS has one for each type.
 const OMITTED: &[(&str, &str)] = &[
     (
         "media",
@@ -49,13 +49,13 @@ const OMITTED: &[(&str, &str)] = &[
     ),
 ];
 
-/// Stands after the name of a file that the export contains, in brackets.
+/// Words in brackets after the name of a file that the export contains.
 const ATTACHED: &str = "\
     file attached|datei angehängt|archivo adjunto|fichier joint|file allegato|arquivo anexado|ficheiro anexado|\
     bestand bijgevoegd|tiedosto liitetty|bifogad fil|załączono plik|файл добавлен|dosya ekli|文件附件|附件|檔案已附加|\
     添付ファイル|파일 첨부됨";
 
-/// What begins a message in place of a deleted one, in lower case.
+/// Beginnings of the text that replaces a deleted message, in lower case.
 const DELETED: &str = "\
     this message was deleted|you deleted this message|diese nachricht wurde gelöscht|\
     du hast diese nachricht gelöscht|se eliminó este mensaje|eliminaste este mensaje|este mensaje fue eliminado|\
@@ -66,48 +66,48 @@ const DELETED: &str = "\
     您已删除此消息|你已删除这条消息|這則訊息已刪除|你已刪除這則訊息|このメッセージは削除されました|삭제된 메시지입니다|הודעה זו נמחקה|מחקת הודעה זו|\
     تم حذف هذه الرسالة|لقد حذفت هذه الرسالة";
 
-/// Ends a message that was edited, in angle brackets.
+/// Words in angle brackets at the end of a message that was edited.
 const EDITED: &str = "\
     this message was edited|diese nachricht wurde bearbeitet|se editó este mensaje|este mensaje fue editado|\
     ce message a été modifié|questo messaggio è stato modificato|mensagem editada|esta mensagem foi editada|\
     dit bericht is bewerkt|tätä viestiä muokattiin|данное сообщение изменено|bu mesaj düzenlendi|此消息已编辑|\
     这条消息已经过编辑|這則訊息已編輯|このメッセージは編集されました";
 
-/// Part of the notice that each chat begins with.
+/// Parts of the notice with which each chat begins.
 const ENCRYPTED: &[&str] = &[
     "end-to-end", "ende-zu-ende", "extremo a extremo", "bout en bout", "ponta a ponta", "de ponto a ponto",
     "päästä päähän", "totalsträcks", "сквозн", "uçtan uca", "端到端加密", "端對端加密", "エンドツーエンド", "종단간",
     "מקצה לקצה", "بين الطرفين",
 ];
 
-/// Begins a shared place.
+/// Beginnings of a shared location.
 const LOCATIONS: &[&str] = &[
     "location:", "standort:", "ubicación:", "localisation :", "posizione:", "localização:", "locatie:", "sijainti:",
     "位置：", "位置:",
 ];
 
-/// Begins a poll, whose question and answers the author wrote.
+/// Beginnings of a poll, whose question and answers were written by the author.
 const POLLS: &[&str] =
     &["poll:", "umfrage:", "encuesta:", "sondage :", "sondaggio:", "enquete:", "peiling:", "投票：", "投票:"];
 
-/// Quotation marks that open, and those that close them.
+/// Opening quotation marks, each with the marks that close it.
 const QUOTES: &[(char, &[char])] = &[('‘', &['’']), ('“', &['”']), ('„', &['“', '”']), ('«', &['»']), ('「', &['」'])];
 
-/// Returns what kind of file was left out, if `text` stands for one.
+/// Returns the type of the omitted file, if `text` represents one.
 pub(crate) fn omitted(text: &str) -> Option<&'static str> {
     let text = text.trim().to_lowercase();
     OMITTED.iter().find(|(_, phrases)| phrases.split('|').any(|phrase| phrase == text)).map(|(kind, _)| *kind)
 }
 
-/// Whether `text` says that the file before it is attached.
+/// Returns whether `text` states that the preceding file is attached.
 pub(crate) fn is_attached(text: &str) -> bool {
     ATTACHED.split('|').any(|phrase| phrase == text.trim().to_lowercase())
 }
 
-/// Whether `text` stands in place of a deleted message.
+/// Returns whether `text` takes the place of a deleted message.
 pub(crate) fn is_deleted(text: &str) -> bool {
     let text = text.trim().trim_end_matches(['.', '。', '!']).to_lowercase();
-    // Who removed it may be named after the phrase: "deleted by admin Ana".
+    // The phrase may be followed by the name of the person who removed the message: "deleted by admin Ana".
     DELETED
         .split('|')
         .any(|phrase| text.strip_prefix(phrase).is_some_and(|rest| rest.is_empty() || rest.starts_with(" by ")))
@@ -124,24 +124,24 @@ pub(crate) fn is_encryption_notice(text: &str) -> bool {
     text.chars().count() > 15 && ENCRYPTED.iter().any(|phrase| text.contains(phrase))
 }
 
-/// Whether `text` begins as a shared place does.
+/// Returns whether `text` begins like a shared location.
 pub(crate) fn is_location(text: &str) -> bool {
     begins(text, LOCATIONS)
 }
 
-/// Whether `text` begins as a poll does.
+/// Returns whether `text` begins like a poll.
 pub(crate) fn is_poll(text: &str) -> bool {
     begins(text, POLLS)
 }
 
-/// Whether `name`, which precedes a colon, belongs to a line of the program instead: to the subject that it quotes,
-/// or to a sentence.
+/// Returns whether `name`, the text before a colon, is not an author but part of a line from the program: of a subject
+/// that it quotes, or of a sentence.
 pub(crate) fn is_no_author(name: &str) -> bool {
     let name = name.to_lowercase();
     let count = |mark: char| name.matches(mark).count();
     let low = count('„') > 0;
     let is_open = |(open, close): &(char, &[char])| {
-        // After a low mark the high one closes.
+        // After a low opening mark, the high one is a closing mark.
         !(low && *open == '“') && count(*open) > close.iter().map(|mark| count(*mark)).sum()
     };
     let quotes_open = count('"') % 2 == 1 || QUOTES.iter().any(is_open);
