@@ -2,12 +2,12 @@
 
 use crate::{Head, Ingestor, Input, Sink, Transcript};
 
-/// Reads `text` as if it were in a file called `name`: the transcripts, and the records passed over.
+/// Reads `text` as if it were in a file called `name`; returns the transcripts and the skipped records.
 pub(crate) fn read(ingestor: &dyn Ingestor, name: &str, text: &str) -> (Vec<Transcript>, Vec<(usize, String)>) {
     read_input(ingestor, Input::from_text(name, text))
 }
 
-/// Reads `input`: the transcripts, and the records passed over.
+/// Reads `input`; returns the transcripts and the skipped records.
 pub(crate) fn read_input(ingestor: &dyn Ingestor, input: Input) -> (Vec<Transcript>, Vec<(usize, String)>) {
     let mut seen = Vec::new();
     let mut accept = |transcript| seen.push(transcript);
@@ -17,13 +17,13 @@ pub(crate) fn read_input(ingestor: &dyn Ingestor, input: Input) -> (Vec<Transcri
     (seen, skipped)
 }
 
-/// Returns each message as `Role Kind text`.
+/// Formats each message as `Role Kind text`.
 pub(crate) fn lines(transcript: &Transcript) -> Vec<String> {
     let line = |message: &crate::Message| format!("{:?} {:?} {}", message.role, message.kind, message.text);
     transcript.messages.iter().map(line).collect()
 }
 
-/// Whether `ingestor` claims a file that is `text`.
+/// Returns whether `ingestor` recognises a file with the content `text`.
 pub(crate) fn sniffs(ingestor: &dyn Ingestor, text: &str) -> bool {
     ingestor.sniff(&Head::new(text.into(), true))
 }

@@ -1,7 +1,7 @@
-//! Transcripts written as text or Markdown, in which a line names each speaker.
+//! Transcripts written as text or Markdown, with lines that name each speaker.
 //!
-//! There is one row for both: the same file mixes a heading, bold names and code blocks with bare `User:` lines, and
-//! nothing but the form of the name lines, which is recognised line by line, distinguishes one kind from the other.
+//! Both are one format: the same file may mix a heading, bold names and code blocks with bare `User:` lines. The kinds
+//! of file differ only in the form of the lines with names, which is recognised line by line.
 
 use std::collections::HashMap;
 
@@ -40,7 +40,7 @@ impl Ingestor for Plain {
         let text = with_speaker_lines(&text).unwrap_or(text);
         let page = Page::new(&text);
         let accepted = Form::ALL.iter().map(|form| page.turns(*form)).find(|turns| is_transcript(&page, turns));
-        // A person who names the format wants the text read even if it would not have been recognised.
+        // A person who names the format wants the text to be read even if it would not have been recognised.
         let most = || Form::ALL.iter().rev().map(|form| page.turns(*form)).max_by_key(Vec::len).unwrap_or_default();
         let turns = page.with_single_voices(accepted.unwrap_or_else(most));
         if turns.is_empty() {
@@ -63,7 +63,7 @@ impl Ingestor for Plain {
     }
 }
 
-/// A text as lines, with its front matter apart.
+/// A text as lines, with its front matter separated.
 struct Page<'a> {
     fields: Vec<(&'a str, &'a str)>,
     lines: Vec<&'a str>,
@@ -74,7 +74,7 @@ impl<'a> Page<'a> {
     fn new(text: &'a str) -> Self {
         let mut lines: Vec<&str> = text.split('\n').collect();
         let mut fields = Vec::new();
-        // Front matter is short; a rule further down parts sections.
+        // Front matter is short; a rule further down separates sections.
         let end = lines.iter().skip(1).take(50).position(|line| line.trim_end() == "---");
         if let (Some("---"), Some(end)) = (lines.first().map(|line| line.trim_end()), end) {
             fields = lines[1..=end].iter().filter_map(|line| line.split_once(':')).collect();
@@ -89,7 +89,7 @@ impl<'a> Page<'a> {
         found.map(|(_, value)| value.trim().trim_matches(['"', '\''])).filter(|value| !value.is_empty())
     }
 
-    /// Returns the speaker lines of one form: of the known sides, or of people if the sides are not both there.
+    /// Returns the speaker lines of one form: those of the known sides if both occur, or else those of people.
     fn turns(&self, form: Form) -> Vec<&Label> {
         let of_form: Vec<&Label> = self.labels.iter().filter(|label| label.form == form).collect();
         let has = |role| of_form.iter().any(|label| label.role == Some(role));
@@ -101,8 +101,8 @@ impl<'a> Page<'a> {
         of_form.iter().copied().filter(|label| label.role.is_some() || seen[label.name.as_str()] > 1).collect()
     }
 
-    /// Adds to the turns of people who spoke several times those of who spoke once, whose words would
-    /// else be the words of the one before.
+    /// Adds the turns of people who spoke once to those of people who spoke several times; otherwise, their words would
+    /// be attributed to the previous speaker.
     fn with_single_voices<'b>(&'b self, turns: Vec<&'b Label>) -> Vec<&'b Label> {
         let Some(first) = turns.first().copied().filter(|_| turns.iter().all(|label| label.role.is_none())) else {
             return turns;
@@ -121,11 +121,11 @@ impl<'a> Page<'a> {
     fn session(&self) -> Option<String> {
         let comments = self.lines.iter().take(10).filter_map(|line| line.trim().strip_prefix("<!-- "));
         let mut ids = comments.filter_map(|comment| comment.split_once(" Session ")).map(|(_, rest)| rest);
-        // A shorter word after `Session` is a number or a title, and not an id.
+        // A shorter word after `Session` is a number or a title rather than an id.
         ids.find_map(|rest| rest.split_whitespace().next().filter(|id| id.len() >= 16)).map(str::to_owned)
     }
 
-    /// Returns what precedes the first turn, without title, comments and rules.
+    /// Returns the text before the first turn, without the title, comments and rules.
     fn preamble(&self, first: usize) -> String {
         let is_text = |line: &&&str| {
             let line = line.trim();
@@ -176,11 +176,13 @@ fn is_rule(line: &str) -> bool {
     matches!(line.trim(), "---" | "***" | "___" | "* * *")
 }
 
-/// Whether speaker lines make `page` a transcript and not a document that quotes or lists something.
+/// Returns whether the speaker lines show that `page` is a transcript, rather than a document that quotes or lists
+/// something.
 ///
-/// Speakers must change, and begin in the first half of the text. With both sides of an assistant's conversation
-/// three turns are enough, or one of each if nothing but a title precedes them. Names of people prove less, so
-/// each must come twice, half of the turns must read like sentences, and a third of the lines must be theirs.
+/// Speakers must alternate, and the first one must be in the first half of the text. If both sides of an assistant's
+/// conversation occur, three turns are enough, or one of each if only a title precedes them. Names of people are weaker
+/// evidence, so each must occur twice, half of the turns must read like sentences, and a third of the lines must name a
+/// speaker.
 fn is_transcript(page: &Page<'_>, turns: &[&Label]) -> bool {
     let Some(first) = turns.first() else { return false };
     let filled = |lines: &[&str]| lines.iter().filter(|line| !line.trim().is_empty()).count();
@@ -191,15 +193,15 @@ fn is_transcript(page: &Page<'_>, turns: &[&Label]) -> bool {
     let voice = |label: &&Label| label.role.map_or(label.name.clone(), |role| format!("{role:?}"));
     let voices: Vec<String> = turns.iter().map(voice).collect();
     let changes = voices.windows(2).filter(|pair| pair[0] != pair[1]).count();
-    // Programs that mark each step of an agent name it many times in a row.
+    // Programs that mark each step of an agent repeat its name many times in a row.
     let is_program = matches!(first.form, Form::Stamped | Form::Tagged);
     if !is_program && changes * 2 < turns.len().saturating_sub(1) {
         return false;
     }
     let count = |role| turns.iter().filter(|label| label.role == Some(role)).count();
     if count(Role::User) > 0 && count(Role::Assistant) > 0 {
-        // A document with the sections "User" and "Agent" has a title; a transcript under such headings begins with
-        // one.
+        // A document with the sections "User" and "Agent" has a title, whereas a transcript with such headings begins
+        // with one of them.
         let untitled = filled(&page.lines[..first.line]) == 0;
         let bare = page.preamble(first.line).trim().is_empty() && (first.form != Form::Heading || untitled);
         return turns.len() >= 3 && changes >= 2 || bare && first.role.is_some();
@@ -213,7 +215,7 @@ fn is_transcript(page: &Page<'_>, turns: &[&Label]) -> bool {
     turns.len() >= 4 && changes >= 2 && distinct.len() >= 2 && sentences * 2 >= turns.len() && turns.len() * 3 >= all
 }
 
-/// Whether a play or a film is written down: acts and scenes are on lines of their own.
+/// Returns whether the text is a play or a film script: acts and scenes are on separate lines.
 fn is_staged(lines: &[&str]) -> bool {
     const HEADS: &[&str] = &["ACT ", "Act ", "SCENE ", "Scene ", "INT. ", "EXT. ", "FADE IN"];
     let bare = lines.iter().map(|line| line.trim_start_matches(['#', ' ', '*']));
@@ -221,9 +223,9 @@ fn is_staged(lines: &[&str]) -> bool {
         || lines.iter().any(|line| matches!(line.trim(), "Exeunt" | "Exeunt." | "EXEUNT" | "CURTAIN" | "Curtain."))
 }
 
-// Reasoning and tool calls that are written into an agent's words as `<think>` and `<tool-use>` blocks.
+// Reasoning and tool calls that appear in an agent's words as `<think>` and `<tool-use>` blocks.
 
-/// Splits an agent's `text` at the blocks that begin a line; a block without an end goes to the end of the text.
+/// Splits an agent's `text` at blocks that begin a line; a block that is not closed extends to the end of the text.
 pub(crate) fn split(text: &str) -> Vec<Message> {
     let mut messages = Vec::new();
     let mut rest = text;
@@ -246,14 +248,14 @@ pub(crate) fn split(text: &str) -> Vec<Message> {
     messages
 }
 
-/// Returns where the next block begins, which is at the start of a line.
+/// Returns the position of the next block that is at the start of a line.
 fn next_block(text: &str) -> Option<usize> {
     let begins = |place: usize| place == 0 || text[..place].ends_with('\n');
     let is_block = |place: usize| ["<think>", "<tool-use "].iter().any(|mark| text[place..].starts_with(mark));
     text.match_indices("<t").map(|(place, _)| place).find(|place| begins(*place) && is_block(*place))
 }
 
-/// Takes off the rules that are between a block and words.
+/// Removes a rule between a block and words.
 fn without_rules(text: &str) -> String {
     let trimmed = text.trim();
     let trimmed = trimmed.strip_prefix("---\n").or(trimmed.strip_suffix("\n---")).unwrap_or(trimmed);
@@ -268,25 +270,25 @@ fn call(block: &str) -> [Message; 2] {
     let summary = plain(head).replace(['*', '`'], "");
     let pieces = summary.trim_start_matches("Tool use:").trim().trim_start_matches(name).trim_start_matches([' ', '•']);
     let body = plain(body);
-    // Where the summary names the tool alone, the target is the first thing in the block.
+    // If the summary contains only the tool's name, the target is the first text in the block.
     let first = body.lines().map(|line| line.trim().trim_matches('`')).find(|line| !line.is_empty());
     let target = if pieces.is_empty() { first.unwrap_or_default() } else { pieces };
     [Message::call(parts::call_line(name, target)), Message::answer(body)]
 }
 
-/// Takes the tags of the block itself out of `text`.
+/// Removes the tags of the block itself from `text`.
 fn plain(text: &str) -> String {
     let tags = ["<think>", "</think>", "</tool-use>", "<details>", "</details>", "<summary>", "</summary>"];
     let behind = text.strip_prefix("<tool-use").and_then(|rest| rest.split_once('>')).map_or(text, |(_, rest)| rest);
     tags.iter().fold(behind.to_owned(), |text, tag| text.replace(tag, "")).trim().to_owned()
 }
 
-// Conversations in the templates that models are fed with, rewritten so that each speaker has a line of its own.
+// Conversations in the templates of models, rewritten so that each speaker has a separate line.
 
 const OPEN: &str = "[INST]";
 const CLOSE: &str = "[/INST]";
 
-/// Rewrites a text of `[INST]` or `<|start_header_id|>` to lines of `<|im_start|>role`; `None` for any other text.
+/// Rewrites text with `[INST]` or `<|start_header_id|>` to lines of `<|im_start|>role`; `None` for any other text.
 pub(crate) fn with_speaker_lines(text: &str) -> Option<String> {
     let start = text.trim_start();
     let start = ["<s>", "<|begin_of_text|>"].iter().find_map(|mark| start.strip_prefix(mark)).unwrap_or(start);

@@ -1,28 +1,28 @@
-//! A conversation as plain data, as every format yields it.
+//! A conversation as plain data, as produced by every format.
 
 use jiff::Timestamp;
 use jiff::tz::Offset;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// One conversation, or one part of a very long one, in the order in which it was held.
+/// One conversation, or one part of a very long one, in chronological order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Transcript {
     /// Name of the ingestor that read it, e.g. `claude-code`.
     pub source: String,
-    /// Identity within `source`; stays the same when the file moves or grows.
+    /// Identity within `source`; it does not change when the file is moved or grows.
     pub external_id: String,
-    /// Where it was read: a path or `-`, and the record in it where a file contains several.
+    /// The location that it was read from: a path or `-`, and the record if a file contains several.
     pub origin: String,
-    /// Title given by the log itself.
+    /// Title in the log.
     pub title: Option<String>,
-    /// Working directory, repository or channel that the log names.
+    /// Working directory, repository or channel named in the log.
     pub project: Option<String>,
-    /// Address of the repository that the log names beside that, e.g. `https://github.com/ana/shop`.
+    /// URL of the repository, if the log also contains it, e.g. `https://github.com/ana/shop`.
     pub repository: Option<String>,
-    /// Model that answered, where the log says so.
+    /// Model that answered, if the log names it.
     pub model: Option<String>,
-    /// When the log says that the conversation began, for logs whose messages carry no time.
+    /// The start of the conversation according to the log, for logs whose messages have no time.
     pub created_at: Option<Timestamp>,
     /// Messages in conversation order.
     pub messages: Vec<Message>,
@@ -31,21 +31,21 @@ pub struct Transcript {
 /// One thing said, done or injected in a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {
-    /// The log's own id, or the 1-based position in the transcript where it has none.
+    /// The id in the log, or the 1-based position in the transcript if there is none.
     pub id: String,
-    /// On whose behalf it appears in the conversation.
+    /// The part that it plays in the conversation.
     pub role: Role,
-    /// What it is; only [`Kind::Prose`] can be evidence of what somebody said.
+    /// Its nature; only [`Kind::Prose`] can be evidence of what somebody said.
     pub kind: Kind,
-    /// Name of the person or agent, where several could have spoken.
+    /// Name of the person or agent, if several could have spoken.
     pub speaker: Option<String>,
-    /// When it was said, and how that is known.
+    /// When it was said, and the source of that information.
     pub time: Option<MessageTime>,
-    /// The text, decoded; empty text is never kept.
+    /// The decoded text; messages with an empty text are dropped.
     pub text: String,
 }
 
-/// On whose behalf a message speaks.
+/// The part that a message plays in a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -61,7 +61,7 @@ pub enum Role {
     Other,
 }
 
-/// What a message is.
+/// The nature of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -69,34 +69,34 @@ pub enum Kind {
     Prose,
     /// A tool call, as one short line: the tool's name and its main target.
     ToolCall,
-    /// What a tool answered, clipped.
+    /// A tool's answer, clipped.
     ToolResult,
     /// The assistant's hidden reasoning.
     Reasoning,
     /// Injected text: system prompts, boot files, reminders, hook output, recalled memory.
     Context,
-    /// A summary of earlier messages, made when a session was compacted.
+    /// A summary of earlier messages, written when a session was compacted.
     Summary,
-    /// A placeholder for a file or picture, e.g. `[image: plan.png]`.
+    /// A placeholder for a file or image, e.g. `[image: plan.png]`.
     Attachment,
 }
 
 /// When a message was said: an instant, the offset of the speaker's clock, and the source of both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageTime {
-    /// The instant. Where `offset_seconds` is unknown it is the local reading taken as UTC.
+    /// The instant. If `offset_seconds` is unknown, it is the local time treated as UTC.
     pub at: Timestamp,
-    /// Offset from UTC of the clock that was read, in seconds; `None` where the log gives none.
+    /// Offset of the clock from UTC, in seconds; `None` if the log contains none.
     pub offset_seconds: Option<i32>,
-    /// How the time is known.
+    /// The source of the time.
     pub source: TimeSource,
 }
 
-/// How the time of a message is known.
+/// The source of a message's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TimeSource {
-    /// The log stamps the message.
+    /// The log contains a time for the message.
     Log,
     /// Derived from a neighbour or from the start of the conversation.
     Derived,
@@ -105,7 +105,7 @@ pub enum TimeSource {
 }
 
 impl MessageTime {
-    /// Returns a time that the log gives for the message, on a clock at UTC.
+    /// Returns a time that the log contains for the message, on a clock in UTC.
     #[must_use]
     pub const fn logged(at: Timestamp) -> Self {
         Self { at, offset_seconds: Some(0), source: TimeSource::Log }
@@ -116,12 +116,12 @@ impl MessageTime {
         Self { source: TimeSource::Derived, ..self }
     }
 
-    /// Returns the instant at which a clock in an unknown zone reads `local`: the reading is taken as UTC.
+    /// Returns the instant at which a clock in an unknown time zone shows `local`, which is treated as UTC.
     pub(crate) fn local(local: jiff::civil::DateTime, source: TimeSource) -> Option<Self> {
         Some(Self { at: Offset::UTC.to_timestamp(local).ok()?, offset_seconds: None, source })
     }
 
-    /// Returns the reading of the speaker's own clock, e.g. for resolving "yesterday".
+    /// Returns the time on the speaker's own clock, e.g. to resolve "yesterday".
     #[must_use]
     pub fn civil(&self) -> jiff::civil::DateTime {
         let offset = self.offset_seconds.and_then(|seconds| Offset::from_seconds(seconds).ok());
@@ -130,13 +130,13 @@ impl MessageTime {
 }
 
 impl Message {
-    /// Returns a user's words without time or speaker; `id` is the caller's to set.
+    /// Returns a user's words without time or speaker; the caller sets `id`.
     #[must_use]
     pub fn user(text: impl Into<String>) -> Self {
         Self::prose(Role::User, text)
     }
 
-    /// Returns an assistant's words without time or speaker; `id` is the caller's to set.
+    /// Returns an assistant's words without time or speaker; the caller sets `id`.
     #[must_use]
     pub fn assistant(text: impl Into<String>) -> Self {
         Self::prose(Role::Assistant, text)
@@ -158,7 +158,7 @@ impl Message {
         Self::new(Role::System, Kind::Context, text)
     }
 
-    /// Returns what a compaction left of earlier messages.
+    /// Returns a summary of earlier messages.
     pub(crate) fn summary(text: impl Into<String>) -> Self {
         Self::new(Role::System, Kind::Summary, text)
     }
@@ -168,23 +168,23 @@ impl Message {
         Self::new(Role::Assistant, Kind::Reasoning, text)
     }
 
-    /// Returns a tool call of the assistant, as the line that stands for it.
+    /// Returns a tool call of the assistant, described by `line`.
     pub(crate) fn call(line: impl Into<String>) -> Self {
         Self::new(Role::Assistant, Kind::ToolCall, line)
     }
 
-    /// Returns what a tool answered.
+    /// Returns a tool's answer.
     pub(crate) fn answer(text: impl Into<String>) -> Self {
         Self::new(Role::Tool, Kind::ToolResult, text)
     }
 
-    /// Whether this is a person speaking, the only kind of message that makes a window worth a call.
+    /// Returns whether a person is speaking; only such messages make a window worth a request.
     #[must_use]
     pub fn is_human(&self) -> bool {
         self.role == Role::User && self.kind == Kind::Prose
     }
 
-    /// Hashes what was said and by whom: 32 hex digits. Ids and times are left out, since forks re-stamp them.
+    /// Hashes what was said and by whom: 32 hexadecimal digits. Ids and times are left out, because forks change them.
     #[must_use]
     pub fn content_hash(&self) -> String {
         let mut hasher = Sha256::new();
@@ -196,25 +196,25 @@ impl Message {
         let head = format!("{:?}\u{1f}{:?}\u{1f}{}\u{1f}", self.role, self.kind, self.speaker.as_deref().unwrap_or(""));
         hasher.update(head.as_bytes());
         hasher.update(self.text.as_bytes());
-        // Separators keep `ab` + `c` from hashing like `a` + `bc`.
+        // Separators ensure that `ab` + `c` and `a` + `bc` have different hashes.
         hasher.update(b"\x1e");
     }
 }
 
 impl Transcript {
-    /// Returns `source:external_id`, the identity under which the store knows the transcript.
+    /// Returns `source:external_id`, by which the store identifies the transcript.
     #[must_use]
     pub fn key(&self) -> String {
         format!("{}:{}", self.source, self.external_id)
     }
 
-    /// Returns the earliest time known of the conversation.
+    /// Returns the earliest known time in the conversation.
     #[must_use]
     pub fn started_at(&self) -> Option<Timestamp> {
         self.times().chain(self.created_at).min()
     }
 
-    /// Returns the latest time known of the conversation.
+    /// Returns the latest known time in the conversation.
     #[must_use]
     pub fn ended_at(&self) -> Option<Timestamp> {
         self.times().chain(self.created_at).max()
@@ -225,7 +225,7 @@ impl Transcript {
     }
 }
 
-/// Hashes a run of messages as one text: 32 hex digits.
+/// Hashes a sequence of messages as one text: 32 hexadecimal digits.
 #[must_use]
 pub fn content_hash(messages: &[Message]) -> String {
     let mut hasher = Sha256::new();
@@ -235,7 +235,7 @@ pub fn content_hash(messages: &[Message]) -> String {
     hex(&hasher.finalize()[..16])
 }
 
-/// Returns the lower-case hexadecimal spelling of `bytes`.
+/// Returns `bytes` in lower-case hexadecimal notation.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;

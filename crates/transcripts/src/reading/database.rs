@@ -1,4 +1,4 @@
-//! `SQLite` files that other programs write: opened for reading alone, so that their owners never notice.
+//! `SQLite` files of other programs, which are opened read-only so that their owners are not affected.
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -13,17 +13,17 @@ use crate::{IngestError, Input, MAX_RECORD_BYTES, Sink, json};
 
 /// The first bytes of every `SQLite` file.
 pub(crate) const MAGIC: &str = "SQLite format 3\0";
-/// Length of the head of a write-ahead log.
-// By SQLite's file format; it contains two random numbers that are drawn anew each time the log begins.
+/// Length of the header of a write-ahead log.
+// As defined by SQLite's file format; it contains two random numbers that change each time the log is restarted.
 const LOG_HEAD_BYTES: u64 = 32;
-/// How often database and log are copied before their owner is taken to write without pause.
+/// Number of attempts to copy a database and its log before the owner is assumed to write without pause.
 const COPY_ATTEMPTS: usize = 5;
 
-/// A database that is only read.
+/// A read-only database.
 pub(crate) struct Database {
     connection: Connection,
     path: PathBuf,
-    /// Where the copy lives, if one had to be made; removed with it.
+    /// The folder of the copy, if one had to be made; it is removed together with this value.
     _copy: Option<TempDir>,
 }
 
@@ -35,10 +35,10 @@ impl std::ops::Deref for Database {
     }
 }
 
-/// Opens the database at `path`, immutable: no lock is taken and no file is made beside it.
+/// Opens the database at `path` as immutable: no lock is taken and no file is created beside it.
 ///
-/// Changes that its owner has not yet moved out of the write-ahead log would be missed that way, so where there is
-/// such a log, database and log are copied to a private temporary folder and the copy is opened.
+/// Changes that the owner has not yet moved out of the write-ahead log would not be visible, so if there is such a log,
+/// the database and the log are copied to a private temporary folder and the copy is opened.
 ///
 /// # Errors
 /// [`IngestError::Database`].
@@ -53,18 +53,18 @@ pub(crate) fn open(path: &Path) -> Result<Database, IngestError> {
     Ok(Database { connection, path: path.to_owned(), _copy: copy.map(|(folder, _)| folder) })
 }
 
-/// Copies database and log; `None` where there is no log. `between` runs between the two copies.
+/// Copies the database and its log; `None` if there is no log. `between` runs between the two copies.
 ///
-/// Its owner may move the log into the database and begin it anew meanwhile, and the two copies would not fit. Each
-/// beginning writes another head, so a changed head means that the copies do not fit.
+/// The owner may meanwhile move the log into the database and restart it, in which case the two copies would not match.
+/// Each restart writes a different header, so a changed header shows that the copies do not match.
 fn copy_with_log(path: &Path, mut between: impl FnMut()) -> io::Result<Option<(TempDir, PathBuf)>> {
     let log = with_ending(path, "-wal");
     for _ in 0..COPY_ATTEMPTS {
         let Some(head) = log_head(&log)? else { return Ok(None) };
         let folder = tempfile::tempdir()?;
         let target = folder.path().join("copy.db");
-        // The database before its log: what moves from the log into the database meanwhile is then read twice, and
-        // not lost.
+        // The database is copied before its log: changes that are moved from the log into the database in the meantime
+        // are then read twice rather than lost.
         std::fs::copy(path, &target)?;
         between();
         let copied = std::fs::copy(&log, with_ending(&target, "-wal"));
@@ -75,8 +75,8 @@ fn copy_with_log(path: &Path, mut between: impl FnMut()) -> io::Result<Option<(T
     Err(io::Error::other("its owner keeps writing to it"))
 }
 
-/// Returns the first bytes of a write-ahead log, which differ each time that it is begun; `None` if it is empty or not
-/// there.
+/// Returns the first bytes of a write-ahead log, which change each time it is restarted; `None` if it is empty or does
+/// not exist.
 fn log_head(log: &Path) -> io::Result<Option<Vec<u8>>> {
     let mut head = Vec::new();
     match std::fs::File::open(log) {
@@ -87,19 +87,19 @@ fn log_head(log: &Path) -> io::Result<Option<Vec<u8>>> {
     Ok((!head.is_empty()).then_some(head))
 }
 
-/// Opens the database that `input` is.
+/// Opens `input` as a database.
 ///
 /// # Errors
-/// As [`of`], and [`IngestError::Database`] if it is not a database.
+/// The same as for [`of`], and [`IngestError::Database`] if it is not a database.
 pub(crate) fn required(input: &Input) -> Result<Database, IngestError> {
     let reason = || "it is no SQLite database".to_owned();
     of(input)?.ok_or_else(|| IngestError::Database { path: input.path.clone(), reason: reason() })
 }
 
-/// Opens the database that `input` is; `None` if it is not a database.
+/// Opens `input` as a database; `None` if it is not a database.
 ///
 /// # Errors
-/// [`IngestError::Database`], also for a database in an archive or on standard input, to which no path leads.
+/// [`IngestError::Database`], also for a database in an archive or on standard input, which has no path.
 pub(crate) fn of(input: &Input) -> Result<Option<Database>, IngestError> {
     if !input.head().starts_with(MAGIC) {
         return Ok(None);
@@ -111,12 +111,13 @@ pub(crate) fn of(input: &Input) -> Result<Option<Database>, IngestError> {
     open(&input.path).map(Some)
 }
 
-/// Returns the names of the tables in the database at `path`; none if it cannot be read.
+/// Returns the names of the tables in the database at `path`; an empty list if it cannot be read.
 pub(crate) fn tables(path: &Path) -> Vec<String> {
     names(path, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
 }
 
-/// Returns the columns of all tables in the database at `path`, each as `table.column`; none if it cannot be read.
+/// Returns the columns of all tables in the database at `path`, each as `table.column`; an empty list if it cannot be
+/// read.
 pub(crate) fn all_columns(path: &Path) -> Vec<String> {
     names(
         path,
@@ -134,12 +135,12 @@ fn names(path: &Path, sql: &str) -> Vec<String> {
     if !found.is_empty() {
         return found;
     }
-    // Of a young database even the tables may be in the log alone.
+    // The tables of a new database may be only in the log.
     open(path).ok().and_then(|database| listed(&database).ok()).unwrap_or_default()
 }
 
 impl Database {
-    /// Returns the names of the columns of `table`; none if there is no such table.
+    /// Returns the names of the columns of `table`; an empty list if there is no such table.
     pub(crate) fn columns(&self, table: &str) -> Vec<String> {
         let listed = || -> rusqlite::Result<Vec<String>> {
             self.prepare("SELECT name FROM pragma_table_info(?1) ORDER BY cid")?
@@ -149,15 +150,15 @@ impl Database {
         listed().unwrap_or_default()
     }
 
-    /// Returns an error that names the database and what was wrong with it.
+    /// Returns an error with the path of the database and the reason.
     pub(crate) fn error(&self, reason: impl std::fmt::Display) -> IngestError {
         IngestError::Database { path: self.path.clone(), reason: reason.to_string() }
     }
 
-    /// Makes sure that `table` has all of `columns`, so that a changed layout is an error and not an empty log.
+    /// Checks that `table` has all of `columns`, so that a changed layout causes an error instead of an empty log.
     ///
     /// # Errors
-    /// [`IngestError::Database`] naming what is missing.
+    /// [`IngestError::Database`] that names what is missing.
     pub(crate) fn require(&self, table: &str, columns: &[&str]) -> Result<(), IngestError> {
         let there = self.columns(table);
         let Some(missing) = columns.iter().find(|column| !there.iter().any(|name| name == *column)) else {
@@ -171,9 +172,9 @@ impl Database {
         Err(self.error(format_args!("{lack}; the version of the program that wrote it is not supported")))
     }
 
-    /// Returns `columns` for use in a statement, each replaced by `NULL` where `table` has no such column.
+    /// Returns `columns` for use in a statement, with `NULL` in place of each column that `table` does not have.
     ///
-    /// Programs add columns over the years, so a database of an older version lacks some of those that are read.
+    /// Programs add columns over the years, so a database of an older version lacks some of the columns that are read.
     pub(crate) fn or_null(&self, table: &str, columns: &[&str]) -> String {
         let there = self.columns(table);
         let listed = columns.iter().map(|column| if there.iter().any(|name| name == column) { column } else { "NULL" });
@@ -183,7 +184,7 @@ impl Database {
     /// Runs `sql` and passes each row to `take`.
     ///
     /// # Errors
-    /// [`IngestError::Database`], also for a damaged page, and the first error of `take`.
+    /// [`IngestError::Database`], also for a damaged page, and the first error from `take`.
     pub(crate) fn each(
         &self,
         sql: &str,
@@ -198,7 +199,7 @@ impl Database {
         Ok(())
     }
 
-    /// Reports how many rows of `table` name in `key` a row of `parent` that is not there.
+    /// Reports how many rows of `table` refer by `key` to a row of `parent` that does not exist.
     ///
     /// # Errors
     /// [`IngestError::Database`].
@@ -208,7 +209,7 @@ impl Database {
         reason: &str,
         sink: &mut Sink<'_>,
     ) -> Result<(), IngestError> {
-        // Without the NULLs, since `NOT IN` a list with a NULL in it is never true.
+        // NULLs are excluded, because `NOT IN` a list that contains a NULL is never true.
         let sql = format!(
             "SELECT min(rowid), count(*) FROM {table}
              WHERE {key} IS NULL OR {key} NOT IN (SELECT id FROM {parent} WHERE id IS NOT NULL)"
@@ -222,7 +223,7 @@ impl Database {
     }
 }
 
-/// Returns the text in a column, whichever way it is stored; `None` if there is none, or more than a record may have.
+/// Returns the text in a column, however it is stored; `None` if there is none, or if it exceeds the limit of a record.
 pub(crate) fn text(row: &Row<'_>, column: usize) -> Option<String> {
     match row.get_ref(column).ok()? {
         ValueRef::Integer(number) => Some(number.to_string()),
@@ -239,15 +240,15 @@ pub(crate) fn bytes<'a>(row: &'a Row<'_>, column: usize) -> Option<&'a [u8]> {
     row.get_ref(column).ok()?.as_bytes().ok()
 }
 
-/// Returns the whole number in a column as the number of a record; 0 if there is none.
+/// Returns the integer in a column as the number of a record; 0 if there is none.
 pub(crate) fn record_number(row: &Row<'_>, column: usize) -> usize {
     row.get::<_, i64>(column).ok().and_then(|number| usize::try_from(number).ok()).unwrap_or(0)
 }
 
-/// Parses the JSON in a column, and returns with it whether it had to be repaired.
+/// Parses the JSON in a column; also returns whether it had to be repaired.
 ///
 /// # Errors
-/// Why it cannot be used, in words that repeat none of its text.
+/// Why it cannot be used, without repeating any of its text.
 pub(crate) fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<(T, bool), String> {
     let size = row.get_ref(column).ok().and_then(|value| value.as_bytes().ok()).map_or(0, <[u8]>::len);
     if size > MAX_RECORD_BYTES {
@@ -257,7 +258,7 @@ pub(crate) fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<
     json::parse(&text).map_err(|error| json::reason(&text, &error))
 }
 
-/// Returns the JSON in a column; one that cannot be used is reported as `what`, under the number in the first column.
+/// Returns the JSON in a column; if it cannot be used, it is reported as `what`, with the number in the first column.
 pub(crate) fn parsed(row: &Row<'_>, column: usize, what: &str, sink: &mut Sink<'_>) -> Option<Value> {
     match json::<Value>(row, column) {
         Ok((value, repaired)) => {
@@ -271,7 +272,7 @@ pub(crate) fn parsed(row: &Row<'_>, column: usize, what: &str, sink: &mut Sink<'
     }
 }
 
-/// Returns the JSON in a column, or null where there is none that can be read.
+/// Returns the JSON in a column, or null if there is none that can be read.
 pub(crate) fn value(row: &Row<'_>, column: usize) -> Value {
     json(row, column).map_or(Value::Null, |(value, _)| value)
 }
@@ -279,7 +280,7 @@ pub(crate) fn value(row: &Row<'_>, column: usize) -> Value {
 fn connect(path: &Path, is_immutable: bool) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     let connection = if is_immutable {
-        // The path is part of a URI, in which these characters have a meaning.
+        // The path is part of a URI, in which these characters have a special meaning.
         let escaped = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
         Connection::open_with_flags(
             format!("file:{escaped}?mode=ro&immutable=1"),
@@ -288,7 +289,7 @@ fn connect(path: &Path, is_immutable: bool) -> rusqlite::Result<Connection> {
     } else {
         Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_READ_WRITE)?
     };
-    // The file is somebody else's: nothing in its schema may run code, and damaged pages must not be believed.
+    // The file belongs to another program: nothing in its schema may run code, and damaged pages must not be trusted.
     connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA query_only = ON;")?;
     Ok(connection)
 }

@@ -1,4 +1,4 @@
-//! The start of a file, parsed as far as formats need it to recognise themselves.
+//! The start of a file, parsed as far as formats need it for detection.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -8,29 +8,29 @@ use serde_json::Value;
 use super::database;
 use crate::{Input, json};
 
-/// Lines of a JSONL file that detection parses.
+/// Number of lines of a JSONL file that detection parses.
 const SAMPLED_LINES: usize = 50;
 
-/// The start of a file, parsed as far as it goes.
+/// The start of a file, parsed as far as possible.
 pub struct Head<'a> {
     /// The decoded text, up to 256 KiB.
     pub text: Cow<'a, str>,
-    /// The document, if it is one JSON value; what is cut off at the end of `text` is missing from it.
+    /// The document, if the file is one JSON value; without what is cut off at the end of `text`.
     pub document: Option<Value>,
-    /// The objects on the first lines, if it is JSONL.
+    /// The objects on the first lines, if the file is JSONL.
     pub lines: Vec<Value>,
-    /// The names of the tables, if it is an `SQLite` database.
+    /// The names of the tables, if the file is an `SQLite` database.
     pub tables: Vec<String>,
     /// The columns of these tables, each as `table.column`.
     pub columns: Vec<String>,
-    /// The file's name in lower case, which only decides where content leaves it open.
+    /// The file's name in lower case, which is used only if the content is inconclusive.
     pub name: String,
-    /// The name of the folder that it appears in, in lower case.
+    /// The name of the folder that contains the file, in lower case.
     pub folder: String,
 }
 
 impl<'a> Head<'a> {
-    /// Looks at the start of `input`.
+    /// Examines the start of `input`.
     #[must_use]
     pub fn of(input: &'a Input) -> Self {
         let mut head = Self::new(input.head(), input.head_is_all());
@@ -52,7 +52,7 @@ impl<'a> Head<'a> {
         let lines = if whole.is_some() { Vec::new() } else { sample_lines(&text) };
         let document = match whole {
             Some(value) => Some(value),
-            // A JSONL file parses as a document up to its first line end, so lines are asked first.
+            // A JSONL file can be parsed as a document up to its first line end, so lines are examined first.
             None if starts_json && lines.is_empty() => json::parse_start(&text),
             None => None,
         };
@@ -67,7 +67,7 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// Returns the objects that a format can recognise itself by: the document or the first elements of its array.
+    /// Returns the objects by which a format can be recognised: the document, or the first elements of its array.
     pub fn objects(&self) -> impl Iterator<Item = &Value> {
         let elements = match &self.document {
             Some(Value::Array(elements)) => elements.as_slice(),
@@ -77,19 +77,19 @@ impl<'a> Head<'a> {
         elements.iter().take(SAMPLED_LINES).filter(|value| value.is_object())
     }
 
-    /// Whether most of the sampled JSONL lines satisfy `test`.
+    /// Returns whether at least half of the sampled JSONL lines satisfy `test`.
     pub fn most_lines(&self, test: impl Fn(&Value) -> bool) -> bool {
         let hits = self.lines.iter().filter(|line| test(line)).count();
         hits > 0 && hits * 2 >= self.lines.len()
     }
 
-    /// Whether any of the sampled JSONL lines satisfies `test`.
+    /// Returns whether any of the sampled JSONL lines satisfies `test`.
     pub fn any_line(&self, test: impl Fn(&Value) -> bool) -> bool {
         self.lines.iter().any(test)
     }
 }
 
-/// Parses the first lines, if at least half of those that are not blank are JSON objects.
+/// Parses the first lines, if at least half of the lines that are not blank are JSON objects.
 fn sample_lines(text: &str) -> Vec<Value> {
     let (mut objects, mut filled) = (Vec::new(), 0_usize);
     for line in text.split('\n').map(str::trim).filter(|line| !line.is_empty()).take(SAMPLED_LINES) {

@@ -1,4 +1,4 @@
-//! One opened log: decompressed, decoded lazily, with the little that is known of it from outside.
+//! One opened log, which is decompressed and decoded lazily, with the information about it from outside its content.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read, Seek, SeekFrom};
@@ -14,7 +14,7 @@ use zip::{CompressionMethod, ZipArchive};
 
 use crate::IngestError;
 
-/// Bytes of a file that detection sees.
+/// Number of bytes at the start of a file that detection examines.
 // The first lines of an agent's log may contain a whole system prompt, and detection needs the lines after it.
 const HEAD_BYTES: usize = 256 << 10;
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
@@ -23,22 +23,22 @@ const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// An opened log.
 pub struct Input {
-    /// The path as given, or `-`; of a file in an archive, the archive's path with the file's name after it.
+    /// The path as given, or `-`; for a file in an archive, the path of the archive followed by the name of the file.
     pub path: PathBuf,
     /// When the file was last changed; `None` for standard input.
     pub modified: Option<Timestamp>,
     reader: Box<dyn BufRead + Send>,
     head: Vec<u8>,
-    /// The archive it appears in, and its name there.
+    /// The archive that contains it, and its name there.
     inside: Option<(Folder, String)>,
 }
 
-/// Opens `path`, or standard input for `-`, and looks at its first bytes.
+/// Opens `path`, or standard input for `-`, and examines its first bytes.
 ///
-/// Zstandard and gzip are decompressed; a UTF-8 byte-order mark is dropped and UTF-16 with a mark is converted.
+/// Zstandard and gzip are decompressed; a UTF-8 byte-order mark is removed, and UTF-16 with a mark is converted.
 ///
 /// # Errors
-/// [`IngestError::Read`] if it cannot be opened, [`IngestError::Empty`] if there is nothing but white space in it.
+/// [`IngestError::Read`] if it cannot be opened, [`IngestError::Empty`] if it contains nothing but white space.
 pub fn open(path: &Path) -> Result<Input, IngestError> {
     let failed = |source| IngestError::Read { path: path.to_owned(), source };
     let (raw, modified): (Box<dyn Read + Send>, _) = if path == Path::new("-") {
@@ -51,7 +51,7 @@ pub fn open(path: &Path) -> Result<Input, IngestError> {
     start(path.to_owned(), raw, modified, None)
 }
 
-/// Opens the file called `name` in `archive`, which is what `folder` stands for.
+/// Opens the file called `name` in `archive`, which is represented by `folder`.
 fn open_in_archive(folder: &Folder, archive: &Archive, name: &str) -> Result<Input, IngestError> {
     let path = folder.path().join(name);
     let (raw, modified) = archive.read(name).map_err(|source| IngestError::Read { path: path.clone(), source })?;
@@ -66,9 +66,9 @@ fn start(
 ) -> Result<Input, IngestError> {
     let failed = |source| IngestError::Read { path: path.clone(), source };
     let (mut reader, head) = decode(raw).map_err(failed)?;
-    // What follows the head is damaged more often than the head, and opening must say so.
+    // The part after the head is damaged more often than the head, and opening must report it.
     reader.fill_buf().map_err(failed)?;
-    // Of a longer file only the start has been looked at, and there may be text after the white space.
+    // Only the start of a longer file has been examined, and there may be text after the white space.
     if head.len() < HEAD_BYTES && head.iter().all(u8::is_ascii_whitespace) {
         return Err(IngestError::Empty { path });
     }
@@ -83,14 +83,14 @@ fn decode(mut raw: Box<dyn Read + Send>) -> io::Result<Decoded> {
     let raw = Cursor::new(magic).chain(raw);
     let mut plain: Box<dyn Read + Send> = if is_zstandard {
         Box::new(zstd::stream::read::Decoder::new(raw)?)
-    // A log that is rotated or appended to is often several gzip streams, one after another.
+    // A log that is rotated or appended to often consists of several gzip streams.
     } else if is_gzip {
         Box::new(flate2::read::MultiGzDecoder::new(raw))
     } else {
         Box::new(raw)
     };
     let mut head = take(&mut plain, HEAD_BYTES)?;
-    // Windows tools save text in UTF-16; such files are small enough to be converted as a whole.
+    // Windows tools save text in UTF-16; such files are small enough to be converted at once.
     if head.starts_with(&[0xFF, 0xFE]) || head.starts_with(&[0xFE, 0xFF]) {
         let mut rest = head;
         plain.read_to_end(&mut rest)?;
@@ -133,13 +133,13 @@ impl Input {
     /// Returns an input over `bytes`, which may be compressed, as if they were in a file called `name`.
     ///
     /// # Errors
-    /// As [`open`].
+    /// The same as for [`open`].
     pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Self, IngestError> {
         start(name.into(), Box::new(Cursor::new(bytes)), None, None)
     }
 
-    /// Opens the file called `name` in the same directory or archive, e.g. one that contains the title; `None` if there
-    /// is none.
+    /// Opens the file called `name` in the same directory or archive, e.g. one that contains the title; `None` if it
+    /// does not exist.
     pub(crate) fn sibling(&self, name: &str) -> Option<Self> {
         match &self.inside {
             Some((folder, own)) => {
@@ -151,8 +151,8 @@ impl Input {
         }
     }
 
-    /// Returns the directory or archive in which it stands, and what precedes its own name there: nothing, or
-    /// folders and a `/`. `None` for standard input.
+    /// Returns the directory or archive that contains the file, and the prefix of its name there: nothing, or folders
+    /// followed by a `/`. `None` for standard input.
     pub(crate) fn place(&self) -> Option<(Folder, String)> {
         match &self.inside {
             Some((folder, own)) => {
@@ -167,7 +167,8 @@ impl Input {
         }
     }
 
-    /// Returns the names of all files in the folder called `name` beside this file, e.g. one that contains newer logs.
+    /// Returns the names of all files in the folder called `name` beside this file, e.g. a folder that contains newer
+    /// logs.
     pub(crate) fn names_beside(&self, name: &str) -> Vec<String> {
         let Some((folder, parent)) = self.place() else { return Vec::new() };
         if !self.is_in_archive() {
@@ -185,7 +186,7 @@ impl Input {
         names.filter_map(|name| name.rsplit('/').next().map(str::to_owned)).filter(|name| *name != own).collect()
     }
 
-    /// Whether it is in an archive, so that no path leads to it.
+    /// Returns whether it is in an archive, so that it has no path of its own.
     #[must_use]
     pub fn is_in_archive(&self) -> bool {
         self.inside.is_some()
@@ -197,9 +198,9 @@ impl Input {
         String::from_utf8_lossy(&self.head)
     }
 
-    /// Whether [`Input::head`] is the whole file.
+    /// Returns whether [`Input::head`] is the whole file.
     pub(crate) fn head_is_all(&self) -> bool {
-        // A full head is shorter by the byte-order mark that was taken off it.
+        // A complete head is shorter if a byte-order mark was removed from it.
         self.head.len() < HEAD_BYTES - BOM.len()
     }
 
@@ -209,15 +210,15 @@ impl Input {
         self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// Returns the bytes, decompressed and without byte-order mark.
+    /// Returns the bytes, decompressed and without a byte-order mark.
     pub(crate) fn into_reader(self) -> Box<dyn BufRead + Send> {
         self.reader
     }
 
-    /// Reads everything as text, at most `limit` bytes; `None` if there is more than that.
+    /// Reads everything as text, up to `limit` bytes; `None` if there is more.
     ///
-    /// For formats in which nothing can be said before the end is seen; lines end in `\n` alone afterwards.
-    /// Text that is not UTF-8 at all is taken for Windows-1252.
+    /// For formats that have to be read to the end before anything is known. In the result, lines end in `\n` alone.
+    /// Text that is not UTF-8 at all is treated as Windows-1252.
     ///
     /// # Errors
     /// [`IngestError::Read`].
@@ -225,7 +226,7 @@ impl Input {
         let mut bytes = Vec::new();
         let path = self.path;
         self.reader
-            // One byte over the limit shows that there is more, without reading it.
+            // One byte over the limit reveals that there is more, without reading it.
             .take(limit as u64 + 1)
             .read_to_end(&mut bytes)
             .map_err(|source| IngestError::Read { path, source })?;
@@ -236,7 +237,7 @@ impl Input {
     }
 }
 
-// A directory or an archive: files that may only together be a log.
+// A directory or an archive, whose files may be a log only in combination.
 
 /// A directory, or a zip file that is read as if it were one. Names are relative, with `/` between their parts.
 #[derive(Clone)]
@@ -246,7 +247,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Returns the directory at `path`, which need not be there.
+    /// Returns the directory at `path`, which may not exist.
     #[must_use]
     pub fn directory(path: &Path) -> Self {
         Self { path: path.to_owned(), archive: None }
@@ -266,7 +267,7 @@ impl Folder {
         &self.path
     }
 
-    /// Whether there is a file, or a folder, called `name`.
+    /// Returns whether there is a file or a folder called `name`.
     pub(crate) fn has(&self, name: &str) -> bool {
         match &self.archive {
             Some(archive) => {
@@ -292,7 +293,7 @@ impl Folder {
     #[must_use]
     pub fn all_files(&self) -> Vec<String> {
         let Some(archive) = &self.archive else {
-            // Sorted, since each file system lists a directory in another order.
+            // Sorted, because file systems list a directory in different orders.
             let walk = walkdir::WalkDir::new(&self.path).sort_by_file_name().into_iter().flatten();
             return walk
                 .filter(|entry| entry.file_type().is_file())
@@ -305,7 +306,7 @@ impl Folder {
     /// Opens the file called `name`.
     ///
     /// # Errors
-    /// As [`open`]; [`IngestError::Read`] for a name that leads out of the folder.
+    /// The same as for [`open`]; [`IngestError::Read`] for a name that leads out of the folder.
     pub fn open(&self, name: &str) -> Result<Input, IngestError> {
         if let Some(archive) = &self.archive {
             return open_in_archive(self, archive, name);
@@ -340,12 +341,12 @@ impl Folder {
                 .collect(),
         };
         names.sort();
-        // An archive has no folders of its own: each file names those that it is in.
+        // An archive has no folders of its own: they are part of the names of files.
         names.dedup();
         names
     }
 
-    /// Returns where `name` is on disk, unless it leads out of the folder.
+    /// Returns the path of `name` on disk, unless it leads out of the folder.
     fn on_disk(&self, name: &str) -> Option<PathBuf> {
         let inside = Path::new(name).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         inside.then(|| if name.is_empty() { self.path.clone() } else { self.path.join(name) })
@@ -357,13 +358,13 @@ fn slashed(path: &Path) -> String {
     parts.join("/")
 }
 
-// The entries of a zip file, each of which is read as if it were a file. Nothing is ever unpacked to disk.
+// The entries of a zip file, each of which is read like a file. Nothing is ever unpacked to disk.
 
-/// Maximum number of entries that are looked at.
+/// Maximum number of entries that are examined.
 const MAX_ENTRIES: usize = 200_000;
-/// An entry of more than this many bytes must not have been compressed by more than [`MAX_RATIO`].
+/// Size in bytes beyond which an entry must not be compressed by a factor of more than [`MAX_RATIO`].
 const RATIO_FREE_BYTES: u64 = 64 << 20;
-/// No conversation compresses like this; a file that was made to fill the memory does.
+/// Conversations are never compressed this much; files that were made to exhaust the memory are.
 const MAX_RATIO: u64 = 1_000;
 
 /// A zip file whose list of entries has been read.
@@ -402,13 +403,13 @@ impl Archive {
         let entries = (0..zip.len()).map(|index| entry(&mut zip, index)).collect::<Result<Vec<_>, _>>();
         let mut entries: Vec<_> =
             entries.map_err(|error| failed(io::Error::other(error)))?.into_iter().flatten().collect();
-        // Packing a folder puts its name before every entry, and unpacked logs are named without it.
+        // Packing a folder puts its name before every entry, whereas logs on disk are named without it.
         strip_common_folder(&mut entries);
         entries.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(Self { path: path.to_owned(), entries })
     }
 
-    /// Returns the names that begin with `prefix`, sorted; the others are not looked at.
+    /// Returns the names that begin with `prefix`, sorted, without examining the others.
     pub(crate) fn names_below(&self, prefix: &str) -> impl Iterator<Item = &str> {
         let start = self.entries.partition_point(|entry| entry.name.as_str() < prefix);
         self.entries[start..].iter().map(|entry| entry.name.as_str()).take_while(move |name| name.starts_with(prefix))
@@ -417,7 +418,7 @@ impl Archive {
     /// Opens the entry called `name` for reading, with the time of its last change.
     ///
     /// # Errors
-    /// The system's, or one that says what is wrong with the entry.
+    /// The error of the operating system, or one that describes the fault of the entry.
     pub(crate) fn read(&self, name: &str) -> io::Result<(Box<dyn Read + Send>, Option<Timestamp>)> {
         let place = self.entries.partition_point(|entry| entry.name.as_str() < name);
         let entry = self.entries.get(place).filter(|entry| entry.name == name).ok_or(io::ErrorKind::NotFound)?;
@@ -427,7 +428,7 @@ impl Archive {
         if entry.size > RATIO_FREE_BYTES && entry.size / entry.packed.max(1) > MAX_RATIO {
             return Err(io::Error::other("the entry would unpack to far more than a log can hold"));
         }
-        // Each entry gets a handle of its own, so that several can be read side by side.
+        // Each entry gets a separate file handle, so that several can be read at the same time.
         let mut file = File::open(&self.path)?;
         file.seek(SeekFrom::Start(entry.start))?;
         let packed = BufReader::new(file.take(entry.packed));
@@ -436,23 +437,23 @@ impl Archive {
             CompressionMethod::Deflated => Box::new(DeflateDecoder::new(packed)),
             other => return Err(io::Error::other(format!("the compression {other} is not supported"))),
         };
-        // One byte more than the entry should have, so that one which unpacks to more is found to be damaged.
+        // One byte more than the stated size, so that an entry which unpacks to more is detected as damaged.
         let checked = Checked { inner: plain.take(entry.size + 1), crc: Crc::new(), size: entry.size, sum: entry.crc };
         Ok((Box::new(checked), entry.modified))
     }
 }
 
-/// Returns entry `index` unless it is a folder or a desktop's own note beside the files.
+/// Returns entry `index` unless it is a folder or a file that a desktop environment added.
 fn entry(zip: &mut ZipArchive<BufReader<File>>, index: usize) -> Result<Option<Entry>, zip::result::ZipError> {
-    // Raw, so that an encrypted or oddly compressed entry is listed as well, and fails only when it is read.
+    // Read raw, so that an encrypted or unusually compressed entry is also listed, and fails only when it is read.
     let file = zip.by_index_raw(index)?;
-    // Some Windows programs write backslashes, against the standard.
+    // Some Windows programs write backslashes, contrary to the standard.
     let name = file.name()?.replace('\\', "/");
-    // macOS packs its own notes beside every file.
+    // macOS adds its own metadata files to archives.
     if file.is_dir() || name.starts_with("__MACOSX/") || name.ends_with(".DS_Store") {
         return Ok(None);
     }
-    // Archives give local times without an offset; taken as UTC they are less than a day off.
+    // Archives contain local times without an offset; treated as UTC, they are wrong by less than a day.
     let modified = file.last_modified().and_then(|at| {
         let civil = DateTime::new(
             i16::try_from(at.year()).ok()?,
@@ -477,7 +478,7 @@ fn entry(zip: &mut ZipArchive<BufReader<File>>, index: usize) -> Result<Option<E
     }))
 }
 
-/// Takes the one folder in which everything stands out of the names, as packing a folder makes it.
+/// Removes a folder that contains all entries from their names; packing a folder creates it.
 fn strip_common_folder(entries: &mut [Entry]) {
     let common = |entries: &[Entry]| {
         let (folder, _) = entries.first()?.name.split_once('/')?;
@@ -491,7 +492,7 @@ fn strip_common_folder(entries: &mut [Entry]) {
     }
 }
 
-/// Reads to the end and then compares length and checksum with what the archive says.
+/// Compares the length and checksum with those in the archive once the end is reached.
 struct Checked<R> {
     inner: R,
     crc: Crc,
@@ -513,16 +514,16 @@ impl<R: Read> Read for Checked<R> {
     }
 }
 
-// From bytes to text, for files whose encoding nothing declares.
+// Converting bytes to text, for files that do not declare their encoding.
 
-/// Decodes `bytes` as UTF-8, or as Windows-1252 where not one character in them is UTF-8 beyond ASCII.
+/// Decodes `bytes` as UTF-8, or as Windows-1252 if they contain no valid UTF-8 character beyond ASCII.
 ///
-/// A text that is UTF-8 but for some damage keeps its characters, and U+FFFD replaces what is damaged.
+/// A text in UTF-8 with some damage keeps its characters, and U+FFFD replaces the damaged parts.
 fn decoded(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| {
         let bytes = error.as_bytes();
         let is_cut = error.utf8_error().error_len().is_none();
-        // Old exports of Windows programs are in its own code page and declare nothing.
+        // Old exports of Windows programs are in the Windows code page and do not declare it.
         let is_western = !is_cut && bytes.utf8_chunks().all(|chunk| chunk.valid().is_ascii());
         if is_western {
             encoding_rs::WINDOWS_1252.decode_without_bom_handling(bytes).0.into_owned()
@@ -532,7 +533,7 @@ fn decoded(bytes: Vec<u8>) -> String {
     })
 }
 
-/// What is at a path.
+/// The type of log at a path.
 pub enum Logs {
     /// A file.
     File(Box<Input>),
@@ -541,7 +542,7 @@ pub enum Logs {
 }
 
 impl Logs {
-    /// Opens what is at `path`, or standard input for `-`.
+    /// Opens the file, directory or archive at `path`, or standard input for `-`.
     ///
     /// # Errors
     /// [`IngestError::Read`] if it cannot be opened, [`IngestError::Empty`] for a file without content.

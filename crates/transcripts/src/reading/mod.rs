@@ -1,4 +1,4 @@
-//! From a path to bytes, records and rows: files, compressed files, archives, folders and databases.
+//! Reading bytes, records and rows from files, compressed files, archives, folders and databases.
 
 pub(crate) mod database;
 pub(crate) mod head;

@@ -11,11 +11,11 @@ use crate::{Head, IngestError, Input, MAX_RECORD_BYTES, Sink, json};
 /// One record's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// 1-based line, or element of the array.
+    /// 1-based number of the line, or of the element of the array.
     pub number: usize,
-    /// The text, decoded; invalid UTF-8 became U+FFFD.
+    /// The decoded text, with U+FFFD in place of invalid UTF-8.
     pub text: String,
-    /// Whether the record was closed: by a line end, or by the array's next comma or bracket.
+    /// Whether the record was terminated: by a line end, or by the next comma or bracket of the array.
     pub complete: bool,
 }
 
@@ -29,7 +29,7 @@ impl Record {
             }
             Err(error) => {
                 let reason = json::reason(&self.text, &error);
-                // The agent appends while we read, so the last line is often half-written.
+                // The agent may be appending to the log during reading, so the last line is often incomplete.
                 let is_cut = !self.complete && reason != json::TOO_DEEP;
                 let cut = "incomplete last record; it is read once it is complete";
                 sink.skip(self.number, if is_cut { cut.to_owned() } else { reason });
@@ -39,7 +39,7 @@ impl Record {
     }
 }
 
-/// Reads records in file order, holding one at a time.
+/// Reads records in file order, with one in memory at a time.
 pub struct Records {
     reader: Box<dyn BufRead + Send>,
     shape: Shape,
@@ -54,27 +54,27 @@ enum Shape {
     Done,
 }
 
-/// Where the records of [`Records::elements_of`] stand.
+/// The current position for [`Records::elements_of`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// Before the first object.
     Start,
-    /// Behind an element.
+    /// After an element.
     Inside,
-    /// Before an element that was found already.
+    /// Before an element that has already been found.
     Before,
-    /// Behind the last element of an object.
+    /// After the last element of an object.
     Behind,
 }
 
 impl Records {
-    /// Reads the lines of `input`; blank lines are passed over but counted.
+    /// Reads the lines of `input`; blank lines are skipped but counted.
     #[must_use]
     pub fn lines(input: Input) -> Self {
         Self { path: input.path.clone(), reader: input.into_reader(), shape: Shape::Lines, number: 0 }
     }
 
-    /// Reads the elements of a JSON array, or the one value of a document that is not an array.
+    /// Reads the elements of a JSON array, or the single value of a document that is not an array.
     #[must_use]
     pub fn elements(input: Input) -> Self {
         let mut records =
@@ -85,18 +85,18 @@ impl Records {
         records
     }
 
-    /// Reads the elements of the arrays at `paths` in one JSON document, object by object, holding one element at a
-    /// time: `messages`, or `chats.list.messages` for the `messages` of each element of `list` in `chats`.
+    /// Reads the elements of the arrays at `paths` in one JSON document, object by object, with one element in memory
+    /// at a time: `messages`, or `chats.list.messages` for the `messages` of each element of `list` in `chats`.
     ///
-    /// [`Records::next`] ends with the elements of one object; [`Records::next_object`] continues to the next that has
-    /// such an array. A document with one needs no call of it.
+    /// [`Records::next`] ends after the elements of one object; [`Records::next_object`] continues to the next object
+    /// that has such an array. It need not be called for a document with a single array.
     pub(crate) fn elements_of(input: Input, paths: &[&'static str]) -> Self {
         let shape = Shape::Nested(Box::new(Nested::new(paths)), Place::Start);
         Self { path: input.path.clone(), reader: input.into_reader(), shape, number: 0 }
     }
 
-    /// Returns the other fields of the object whose elements are read, as far as they precede the place that is
-    /// reached: all of them once [`Records::next`] has ended. A field over 1 MiB is left out.
+    /// Returns the other fields of the object whose elements are being read, as far as they precede the current
+    /// position: all of them once [`Records::next`] has returned `None`. Fields over 1 MiB are left out.
     pub(crate) fn fields(&self) -> &Map<String, Value> {
         static NONE: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
         match &self.shape {
@@ -105,11 +105,11 @@ impl Records {
         }
     }
 
-    /// Continues to the next object that has one of the arrays of [`Records::elements_of`], passing over what is left
-    /// of the current one; returns whether there is one.
+    /// Continues to the next object that has one of the arrays of [`Records::elements_of`], skipping the rest of the
+    /// current one; returns whether there is such an object.
     ///
     /// # Errors
-    /// [`IngestError::Read`] if the file breaks off.
+    /// [`IngestError::Read`] if the file cannot be read to its end.
     pub(crate) fn next_object(&mut self) -> Result<bool, IngestError> {
         let failed = |source| IngestError::Read { path: self.path.clone(), source };
         let Shape::Nested(nested, place) = &mut self.shape else { return Ok(false) };
@@ -125,10 +125,10 @@ impl Records {
         Ok(stop != Stop::End)
     }
 
-    /// Returns the next record, or `None` at the end; a record over [`MAX_RECORD_BYTES`] is reported and passed over.
+    /// Returns the next record, or `None` at the end; a record over [`MAX_RECORD_BYTES`] is reported and skipped.
     ///
     /// # Errors
-    /// [`IngestError::Read`] if the file breaks off.
+    /// [`IngestError::Read`] if the file cannot be read to its end.
     pub fn next(&mut self, sink: &mut Sink<'_>) -> Result<Option<Record>, IngestError> {
         loop {
             let read = match &self.shape {
@@ -144,7 +144,7 @@ impl Records {
                 let (size, limit) = (total >> 20, MAX_RECORD_BYTES >> 20);
                 sink.skip(self.number, format!("record of {size} MiB is over the limit of {limit} MiB"));
             } else if !bytes.iter().all(u8::is_ascii_whitespace) {
-                // A line that was saved on Windows; within a JSON record, a `\r` is always escaped.
+                // The line was saved on Windows; within a JSON record, a `\r` is always escaped.
                 if bytes.last() == Some(&b'\r') {
                     bytes.pop();
                 }
@@ -155,10 +155,10 @@ impl Records {
         }
     }
 
-    /// Returns the next record that parses as `T`, with its number; the others are reported and passed over.
+    /// Returns the next record that can be parsed as `T`, with its number; the others are reported and skipped.
     ///
     /// # Errors
-    /// As [`Records::next`].
+    /// The same as for [`Records::next`].
     pub fn next_json<T: DeserializeOwned>(&mut self, sink: &mut Sink<'_>) -> Result<Option<(usize, T)>, IngestError> {
         while let Some(record) = self.next(sink)? {
             if let Some(value) = record.parse(sink) {
@@ -181,7 +181,7 @@ impl Records {
             self.reader.consume(taken + usize::from(end.is_some()));
             if end.is_some() {
                 raw.complete = true;
-                // A blank line has no bytes but is a line, and must not look like the end.
+                // A blank line has no bytes, but it is a line and must not be mistaken for the end.
                 return Ok(Some(raw));
             }
         }
@@ -207,21 +207,21 @@ impl Records {
     }
 }
 
-// The JSON values of a log that may be JSONL, an array or a single document, one at a time.
+// The JSON values of a log that may be JSONL, an array or a single document, read one at a time.
 
-/// How records are laid out in a file.
+/// The layout of the records in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layout {
-    /// One on each line.
+    /// One record on each line.
     Lines,
     /// The elements of one array.
     Elements,
-    /// The file is one.
+    /// The file is a single record.
     One,
 }
 
 impl Layout {
-    /// Returns how records are laid out in the file that begins with `head`.
+    /// Returns the layout of the records in the file that begins with `head`.
     pub(crate) fn of(head: &Head<'_>) -> Self {
         if !head.lines.is_empty() {
             Self::Lines
@@ -233,40 +233,41 @@ impl Layout {
     }
 }
 
-/// One record, and where it is.
+/// One record and its location.
 pub(crate) struct Object {
-    /// 1-based line, or element of the array.
+    /// 1-based number of the line, or of the element of the array.
     pub(crate) number: usize,
-    /// The path, with the number after it where the file contains several.
+    /// The path, followed by the number if the file contains several records.
     pub(crate) origin: String,
-    /// What it contains.
+    /// The content of the record.
     pub(crate) value: Value,
 }
 
-/// Reads the records of a file in whichever layout it has, holding one at a time.
+/// Reads the records of a file in any layout, with one in memory at a time.
 pub(crate) struct Objects {
-    /// How they are laid out in the file.
+    /// The layout of the records.
     pub(crate) layout: Layout,
     path: String,
     records: Records,
 }
 
 impl Objects {
-    /// Looks at the start of `input` and reads it from there.
+    /// Determines the layout from the start of `input`, and reads its records.
     pub(crate) fn of(input: Input) -> Self {
         let (path, layout) = (input.path.display().to_string(), Layout::of(&Head::of(&input)));
         let records = if layout == Layout::Lines { Records::lines(input) } else { Records::elements(input) };
         Self { layout, path, records }
     }
 
-    /// Returns the next record; those that are not JSON are reported and passed over.
+    /// Returns the next record; records that are not JSON are reported and skipped.
     ///
     /// # Errors
-    /// As [`Records::next`].
+    /// The same as for [`Records::next`].
     pub(crate) fn next(&mut self, sink: &mut Sink<'_>) -> Result<Option<Object>, IngestError> {
         let next = self.records.next_json::<Value>(sink)?;
         Ok(next.map(|(number, value)| {
-            // A first line that is longer than what was looked at is taken for a document until another follows.
+            // If the first line is longer than the examined start, the file counts as a document until another line
+            // follows.
             if number > 1 && self.layout == Layout::One {
                 self.layout = Layout::Lines;
             }
@@ -277,39 +278,39 @@ impl Objects {
     }
 }
 
-// Finding the elements of arrays that appear inside the objects of one large JSON document, without holding it.
+// Finding the elements of arrays inside the objects of one large JSON document, without holding the document in memory.
 
-/// Longest field beside the elements that is kept, in bytes.
+/// Maximum size of a field beside the elements, in bytes; larger fields are left out.
 const MAX_FIELD_BYTES: usize = 1 << 20;
-/// Longest key that is compared with a path, in bytes.
+/// Maximum length of a key that is compared with a path, in bytes.
 const MAX_KEY_BYTES: usize = 256;
-/// Deepest nesting that is walked into.
+/// Maximum nesting that is searched.
 const MAX_FRAMES: usize = 64;
 
-/// Where a walk is.
+/// The position at which the search has stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stop {
     /// Before an element of a wanted array.
     Element,
-    /// Behind an object that had a wanted array; its other fields are all known.
+    /// After an object that had a wanted array; all its other fields have been read.
     Holder,
-    /// At the end of the document, or where it is cut off.
+    /// At the end of the document, even if it is incomplete.
     End,
 }
 
-/// An object or array that is open.
+/// An object or array that has not been closed.
 struct Frame {
     is_array: bool,
-    /// Keys that lead here.
+    /// Number of keys on the path to it.
     depth: usize,
     /// Whether it is an object in which a wanted array was found.
     holds: bool,
 }
 
-/// Walks through a document to the elements of the arrays at some paths.
+/// Searches a document for the elements of the arrays at the given paths.
 ///
-/// A path is the keys from the outermost object to the array, parted by dots; arrays on the way do not count, so that
-/// `chats.list.messages` leads to the `messages` of each element of `list`.
+/// A path consists of the keys from the outermost object to the array, separated by dots. Arrays along the path have no
+/// key, so `chats.list.messages` leads to the `messages` of each element of `list`.
 struct Nested {
     paths: Vec<Vec<&'static str>>,
     keys: Vec<String>,
@@ -325,7 +326,7 @@ impl Nested {
         Self { paths, keys: Vec::new(), frames: Vec::new(), started: false, fields: Map::new() }
     }
 
-    /// Walks on to the next stop.
+    /// Continues to the next stop.
     fn seek(&mut self, reader: &mut dyn BufRead) -> io::Result<Stop> {
         loop {
             let Some(byte) = skip_space(reader)? else { return Ok(Stop::End) };
@@ -346,7 +347,7 @@ impl Nested {
                 }
                 (true, _) if self.is_wanted() => return Ok(Stop::Element),
                 (true, b'{' | b'[') if self.frames.len() < MAX_FRAMES => self.enter(reader, byte),
-                // A stray bracket in damaged JSON must not stop the walk.
+                // A stray bracket in damaged JSON must not end the search.
                 (true, b'}') => reader.consume(1),
                 (true, _) => drop(read_value(reader, false, 0)?),
                 (false, b'"') => self.field(reader)?,
@@ -358,7 +359,7 @@ impl Nested {
     fn enter(&mut self, reader: &mut dyn BufRead, byte: u8) {
         reader.consume(1);
         self.frames.push(Frame { is_array: byte == b'[', depth: self.keys.len(), holds: false });
-        // What the object before said, such as its title, must not be taken for this one's.
+        // The fields of the previous object, such as its title, must not be attributed to this one.
         if byte == b'{' && self.paths.iter().any(|path| self.holds_last_of(path)) {
             self.fields.clear();
         }
@@ -375,7 +376,7 @@ impl Nested {
         left.is_some_and(|frame| frame.holds)
     }
 
-    /// Reads a key and its value: walks into it, keeps it or passes it over.
+    /// Reads a key and its value: enters the value, stores it or skips it.
     fn field(&mut self, reader: &mut dyn BufRead) -> io::Result<()> {
         let key = read_key(reader)?;
         if skip_space(reader)? != Some(b':') {
@@ -386,7 +387,7 @@ impl Nested {
         let is_kept = self.paths.iter().any(|path| self.holds_last_of(path));
         self.keys.push(key);
         let leads = self.paths.iter().any(|path| leads(&self.keys, path));
-        // Only an array can be the wanted one; an object in its place is a field.
+        // Only an array can be a wanted one; an object in its place is an ordinary field.
         let opens = opens.filter(|byte| leads && (*byte == b'[' || !self.is_path()));
         if let (Some(byte), true) = (opens, self.frames.len() < MAX_FRAMES) {
             self.enter(reader, byte);
@@ -404,12 +405,12 @@ impl Nested {
         Ok(())
     }
 
-    /// Whether the keys are a wanted path.
+    /// Returns whether the current keys are a wanted path.
     fn is_path(&self) -> bool {
         self.paths.iter().any(|path| leads(&self.keys, path) && path.len() == self.keys.len())
     }
 
-    /// Whether the innermost frame is a wanted array, and not an array inside one.
+    /// Returns whether the innermost frame is a wanted array, and not an array inside one.
     fn is_wanted(&self) -> bool {
         let outer = self.frames.iter().rev().nth(1);
         self.frames.last().is_some_and(|frame| frame.is_array)
@@ -417,7 +418,7 @@ impl Nested {
             && self.is_path()
     }
 
-    /// Whether an object here would have the array of `path` as a field.
+    /// Returns whether an object at this position would have the array of `path` as a field.
     fn holds_last_of(&self, path: &[&str]) -> bool {
         path.len() == self.keys.len() + 1 && leads(&self.keys, path)
     }
@@ -427,7 +428,7 @@ fn leads(keys: &[String], path: &[&str]) -> bool {
     path.len() >= keys.len() && keys.iter().zip(path).all(|(key, step)| key == step)
 }
 
-/// Reads a key in quotes; a long one is cut, since it is nobody's.
+/// Reads a quoted key; a long one is truncated, because no path contains it.
 fn read_key(reader: &mut dyn BufRead) -> io::Result<String> {
     reader.consume(1);
     let (mut key, mut escaped) = (Vec::new(), false);
@@ -448,14 +449,14 @@ fn read_key(reader: &mut dyn BufRead) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&key).into_owned())
 }
 
-// One JSON value of a stream, found by its brackets and strings alone, without parsing it.
+// One JSON value in a stream, delimited by examining only its brackets and strings, without parsing it.
 
-/// Passes over white space and commas, and returns the byte after them without taking it.
+/// Skips white space and commas, and returns the byte after them without consuming it.
 fn skip_space(reader: &mut dyn BufRead) -> io::Result<Option<u8>> {
     loop {
         let buffer = reader.fill_buf()?;
         let Some(&first) = buffer.first() else { return Ok(None) };
-        // Commas count as space: where one is missing or doubled, the values around it can still be read.
+        // Commas count as white space: if one is missing or repeated, the values around it can still be read.
         if !first.is_ascii_whitespace() && first != b',' {
             return Ok(Some(first));
         }
@@ -463,8 +464,8 @@ fn skip_space(reader: &mut dyn BufRead) -> io::Result<Option<u8>> {
     }
 }
 
-/// Reads one JSON value up to the comma, bracket or next document after it, which stays; of one over `limit` only the
-/// length is kept.
+/// Reads one JSON value up to the following comma, bracket or document, which is not consumed; if the value exceeds
+/// `limit`, only its length is retained.
 fn read_value(reader: &mut dyn BufRead, is_field: bool, limit: usize) -> io::Result<Option<Raw>> {
     let (mut raw, mut scan) = (Raw { limit, ..Raw::default() }, Scan::default());
     if is_field {
@@ -479,7 +480,7 @@ fn read_value(reader: &mut dyn BufRead, is_field: bool, limit: usize) -> io::Res
         let taken = end.unwrap_or(buffer.len());
         raw.extend(&buffer[..taken]);
         reader.consume(taken);
-        // At the end of a file no comma or bracket follows, so there a value is complete once its own brackets are
+        // At the end of a file, no comma or bracket follows, so a value is complete there once its own brackets are
         // closed.
         if end.is_some() || scan.closed() && reader.fill_buf()?.is_empty() {
             raw.complete = true;
@@ -503,13 +504,13 @@ impl Raw {
         if self.total <= self.limit {
             self.bytes.extend_from_slice(bytes);
         } else {
-            // Frees what was read so far, since a record over the limit is not used at all.
+            // Frees the bytes read so far, because a record over the limit is not used at all.
             self.bytes = Vec::new();
         }
     }
 }
 
-/// Follows brackets and strings through the bytes of one array element or field.
+/// Tracks brackets and strings in the bytes of one array element or field.
 struct Scan {
     /// The bytes that end the value outside its own brackets.
     ends: &'static [u8],
@@ -519,24 +520,24 @@ struct Scan {
     reached: Reached,
 }
 
-/// How far a value was followed.
+/// The part of a value that has been read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reached {
     Nothing,
     Something,
-    /// The bracket that closed it.
+    /// The bracket that closes it.
     End,
 }
 
 impl Default for Scan {
-    /// Follows an element of an array from its start.
+    /// Starts tracking at the beginning of an array element.
     fn default() -> Self {
         Self { ends: b",]", depth: 0, in_string: false, escaped: false, reached: Reached::Nothing }
     }
 }
 
 impl Scan {
-    /// Returns where in `buffer`, the next bytes, the element ends; `None` if it continues after them.
+    /// Returns the position in `buffer`, the next bytes, at which the element ends; `None` if it continues after them.
     fn end_in(&mut self, buffer: &[u8]) -> Option<usize> {
         let mut place = 0;
         while place < buffer.len() {
@@ -551,7 +552,7 @@ impl Scan {
         None
     }
 
-    /// Goes to the end of the string it is in, or of `buffer`, and returns how many bytes that took.
+    /// Skips to the end of the current string or of `buffer`, and returns the number of bytes skipped.
     fn rest_of_string(&mut self, buffer: &[u8]) -> usize {
         let mut place = usize::from(std::mem::take(&mut self.escaped));
         while let Some(found) = buffer.get(place..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
@@ -560,18 +561,18 @@ impl Scan {
                 self.in_string = false;
                 return place;
             }
-            // The backslash may be the last byte of this buffer, and what it escapes the first of the next.
+            // The backslash may be the last byte of this buffer, and the escaped byte the first of the next one.
             self.escaped = place == buffer.len();
             place += 1;
         }
         buffer.len()
     }
 
-    /// Takes the next byte outside strings, and says whether the element ended before it.
+    /// Processes the next byte outside strings, and returns whether the element ended before it.
     fn ends_before(&mut self, byte: u8) -> bool {
         match byte {
             _ if self.depth == 0 && self.ends.contains(&byte) => return true,
-            // Documents may follow each other without a comma, as the lines of a JSONL file do.
+            // Documents may follow each other without a comma, as on the lines of a JSONL file.
             b'{' | b'[' if self.reached == Reached::End => return true,
             b'{' | b'[' => self.depth += 1,
             b'}' | b']' => {
@@ -644,7 +645,7 @@ mod tests {
         assert_eq!(seen, [(1, r#"{"a":1}"#.to_owned(), true), (2, r#"{"a":"#.to_owned(), false)]);
     }
 
-    /// Returns what each object contains: its elements, and its other fields.
+    /// Returns the contents of each object: its elements, and its other fields.
     fn objects(paths: &[&'static str], text: &str) -> Vec<(Vec<String>, String)> {
         let mut records = Records::elements_of(Input::from_text("x", text), paths);
         let mut ignore = |_| {};

@@ -113,12 +113,12 @@ pub(crate) fn is_deleted(text: &str) -> bool {
         .any(|phrase| text.strip_prefix(phrase).is_some_and(|rest| rest.is_empty() || rest.starts_with(" by ")))
 }
 
-/// Whether `text` is the note that a message was edited.
+/// Returns whether `text` is the note that a message was edited.
 pub(crate) fn is_edited(text: &str) -> bool {
     EDITED.split('|').any(|phrase| phrase == text.trim().trim_end_matches('.').to_lowercase())
 }
 
-/// Whether `text` is the notice with which a chat begins.
+/// Returns whether `text` is the notice with which a chat begins.
 pub(crate) fn is_encryption_notice(text: &str) -> bool {
     let text = text.to_lowercase();
     text.chars().count() > 15 && ENCRYPTED.iter().any(|phrase| text.contains(phrase))
