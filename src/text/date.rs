@@ -1,4 +1,4 @@
-//! Dates as people and models write them out, with a year or without, and spans of time.
+//! Dates as people and models write them, with or without a year, and spans of time.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use regex::{Captures, Regex};
 
 use super::number::{COUNT_PATTERN, chinese_count, count};
 
-/// Names of the months from January, in English, German, Spanish and French, abbreviations included.
+/// Names of the months from January, in English, German, Spanish and French, including abbreviations.
 const MONTHS: [&str; 12] = [
     "jan january januar jänner enero ene janvier",
     "feb february februar febrero février",
@@ -34,20 +34,20 @@ const WEEKDAYS: [&str; 7] = [
     "sunday sonntag domingo",
 ];
 
-/// Returns the number of the month with this name, in any case.
+/// Returns the number of the month with this name, ignoring case.
 pub(crate) fn month(name: &str) -> Option<i8> {
     let name = name.to_lowercase();
     let at = MONTHS.iter().position(|names| names.split(' ').any(|one| one == name))?;
     i8::try_from(at + 1).ok()
 }
 
-/// Returns the day of the week with this name, which is lower-case.
+/// Returns the day of the week with this name, which must be in lower case.
 pub(crate) fn weekday(name: &str) -> Option<Weekday> {
     let at = WEEKDAYS.iter().position(|names| names.split(' ').any(|one| one == name))?;
     Weekday::from_monday_zero_offset(i8::try_from(at).ok()?).ok()
 }
 
-/// Returns a pattern of the names of the weekdays in the language at `place` of [`WEEKDAYS`].
+/// Returns a pattern of the weekday names in the language at `place` of [`WEEKDAYS`].
 pub(crate) fn weekday_pattern(place: WeekdayNames) -> String {
     let name = |names: &&'static str| match place {
         WeekdayNames::English => names.split(' ').next(),
@@ -57,7 +57,7 @@ pub(crate) fn weekday_pattern(place: WeekdayNames) -> String {
     WEEKDAYS.iter().filter_map(name).collect::<Vec<_>>().join("|")
 }
 
-/// A language whose names of the weekdays are known.
+/// A language whose weekday names are known.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum WeekdayNames {
     English,
@@ -68,16 +68,16 @@ pub(crate) enum WeekdayNames {
 /// A date in a text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Written {
-    /// Where it is.
+    /// Its byte range.
     pub(crate) at: Range<usize>,
-    /// What it may mean; 03/05/2025 means two days.
+    /// Its possible meanings; 03/05/2025 may be either of two days.
     pub(crate) meanings: Vec<Days>,
 }
 
-/// Days of a year, or of any year.
+/// Days in a specific year, or in any year.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Days {
-    /// The year, where it was written.
+    /// The year, if it was written.
     pub(crate) year: Option<i16>,
     pub(crate) first: (i8, i8),
     pub(crate) last: (i8, i8),
@@ -85,7 +85,7 @@ pub(crate) struct Days {
 
 impl Days {
     pub(crate) fn day(year: Option<i16>, month: i8, day: i8) -> Option<Self> {
-        // A leap year, in which every day exists.
+        // A leap year, which contains every possible day.
         Date::new(2024, month, day).ok()?;
         Some(Self { year, first: (month, day), last: (month, day) })
     }
@@ -98,14 +98,14 @@ impl Days {
         })
     }
 
-    /// Returns its first and last day in `year`.
+    /// Returns the first and the last day in `year`.
     pub(crate) fn within(self, year: i16) -> Option<(Date, Date)> {
         let first = Date::new(year, self.first.0, self.first.1).ok()?;
         let month = Date::new(year, self.last.0, 1).ok()?;
         Some((first, Date::new(year, self.last.0, self.last.1.min(month.days_in_month())).ok()?))
     }
 
-    /// Whether it is a month of no year, which proves and disproves nothing.
+    /// Whether it is a month without a year, which proves and disproves nothing.
     pub(crate) fn is_bare_month(self) -> bool {
         self.year.is_none() && self.first != self.last
     }
@@ -135,12 +135,12 @@ static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is constant and a test compiles it")
 });
 
-/// A year by itself, after a word that makes it one.
+/// A bare year, after a word that identifies it as one.
 static YEAR: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)(?:\b(?:in|since|until|till|by|from|of|early|late|mid|during|before|after|year|spring|summer|autumn|fall|winter|im|seit|bis|ab|jahr|frühling|frühjahr|sommer|herbst|nach|vor|en|desde|hasta|de|del|año|antes\ de|después\ de|primavera|verano|otoño|invierno)[\s-]+(?:the\ )?)(?P<y>(?:19|20)\d\d)\b").expect("the pattern is constant and a test compiles it")
 });
 
-/// Returns the dates of `text`, in order, years that stand alone last.
+/// Returns the dates in `text`, in order, with bare years last.
 pub(crate) fn written(text: &str) -> Vec<Written> {
     let mut found: Vec<Written> = PATTERN.captures_iter(text).filter_map(|found| read(&found)).collect();
     let years = YEAR.captures_iter(text).filter_map(|found| found.name("y"));
@@ -169,7 +169,8 @@ fn read(found: &Captures<'_>) -> Option<Written> {
         }
     } else if let (Some(a), Some(b)) = (name("a").or(name("sa")), name("b").or(name("sb"))) {
         let (a, b, year) = (number(a)?, number(b)?, year(name("ny")));
-        // Whether day or month comes first depends on the country; an impossible one, such as month 25, drops out.
+        // Whether the day or the month comes first depends on the country; an impossible date, such as month 25, is
+        // dropped.
         [Days::day(year, b, a), Days::day(year, a, b)].into_iter().flatten().collect()
     } else if let Some(y) = name("cy") {
         match (name("cm").and_then(number), name("cd").and_then(number)) {
@@ -208,7 +209,7 @@ fn read_year(text: &str) -> Option<i16> {
     digits?.parse().ok()
 }
 
-/// What may be between the days of one month.
+/// Text that may separate days of the same month.
 const JOINT: &str = r"\s*(?:,|–|-|—|/|~|&|\+|\bto\b|\bthrough\b|\buntil\b|\band\b|\bor\b|\bbis\b|\bund\b|\boder\b|\bal\b|\by\b|\bo\b|\ba\b|\bhasta\b|至|到|和|、)\s*(?:the\s|el\s|den\s|zum\s|dem\s)?";
 
 static BEFORE: LazyLock<Regex> = LazyLock::new(|| {
@@ -223,11 +224,11 @@ static AFTER: LazyLock<Regex> = LazyLock::new(|| {
 /// Maximum number of days before or after a date.
 const MAX_DAYS: usize = 8;
 
-/// Adds the days that share a month with one of `found`, the dates of `text`: the 20th of "20.–22. März".
+/// Adds the days that share a month with one of `found`, the dates in `text`: the 20th in "20.–22. März".
 fn ranges(text: &str, found: &mut Vec<Written>) {
-    // The length is read once, so dates that are added below do not start ranges of their own.
+    // The length is read only once, so dates that are added below do not start ranges of their own.
     for place in 0..found.len() {
-        // An ambiguous date names no certain month for the other days to share.
+        // An ambiguous date has no definite month that the other days could share.
         let [days] = found[place].meanings[..] else { continue };
         if days.first != days.last {
             continue;
@@ -240,7 +241,7 @@ fn ranges(text: &str, found: &mut Vec<Written>) {
             start = day.start();
             found.push(Written { at: day.range(), meanings: vec![days] });
         }
-        // "March 20-22" and 3月20日至22日; after "20 March" a number is one of something else.
+        // "March 20-22" and 3月20日至22日; after "20 March", a number refers to something else.
         while !text[..end].ends_with(char::is_alphabetic) || text[..end].ends_with(['日', '号', '號']) {
             let Some(day) = AFTER.captures(&text[end..]).and_then(|found| found.name("day")) else { break };
             let at = end + day.start()..end + day.end();
@@ -258,13 +259,13 @@ fn same_month(days: Days, day: &str) -> Option<Days> {
     Days::day(days.year, days.first.0, day.parse().ok()?)
 }
 
-/// Returns the months that are named in `text` outside of `dates`; "may" and "march" only with a capital.
+/// Returns the months named in `text` outside `dates`; "may" and "march" count only if they are capitalised.
 pub(crate) fn bare_months(text: &str, dates: &[Written]) -> Vec<Days> {
     let words = text.split(|c: char| !c.is_alphabetic());
     let at = |word: &str| word.as_ptr() as usize - text.as_ptr() as usize;
     let is_in_date = |word: &str| dates.iter().any(|one| one.at.contains(&at(word)));
     let is_month = |word: &&str| match word.to_lowercase().as_str() {
-        // Abbreviations, some of them words themselves ("ago", "mars"), only count beside a day or a year.
+        // Abbreviations, some of which are also words ("ago", "mars"), count only next to a day or a year.
         "mar" | "mars" | "ago" | "abr" | "ene" | "dec" | "" => false,
         "may" | "march" | "jan" | "august" | "mai" => word.starts_with(char::is_uppercase),
         _ => true,
@@ -281,17 +282,17 @@ pub(crate) fn bare_months(text: &str, dates: &[Written]) -> Vec<Days> {
 pub(crate) struct TimeSpan {
     /// Its length.
     pub(crate) days: i32,
-    /// Days of the unit that it is counted in.
+    /// The number of days in its unit.
     pub(crate) unit: i32,
-    /// Whether it may lead back from when it was said.
+    /// Whether it may refer to the past.
     pub(crate) may_be_past: bool,
-    /// Whether it may lead on from when it was said.
+    /// Whether it may refer to the future.
     pub(crate) may_be_ahead: bool,
 }
 
 impl TimeSpan {
-    /// By how many days an end that is counted from a day may be off: calendars have months of several lengths, and a
-    /// first or last day counts or not.
+    /// Returns by how many days a date counted with it may be off: months differ in length, and the first or last day
+    /// may or may not be included.
     pub(crate) fn slack(self) -> i32 {
         match self.unit {
             ..=14 => 1,
@@ -300,7 +301,7 @@ impl TimeSpan {
     }
 }
 
-/// Halves, each with its days and those of its unit.
+/// Words for halves, each with its number of days and the number of days in its unit.
 const HALVES: &[(&str, i32, i32)] = &[
     (r"half a year|half-year|halbe[sn]? jahr|medio año|半年", 182, 30),
     (r"half a month|half-month|halbe[nr]? monat|medio mes|半个月", 15, 7),
@@ -358,11 +359,11 @@ static LATER: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the pattern is constant and a test compiles it")
 });
 
-/// Whether a span of time between these words may be in the past, and ahead.
+/// Returns whether a span of time between these words may be in the past, and whether it may be in the future.
 fn directions(before: &str, after: &str) -> (bool, bool) {
     let (past, ahead) =
         (PAST.is_match(before) || SINCE.is_match(after), AHEAD.is_match(before) || LATER.is_match(after));
-    // Contradicting signs say as little as none.
+    // Contradictory words are as uninformative as none.
     if past == ahead { (true, true) } else { (past, ahead) }
 }
 

@@ -1,5 +1,5 @@
-//! Marks that a model or an agent takes for structure: tags, control tokens of chat templates, labels of turns. Where
-//! they appear in a text that somebody wrote, the sign that opens them is replaced by a harmless one.
+//! Marks that a model or an agent interprets as structure: tags, control tokens of chat templates, labels of turns. If
+//! they appear in a text that somebody wrote, their opening character is replaced with a harmless one.
 
 use serde_json::Value;
 use unicode_normalization::UnicodeNormalization;
@@ -7,23 +7,23 @@ use unicode_normalization::char::is_combining_mark;
 
 use super::visible::{is_hidden, visible};
 
-/// Stands in place of the sign that opens a tag. Quotes are found through it, see [`super::normalise::Folded`].
+/// Replaces the opening character of a tag. Quotes are found in spite of it; see [`super::normalise::Folded`].
 const ANGLE: char = '‹';
-/// The same for a square bracket.
+/// Replaces an opening square bracket.
 const SQUARE: char = '⟦';
 
-/// Returns `text` for an agent, on one line: without hidden characters, and without marks.
+/// Returns `text` for an agent, on one line, without hidden characters and marks.
 pub(crate) fn harmless_line(text: &str) -> String {
-    // Labels are looked for while the lines are still apart; a memory that could start a line could pose as another
-    // one.
+    // Labels are searched while the lines are still separate; otherwise, text that could start a line could imitate
+    // another memory.
     let text = harmless(text);
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    // A block of code that is opened would swallow the fence around the text.
+    // An opened code block would include the fence around the text.
     let start = line.trim_start_matches(['`', '~', 'ˋ', '｀', ' ']);
     if line.len() - start.len() >= 3 { start.to_owned() } else { line }
 }
 
-/// Returns `text` for an agent, with its lines: without hidden characters, and without marks.
+/// Returns `text` for an agent, with its line breaks, without hidden characters and marks.
 pub(crate) fn harmless(text: &str) -> String {
     let text = visible(text, true);
     let angle = |rest: &str| opens_tag(rest) || opens_control(rest);
@@ -41,7 +41,7 @@ pub(crate) fn harmless_json(value: &mut Value) {
     }
 }
 
-/// Returns `text` for a request on one line of at most `limit` characters, so that it can neither pose as another line
+/// Returns `text` for a request on one line of at most `limit` characters, so that it can neither imitate another line
 /// nor close a tag of the prompt.
 pub(crate) fn request_line(text: &str, limit: usize) -> String {
     let line = visible(text, false).split_whitespace().collect::<Vec<_>>().join(" ").replace("</", "< /");
@@ -51,13 +51,12 @@ pub(crate) fn request_line(text: &str, limit: usize) -> String {
     }
 }
 
-/// Returns `text` for a request: with the control tokens of chat templates broken, so that no server reads them as
-/// such.
+/// Returns `text` for a request, with the control tokens of chat templates altered so that no server interprets them.
 pub(crate) fn without_control_tokens(text: &str) -> String {
     without(text, opens_control, opens_bracket)
 }
 
-/// Replaces the signs after which `angle` or `square` finds a mark. Both get the plain form of what follows.
+/// Replaces the characters after which `angle` or `square` finds a mark. Both receive the plain form of what follows.
 fn without(text: &str, angle: impl Fn(&str) -> bool, square: impl Fn(&str) -> bool) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let mut at = 0;
@@ -80,11 +79,11 @@ fn without(text: &str, angle: impl Fn(&str) -> bool, square: impl Fn(&str) -> bo
     out
 }
 
-/// Names of signs in HTML, as readers decode them.
+/// Names of characters in HTML, as readers decode them.
 const NAMED: &[(&str, char)] =
     &[("lt;", '<'), ("gt;", '>'), ("sol;", '/'), ("lsqb;", '['), ("rsqb;", ']'), ("verbar;", '|')];
 
-/// Returns the bracket with which `text` begins, in its plain form, and its length in bytes.
+/// Returns the bracket at the beginning of `text` in its plain form, and its length in bytes.
 fn opening(text: &str) -> Option<(char, usize)> {
     let (first, length) = first(text)?;
     match first {
@@ -94,8 +93,7 @@ fn opening(text: &str) -> Option<(char, usize)> {
     }
 }
 
-/// Returns the first character of `text`, also where it is spelled as an escape of HTML, JSON or an address, and the
-/// bytes that it takes.
+/// Returns the first character of `text`, even if it is an HTML, JSON or URL escape, and its length in bytes.
 fn first(text: &str) -> Option<(char, usize)> {
     let plain = text.chars().next()?;
     let spelled = match plain {
@@ -114,7 +112,7 @@ fn hex(text: &str, from: usize, digits: usize, start: &str) -> Option<(char, usi
     Some((char::from_u32(number)?, from + digits))
 }
 
-/// Reads an escape of HTML, also one that was escaped again.
+/// Reads an HTML escape, even if it was escaped again.
 fn entity(text: &str) -> Option<(char, usize)> {
     let mut at = 1;
     while text.get(at..at + 4).is_some_and(|again| again.eq_ignore_ascii_case("amp;")) {
@@ -134,11 +132,11 @@ fn entity(text: &str) -> Option<(char, usize)> {
     Some((c, text.len() - end.strip_prefix(';').unwrap_or(end).len()))
 }
 
-/// Characters looked at after an opening sign.
+/// Number of characters examined after an opening character.
 const LOOKED_AT: usize = 96;
 
-/// Returns the beginning of `text` as it is read: without escapes, line breaks, accents and what is hidden, in lower
-/// case, with the letters that look like those of the tags.
+/// Returns the beginning of `text` as it is read: without escapes, line breaks, accents and hidden characters, in lower
+/// case, with look-alike letters replaced by those of the tags.
 fn plain(text: &str) -> String {
     let mut at = 0;
     let decoded = std::iter::from_fn(|| {
@@ -151,7 +149,7 @@ fn plain(text: &str) -> String {
     letters.map(|c| if c.is_whitespace() { ' ' } else { look_alike(c) }).collect()
 }
 
-/// Returns the sign that `c` could be taken for.
+/// Returns the character for which `c` could be mistaken.
 #[rustfmt::skip]
 const fn look_alike(c: char) -> char {
     match c {
@@ -170,8 +168,8 @@ const fn look_alike(c: char) -> char {
     }
 }
 
-/// Beginnings or ends of the names of tags that mean something to agents or to us; what only looks like code, such as
-/// `Vec<String>`, is left alone.
+/// Beginnings or ends of the names of tags that have a meaning for agents or for us; text that only looks like code,
+/// such as `Vec<String>`, is not changed.
 #[rustfmt::skip]
 const TAGS: &[&str] = &[
     "admin", "afterthought", "antml", "assistant", "context", "developer", "doc", "function", "hook", "human", "important",
@@ -179,21 +177,21 @@ const TAGS: &[&str] = &[
     "task", "thinking", "tool", "user",
 ];
 
-/// Whether what follows a `<` makes it the beginning of a tag of a prompt, or the end of any.
+/// Whether the text after a `<` makes it the beginning of a tag used in prompts, or of any end tag.
 fn opens_tag(rest: &str) -> bool {
     let rest = rest.trim_start();
     rest.starts_with(['/', '!', '?', '|']) || is_tag(rest)
 }
 
-/// Whether a text begins with the name of a tag of a prompt.
+/// Whether a text begins with the name of a tag used in prompts.
 fn is_tag(rest: &str) -> bool {
     let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.')).collect();
-    // Agents invent tags such as `system-reminder`; a hyphen sets them apart from generics such as `Vec<String>`.
+    // Agents invent tags such as `system-reminder`; a hyphen distinguishes them from generics such as `Vec<String>`.
     name.starts_with(char::is_alphabetic) && name.contains('-')
         || TAGS.iter().any(|tag| name.starts_with(tag) || name.ends_with(tag))
 }
 
-/// Control tokens between angle brackets, without those between bars.
+/// Control tokens in angle brackets, except those that also have bars.
 #[rustfmt::skip]
 const CONTROLS: &[&str] = &[
     "s", "bos", "eos", "pad", "unk", "mask", "sep", "cls", "sop", "eop", "eod", "sys", "start_of_turn", "end_of_turn", "start_of_image",
@@ -203,10 +201,10 @@ const CONTROLS: &[&str] = &[
 /// Beginnings of control tokens that continue with a number.
 const NUMBERED: &[&str] = &["extra_id_", "unused", "special_", "reserved_"];
 
-/// Whether what follows a `<` makes it a control token of a chat template.
+/// Whether the text after a `<` makes it a control token of a chat template.
 fn opens_control(rest: &str) -> bool {
     let rest = rest.replace(' ', "");
-    // The first of two brackets is as much of `<<SYS>>` as the second.
+    // In `<<SYS>>`, the first of the two brackets belongs to the token just as the second does.
     let rest = rest.trim_start_matches('<');
     let is_barred = rest.starts_with('|');
     let name = rest.trim_start_matches(['|', '/']);
@@ -219,14 +217,14 @@ fn opens_control(rest: &str) -> bool {
     is_barred && length > 0 || end.starts_with('>') && (is_numbered || CONTROLS.contains(&name))
 }
 
-/// Control tokens between square brackets.
+/// Control tokens in square brackets.
 #[rustfmt::skip]
 const BRACKETED: &[&str] = &[
     "inst", "available_tools", "tool_calls", "tool_results", "tool_content", "system_prompt", "gmask", "smask", "img_break", "img_end",
     "begin_of_image", "end_of_image",
 ];
 
-/// Whether what follows a `[` makes it a control token of a chat template.
+/// Whether the text after a `[` makes it a control token of a chat template.
 fn opens_bracket(rest: &str) -> bool {
     let rest = rest.replace(' ', "");
     let rest = rest.trim_start_matches('[');
@@ -234,21 +232,21 @@ fn opens_bracket(rest: &str) -> bool {
     BRACKETED.iter().any(|token| name.strip_prefix(token).is_some_and(|rest| rest.starts_with(']')))
 }
 
-/// Names with which a line of a transcript begins.
+/// Names that may begin a line of a transcript.
 const SPEAKERS: &[&str] = &["human", "assistant", "user", "system", "developer", "ai", "model", "tool"];
-/// The same, where a `#` precedes them.
+/// The same after a `#`.
 const HEADED: &[&str] = &["instruction", "instructions", "input", "response"];
-/// Longest label looked for, in characters.
+/// Longest label that is searched, in characters.
 const LABEL_CHARS: usize = 24;
 
-/// Puts labels of turns such as `Human:` at the start of a line between harmless brackets.
+/// Encloses labels of turns such as `Human:` at the start of a line in harmless brackets.
 fn without_labels(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let mut lines = text.split_inclusive('\n').peekable();
     while let Some(line) = lines.next() {
         let is_colon = |c: char| matches!(c, ':' | '：' | '︰' | '﹕' | '꞉' | '∶');
         let colon = line.char_indices().take(LABEL_CHARS).find(|(_, c)| is_colon(*c)).map(|(at, _)| at);
-        // A heading needs no colon, and a colon on the next line is as good.
+        // A heading needs no colon, and a colon on the next line also counts.
         let alone = || {
             let is_headed = plain(line).trim_start().starts_with('#');
             let goes_on = lines.peek().is_some_and(|next| next.trim_start().starts_with(is_colon));

@@ -1,6 +1,6 @@
 //! The language layer: scripts, normalised forms, words, stems, languages, numbers, dates and negation.
 //!
-//! Extraction, checks, comparison and search ask these questions here, so that each has one answer.
+//! Extraction, checks, comparison and search all use this module, so that each question has only one answer.
 
 pub(crate) mod date;
 pub(crate) mod language;

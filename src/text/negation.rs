@@ -1,4 +1,4 @@
-//! Negation: words that deny, and phrases that contain them but deny nothing.
+//! Negation: words that deny something, and phrases that contain such words but deny nothing.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -9,7 +9,7 @@ fn compiled(pattern: &str) -> Regex {
     Regex::new(pattern).expect("the pattern is constant and a test compiles it")
 }
 
-/// Phrases that contain a negation and deny nothing.
+/// Phrases that contain a negation but deny nothing.
 static IDIOM: LazyLock<Regex> = LazyLock::new(|| {
     compiled(concat!(
         r"(?i)\b(?:do not|don't|never|not to)\s+(?:forget|hesitate|neglect|fail|miss|worry|mind)\b|\bnot (?:only|just|merely|to mention|bad|least)\b|\bno (?:doubt|problem|worries|matter|wonder|idea)\b",
@@ -21,7 +21,7 @@ static IDIOM: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// Words that deny outright.
+/// Words that explicitly deny something.
 static DENIAL: LazyLock<Regex> = LazyLock::new(|| {
     compiled(concat!(
         r"(?i)\b(?:not|never|no|none|nobody|nothing|neither|nor|without|cannot|\w+n't|dont|doesnt|cant|wont|isnt)\b",
@@ -30,7 +30,7 @@ static DENIAL: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// Words that may express a negation indirectly, so that nothing is certain.
+/// Words that may express a negation indirectly, so that the meaning is uncertain.
 static NEGATIVE: LazyLock<Regex> = LazyLock::new(|| {
     compiled(concat!(
         r"(?i)\b(?:avoid\w*|stop\w*|quit\w*|refus\w*|reject\w*|decline\w*|declin\w*|forbid\w*|forbidden|ban|bans|banned|prohibit\w*|exclu\w*|except\w*|instead|rather|unless|un\w{4,}|in(?:toleran|correct|valid|capable|complete|active|sufficient)\w*|dis\w{3,}|non\w*|\w+less|\w+-free|free of|free from|lack\w*|fail\w*|miss\w*|hate\w*|against|oppos\w*|anti\w*|deny|denie\w*|denial|den(?:ied|ying)",
@@ -41,7 +41,7 @@ static NEGATIVE: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// A "no" that answers, although no comma follows: a sentence of its own comes after it.
+/// A "no" that is an answer although no comma follows: a complete sentence comes after it.
 static ANSWER: LazyLock<Regex> = LazyLock::new(|| {
     compiled(concat!(
         r"(?i)^\s*(?:no|nope|nah|nein|nee)\s+(?:(?:it|it's|i|i'm|i've|we|we're|they|she|that|that's|this|the|my|our|you|ich|wir|das|der|die|es|sie)\b",
@@ -49,29 +49,29 @@ static ANSWER: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// Whether `text`, with which somebody begins, begins with a "no" that denies what another said.
+/// Whether `text`, the beginning of a message, starts with a "no" that denies what another person said.
 pub(crate) fn is_answer(text: &str) -> bool {
     ANSWER.is_match(text)
 }
 
-/// Removes what only looks like a negation.
+/// Removes anything that only looks like a negation.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     let straight: Cow<'_, str> = if text.contains('’') { text.replace('’', "'").into() } else { text.into() };
-    // A space, not nothing: the words on both sides must not join into one.
+    // Replaced with a space, so that the words on both sides do not join into one.
     match IDIOM.replace_all(&straight, " ") {
         Cow::Borrowed(_) => straight,
         Cow::Owned(changed) => changed.into(),
     }
 }
 
-/// Returns the bytes after the first denial of `text`, which is plain, and whether there is another.
+/// Returns the byte range after the first denial in `text`, which must be plain, and whether there is another.
 pub(crate) fn first_denial(text: &str) -> Option<(std::ops::Range<usize>, bool)> {
     let mut found = DENIAL.find_iter(text);
     let first = found.next()?;
     Some((first.range(), found.next().is_some()))
 }
 
-/// Whether anything in `text` denies, directly or indirectly.
+/// Whether `text` contains a direct or indirect negation.
 pub(crate) fn is_negative(text: &str) -> bool {
     DENIAL.is_match(text) || NEGATIVE.is_match(text)
 }

@@ -1,6 +1,6 @@
 //! Normalised forms of text: for identity hashes, comparison, search, and finding quotes.
 //!
-//! The forms differ on purpose. [`normalised`] feeds hashes that are stored, so its result must never change;
+//! The forms differ on purpose. [`normalised`] is used for hashes that are stored, so its result must never change;
 //! [`comparable`] keeps the punctuation within a sentence, which comparison needs.
 
 use std::ops::Range;
@@ -12,10 +12,11 @@ use unicode_normalization::UnicodeNormalization;
 use super::script::is_wide;
 use super::visible::{is_filler, is_hidden};
 
-/// Returns the text in its plainest spelling: NFKC, lower case, one space between words, quotation marks, brackets,
-/// dashes and sentence marks gone from the edges of words.
+/// Returns the text in its plainest form: NFKC, lower case, one space between words, without quotation marks, brackets,
+/// dashes and punctuation at the edges of words.
 ///
-/// Marks inside a word stay, and so do signs that are part of a name or number: `1.5`, `c++`, `-3`, `.env`, `c#`.
+/// Marks inside a word are kept, and so are characters that are part of a name or number: `1.5`, `c++`, `-3`, `.env`,
+/// `c#`.
 pub(crate) fn normalised(text: &str) -> String {
     let plain: String = if text.is_ascii() {
         text.to_ascii_lowercase()
@@ -32,10 +33,10 @@ pub(crate) fn normalised(text: &str) -> String {
     normalised
 }
 
-/// Hashes the `normalised` text: 32 hex digits.
+/// Returns the hash of the `normalised` text as 32 hex digits.
 #[must_use]
 pub fn normalised_hash(text: &str) -> String {
-    // 128 bits are enough against accidental collisions, and half as long to store.
+    // 128 bits suffice against accidental collisions, and take half the space.
     hex(&Sha256::digest(normalised(text).as_bytes())[..16])
 }
 
@@ -47,11 +48,11 @@ const fn plain_sign(character: char) -> char {
     }
 }
 
-/// Takes the marks off the edges of a word.
+/// Removes the marks at the edges of a word.
 pub(crate) fn trimmed(word: &str) -> &str {
     let word = word.trim_end_matches(|c: char| is_edge(c) || matches!(c, '.' | '-'));
     let word = word.trim_start_matches(is_edge);
-    // A dash or dots before a word are style; before a number or a name they are part of it.
+    // A dash or dots before a word are a matter of style; before a number or a name they are part of it.
     match word.strip_prefix(['-', '.']) {
         Some(rest) if rest.starts_with(char::is_alphanumeric) => word,
         Some(_) => word.trim_start_matches(['-', '.']),
@@ -59,7 +60,7 @@ pub(crate) fn trimmed(word: &str) -> &str {
     }
 }
 
-/// Marks that say nothing at the edge of a word.
+/// Marks that have no meaning at the edge of a word.
 #[rustfmt::skip]
 const fn is_edge(character: char) -> bool {
     matches!(
@@ -69,8 +70,8 @@ const fn is_edge(character: char) -> bool {
     )
 }
 
-/// Returns `text` as it is compared for identity: compatibility-composed, lower-case, straight quotes, single spaces,
-/// without punctuation at its ends.
+/// Returns `text` in the form used for comparing identity: compatibility-composed, lower case, straight quotes, single
+/// spaces, without punctuation at its ends.
 pub(crate) fn comparable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.nfkc().flat_map(char::to_lowercase).map(plain_quote) {
@@ -94,7 +95,7 @@ pub(super) fn plain_quote(c: char) -> char {
     }
 }
 
-/// Zero-width and direction marks, which people do not see.
+/// Zero-width characters and direction marks, which people cannot see.
 pub(super) fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}' | '\u{FEFF}' | '\u{00AD}')
 }
@@ -103,10 +104,10 @@ fn is_end_mark(c: char) -> bool {
     matches!(c, '.' | ',' | ';' | ':' | '!' | '?' | '"' | '\'' | '。' | '、' | '，' | '！' | '？' | '；' | '：' | '…')
 }
 
-/// Returns the text in which searching is done: NFKC, lower case, without control characters.
+/// Returns the text in the form used for searching: NFKC, lower case, without control characters.
 pub(crate) fn folded(text: &str) -> String {
     if text.is_ascii() {
-        // The general way gives the same, but more slowly.
+        // The general method gives the same result but is slower.
         let plain = |byte: u8| if byte.is_ascii_control() { ' ' } else { char::from(byte.to_ascii_lowercase()) };
         return text.bytes().map(plain).collect();
     }
@@ -114,10 +115,10 @@ pub(crate) fn folded(text: &str) -> String {
     text.nfkc().flat_map(char::to_lowercase).map(visible).collect()
 }
 
-/// A text without what copying changes, and where each of its bytes came from.
+/// A text without anything that copying changes, with the origin of each byte.
 pub(crate) struct Folded {
     pub(crate) text: String,
-    /// Start in the original of the character that gave each byte, and the original's length at the end.
+    /// For each byte, the start in the original of the character it comes from; at the end, the length of the original.
     origins: Vec<usize>,
 }
 
@@ -128,13 +129,13 @@ impl Folded {
         let mut space = None;
         let mut chars = text.char_indices().peekable();
         while let Some((at, c)) = chars.next() {
-            // Models drop the bold marks of Markdown when they quote; a single `*` may be a multiplication.
+            // Models drop the Markdown marks for bold text when they quote; a single `*` may be a multiplication sign.
             if c == '*' && chars.peek().is_some_and(|&(_, next)| next == '*') {
                 chars.next();
             } else if c.is_whitespace() || is_filler(c) {
                 space = space.or(Some(at));
             } else if !is_dropped(c) {
-                // Deferred until a visible character follows, so that leading and trailing space leaves no trace.
+                // Deferred until a visible character follows, so that leading and trailing spaces are dropped.
                 folded.push_space(space.take(), c);
                 std::iter::once(c)
                     .nfkd()
@@ -146,7 +147,7 @@ impl Folded {
         folded
     }
 
-    /// Keeps one space between words, none beside Chinese or Japanese.
+    /// Keeps one space between words, but none next to Chinese or Japanese.
     fn push_space(&mut self, at: Option<usize>, next: char) {
         if let (Some(at), Some(last)) = (at, self.text.chars().next_back())
             && !is_wide(last)
@@ -161,7 +162,7 @@ impl Folded {
         self.origins.resize(self.text.len(), at);
     }
 
-    /// Finds `needle` where it does not start or end within a word.
+    /// Finds `needle` at a position where it neither starts nor ends within a word.
     pub(crate) fn find_folded(&self, needle: &str, from: usize, original: &str) -> Option<Range<usize>> {
         self.text[from..].match_indices(needle).map(|(at, _)| from + at..from + at + needle.len()).find(|range| {
             let origin = self.origin(range.clone());
@@ -172,7 +173,7 @@ impl Folded {
         })
     }
 
-    /// Maps a non-empty range of the folded text to the original, whole characters only.
+    /// Maps a non-empty range of the folded text to the original, including only whole characters.
     pub(crate) fn origin(&self, range: Range<usize>) -> Range<usize> {
         let (start, last) = (self.origins[range.start], self.origins[range.end - 1]);
         // One character may fold into several bytes with the same origin, so the end is the next larger origin.
@@ -200,9 +201,9 @@ fn same_mark(c: char) -> char {
         '‐' | '‑' | '‒' | '–' | '—' | '―' | '−' => '-',
         '‹' => '<',
         '›' => '>',
-        // Written in place of a bracket that would open a control token, see `text::markup`.
+        // Replaces a bracket that would open a control token; see `text::markup`.
         '⟦' => '[',
-        // A Greek word in capitals lower-cases to `σ` character by character, also at its end.
+        // A Greek word in capitals is lower-cased to `σ` character by character, even at its end.
         'ς' => 'σ',
         c => c,
     }

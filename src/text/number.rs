@@ -1,4 +1,4 @@
-//! Numbers as people write them: in digits, in words of English, German, Spanish and Chinese, and with their units.
+//! Numbers as people write them: in digits, in English, German, Spanish and Chinese words, and with their units.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use super::script::is_wide;
 
-/// What a unit measures, where amounts of it can be converted.
+/// The quantity that a unit measures, if its amounts can be converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Measure {
     Time,
@@ -14,14 +14,14 @@ enum Measure {
     Length,
     Mass,
     Share,
-    /// Counted or labelled; converts to nothing.
+    /// Only counted or used as a label; cannot be converted.
     None,
 }
 
-/// A unit by its one spelling and its size.
+/// A unit with its canonical spelling and its size.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Unit {
-    /// The spelling by which units are compared, e.g. `min`.
+    /// The spelling by which units are compared, such as `min`.
     pub(crate) name: &'static str,
     measure: Measure,
     size: f64,
@@ -33,9 +33,9 @@ impl Unit {
         self.measure != Measure::None
     }
 
-    /// Whether `value` of this unit is `other_value` of the `other`; calendars and powers of two are read generously.
+    /// Whether `value` in this unit equals `other_value` in `other`, with a tolerance for calendars and powers of two.
     pub(crate) fn converts(self, value: f64, other: Self, other_value: f64) -> bool {
-        // Months and years have no one length; of data, 1,024³ and 1,000³ bytes differ by 7.4 %.
+        // Months and years do not have a fixed length; for data, 1,024³ and 1,000³ bytes differ by 7.4 %.
         let tolerance = match self.measure {
             Measure::Time => 0.03,
             Measure::Data => 0.08,
@@ -44,7 +44,7 @@ impl Unit {
         };
         let (one, two) = (value * self.size, other_value * other.size);
         self.measure == other.measure
-            // In the same unit, two different values are a contradiction and not a conversion.
+            // In the same unit, two different values are a contradiction rather than a conversion.
             && (self.size - other.size).abs() > f64::EPSILON
             && (one - two).abs() <= tolerance * two.abs()
     }
@@ -61,7 +61,7 @@ const UNITS: &[(&str, Measure, f64, &str)] = &[
     ("w", Measure::Time, 604_800.0, "week weeks 周 星期 礼拜 个星期 週間 주 주일 semana semanas woche wochen"),
     ("2w", Measure::Time, 1_209_600.0, "fortnight fortnights"),
     ("mo", Measure::Time, 2_629_800.0, "month months 个月 ヶ月 か月 개월 mes meses monat monate monaten"),
-    // `月` after a number is mostly a month of the year, `个月` a count of months.
+    // `月` after a number usually means a month of the year; `个月` is a number of months.
     ("month", Measure::Time, 2_629_800.0, "月 월 月份"),
     ("q", Measure::Time, 7_889_400.0, "quarter quarters 季度"),
     ("y", Measure::Time, 31_557_600.0, "y year years 年 年間 年来 岁 歳 년 년째 살 año años jahr jahre jahren"),
@@ -110,13 +110,13 @@ const UNITS: &[(&str, Measure, f64, &str)] = &[
     ("ver", Measure::None, 1.0, "版 バージョン 버전"),
 ];
 
-/// Units that number a thing and measure nothing: `No. 3`, `version 5`.
+/// Units that number a thing but measure nothing: `No. 3`, `version 5`.
 pub(crate) const LABELS: &[&str] = &["no", "ver"];
 
-/// Returns the unit with this spelling, which is lower-case.
+/// Returns the unit with this spelling, which must be in lower case.
 pub(crate) fn unit(spelling: &str) -> Option<Unit> {
     static BY_SPELLING: LazyLock<HashMap<&'static str, Unit>> = LazyLock::new(|| {
-        // Reversed, because the last insertion into a map wins and the first row with a spelling has to.
+        // Reversed, because the last insertion into a map wins, and the first row with a spelling takes precedence.
         let all = UNITS.iter().rev().flat_map(|&(name, measure, size, spellings)| {
             spellings.split(' ').map(move |word| (word, Unit { name, measure, size }))
         });
@@ -128,14 +128,15 @@ pub(crate) fn unit(spelling: &str) -> Option<Unit> {
 /// Longest spelling of a unit in scripts without spaces, in characters.
 const MAX_WIDE_UNIT: usize = 4;
 
-/// Returns the unit that `text` starts with and the bytes of its spelling; scripts without spaces continue after it.
+/// Returns the unit at the start of `text` and the length of its spelling; in scripts without spaces, text may follow
+/// it.
 pub(crate) fn leading_wide_unit(text: &str) -> Option<(Unit, usize)> {
     let ends = text.char_indices().skip(1).map(|(at, _)| at).chain([text.len()]).take(MAX_WIDE_UNIT);
-    // Longest first: `个月` is a month, `个` alone a piece.
+    // Longest first: `个月` is a month, whereas `个` alone is a piece.
     ends.collect::<Vec<_>>().into_iter().rev().find_map(|end| Some((unit(&text[..end])?, end)))
 }
 
-/// Returns the unit that follows a number in `after`, where it can be converted.
+/// Returns the unit that follows a number in `after`, if it can be converted.
 fn measure_after(after: &str) -> Option<Unit> {
     let after = after.trim_start_matches([' ', '-', '\u{a0}', '个', '個']);
     let found = match after.chars().next()? {
@@ -151,21 +152,21 @@ fn measure_after(after: &str) -> Option<Unit> {
 /// A number in a text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Number {
-    /// Where it is, without its unit.
+    /// Its byte range, without the unit.
     pub(crate) at: Range<usize>,
-    /// The values that it may have; "1,234" has two readings, a version or a clock time possibly none.
+    /// The values that it may have; "1,234" has two readings, and a version or a clock time may have none.
     pub(crate) readings: Vec<f64>,
-    /// Its digits with points between the parts of a version and colons between those of a time; else empty.
+    /// Its digits, with points between the parts of a version and colons between those of a time; otherwise empty.
     pub(crate) chain: String,
-    /// What is counted, where that is a unit of time, data, length, mass or a share.
+    /// Its unit, if that is a unit of time, data, length or mass, or a percentage.
     pub(crate) unit: Option<Unit>,
     /// The word that follows, without its ending.
     pub(crate) noun: String,
-    /// Whether it was scaled by a word or sign as in "12k", so that its first reading is the one that counts.
+    /// Whether it was scaled by a word or character, as in "12k", so that only its first reading counts.
     pub(crate) is_scaled: bool,
 }
 
-/// Returns the value of a digit: ASCII, full width, Arabic or Devanagari.
+/// Returns the value of a digit: ASCII, full-width, Arabic or Devanagari.
 pub(crate) fn digit(c: char) -> Option<u32> {
     let code = u32::from(c);
     // The zeros of ASCII, full-width, Arabic, Persian and Devanagari digits, each followed by the other nine.
@@ -174,7 +175,7 @@ pub(crate) fn digit(c: char) -> Option<u32> {
         .find_map(|zero| code.checked_sub(zero).filter(|d| *d < 10))
 }
 
-/// Returns the numbers of `text` that are written in digits, in order.
+/// Returns the numbers in `text` that are written in digits, in order.
 pub(crate) fn in_digits(text: &str) -> Vec<Number> {
     let (mut found, mut from) = (Vec::new(), 0);
     while let Some(offset) = text[from..].find(|c| digit(c).is_some()) {
@@ -185,7 +186,7 @@ pub(crate) fn in_digits(text: &str) -> Vec<Number> {
     found
 }
 
-/// Groups of digits and what joins them.
+/// Groups of digits and the characters that join them.
 struct Run {
     start: usize,
     end: usize,
@@ -209,7 +210,7 @@ impl Run {
                 break;
             };
             let next = rest.as_str().chars().take_while(|&c| digit(c).is_some()).count();
-            // A space or an apostrophe joins groups of three only; other numbers side by side are separate.
+            // A space or an apostrophe only joins groups of three; other adjacent numbers are separate.
             let is_thousands = next == 3 && run.groups.iter().all(|group| group.len() <= 3) && run.groups[0] != "0";
             if next == 0 || (!matches!(joint, '.' | ',' | ':' | '：') && !is_thousands) {
                 break;
@@ -226,10 +227,10 @@ impl Run {
         let scale = scale(after);
         if let Some((factor, _)) = scale {
             let scaled: Vec<f64> = readings.iter().map(|value| value * factor).collect();
-            // In front of the plain readings: `is_scaled` says that the first reading is the one that counts.
+            // Before the plain readings: `is_scaled` says that only the first reading counts.
             readings.splice(0..0, scaled);
         }
-        // What follows `v2` or `H264` is not counted by it.
+        // `v2` or `H264` does not count the word that follows it.
         let is_part_of_word = before.is_some_and(|c| c.is_alphabetic() && !is_wide(c));
         let after = if is_part_of_word { "" } else { &after[scale.map_or(0, |(_, length)| length)..] };
         Number {
@@ -255,7 +256,7 @@ impl Run {
         if are_thousands(&self.groups, &self.joints) {
             readings.extend(value(self.groups.concat()));
         }
-        // In `1.234,5` and `1,234.5`, the last mark differs from the others and is the decimal one.
+        // In `1.234,5` and `1,234.5`, the last mark differs from the others and is the decimal mark.
         let is_grouped =
             head.len() == 1 || are_thousands(head, &self.joints[..head.len() - 1]) && self.joints[0] != *last;
         if matches!(last, '.' | ',') && is_grouped {
@@ -277,11 +278,11 @@ impl Run {
     }
 }
 
-/// Returns by what a number that `after` follows is multiplied, and the bytes of the word that says so.
+/// Returns the factor by which a number followed by `after` is multiplied, and the length in bytes of the word for it.
 fn scale(after: &str) -> Option<(f64, usize)> {
     let trimmed = after.strip_prefix([' ', '-']).unwrap_or(after);
     let skipped = after.len() - trimmed.len();
-    // Longer words come before their own beginnings: `百万` before `百`.
+    // Longer words come before their own prefixes: `百万` before `百`.
     for (word, factor) in [
         ("百万", 1e6),
         ("千万", 1e7),
@@ -303,7 +304,7 @@ fn scale(after: &str) -> Option<(f64, usize)> {
     }
     let word: String = trimmed.chars().take_while(|c| c.is_alphabetic() && !is_wide(*c)).collect();
     let factor = match word.as_str() {
-        // Only without a space: `M` or `B` apart from the number is an initial or a label.
+        // Only without a space: a separate `M` or `B` is an initial or a label.
         "k" | "K" if skipped == 0 => 1e3,
         "M" | "mn" if skipped == 0 => 1e6,
         "B" | "bn" if skipped == 0 => 1e9,
@@ -313,7 +314,7 @@ fn scale(after: &str) -> Option<(f64, usize)> {
             "lakh" => 1e5,
             "million" | "millions" | "mio" | "millionen" | "millón" | "millones" => 1e6,
             "crore" => 1e7,
-            // The Spanish `billón` is left out, because it is a thousand times the English "billion".
+            // The Spanish `billón` is omitted, because it is a thousand times the English "billion".
             "billion" | "billions" | "milliarde" | "milliarden" | "mrd" => 1e9,
             _ => return None,
         },
@@ -321,7 +322,7 @@ fn scale(after: &str) -> Option<(f64, usize)> {
     Some((factor, skipped + word.len()))
 }
 
-/// Returns the word that `after` starts with, without its ending.
+/// Returns the word at the start of `after`, without its ending.
 fn noun(after: &str) -> String {
     let after = after.trim_start_matches([' ', '-', '\u{a0}']);
     if after.starts_with(is_wide) {
@@ -350,10 +351,10 @@ const TENS: [&str; 3] = [
 ];
 const SPANISH_HUNDREDS: &str = "doscient trescient cuatrocient quinient seiscient setecient ochocient novecient";
 
-/// Pattern of the words that [`count`] reads, articles included, each whole.
+/// Pattern of the words that [`count`] reads, including articles; each must be a whole word.
 pub(crate) const COUNT_PATTERN: &str = r"\d{1,3}|\b(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|eine[rmn]?|ein|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|dreizehn|vierzehn|fünfzehn|sechzehn|siebzehn|achtzehn|neunzehn|zwanzig|dreißig|una?|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce|trece|catorce|quince|dieciséis|diecisiete|dieciocho|diecinueve|veinte|treinta)|[一两俩二三四五六七八九十]{1,3}";
 
-/// Returns the small whole number that `word` spells in digits or in words, an article counting as one.
+/// Returns the small integer that `word` expresses in digits or in words; an article counts as one.
 pub(crate) fn count(word: &str) -> Option<i32> {
     let word = word.to_lowercase();
     let article = matches!(word.as_str(), "a" | "an" | "eine" | "einem" | "einen" | "einer" | "un" | "una");
@@ -364,7 +365,7 @@ pub(crate) fn count(word: &str) -> Option<i32> {
     if article { Some(1) } else { word.parse().ok().or_else(spelled) }
 }
 
-/// Returns the number up to 99 that a single English, German or Spanish word spells.
+/// Returns the number up to 99 that a single English, German or Spanish word expresses.
 fn small(word: &str) -> Option<u32> {
     let below = SMALL.iter().find_map(|names| position(names, word));
     below.or_else(|| tens(word, 0)).or_else(|| tens(word, 1)).or_else(|| tens(word, 2).map(|value| value + 10))
@@ -389,20 +390,20 @@ pub(crate) fn chinese_count(text: &str) -> Option<u32> {
     Some(tens * 10 + if ones.is_empty() { 0 } else { digit(ones)? })
 }
 
-/// What a word does in a spelled number.
+/// The function of a word in a spelled-out number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Part {
-    /// Adds this much; 0–9, 10–19 and a whole German or Spanish word stand at the end of a group of hundreds.
+    /// Adds this value; 0–9, 10–19 and complete German or Spanish words come at the end of a group of hundreds.
     Value(u32),
     /// Multiplies what precedes it.
     Scale(u32),
-    /// Stands by itself for any of these.
+    /// Represents any of these values on its own.
     Loose(&'static [f64]),
-    /// Joins.
+    /// Joins two parts.
     And,
 }
 
-/// Returns the numbers of `text` that are spelled in words.
+/// Returns the numbers in `text` that are spelled out in words.
 pub(crate) fn in_words(text: &str) -> Vec<Number> {
     let mut found = Vec::new();
     let mut open: Vec<(Range<usize>, Part)> = Vec::new();
@@ -410,7 +411,7 @@ pub(crate) fn in_words(text: &str) -> Vec<Number> {
     while let Some(at) = words.next() {
         let is_apart = open.last().is_some_and(|(last, _)| text[last.end..at.start].contains([',', ';', '.', ':']));
         let is_scaled = words.peek().is_some_and(|next| is_scale(&text[next.clone()]));
-        // "forty thousand, three days early" is two numbers, "one million, two hundred thousand" one.
+        // "forty thousand, three days early" contains two numbers, whereas "one million, two hundred thousand" is one.
         if is_apart && !is_scaled {
             found.extend(close(text, &mut open));
         }
@@ -457,7 +458,7 @@ fn part(word: &str) -> Option<Part> {
             Part::Loose(&[0.5, 50.0, 30.0])
         }
         "quarter" | "viertel" | "cuarto" => Part::Loose(&[0.25, 25.0, 15.0, 4.0]),
-        // The same letters are the English adverb and the Spanish eleven.
+        // The same letters are an English adverb and the Spanish word for eleven.
         "once" | "einmal" => Part::Loose(&[1.0, 11.0]),
         "twice" | "double" | "couple" | "pair" | "both" | "doppelt" | "beide" | "zwo" | "doble" | "ambos" => {
             Part::Loose(&[2.0])
@@ -488,7 +489,7 @@ fn ordinal(word: &str) -> Option<u32> {
 }
 
 fn german(word: &str) -> Option<u32> {
-    // Some write without `ß` and umlauts.
+    // Some people write without `ß` and umlauts.
     let plain = word.replace("dreissig", "dreißig").replace("fuenf", "fünf").replace("zwoelf", "zwölf");
     let word = plain.as_str();
     if let Some(value) = position(SMALL[1], word).or_else(|| tens(word, 1)) {
@@ -504,20 +505,20 @@ fn german(word: &str) -> Option<u32> {
             return Some(many * scale + if rest.is_empty() { 0 } else { german(rest)? });
         }
     }
-    // German says the ones first: `fünfundzwanzig` is five and twenty.
+    // German puts the units digit first: `fünfundzwanzig` is five and twenty.
     let (ones, rest) = word.split_once("und")?;
     Some(position(SMALL[1], ones).filter(|value| *value < 10)? + tens(rest, 1)?)
 }
 
 fn spanish(word: &str) -> Option<u32> {
-    // Hundreds have a gender: `doscientos`, `doscientas`.
+    // Hundreds have a grammatical gender: `doscientos`, `doscientas`.
     let stem = word.strip_suffix("os").or_else(|| word.strip_suffix("as"));
     position(SMALL[2], word)
         .or_else(|| tens(word, 2).map(|value| value + 10))
         .or_else(|| position(SPANISH_HUNDREDS, stem?).map(|at| 200 + 100 * at))
 }
 
-/// Turns the words of one number into its readings.
+/// Converts the words of one number into its readings.
 fn close(text: &str, open: &mut Vec<(Range<usize>, Part)>) -> Option<Number> {
     // "Five and" is a five followed by something else.
     while open.last().is_some_and(|(_, part)| *part == Part::And) {
@@ -525,7 +526,8 @@ fn close(text: &str, open: &mut Vec<(Range<usize>, Part)>) -> Option<Number> {
     }
     let (start, end) = (open.first()?.0.start, open.last()?.0.end);
     let mut readings = Vec::new();
-    // Spoken digits such as "two fifty" or "nineteen ninety" are kept apart and as one joined number.
+    // Numbers spoken in groups, such as "two fifty" or "nineteen ninety", are kept both separately and as one joined
+    // number.
     let (mut groups, mut total, mut group): (Vec<f64>, f64, f64) = (Vec::new(), 0.0, 0.0);
     let (mut smallest, mut is_and_a_half) = (f64::INFINITY, false);
     for (_, part) in open.drain(..) {
@@ -537,7 +539,7 @@ fn close(text: &str, open: &mut Vec<(Range<usize>, Part)>) -> Option<Number> {
             }
             Part::Value(value) => {
                 let value = f64::from(value);
-                // "twenty five" continues, "two fifty" and "nineteen ninety" start anew.
+                // "twenty five" continues a number, whereas "two fifty" and "nineteen ninety" start another group.
                 let fits = smallest >= 100.0 || smallest >= 20.0 && value < 10.0;
                 if !fits {
                     groups.push(total + group);
@@ -583,7 +585,7 @@ fn close(text: &str, open: &mut Vec<(Range<usize>, Part)>) -> Option<Number> {
     })
 }
 
-/// Returns the Chinese numbers of `text`.
+/// Returns the Chinese numbers in `text`.
 fn chinese(text: &str) -> Vec<Number> {
     let is_part = |c: char| numeral(c).is_some() || power(c).is_some() || c == '半';
     let (mut found, mut from) = (Vec::new(), 0);
@@ -592,7 +594,7 @@ fn chinese(text: &str) -> Vec<Number> {
         from = end;
         let after = &text[end..];
         let mut readings = chinese_readings(&text[start..end]);
-        // `三成` is three tenths, or 30 %.
+        // `三成` means three tenths, or 30 %.
         if after.starts_with('成') {
             readings.extend(readings.clone().iter().map(|value| value * 10.0));
         }
@@ -628,7 +630,7 @@ fn power(c: char) -> Option<f64> {
     })
 }
 
-/// Reads 三百二十, 一万二 (12,000), 二〇二五 and 两个半's 半.
+/// Reads 三百二十, 一万二 (12,000), 二〇二五, and the 半 in 两个半.
 fn chinese_readings(run: &str) -> Vec<f64> {
     let (mut total, mut section, mut open, mut last) = (0.0, 0.0, None::<f64>, 1.0);
     let mut is_after_zero = false;
@@ -648,11 +650,11 @@ fn chinese_readings(run: &str) -> Vec<f64> {
     }
     let tail = open.unwrap_or(0.0);
     let mut readings = vec![total + section + tail];
-    // A digit after a power counts in the next lower one, unless a zero is between: 一万二, but 一万零二.
+    // A digit after a power of ten has the next lower power, unless a zero is in between: 一万二, but 一万零二.
     if last > 10.0 && tail > 0.0 && !is_after_zero {
         readings.push(total + section + tail * last / 10.0);
     }
-    // Years and numbers of rooms are said digit by digit: `二〇二六`.
+    // Years and room numbers are spoken digit by digit: `二〇二六`.
     let digits: String = run.chars().filter_map(numeral).filter_map(|d| char::from_digit(d, 10)).collect();
     if digits.len() > 1 && digits.len() == run.chars().count() {
         readings.extend(digits.parse::<f64>().ok());

@@ -1,6 +1,6 @@
-//! Relative dates, resolved from the moment at which they were said, on the speaker's own clock.
+//! Relative dates, resolved from the time at which they were said, in the speaker's local time.
 //!
-//! Ambiguous dates stay as they were said: "on Monday", "a few days ago", "on 10 April" without a year.
+//! Ambiguous dates are not changed: "on Monday", "a few days ago", "on 10 April" without a year.
 
 use std::sync::LazyLock;
 
@@ -17,12 +17,12 @@ use super::number::count;
 pub(crate) struct Dated {
     /// The text.
     pub(crate) text: String,
-    /// First day that it names as a beginning or an event, where one was resolved; not one that it names as an end.
+    /// The first day that it mentions as a beginning or an event, if one was resolved; a day that is an end does not
+    /// count.
     pub(crate) first: Option<Date>,
 }
 
-/// Returns `text` with an ISO date in brackets beside each of its relative dates; `now` is the reading of the speaker's
-/// clock.
+/// Returns `text` with an ISO date in brackets after each of its relative dates; `now` is the speaker's local time.
 pub(crate) fn annotated(language: Language, text: &str, now: Option<DateTime>) -> Dated {
     match language {
         Language::English => annotated_english(text, now),
@@ -33,11 +33,11 @@ pub(crate) fn annotated(language: Language, text: &str, now: Option<DateTime>) -
     }
 }
 
-/// What a relative date resolves to.
+/// The date that a relative date resolves to.
 struct Resolved {
     date: Date,
     words: String,
-    /// What precedes the words where "yesterday" was alone.
+    /// The preposition before the date if the original, such as "yesterday", had none.
     preposition: &'static str,
 }
 
@@ -55,7 +55,7 @@ impl Resolved {
     }
 }
 
-/// Replaces each match of `pattern` that `resolve` understands by the words that `spell` returns.
+/// Replaces each match of `pattern` that `resolve` understands with the words that `spell` returns.
 fn replace(
     text: &str,
     now: Option<DateTime>,
@@ -78,7 +78,7 @@ fn replace(
     Dated { text: text.into_owned(), first }
 }
 
-/// Writes the date that `resolve` returns for a match of `pattern` after it, in brackets.
+/// Inserts, after each match of `pattern`, the date that `resolve` returns for it, in brackets.
 fn note(
     text: &str,
     now: Option<DateTime>,
@@ -89,12 +89,12 @@ fn note(
     replace(text, now, pattern, resolve, |found, resolved| format!("{} ({})", &found[0], resolved.words), is_end)
 }
 
-/// Returns the week that begins on `monday`, said with `words` before its date.
+/// Returns the week that begins on `monday`, with `words` before its date.
 fn spoken_week(monday: Date, words: &str) -> Resolved {
     Resolved { date: monday, words: format!("{words} {monday}"), preposition: "" }
 }
 
-/// A span of the calendar or the clock.
+/// A unit of the calendar or the clock.
 #[derive(Clone, Copy)]
 enum Unit {
     Minute,
@@ -133,7 +133,7 @@ impl Unit {
 
 /// Returns the time `count` units from `now`, with the precision of the unit.
 fn shifted(now: DateTime, count: i32, unit: Unit) -> Option<Resolved> {
-    // From the time of day, since "ten hours ago" may be on the day before.
+    // Starting from the time of day, since "ten hours ago" may be on the previous day.
     let date = now.checked_add(unit.times(count)).ok()?.date();
     Some(match unit {
         Unit::Minute | Unit::Hour | Unit::Day => Resolved::day(date, "on"),
@@ -143,21 +143,21 @@ fn shifted(now: DateTime, count: i32, unit: Unit) -> Option<Resolved> {
     })
 }
 
-/// Returns the Monday of the week that lies `ahead` weeks from `today`'s.
+/// Returns the Monday of the week that is `ahead` weeks after `today`'s.
 fn week(today: Date, ahead: i32) -> Option<Date> {
     let since_monday = i32::from(today.weekday().to_monday_zero_offset());
     today.checked_sub(since_monday.days()).ok()?.checked_add(ahead.weeks()).ok()
 }
 
-/// Returns a weekday of the week that begins on `monday`.
+/// Returns a weekday in the week that begins on `monday`.
 fn weekday_in(monday: Date, weekday: Weekday) -> Option<Date> {
     monday.checked_add(i32::from(weekday.to_monday_zero_offset()).days()).ok()
 }
 
-/// Returns the latest `month`-`day` that is not after `today`, or with `is_ahead` the next that is not before it.
+/// Returns the latest `month`-`day` that is not after `today` or, with `is_ahead`, the next that is not before it.
 fn nearest(today: Date, month: i8, day: i8, is_ahead: bool) -> Option<Date> {
     let step: i16 = if is_ahead { 1 } else { -1 };
-    // The 29th of February comes again within eight years.
+    // 29 February recurs within eight years.
     (0..=8).find_map(|count| {
         let date = Date::new(today.year().checked_add(step * count)?, month, day).ok()?;
         (if is_ahead { date >= today } else { date <= today }).then_some(date)
@@ -195,7 +195,7 @@ static ENGLISH: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is a constant")
 });
 
-/// Puts ISO dates in the place of English relative dates; `now` is the reading of the speaker's own clock.
+/// Replaces English relative dates with ISO dates; `now` is the speaker's local time.
 pub(crate) fn english(text: &str, now: Option<DateTime>) -> Dated {
     replace(text, now, &ENGLISH, resolve_english, spell, ends_a_time)
 }
@@ -277,7 +277,7 @@ fn english_unit(unit: &str, ahead: i32, today: Date) -> Option<Resolved> {
             let date = weekday_in(week(today, ahead)?, Weekday::Saturday)?;
             Some(Resolved { date, words: format!("the weekend of {date}"), preposition: "on" })
         }
-        // "Last fortnight" names a period without a first day.
+        // "Last fortnight" refers to a period without a definite first day.
         "fortnight" => None,
         "month" => Some(Resolved::month(today.first_of_month().checked_add(ahead.months()).ok()?, "in")),
         "quarter" => {
@@ -297,13 +297,13 @@ fn english_unit(unit: &str, ahead: i32, today: Date) -> Option<Resolved> {
     }
 }
 
-/// "last Friday" is the latest one before today, "this" the one of this week, "next" the one of the next week.
+/// "last Friday" is the latest one before today, "this" the one in this week, "next" the one in the next week.
 fn english_weekday(name: &str, ahead: i32, today: Date) -> Option<Date> {
     let weekday = weekday(name)?;
     if ahead < 0 { today.nth_weekday(-1, weekday).ok() } else { weekday_in(week(today, ahead)?, weekday) }
 }
 
-/// "last March" is the latest one that is over, "next" the first that has not begun, "this" the one of this year.
+/// "last March" is the latest one that has ended, "next" the first that has not begun, "this" the one in this year.
 fn month_of(name: &str, ahead: i32, today: Date) -> Option<Resolved> {
     let month = month(name)?;
     let year = match ahead {
@@ -314,7 +314,7 @@ fn month_of(name: &str, ahead: i32, today: Date) -> Option<Resolved> {
     Some(Resolved::month(Date::new(year, month, 1).ok()?, "in"))
 }
 
-/// Resolves "since April 10" and "until 3 May"; which year "on April 10" means, nobody says.
+/// Resolves "since April 10" and "until 3 May"; the year of "on April 10" is unknown.
 fn calendar(found: &Captures<'_>, today: Date) -> Option<Resolved> {
     let text =
         |names: [&str; 2]| names.iter().find_map(|name| found.name(name)).map(|word| word.as_str().to_lowercase());
@@ -336,7 +336,7 @@ fn calendar(found: &Captures<'_>, today: Date) -> Option<Resolved> {
     Some(Resolved::day(date, "on"))
 }
 
-/// Whether a match says until when, rather than from when.
+/// Whether a match states the end of a period rather than its beginning.
 fn ends_a_time(found: &Captures<'_>) -> bool {
     matches!(before(found).as_str(), "until" | "till" | "by" | "before")
 }
@@ -349,7 +349,7 @@ const ORDINALS: [&str; 31] = [
     "thirty-first",
 ];
 
-/// Puts ISO dates beside English relative dates; `now` is the reading of the speaker's own clock.
+/// Adds ISO dates after English relative dates; `now` is the speaker's local time.
 fn annotated_english(text: &str, now: Option<DateTime>) -> Dated {
     let noted = note(text, now, &ENGLISH, resolve_english, ends_a_time);
     let past = PAST.is_match(text) && !AHEAD.is_match(text);
@@ -360,7 +360,7 @@ fn annotated_english(text: &str, now: Option<DateTime>) -> Dated {
     Dated { first: noted.first.or(with_weekdays.first).or(with_days.first), ..with_days }
 }
 
-/// A weekday by itself: the tense decides which one is meant.
+/// A bare weekday: the tense determines which one is meant.
 static WEEKDAY: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!(
         r"(?i)\b(?:(?P<before>on|by|until|till|before|since|due|due on|is|starts|starting|from) )?(?P<weekday>{weekdays})\b(?:,? (?:the )?(?P<nth>\d{{1,2}}|{ordinals})(?:st|nd|rd|th)?\b(?:(?: of)? (?P<of>{months})\b)?)?",
@@ -370,7 +370,7 @@ static WEEKDAY: LazyLock<Regex> = LazyLock::new(|| {
     ))
     .expect("the pattern is a constant")
 });
-/// A day that is spelled: "the first of May".
+/// A day in words: "the first of May".
 static DAY: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!(r"(?i)\b(?:the )?(?P<nth>{}) of (?P<of>{})\b", ORDINALS.join("|"), months()))
         .expect("the pattern is a constant")
@@ -410,7 +410,7 @@ fn weekday_ahead(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
     Some(Resolved::day(date, "on"))
 }
 
-/// Returns the nearest day with this weekday and this day of the month, ahead first: "Monday the twenty-third".
+/// Returns the nearest day with this weekday and this day of the month, preferably ahead: "Monday the twenty-third".
 fn day_and_weekday(found: &Captures<'_>, weekday: Weekday, now: DateTime) -> Option<Resolved> {
     let day = day(found)?;
     let named = found.name("of").and_then(|name| month(name.as_str()));
@@ -426,7 +426,7 @@ fn named_weekday(found: &Captures<'_>) -> Option<Weekday> {
     weekday(&found.name("weekday")?.as_str().to_lowercase())
 }
 
-/// Returns the day that is spelled, of the year in which it lies nearest.
+/// Returns the day expressed in words, in the year in which it is nearest.
 fn day_of_month(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
     let day = day(found)?;
     let month = month(found.name("of")?.as_str())?;
@@ -449,7 +449,7 @@ fn months() -> String {
 static GERMAN: LazyLock<Regex> = LazyLock::new(|| {
     let number = "ein|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf";
     let weekdays = weekday_pattern(WeekdayNames::German);
-    // "Morgen" alone is also the German word for morning, so it counts only after `bis`, `ab` and the like.
+    // "Morgen" alone is also the German word for "morning", so it counts only after words such as `bis` and `ab`.
     Regex::new(&format!(
         r"(?x)\b(?:(?P<day>(?i:vorgestern|gestern|heute|übermorgen)|(?:bis|ab|erst|gleich|schon)\ morgen)
         |(?i:(?P<dir>letzte|vergangene|diese|nächste|kommende)[nrs]?\ (?P<unit>woche|monat|jahr|wochenende|{weekdays}))
@@ -491,7 +491,7 @@ fn german(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
                     "letzte" | "vergangene" => latest(today, weekday)?,
                     "diese" => weekday_in(week(today, 0)?, weekday)?,
                     "kommende" => coming(today, weekday)?,
-                    // "Nächsten Freitag" is this one for some and the one after it for others.
+                    // "Nächsten Freitag" means this Friday to some people and the one after it to others.
                     _ => return None,
                 };
                 Some(Resolved::day(date, ""))
@@ -512,7 +512,7 @@ fn german(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
 static SPANISH: LazyLock<Regex> = LazyLock::new(|| {
     let number = "un|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce";
     let weekdays = weekday_pattern(WeekdayNames::Spanish);
-    // "Mañana" is also the morning, so it counts only after `pasado`, `desde`, `hasta` and `para`.
+    // "Mañana" also means "morning", so it counts only after `pasado`, `desde`, `hasta` and `para`.
     Regex::new(&format!(
         r"(?ix)\b(?:(?P<day>anteayer|ayer|anoche|hoy|pasado\ mañana|(?:desde|hasta|para)\ mañana)
         |(?:el|la|los|las)?\ ?(?P<unit>semana|mes|año|{weekdays})\ (?P<dir>pasad[oa]|que\ viene|próxim[oa])
@@ -563,7 +563,7 @@ fn spanish(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
 }
 
 static CHINESE: LazyLock<Regex> = LazyLock::new(|| {
-    // Longer words come before their own beginnings, since an alternation takes the first that matches.
+    // Longer words come before their own prefixes, since an alternation takes the first match.
     Regex::new(
         r"(?x)(?P<day>大前天|大后天|前天|昨天|今天|明天|后天|昨日|今日|明日)
         |(?P<night>昨晚|昨夜|今晚|今早|今晨|明早|明晚)
@@ -577,12 +577,12 @@ static CHINESE: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is a constant")
 });
 
-/// Puts ISO dates in the place of Chinese relative dates; `now` is the reading of the speaker's own clock.
+/// Replaces Chinese relative dates with ISO dates; `now` is the speaker's local time.
 pub(crate) fn chinese(text: &str, now: Option<DateTime>) -> Dated {
     replace(text, now, &CHINESE, resolve_chinese, |_, resolved| resolved.words.clone(), |_| false)
 }
 
-/// Puts ISO dates beside Chinese relative dates; `now` is the reading of the speaker's own clock.
+/// Adds ISO dates after Chinese relative dates; `now` is the speaker's local time.
 fn annotated_chinese(text: &str, now: Option<DateTime>) -> Dated {
     replace(
         text,
@@ -653,7 +653,7 @@ fn years_ahead(word: &str) -> i32 {
     }
 }
 
-/// Returns how many weeks or months "上", "上上", "下" and so on go.
+/// Returns the number of weeks or months that "上", "上上", "下" and similar words represent.
 fn steps(word: &str) -> i32 {
     let count = |c: char| i32::try_from(word.chars().filter(|other| *other == c).count()).unwrap_or_default();
     count('下') - count('上')
@@ -689,7 +689,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the text with its dates resolved, as a message of this stamp would be read.
+    /// Returns the text with its dates resolved, as if it were in a message with this time.
     fn said_at(stamp: &str, text: &str) -> String {
         let (at, offset) = parse_rfc3339(stamp).unwrap();
         let time = MessageTime { at, offset_seconds: Some(offset), source: TimeSource::Log };
@@ -697,7 +697,7 @@ mod tests {
         read(text, Some(time.civil())).text
     }
 
-    /// A Wednesday noon in UTC.
+    /// A Wednesday at noon, in UTC.
     const WEDNESDAY: &str = "2026-03-04T12:00:00Z";
 
     #[test]
@@ -752,7 +752,7 @@ mod tests {
             ("since Feb. 29", "since 2024-02-29"),
             ("on April 10, 2025", "on 2025-04-10"),
             ("2 Jan 2026", "on 2026-01-02"),
-            // What could be meant in two ways stays as it was said.
+            // Ambiguous dates are not changed.
             ("on April 10", "on April 10"),
             ("on Monday", "on Monday"),
             ("a few days ago", "a few days ago"),
@@ -806,7 +806,7 @@ mod tests {
     #[test]
     fn the_day_is_the_one_on_the_speakers_clock() {
         for (stamp, text, expected) in [
-            // The same instant is Sunday in London and already Monday in Tokyo.
+            // The same instant is on Sunday in London and already on Monday in Tokyo.
             ("2026-03-01T23:30:00Z", "yesterday", "on 2026-02-28"),
             ("2026-03-02T08:30:00+09:00", "yesterday", "on 2026-03-01"),
             ("2026-03-01T18:30:00-05:00", "tomorrow", "on 2026-03-02"),

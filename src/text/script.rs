@@ -2,21 +2,21 @@
 
 use unicode_normalization::char::is_combining_mark;
 
-/// How a run of characters is written, which decides how it is cut into words.
+/// How a run of characters is written, which determines how it is cut into words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Script {
-    /// Words stand apart: Latin, Cyrillic, Arabic and others; emoji count as words too.
+    /// Words are separated by spaces: Latin, Cyrillic, Arabic and others; emoji also count as words.
     Spaced,
     /// Han and Hiragana, without spaces between words.
     Han,
-    /// Katakana: mostly names and loan words, taken whole.
+    /// Katakana: mostly names and loan words, which are kept whole.
     Katakana,
-    /// Korean: spaced, with particles attached to the words.
+    /// Korean: words are separated by spaces, with particles attached to them.
     Hangul,
 }
 
 impl Script {
-    /// Returns the script of `c`, or `None` for punctuation, spaces and signs.
+    /// Returns the script of `c`, or `None` for punctuation, spaces and symbols.
     pub(crate) fn of(c: char) -> Option<Self> {
         if is_katakana(c) {
             Some(Self::Katakana)
@@ -30,7 +30,7 @@ impl Script {
     }
 }
 
-/// Chinese characters, the iteration mark and the round zero included.
+/// Whether `c` is a Chinese character, including the iteration mark and the round zero.
 pub(crate) const fn is_han(c: char) -> bool {
     matches!(c,
         '々' | '〇'
@@ -40,7 +40,7 @@ pub(crate) const fn is_han(c: char) -> bool {
         | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Counts the Chinese characters of `text`.
+/// Counts the Chinese characters in `text`.
 pub(crate) fn count_han(text: &str) -> usize {
     text.chars().filter(|c| is_han(*c)).count()
 }
@@ -61,12 +61,12 @@ pub(crate) const fn is_hangul(c: char) -> bool {
     matches!(c, '\u{ac00}'..='\u{d7af}' | '\u{1100}'..='\u{11ff}')
 }
 
-/// Whether `c` is of East Asian writing, its punctuation and full-width signs included.
+/// Whether `c` belongs to East Asian writing, including its punctuation and full-width characters.
 pub(crate) const fn is_wide(c: char) -> bool {
     matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}') || is_hangul(c)
 }
 
-/// Whether `c` is of a script that sets no spaces between words or attaches particles to them.
+/// Whether `c` belongs to a script that has no spaces between words or attaches particles to them.
 ///
 /// The word index of existing databases was built with exactly these ranges.
 pub(crate) const fn is_unspaced(c: char) -> bool {
@@ -86,7 +86,7 @@ pub(crate) const fn is_cyrillic(c: char) -> bool {
     matches!(c, '\u{400}'..='\u{52f}')
 }
 
-/// Pictures carry meaning: `👍` and `👎` are not the same answer.
+/// Emoji have a meaning: `👍` and `👎` are not the same answer.
 const fn is_emoji(c: char) -> bool {
     matches!(c, '\u{1f300}'..='\u{1faff}' | '\u{2600}'..='\u{27bf}')
 }

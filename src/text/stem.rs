@@ -1,4 +1,4 @@
-//! Stems, by which the inflected forms of a word count as one.
+//! Stems, which make the inflected forms of a word count as one.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use unicode_normalization::char::decompose_canonical;
 
 use super::language::Language;
 
-/// Returns the Snowball stemmer of a language, where there is one.
+/// Returns the Snowball stemmer for a language, if there is one.
 pub(crate) const fn snowball(language: Language) -> Option<Algorithm> {
     Some(match language {
         Language::English => Algorithm::English,
@@ -23,9 +23,9 @@ pub(crate) const fn snowball(language: Language) -> Option<Algorithm> {
     })
 }
 
-/// Folds the commonest endings, so that `uses`, `using` and `used` count as one word.
+/// Removes the most common endings, so that `uses`, `using` and `used` count as one word.
 pub(crate) fn stem(word: &str, language: Language) -> String {
-    // Shorter words, code and other scripts have no ending that could be cut safely.
+    // Shorter words, code and other scripts have no ending that could be removed safely.
     let plain = word.trim_end_matches("'s").trim_end_matches('\'');
     if plain.len() < 4 || !plain.chars().all(|c| c.is_lowercase() && (c.is_ascii() || c < '\u{250}')) {
         return plain.to_owned();
@@ -51,14 +51,15 @@ fn english_stem(plain: &str) -> String {
     if !plain.is_ascii() {
         return plain.to_owned();
     }
-    // The final `e` goes too, since it is missing before `ing` and `ed`. The last `s` of `class` is not a plural.
+    // The final `e` is also removed, since it is missing before `ing` and `ed`. The last `s` in `class` is not a plural
+    // ending.
     let cut = ["ings", "ing", "edly", "ied", "ies", "ed", "es", "s", "e"]
         .iter()
         .find_map(|ending| plain.strip_suffix(ending).filter(|rest| rest.len() >= 3 && !plain.ends_with("ss")))
         .unwrap_or(plain);
     let mut root = cut.to_owned();
     let bytes = root.as_bytes();
-    // `running` and `run`, `stopped` and `stop`; `call` keeps its two letters only together with `calls`.
+    // `running` and `run`, `stopped` and `stop`; `call` keeps its double letter only if `calls` does as well.
     if bytes.len() >= 4 && bytes[bytes.len() - 1] == bytes[bytes.len() - 2] {
         root.pop();
     }
@@ -69,7 +70,7 @@ fn english_stem(plain: &str) -> String {
     root
 }
 
-/// Cuts the first ending that leaves a root of four letters, and writes the root without accents.
+/// Removes the first ending that leaves a root of four letters, and returns the root without accents.
 fn folded(plain: &str, endings: &[&str]) -> String {
     let cut = endings
         .iter()
@@ -78,29 +79,29 @@ fn folded(plain: &str, endings: &[&str]) -> String {
     self::plain(cut).into_owned()
 }
 
-/// Endings that are cut from English words, the longest first.
+/// Endings that are removed from English words, the longest first.
 const ENDINGS: &[&str] =
     &["ations", "ation", "ments", "ment", "ings", "ing", "edly", "ied", "ies", "ed", "es", "ly", "s", "e"];
-/// Minimum number of letters that are left of a word when its ending is cut.
-// With fewer letters left, words that have nothing in common would become the same.
+/// Minimum number of letters left when the ending of a word is removed.
+// With fewer letters, unrelated words would become equal.
 const MIN_ROOT: usize = 3;
 
-/// Takes the accents off Latin letters.
+/// Removes the accents from Latin letters.
 pub(crate) fn plain(word: &str) -> Cow<'_, str> {
     if word.is_ascii() {
         return Cow::Borrowed(word);
     }
     let base = |c: char| {
         let mut base = None;
-        // Canonical decomposition yields the base letter first, then its marks.
+        // Canonical decomposition returns the base letter first, then its marks.
         decompose_canonical(c, |part| base = base.or(Some(part)));
-        // Other scripts decompose as well: a Hangul syllable would be cut down to its first sound.
+        // Other scripts are also decomposed: a Hangul syllable would be reduced to its first sound.
         base.filter(char::is_ascii_alphabetic).unwrap_or(c)
     };
     Cow::Owned(word.chars().map(base).collect())
 }
 
-/// Cuts one ending off an English word, and a letter that was doubled before it.
+/// Removes one ending from an English word, and a doubled letter before it.
 pub(crate) fn root(word: &str) -> &str {
     if !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return word;
@@ -119,7 +120,7 @@ const HANGUL_ENDINGS: &str = "했습니다 하였습니다 됩니다 합니다 �
     해요 하는 하고 해서 하며 에서 으로 에게 이다 까지 부터 마다 처럼 보다 이며 이고 는다 었다 았다 니다 지 은 는 이 가 을 를 에 의 로 와 과 도 만 다 고 째";
 
 pub(crate) fn without_korean_ending(word: &str) -> String {
-    // Verbs such as `먹다` have a stem of one syllable; for nouns, one syllable left is mostly a wrong cut.
+    // Verbs such as `먹다` have a stem of one syllable; for nouns, a single remaining syllable is usually an error.
     const OF_SHORT_VERBS: &[&str] = &["습니다", "는다", "었다", "았다", "지"];
     let least = |ending: &str| if OF_SHORT_VERBS.contains(&ending) { 1 } else { 2 };
     let cut = HANGUL_ENDINGS
@@ -129,10 +130,10 @@ pub(crate) fn without_korean_ending(word: &str) -> String {
     if word.ends_with('다') { open_syllable(root) } else { root.to_owned() }
 }
 
-/// Takes the tense off the last syllable of a verb, as in `마신` of `마신다`.
+/// Removes the tense from the last syllable of a verb, as in `마신` from `마신다`.
 fn open_syllable(root: &str) -> String {
-    // Unicode orders Hangul syllables by their beginning; for each there are 28, one without a final consonant and 27
-    // with one.
+    // Unicode orders Hangul syllables by their beginning; for each beginning there are 28, one without a final
+    // consonant and 27 with one.
     const FIRST: u32 = 0xAC00;
     const FINALS: u32 = 28;
     let Some(last) = root.chars().next_back() else { return String::new() };

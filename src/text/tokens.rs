@@ -1,9 +1,10 @@
-//! Words of a text, for comparing and for the word index.
+//! The words of a text, for comparison and for the word index.
 //!
-//! For the index, runs of letters and digits are words, which by itself would lose two kinds of text. Writing without
-//! spaces (Chinese, Japanese, Thai, also Korean) is cut into single characters and overlapping pairs. Names with signs
-//! in them (`C++`, `.env`, `bun-sqlite`) are indexed as their parts and once more as one made-up word of letters and
-//! digits, `zqcz2bzz2bz` for `c++`; an emoji becomes such a word by itself. Both indexing and queries go through here.
+//! For the index, runs of letters and digits are words, which by itself would not suffice for two kinds of text. Text
+//! without spaces (Chinese, Japanese, Thai, and also Korean) is cut into single characters and overlapping pairs. Names
+//! that contain symbols (`C++`, `.env`, `bun-sqlite`) are indexed by their parts and also as one artificial word of
+//! letters and digits, `zqcz2bzz2bz` for `c++`; an emoji becomes such a word by itself. Both indexing and queries use
+//! this module.
 
 use std::collections::HashSet;
 
@@ -13,7 +14,7 @@ use unicode_normalization::char::is_combining_mark;
 use super::normalise::{Folded, folded, is_invisible, plain_quote, trimmed};
 use super::script::{Script, is_unspaced, is_wide};
 
-/// Longest text that is looked at word by word, in characters; more of one memory does not change what it is about.
+/// Longest text that is examined word by word, in characters; further text rarely changes what a memory is about.
 const MAX_CHARS: usize = 2_000;
 
 /// A run of characters of one script.
@@ -21,13 +22,13 @@ const MAX_CHARS: usize = 2_000;
 pub(crate) struct Word {
     /// As it appears in the text.
     pub(crate) text: String,
-    /// How it is written.
+    /// The script in which it is written.
     pub(crate) script: Script,
-    /// Whether a sentence begins with it, where a capital letter says nothing.
+    /// Whether it begins a sentence, so that a capital letter has no meaning.
     pub(crate) first: bool,
 }
 
-/// Cuts `text` into runs of one script; `.`, `-`, `/` and their like stay inside of words such as `Fly.io`.
+/// Cuts `text` into runs of one script; `.`, `-`, `/` and similar characters are kept inside words such as `Fly.io`.
 pub(crate) fn words(text: &str) -> Vec<Word> {
     // NFKC first, so that full-width letters and ligatures count as the letters that people search for.
     let chars: Vec<char> = text.nfkc().map(plain_quote).filter(|c| !is_invisible(*c)).take(MAX_CHARS).collect();
@@ -40,7 +41,7 @@ pub(crate) fn words(text: &str) -> Vec<Word> {
             (None, Some((run, Script::Spaced))) if stays_inside(c, next) || joins_digits(run, c, next) => run.push(c),
             (script, _) => {
                 flush(&mut words, current.take(), &mut first);
-                // Also after a colon or a quotation mark, a capital letter may only begin a sentence.
+                // After a colon or a quotation mark, a capital letter may also just begin a sentence.
                 first |= script.is_none() && matches!(c, '.' | '!' | '?' | '\n' | '。' | '！' | '？' | ':' | '"');
                 current = match (script, next) {
                     (Some(script), _) => Some((c.to_string(), script)),
@@ -60,7 +61,7 @@ fn flush(words: &mut Vec<Word>, run: Option<(String, Script)>, first: &mut bool)
     }
 }
 
-/// A comma within a number, as in `1,450`.
+/// Whether `c` is a comma within a number, as in `1,450`.
 fn joins_digits(run: &str, c: char, next: Option<char>) -> bool {
     c == ',' && run.ends_with(|c: char| c.is_ascii_digit()) && next.is_some_and(|c| c.is_ascii_digit())
 }
@@ -75,12 +76,12 @@ fn stays_inside(c: char, next: Option<char>) -> bool {
     }
 }
 
-/// A sign that begins a word: `.env`, `/etc`, `--flag`, `@scope`, `$10`.
+/// Whether `c` is a symbol that begins a word: `.env`, `/etc`, `--flag`, `@scope`, `$10`.
 fn starts_word(c: char, next: char) -> bool {
     matches!(c, '/' | '@' | '$' | '€' | '£' | '¥' | '_' | '~') && (next.is_alphanumeric() || (c == '~' && next == '/'))
 }
 
-/// Splits `text` into what comparisons count: folded words, and single characters of Chinese or Japanese.
+/// Splits `text` into the units used in comparisons: folded words, and single Chinese or Japanese characters.
 pub(crate) fn units(text: &str) -> Vec<String> {
     let mut units = Vec::new();
     let mut word = String::new();
@@ -102,14 +103,14 @@ pub(crate) fn units(text: &str) -> Vec<String> {
     units
 }
 
-/// Longest name with signs that is indexed whole, in characters; longer ones are found by their parts.
+/// Longest name with symbols that is indexed whole, in characters; longer ones are found by their parts.
 const MAX_SIGNED_CHARS: usize = 64;
-/// Maximum number of terms of a query that are looked up; the first ones are.
-// A pasted page would otherwise look up thousands of terms.
+/// Maximum number of terms of a query that are looked up, starting with the first.
+// A pasted page would otherwise result in thousands of lookups.
 const MAX_TERMS: usize = 48;
-/// Longest part of a query that is looked at, in characters.
+/// Longest part of a query that is examined, in characters.
 const MAX_QUERY_CHARS: usize = 4_000;
-/// Function words, left out of a query that has others; in order.
+/// Function words, in order; they are ignored in a query that also has others.
 pub const STOP_WORDS: &[&str] = &[
     "a", "about", "am", "an", "and", "are", "as", "at", "be", "been", "by", "can", "could", "did", "do", "does", "for",
     "from", "had", "has", "have", "he", "her", "his", "how", "i", "if", "in", "is", "it", "its", "me", "my", "of",
@@ -117,7 +118,7 @@ pub const STOP_WORDS: &[&str] = &[
     "were", "what", "when", "where", "which", "who", "will", "with", "would", "you", "your",
 ];
 
-/// Bytes of the longest of them.
+/// Length of the longest of them, in bytes.
 const LONGEST_STOP: usize = 6;
 
 /// Whether a word, in lower case, is one of [`STOP_WORDS`].
@@ -125,25 +126,25 @@ pub(crate) fn is_stop(word: &str) -> bool {
     word.len() <= LONGEST_STOP && STOP_WORDS.binary_search(&word).is_ok()
 }
 
-/// What a text is cut into.
+/// A part that a text is cut into.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Piece<'t> {
-    /// A word; its other forms mean the same.
+    /// A word; its inflected forms also match.
     Word(&'t str),
-    /// A function word; it counts for the length alone.
+    /// A function word; it only counts towards the length.
     Stop(&'t str),
-    /// Characters of writing without spaces, or a made-up word: as they are or not at all.
+    /// Characters of text without spaces, or an artificial word: only exact matches count.
     Exact(String),
 }
 
-/// Calls `take` with what a [`folded`] text is cut into, in no order that matters.
+/// Calls `take` with the pieces of a [`folded`] text, in unspecified order.
 pub(crate) fn pieces<'t>(folded: &'t str, mut take: impl FnMut(Piece<'t>)) {
     for chunk in folded.split_whitespace().map(trimmed).map(owned_by_none) {
         split_runs(chunk, |run| match run {
             Run::Word(word) if is_stop(word) => take(Piece::Stop(word)),
             Run::Word(word) => take(Piece::Word(word)),
             Run::Unspaced(characters) => {
-                // Pairs carry the meaning; single characters are indexed too, for queries of one character.
+                // Pairs carry the meaning; single characters are also indexed, for queries of one character.
                 pairs(characters).chain(singles(characters)).for_each(|part| take(Piece::Exact(part.to_owned())));
             }
         });
@@ -151,7 +152,7 @@ pub(crate) fn pieces<'t>(folded: &'t str, mut take: impl FnMut(Piece<'t>)) {
     }
 }
 
-/// Something that a query looks for.
+/// A term that a query searches for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Sought {
     /// A word in any of its forms.
@@ -160,17 +161,17 @@ pub(crate) enum Sought {
     Exact(String),
 }
 
-/// What a query looks for.
+/// The terms that a query searches for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Query {
-    /// Any of these is a hit; each once.
+    /// The terms, without duplicates; any of them is a match.
     pub(crate) sought: Vec<Sought>,
     /// The query's own words in lower case, for reporting which of them a memory contains.
     pub(crate) words: Vec<String>,
 }
 
 impl Query {
-    /// Reads any text as a query; there is no syntax in it.
+    /// Reads any text as a query; there is no query syntax.
     pub(crate) fn of(text: &str) -> Self {
         let text: String = text.chars().take(MAX_QUERY_CHARS).collect();
         let text = folded(&text);
@@ -184,24 +185,24 @@ impl Query {
             }
             query.sought.extend(sought.into_iter().filter(|sought| seen.insert(sought.clone())));
         }
-        // Each term costs a look-up, and a pasted text may have hundreds.
+        // Each term costs a lookup, and a pasted text may have hundreds.
         query.sought.truncate(MAX_TERMS);
         query.words.truncate(MAX_TERMS);
         query
     }
 }
 
-/// Takes the ending off that says that something is somebody's.
+/// Removes a possessive ending.
 fn owned_by_none(chunk: &str) -> &str {
     chunk.strip_suffix("'s").or_else(|| chunk.strip_suffix("’s")).unwrap_or(chunk)
 }
 
-/// Returns what a chunk looks for: its words and its made-up words.
+/// Returns the terms for a chunk: its words and its artificial words.
 fn sought_by(chunk: &str) -> Vec<Sought> {
     let signed = signed_words(chunk);
     let mut sought = Vec::new();
     split_runs(chunk, |run| match run {
-        // The lone letter of `c++` appears in too many texts to be looked for, as does a function word.
+        // The single letter in `c++` appears in too many texts to be useful, and so does a function word.
         Run::Word(word) if !signed.is_empty() && is_lean(word) => {}
         Run::Word(word) => sought.push(Sought::Word(word.to_owned())),
         Run::Unspaced(characters) => {
@@ -216,22 +217,22 @@ fn is_lean(word: &str) -> bool {
     word.chars().nth(1).is_none() || is_stop(word)
 }
 
-/// A row of characters of one kind.
+/// A run of characters of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Run<'t> {
     /// Letters and digits.
     Word(&'t str),
-    /// Writing without spaces.
+    /// Text without spaces.
     Unspaced(&'t str),
 }
 
-/// Calls `take` with the runs of a chunk, in their order.
+/// Calls `take` with the runs of a chunk, in order.
 pub(crate) fn split_runs<'t>(chunk: &'t str, mut take: impl FnMut(Run<'t>)) {
-    // A shortcut for nearly all words of Latin text.
+    // A shortcut for nearly all words in Latin text.
     if !chunk.is_empty() && chunk.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return take(Run::Word(chunk));
     }
-    // Where the present run began, and whether it is of writing without spaces.
+    // The start of the current run, and whether it consists of text without spaces.
     let mut open: Option<(usize, bool)> = None;
     let mut end = |open: &mut Option<(usize, bool)>, at: usize| match open.take() {
         Some((from, true)) => take(Run::Unspaced(&chunk[from..at])),
@@ -244,7 +245,7 @@ pub(crate) fn split_runs<'t>(chunk: &'t str, mut take: impl FnMut(Run<'t>)) {
         } else if character.is_alphanumeric() {
             Some(false)
         } else if open.is_some() && is_combining_mark(character) {
-            // On a character without spaces it begins a word of its own.
+            // A combining character after unspaced text begins a word of its own.
             Some(false)
         } else {
             None
@@ -257,7 +258,7 @@ pub(crate) fn split_runs<'t>(chunk: &'t str, mut take: impl FnMut(Run<'t>)) {
     end(&mut open, chunk.len());
 }
 
-/// Returns each two neighbouring characters.
+/// Returns all pairs of adjacent characters.
 pub(crate) fn pairs(characters: &str) -> impl Iterator<Item = &str> {
     let (starts, seconds) = (characters.char_indices(), characters.char_indices().skip(1));
     starts.zip(seconds).map(|((from, _), (at, second))| &characters[from..at + second.len_utf8()])
@@ -267,13 +268,13 @@ fn singles(characters: &str) -> impl Iterator<Item = &str> {
     characters.char_indices().map(|(at, character)| &characters[at..at + character.len_utf8()])
 }
 
-/// Returns each two neighbouring characters, or the only one.
+/// Returns all pairs of adjacent characters, or the only character.
 pub(crate) fn pairs_or_single(characters: &str) -> impl Iterator<Item = &str> {
     let single = characters.chars().nth(1).is_none().then_some(characters);
     single.into_iter().chain(pairs(characters))
 }
 
-/// Returns the made-up words for a chunk with signs in it: the whole, its parts that have signs, and its emoji.
+/// Returns the artificial words for a chunk with symbols: the whole, its parts that contain symbols, and its emoji.
 pub(crate) fn signed_words(chunk: &str) -> Vec<String> {
     let mut words = Vec::new();
     if chunk.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
@@ -318,7 +319,7 @@ const fn is_part_border(c: char) -> bool {
 
 fn spelled_out(part: &str) -> String {
     use std::fmt::Write as _;
-    // A prefix that hardly any natural word has, so that a spelled-out sign does not match ordinary text.
+    // Hardly any natural word has this prefix, so a spelled-out symbol does not match ordinary text.
     let mut word = String::from("zq");
     for c in part.chars() {
         if c.is_alphanumeric() || is_combining_mark(c) {

@@ -1,22 +1,22 @@
-//! Characters that people do not see, or that change how other text is shown: dropped for readers, escaped for
+//! Characters that people cannot see, or that change how other text is shown: removed for readers, escaped for
 //! terminals.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// How a hidden character is spelled.
+/// The syntax in which a hidden character is escaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EscapeMode {
     /// For people: `\x1b`, `\u{202e}`.
     Text,
-    /// Within JSON, where the escape reads back as the same character.
+    /// Within JSON, where the escape is read back as the same character.
     Json,
 }
 
-/// Returns `text` with each hidden character spelled out. Line feeds and tabs stay, and so does what the characters
-/// around it need: the joiners of emoji and of Persian or Indic words.
+/// Returns `text` with each hidden character escaped. Line feeds and tabs are kept, and so are hidden characters that
+/// adjacent text needs: the joiners in emoji and in Persian or Indic words.
 pub(crate) fn escaped(text: &str, escape: EscapeMode) -> Cow<'_, str> {
-    // Nearly all text is plain, and then it need not be copied.
+    // Nearly all text is plain, and need not be copied.
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
         return Cow::Borrowed(text);
     }
@@ -24,7 +24,7 @@ pub(crate) fn escaped(text: &str, escape: EscapeMode) -> Cow<'_, str> {
     for (c, is_hidden, next) in marked(text) {
         match (c, escape) {
             ('\n' | '\t', _) => out.push(c),
-            // Windows ends its lines so, and neither a line nor a column is gone back to.
+            // Windows ends lines with it, and here it does not move the cursor back.
             ('\r', EscapeMode::Text) if next == Some('\n') => {}
             _ if !is_hidden => out.push(c),
             (_, EscapeMode::Text) if c.is_ascii() => write!(out, "\\x{:02x}", u32::from(c)).expect("a string takes it"),
@@ -39,8 +39,8 @@ pub(crate) fn escaped(text: &str, escape: EscapeMode) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns `text` without hidden characters. Line ends and tabs become spaces or stay as `keeps_lines` says; fillers,
-/// which are as wide as a letter, become spaces.
+/// Returns `text` without hidden characters. Line ends and tabs are kept if `keeps_lines` is set and otherwise become
+/// spaces; fillers, which are as wide as a letter, become spaces.
 pub(crate) fn visible(text: &str, keeps_lines: bool) -> String {
     let mut out = String::with_capacity(text.len());
     for (c, is_hidden, next) in marked(text) {
@@ -56,7 +56,7 @@ pub(crate) fn visible(text: &str, keeps_lines: bool) -> String {
     out
 }
 
-/// Returns the characters of `text`, each with whether it is hidden where it is, and the next one.
+/// Returns the characters in `text`, each with whether it is hidden in its position, and the next character.
 fn marked(text: &str) -> impl Iterator<Item = (char, bool, Option<char>)> + '_ {
     let (mut chars, mut last) = (text.chars().peekable(), None);
     std::iter::from_fn(move || {
@@ -68,7 +68,7 @@ fn marked(text: &str) -> impl Iterator<Item = (char, bool, Option<char>)> + '_ {
     })
 }
 
-/// Whether a character shows nothing, hides others, or changes their order.
+/// Whether a character is invisible, hides others, or changes their order.
 pub(crate) const fn is_hidden(c: char) -> bool {
     matches!(c, '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{17b4}' | '\u{17b5}'
         | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
@@ -77,21 +77,21 @@ pub(crate) const fn is_hidden(c: char) -> bool {
         || is_filler(c)
 }
 
-/// Whether a character is as wide as a letter and shows nothing, although Unicode does not call it a space.
+/// Whether a character is as wide as a letter and invisible, although Unicode does not classify it as a space.
 pub(crate) const fn is_filler(c: char) -> bool {
     matches!(c, '\u{115f}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}')
 }
 
-/// Whether a hidden character does here what it is for.
+/// Whether a hidden character serves its purpose in this position.
 fn is_needed(last: Option<char>, c: char, next: Option<char>) -> bool {
     let Some(last) = last else { return false };
     match c {
-        // A keycap is a digit, this selector and U+20E3.
+        // A keycap consists of a digit, this selector and U+20E3.
         '\u{fe0e}' | '\u{fe0f}' => {
             is_pictograph(last) || matches!(last, '0'..='9' | '#' | '*') && next == Some('\u{20e3}')
         }
         '\u{200d}' if last == '\u{fe0f}' || is_pictograph(last) => next.is_some_and(is_pictograph),
-        // A joiner at the end of a word decides the form of its last letter.
+        // A joiner at the end of a word determines the form of its last letter.
         '\u{200c}' | '\u{200d}' => is_joined(last),
         _ => false,
     }
@@ -103,7 +103,8 @@ const fn is_pictograph(c: char) -> bool {
         | '\u{2b00}'..='\u{2bff}' | '\u{3030}' | '\u{303d}' | '\u{3297}' | '\u{3299}' | '\u{1f000}'..='\u{1faff}')
 }
 
-/// Whether a letter belongs to a script whose letters join: Arabic and its kin, or one of India and South-East Asia.
+/// Whether a letter belongs to a script whose letters join: Arabic and related scripts, or those of India and
+/// South-East Asia.
 const fn is_joined(c: char) -> bool {
     matches!(c, '\u{620}'..='\u{8ff}' | '\u{900}'..='\u{dff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17b3}'
         | '\u{17b6}'..='\u{17ff}' | '\u{1820}'..='\u{18af}' | '\u{fb50}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}')

@@ -1,19 +1,19 @@
-//! Shell commands by their signature, and the line of a command's output that explains its failure. Pure.
+//! The signatures of shell commands, and the line of a command's output that explains its failure. Pure.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Programs whose first word says what they do.
+/// Programs whose first argument is a subcommand.
 const WITH_SUBCOMMANDS: &str = "\
     apt apt-get aws az bazel brew bun bundle cargo composer conda deno docker docker-compose dotnet flutter gcloud \
     gh git go gradle gradlew helm just kubectl make mix mvn npm npx nx pip pip3 pnpm poetry rails rake rustup \
     systemctl task terraform turbo uv yarn";
-/// Words after which the next one says what is done.
+/// Words after which the next word determines what is done.
 const RUNNERS: &[&str] = &["run", "exec", "compose", "x", "tool", "dlx"];
-/// Programs that run another, whose name follows.
+/// Programs that run another program, whose name follows.
 const PREFIXES: &[&str] = &["sudo", "env", "time", "nohup", "command", "exec", "nice"];
-/// Programs that only look, and whose failing says nothing that would be worth keeping.
+/// Programs that only read, and whose failures are not worth remembering.
 const LOOKUPS: &str = "\
     [ [[ awk cat cd cmp cut diff echo export false fd file find grep head jq kill less ls pgrep pkill printf ps \
     pwd rg sed set sleep sort source stat tail test tree true type uniq wait wc which xargs .";
@@ -25,14 +25,14 @@ fn is_one_of(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|one| one == word)
 }
 
-/// Returns the command on one line; `None` for one that is too long to be shown again, or that contains a document.
+/// Returns the command on one line; `None` if it is too long to be shown again, or contains a document.
 pub(crate) fn tidied(command: &str) -> Option<String> {
     let text = command.split_whitespace().collect::<Vec<_>>().join(" ");
-    // A here-document is a script, which one line cannot contain.
+    // A here-document is a script, which does not fit on one line.
     (!text.is_empty() && text.len() <= MAX_BYTES && !command.contains("<<")).then_some(text)
 }
 
-/// Returns what the last part of a command is known by, such as `cargo test`; `None` for one that only looks.
+/// Returns a name for the last part of a command, such as `cargo test`; `None` for one that only reads.
 pub(crate) fn signature(command: &str) -> Option<String> {
     let last = parts(command).into_iter().next_back()?;
     let mut words = last.split_whitespace().skip_while(|word| is_assignment(word) || PREFIXES.contains(word));
@@ -49,7 +49,7 @@ pub(crate) fn signature(command: &str) -> Option<String> {
     let mut name = vec![program];
     if is_one_of(WITH_SUBCOMMANDS, program) {
         while let Some(word) = words.next() {
-            // Options may precede the word: `git -C folder log`.
+            // Options may precede the subcommand: `git -C folder log`.
             if word.starts_with('-') {
                 if matches!(word, "-C" | "-f" | "-p" | "--manifest-path" | "--prefix" | "--cwd") {
                     words.next();
@@ -62,17 +62,17 @@ pub(crate) fn signature(command: &str) -> Option<String> {
             }
         }
     } else if matches!(program, "python" | "python3" | "node" | "ruby" | "bash" | "sh" | "php" | "perl" | "tsx") {
-        // Of an interpreter, only the script says what is done.
+        // For an interpreter, only the script determines what is done.
         name.extend(words.find(|word| !word.starts_with('-')).and_then(|word| word.rsplit('/').next()));
     }
     Some(name.join(" ").chars().take(80).collect())
 }
 
-/// Returns the commands that run one after the other, each without what its output goes through; those that only change
-/// the folder or a variable are left out. Quoted text is not cut.
+/// Returns the commands that run one after the other, each without the pipeline for its output; those that only change
+/// the folder or a variable are omitted. Quoted text is not cut.
 pub(crate) fn parts(command: &str) -> Vec<&str> {
     let (mut parts, mut begin, mut quote, mut piped) = (Vec::new(), 0, None, None);
-    // Bytes are enough: every separator is ASCII, so no cut falls inside a character.
+    // Bytes are sufficient: every separator is ASCII, so no cut is inside a character.
     let bytes = command.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
@@ -81,7 +81,7 @@ pub(crate) fn parts(command: &str) -> Vec<&str> {
             Some(open) if here == open => quote = None,
             None if here == b'\\' => at += 1,
             None if matches!(here, b'\'' | b'"') => quote = Some(here),
-            // What follows a pipe mostly shortens the output: `cargo test | tail`.
+            // The commands after a pipe mostly shorten the output: `cargo test | tail`.
             None if here == b'|' && bytes.get(at + 1) != Some(&b'|') => {
                 piped = piped.or(Some(at));
             }
@@ -98,7 +98,7 @@ pub(crate) fn parts(command: &str) -> Vec<&str> {
         at += 1;
     }
     parts.push(&command[begin.min(command.len())..piped.unwrap_or(command.len())]);
-    // `cd shop && cargo test` is the test, wherever it runs.
+    // `cd shop && cargo test` is identified by the test, wherever it runs.
     let leads = |part: &str| {
         let first = part.split_whitespace().find(|word| !is_assignment(word)).unwrap_or_default();
         !matches!(first, "" | "cd" | "export" | "set" | "source" | "." | "pushd" | "popd")
@@ -106,7 +106,7 @@ pub(crate) fn parts(command: &str) -> Vec<&str> {
     parts.into_iter().map(str::trim).filter(|part| leads(part)).collect()
 }
 
-/// Whether the command only looks, so that running it cannot have resolved anything.
+/// Whether the command only reads, so that running it cannot have resolved anything.
 pub(crate) fn only_looks(command: &str) -> bool {
     let reads = ["git status", "git log", "git diff", "git show", "git branch", "npm ls", "npm view", "docker ps"];
     let asks = |part: &str| part.split_whitespace().any(|word| matches!(word, "--version" | "--help" | "-V"));
@@ -127,7 +127,7 @@ static TELLING: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(words).expect("the tests compile it")
 });
 
-/// Words of errors that are about how a program was called, so that calling it otherwise is the remedy.
+/// Error messages about incorrect usage of a program, for which a different call is the remedy.
 static MISUSE: LazyLock<Regex> = LazyLock::new(|| {
     let words = r"(?i)(command not found|not recognized|unrecognized|unknown (option|argument|command|flag|subcommand|script)|unexpected argument|invalid (option|argument|flag|subcommand|choice)|no such (option|command|subcommand|file)|is required|required argument|missing (script|argument|operand|required)|missing script|did you mean|usage:|no module named|permission denied|not a git repository)";
     Regex::new(words).expect("the tests compile it")
@@ -135,9 +135,9 @@ static MISUSE: LazyLock<Regex> = LazyLock::new(|| {
 
 static COLOUR: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\x1b\[[0-9;?]*[A-Za-z]").expect("the tests compile it"));
 
-/// Returns the line that says why; the first that reads like an error, else the last. `None` where nothing was printed.
+/// Returns the line that states the reason: the first that looks like an error, or else the last; `None` for no output.
 pub(crate) fn error_line(printed: &str) -> Option<String> {
-    // Codes of colour inside a line would keep the patterns from matching.
+    // Colour codes inside a line would prevent the patterns from matching.
     let plain = COLOUR.replace_all(printed, "");
     let lines =
         || plain.lines().map(str::trim).filter(|line| line.chars().any(char::is_alphanumeric) && !is_frame(line));
@@ -146,23 +146,23 @@ pub(crate) fn error_line(printed: &str) -> Option<String> {
     Some(line.chars().take(MAX_CHARACTERS).collect())
 }
 
-/// Whether an agent wrote the line around what the tool printed.
+/// Whether the line was added to the tool's output by an agent.
 fn is_frame(line: &str) -> bool {
     let frames =
         ["Exit code", "Process exited with", "Chunk ID", "Wall time", "Final output", "Output:", "Error: Exit code"];
     frames.iter().any(|frame| line.starts_with(frame))
 }
 
-/// Whether calling the program otherwise is the remedy.
+/// Whether calling the program differently is the remedy.
 pub(crate) fn is_misuse(error: &str) -> bool {
     MISUSE.is_match(error)
 }
 
-/// Returns how much of the words of two errors is the same, 0–1.
+/// Returns the share of words that two errors have in common, from 0 to 1.
 pub(crate) fn likeness(a: &str, b: &str) -> f64 {
     let words = |text: &str| -> std::collections::BTreeSet<String> {
         let cut = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
-        // Short words are in most errors and would make all of them alike.
+        // Short words occur in most errors and would make all of them similar.
         cut.filter(|word| word.len() > 2).map(str::to_lowercase).collect()
     };
     let (a, b) = (words(a), words(b));

@@ -1,4 +1,4 @@
-//! Remedies of failed commands, derived from what was run between a failure and the success after it.
+//! Remedies for failed commands, derived from the commands between a failure and the subsequent success.
 
 use std::collections::HashSet;
 
@@ -20,39 +20,39 @@ use crate::store::{Database, FailedCommand, Filter, Order, Step, Store, StoreErr
 const CATEGORY: &str = "solution";
 /// Tag of remedies, used to find them again.
 const TAG: &str = "error-fix";
-/// A success after this time resolves nothing.
+/// Longest time between a failure and a success that resolves it.
 const SAME_MATTER: SignedDuration = SignedDuration::from_hours(2);
-/// Maximum number of commands between a failure and the success for which it is still plain what resolved it.
+/// Maximum number of commands between a failure and the success; with more, it is unclear which one resolved it.
 const MAX_COMMANDS: usize = 3;
-/// Minimum likeness of two errors of one command for which one remedy is shown.
+/// Minimum likeness of two errors of one command from which a remedy for one is shown for the other.
 const MIN_LIKENESS: f64 = 0.34;
 /// Maximum number of remedies that are stored for one failure.
 const MAX_STORED: usize = 5;
-/// Maximum number of remedies that are shown at a time.
+/// Maximum number of remedies that are shown together.
 const MAX_SHOWN: usize = 3;
-/// A remedy is shown in one session at most once in this time.
+/// Minimum time before a remedy is shown again in the same session.
 pub(crate) const COOLDOWN: SignedDuration = SignedDuration::from_mins(30);
 
 /// A command that resolved a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Remedy {
-    /// Another spelling of the command.
+    /// A different form of the command.
     Instead(String),
-    /// Commands before the same command.
+    /// Commands that are run before the same command.
     First(Vec<String>),
 }
 
-/// Returns what resolved `failed`, of which `succeeded` is the success; `None` where it is not plain.
+/// Returns what resolved `failed`, which `succeeded` followed; `None` if that is unclear.
 ///
-/// Another spelling counts where the error was about the call itself and nothing was done in between. Commands in
-/// between count where the same command then succeeded, if they are few and no file was changed: what an edit resolved
-/// is in the code.
+/// A different form of the command counts if the error was about the call itself and nothing was done in between.
+/// Commands in between count if the same command then succeeded, they are few, and no file was changed: what an edit
+/// resolved is already in the code.
 fn remedy(failed: &FailedCommand, succeeded: &str, now: Timestamp) -> Option<Remedy> {
-    // A fix by editing is in the code already, and no command repeats it.
+    // A fix by editing is already in the code, and no command repeats it.
     if now.duration_since(failed.at) > SAME_MATTER || failed.steps.iter().any(|step| matches!(step, Step::Edited(_))) {
         return None;
     }
-    // What only reads cannot have resolved anything.
+    // Commands that only read cannot have resolved anything.
     let commands: Vec<String> = failed
         .steps
         .iter()
@@ -68,10 +68,10 @@ fn remedy(failed: &FailedCommand, succeeded: &str, now: Timestamp) -> Option<Rem
     }
 }
 
-/// Stores what resolved a failure, if that is plain.
+/// Stores what resolved a failure, if that is clear.
 ///
-/// It is compared with what is known as everything else is, but not with other remedies of the same failure: those do
-/// not contradict each other, however alike they are worded, so up to [`MAX_STORED`] of them are stored.
+/// The remedy is consolidated like any other memory, but not compared with other remedies for the same failure: these
+/// do not contradict each other, however similar their wording, so up to [`MAX_STORED`] of them are stored.
 pub(crate) fn store_remedy(
     session: &Session<'_>,
     categories: &[String],
@@ -79,19 +79,19 @@ pub(crate) fn store_remedy(
     succeeded: &str,
 ) -> Result<(), ApplyError> {
     let Session { store, guard, now, .. } = *session;
-    // A person may have taken the category out of the settings.
+    // A person may have removed the category from the settings.
     let allowed = categories.iter().any(|name| name == CATEGORY);
     let Some(remedy) = remedy(failed, succeeded, now).filter(|_| allowed) else { return Ok(()) };
     let (candidate, findings) = guard.redact(candidate(session, failed, &remedy));
     let Some(namespace) = session.namespaces.first().filter(|_| findings.is_empty()) else {
-        // A command with a secret in it is of no use without it.
+        // A command that contains a secret is useless without it.
         return Ok(());
     };
     let candidate = candidate.into_inner();
     let source = format!("hook:{}", session.agent);
     let others = others(store, namespace, failed, &candidate.claim, now)?;
     if others > 0 {
-        // The insert below skips consolidation, so a rejected remedy has to be stopped here.
+        // The insertion below skips consolidation, so a rejected remedy must be stopped here.
         if others >= MAX_STORED || store.rejected(namespace, &candidate.claim.content, None)?.is_some() {
             return Ok(());
         }
@@ -104,7 +104,7 @@ pub(crate) fn store_remedy(
     settle_by_rules(store, &[incoming], None, now).map(drop)
 }
 
-/// Returns how many other remedies are known for a failure; none where this one is among them.
+/// Returns how many other remedies for a failure are known; 0 if this one is among them.
 fn others(
     store: &Store,
     namespace: &Namespace,
@@ -166,7 +166,7 @@ fn candidate(session: &Session<'_>, failed: &FailedCommand, remedy: &Remedy) -> 
     Candidate { claim, audience: Audience::Project, evidence: vec![evidence], replaces: None, is_pasted: false }
 }
 
-/// Returns remedies for a failure, the best first, but for those shown a moment ago.
+/// Returns remedies for a failure, the best first, except for those shown recently.
 pub(crate) fn known(
     db: &Database,
     namespaces: &[Namespace],
@@ -181,14 +181,14 @@ pub(crate) fn known(
         .map(|memory| (likeness(&failed.error, &error_in(&memory)), memory))
         .filter(|(likeness, _)| *likeness >= MIN_LIKENESS)
         .collect();
-    // Of remedies for the same error, those that were shown most often, and then the newest.
+    // Among remedies for the same error, those shown most often come first, then the newest.
     found.sort_by(|(x, a), (y, b)| {
         let by_use = || b.usage.access_count.cmp(&a.usage.access_count);
         let by_age = || b.updated_at.cmp(&a.updated_at).then_with(|| a.id.cmp(&b.id));
         y.total_cmp(x).then_with(by_use).then_with(by_age)
     });
     let mut best: Vec<Memory> = found.into_iter().map(|(_, memory)| memory).collect();
-    // What was learnt from conversations speaks of errors, too.
+    // Memories from conversations may also mention errors.
     let asked = format!("{} {}", failed.signature, failed.error);
     let others = search::search(db, &asked, &filter(namespaces, now), MAX_SHOWN, now)?;
     let enough =
@@ -201,7 +201,7 @@ pub(crate) fn known(
     Ok(best)
 }
 
-/// Returns what is known to fail in exactly this spelling, and what works instead.
+/// Returns remedies if `command` is known to fail in exactly this form and another form is known to work.
 pub(crate) fn warnings(
     db: &Database,
     namespaces: &[Namespace],

@@ -1,4 +1,4 @@
-//! The work of an agent's session: commands that failed, and what resolved them.
+//! The work in an agent's session: commands that failed, and what resolved them.
 
 pub(crate) mod command;
 pub(crate) mod fixes;
@@ -9,19 +9,19 @@ use crate::guard::Guard;
 use crate::memory::Namespace;
 use crate::store::Store;
 
-/// An agent's session, at one moment of it.
+/// An agent's session at a particular time.
 #[derive(Clone, Copy)]
 pub(crate) struct Session<'a> {
-    /// Where its memories are.
+    /// The store with its memories.
     pub(crate) store: &'a Store,
-    /// Takes secrets out.
+    /// The guard that redacts secrets.
     pub(crate) guard: &'a Guard,
     /// The agent's name.
     pub(crate) agent: &'a str,
-    /// The agent's id of it; empty where it gives none.
+    /// The agent's id for the session; empty if the agent provides none.
     pub(crate) id: &'a str,
-    /// Where its memories belong: its project first.
+    /// The namespaces of its memories, starting with its project.
     pub(crate) namespaces: &'a [Namespace],
-    /// The moment.
+    /// The current time.
     pub(crate) now: Timestamp,
 }
