@@ -51,7 +51,7 @@ const FINDINGS: usize = 6;
 /// Relative rounding error of sums whose terms are added in a different order.
 const ROUNDING: f64 = 1e-9;
 
-/// The comparison of two runs; the second is measured against the first.
+/// A comparison of two runs, in which the second is measured against the first.
 #[derive(Debug, Serialize)]
 pub struct Comparison {
     /// The first run.
@@ -121,7 +121,7 @@ pub(crate) enum Verdict {
     Better,
     /// The second run is worse, and the interval excludes zero.
     Worse,
-    /// There is a difference that may be chance.
+    /// There is a difference, but it may be due to chance.
     Unclear,
     /// There is no difference.
     Same,
@@ -194,7 +194,7 @@ pub fn compare(a: &Results, b: &Results) -> Result<Comparison, EvalError> {
 }
 
 impl Comparison {
-    /// Returns the comparison for people.
+    /// Returns the comparison as blocks of a report.
     pub fn blocks(&self, detail: Detail) -> Vec<Block> {
         let runs = [("A", &self.a), ("B", &self.b)];
         let mut blocks: Vec<Block> =
@@ -376,11 +376,11 @@ fn counted_findings<'r>(results: &'r Results, tally: &Tally, case: &str) -> Vec<
     row.into_iter().flat_map(|row| &row.findings).filter(|found| found.counts).collect()
 }
 
-/// One way of answering the same questions.
+/// One of several ways of answering the same questions.
 #[derive(Debug, Serialize)]
 pub struct Arm {
     name: String,
-    /// Its value of each measure.
+    /// Its value for each measure.
     measures: BTreeMap<String, Option<f64>>,
     /// Its gain over the first arm in recall at 10.
     gain: Option<Difference>,

@@ -18,7 +18,7 @@ use sha2::{Digest as _, Sha256};
 use crate::EvalError;
 use crate::vocabulary::{MemoryType, Scope, Status};
 
-/// Folder of recorded replies beside or above the cases; it is not part of a suite.
+/// Name of a folder with recorded replies, in the folder of a suite or its parent; it is not part of the suite.
 pub const REPLIES: &str = "replies";
 
 pub(crate) fn read_text(path: &Path) -> Result<String, EvalError> {
@@ -33,7 +33,7 @@ pub(crate) fn format_error(path: &Path, place: &str, reason: impl Into<String>) 
     EvalError::Format { path: path.to_owned(), place: place.to_owned(), reason: reason.into() }
 }
 
-/// Writes `text` to a temporary file beside `path` and renames it, so that a reader never sees half a file.
+/// Writes `text` to a temporary file beside `path` and renames it, so that a reader never sees an incomplete file.
 pub(crate) fn write_atomically(path: &Path, text: &str) -> Result<(), EvalError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let written = fs::create_dir_all(folder).and_then(|()| {
@@ -198,7 +198,7 @@ pub fn hash_of(parts: &[&str]) -> String {
 }
 
 fn hash_part(hasher: &mut Sha256, part: &[u8]) {
-    // The length keeps "ab" + "c" and "a" + "bc" apart.
+    // Including the length distinguishes "ab" + "c" from "a" + "bc".
     hasher.update((part.len() as u64).to_le_bytes());
     hasher.update(part);
 }

@@ -160,7 +160,7 @@ impl Baseline {
         }
         let order =
             |line: &BaselineSuite| (line.suite.clone(), line.kind.clone(), line.extractor.clone(), line.model.clone());
-        // Sorted, so that a renewal changes only the lines of its own figures in the repository.
+        // Sorted, so that renewing a suite changes only the lines of that suite in the repository.
         self.suites.sort_by_key(order);
         Ok(renewed)
     }
@@ -227,7 +227,7 @@ impl SuiteRuling {
         self.ruling == Ruling::Passed && !self.better.is_empty()
     }
 
-    /// Returns the ruling for people.
+    /// Returns the ruling as a block of a report.
     pub fn block(&self, detail: Detail) -> Block {
         let (tone, word) = match self.ruling {
             Ruling::Passed => (Rating::Good, "passed"),
@@ -266,7 +266,7 @@ fn compare_suite(line: &BaselineSuite, other: &BaselineSuite, tally: &Tally) -> 
     }
     let before = line.tally();
     for case in &before.cases {
-        // Leaving a bad case out must not pass the gate.
+        // Omitting a bad case must not be a way to pass the gate.
         let is_gone = !tally.cases.iter().any(|own| own.case == case.case);
         if is_gone && !tally.failed.iter().any(|(failed, _)| *failed == case.case) {
             ruling.worse.push(format!("{} was not run", case.case));

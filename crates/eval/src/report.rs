@@ -269,7 +269,7 @@ fn confusion_tables(rows: &[&Row]) -> Vec<Block> {
 
 fn group_table(tally: &Tally, by: usize, detail: Detail) -> Option<Block> {
     let groups = tally.groups(by);
-    // A single group repeats the totals.
+    // A single group would only repeat the totals.
     if groups.len() < 2 {
         return None;
     }

@@ -148,8 +148,8 @@ impl Results {
     /// Reads a result file.
     ///
     /// # Errors
-    /// [`EvalError::Read`] if it cannot be read. [`EvalError::Results`] if it is no such file, has a later version, or
-    /// contains rows with undefined measures.
+    /// [`EvalError::Read`] if it cannot be read. [`EvalError::Results`] if it is not a result file, has a later
+    /// version, or contains rows with undefined measures.
     pub fn read(path: &Path) -> Result<Self, EvalError> {
         let text = read_text(path)?;
         let wrong = |reason: String| EvalError::Results { path: path.to_owned(), reason };
@@ -526,7 +526,7 @@ impl Cache {
         let kept = serde_json::to_value(value).map_err(|error| unwritable(error.into()))?;
         let line = Line { key: key.to_owned(), kept };
         let text = serde_json::to_string(&line).map_err(|error| unwritable(error.into()))? + "\n";
-        // One write for the whole line, so that an interrupted run can cut off at most the last one.
+        // One write for the whole line, so that an interrupted run can truncate at most the last line.
         self.file.borrow_mut().write_all(text.as_bytes()).map_err(unwritable)?;
         self.used.borrow_mut().insert(line.key.clone());
         self.known.borrow_mut().insert(line.key, line.kept);

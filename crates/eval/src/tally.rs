@@ -1,4 +1,4 @@
-//! Adds up the rows of one suite and kind, and draws intervals over cases.
+//! Adds up the rows of one suite and kind, and computes intervals by resampling cases.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ pub(crate) struct CaseTally {
     pub case: String,
     /// The groups to which it belongs, for each of [`GROUPS`].
     groups: [Vec<String>; 4],
-    /// Its ratios in the order of the measures; empty for one that follows from others.
+    /// Its ratios in the order of the measures; empty for a measure that is derived from others.
     pub ratios: Vec<Ratio>,
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn normalize_pattern(pattern: &str) -> String {
     // The whole pattern is in NFC, not NFKC, because compatibility forms may turn into characters with a special
     // meaning.
     for one in pattern.nfc() {
-        // ASCII is the syntax of patterns, and lower-casing would turn `\S` into `\s`.
+        // Patterns have ASCII syntax, and lower-casing would turn `\S` into `\s`.
         if one.is_ascii() {
             made.push(one);
             continue;
@@ -65,7 +65,7 @@ pub(crate) fn sentences(text: &str) -> Vec<&str> {
             let end = at + one.len_utf8();
             let breaks = match one {
                 '。' | '！' | '？' => true,
-                // Only before white space: `3.14`, `v1.2` and `example.com` are not two sentences.
+                // Only before white space: `3.14`, `v1.2` and `example.com` do not end sentences.
                 '.' | '!' | '?' => rest.peek().is_none_or(|(_, next)| next.is_whitespace()),
                 _ => false,
             };
@@ -135,7 +135,7 @@ const STOP_WORDS: &str = "a an the and or but nor if because while until of to i
 /// Small numbers, which people also write as words.
 const NUMBERS: &str = "one two three four five six seven eight nine ten eleven twelve";
 
-/// Returns the stems of the content words of `text`. Numbers count, and `two` is the same as `2`.
+/// Returns the stems of the content words of `text`. Numbers are included, and `two` is the same as `2`.
 pub(crate) fn content_words(text: &str) -> BTreeSet<String> {
     normalize(text)
         .split(|one: char| !one.is_alphanumeric())
@@ -149,9 +149,9 @@ pub(crate) fn content_words(text: &str) -> BTreeSet<String> {
 
 /// Strips common English endings of number, tense and comparison.
 ///
-/// Not a Porter stemmer: the published figures of answer retention were measured with these stems.
+/// This is not a Porter stemmer, because the published figures of answer retention were measured with these stems.
 fn stem(word: &str) -> String {
-    /// `ies` and `ied` leave `y`, the others nothing.
+    /// `ies` and `ied` are replaced by `y`; the other endings are removed.
     const ENDINGS: [&str; 12] = ["ies", "ied", "ings", "ing", "ness", "edly", "ed", "ers", "er", "ly", "es", "s"];
     // Versions and ids such as `v2s` are names, not inflected words.
     if word.chars().any(|one| one.is_ascii_digit()) {
@@ -167,25 +167,25 @@ fn stem(word: &str) -> String {
     let stem = cut.unwrap_or_else(|| word.to_owned());
     let stem = stem.strip_suffix('e').filter(|head| head.len() >= 3).unwrap_or(&stem);
     // "planning" leaves "plann".
-    // The rule also shortens "class" to "clas"; that is harmless, since all forms are shortened alike.
+    // The rule also shortens "class" to "clas"; that is harmless, because all forms are shortened in the same way.
     let mut last = stem.chars().rev();
     let doubled = last.next().zip(last.next()).is_some_and(|(one, other)| one == other && one.is_ascii_alphabetic());
     if doubled && stem.len() > 3 { stem[..stem.len() - 1].to_owned() } else { stem.to_owned() }
 }
 
-/// Share of a fact's words at which a text counts as stating it, measured on paraphrases and near misses.
+/// Share of a fact's words from which on a text counts as stating it, determined from paraphrases and near misses.
 pub(crate) const LEAST_SHARE: f64 = 0.67;
-/// [`token_f1`] at which a text counts as stating a fact.
+/// Value of [`token_f1`] from which on a text counts as stating a fact.
 pub(crate) const LEAST_F1: f64 = 0.5;
 
-/// Returns the content words of `text`; in scripts without spaces, such as Chinese, its pairs of characters.
+/// Returns the content words of `text`; in scripts without spaces, such as Chinese, pairs of characters instead.
 pub(crate) fn fact_words(text: &str) -> BTreeSet<String> {
     let is_unspaced = |letter: &char| matches!(letter, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}');
     let mut words = BTreeSet::new();
     for word in content_words(text) {
         let letters: Vec<char> = word.chars().collect();
         if letters.len() > 2 && letters.iter().any(is_unspaced) {
-            // Pairs stand in for words, so that no segmentation has to agree between fact and memory.
+            // Pairs of characters replace words, so that fact and memory need not be segmented in the same way.
             words.extend(letters.windows(2).map(|pair| pair.iter().collect::<String>()));
         } else {
             words.insert(word);
@@ -194,12 +194,12 @@ pub(crate) fn fact_words(text: &str) -> BTreeSet<String> {
     words
 }
 
-/// Returns the share of the words of `fact` that `text` contains; 0 if it has none.
+/// Returns the share of the words of `fact` that `text` contains; 0 if `fact` has no words.
 pub(crate) fn share_of(fact: &BTreeSet<String>, text: &BTreeSet<String>) -> f64 {
     float(fact.intersection(text).count()) / float(fact.len().max(1))
 }
 
-/// Returns whether `text` contains every number of `fact`: a similarity does not distinguish 15 from 50.
+/// Returns whether `text` contains every number of `fact`: a similarity score does not distinguish 15 from 50.
 pub(crate) fn numbers_agree(fact: &str, text: &str) -> bool {
     let digits = |text: &str| -> BTreeSet<String> {
         let text = normalize(text);
@@ -210,7 +210,8 @@ pub(crate) fn numbers_agree(fact: &str, text: &str) -> bool {
     digits(fact).is_subset(&digits(text))
 }
 
-/// Returns the harmonic mean of the shares of words that a fact and a text have of each other, from 0 to 1.
+/// Returns the harmonic mean of the share of the fact's words in the text and the share of the text's words in the
+/// fact.
 pub(crate) fn token_f1(fact: &str, text: &str) -> f64 {
     let (fact, text) = (fact_words(fact), fact_words(text));
     let (recall, precision) = (share_of(&fact, &text), share_of(&text, &fact));

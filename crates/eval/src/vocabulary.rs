@@ -1,6 +1,6 @@
-//! The terms that case files and result files spell out: types, states, decisions, languages, kinds of rows.
+//! The terms that occur in case files and result files: types, states, decisions, languages, kinds of rows.
 
-/// Declares an enum with one spelling for each value, used in files and in reports alike.
+/// Declares enums with one spelling for each value, which is used in both files and reports.
 macro_rules! vocabulary {
     ($($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal),+ $(,)? })+) => { $(
         $(#[$meta])*

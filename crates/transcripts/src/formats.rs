@@ -4,7 +4,7 @@ use crate::{Folder, Head, IngestError, Ingestor, Input, agents, api, assistants,
 
 /// Every format that can be read, in the order in which they are tried.
 pub const INGESTORS: &[&dyn Ingestor] = &[
-    // Marks that no other format has come first; the general and the guessed come last.
+    // Formats with unique marks come first; general formats and those that have to be guessed come last.
     // Agents.
     &agents::claude_code::ClaudeCode,
     &agents::codex::Codex,
@@ -68,7 +68,7 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &datasets::Oasst,
     &datasets::WildChat,
     //
-    // What is general or guessed.
+    // Formats that are general or have to be guessed.
     &api::openai_chat::OpenAiChat,
     &text::Plain,
 ];
@@ -85,7 +85,7 @@ pub fn by_name(name: &str) -> Result<&'static dyn Ingestor, IngestError> {
         .ok_or_else(|| IngestError::NoSuchFormat { name: name.to_owned() })
 }
 
-/// Returns the ingestor that takes `folder` as a whole, the first in the order of [`INGESTORS`].
+/// Returns the ingestor that reads `folder` as a whole, the first in the order of [`INGESTORS`].
 #[must_use]
 pub fn detect_folder(folder: &Folder) -> Option<&'static dyn Ingestor> {
     INGESTORS.iter().copied().find(|ingestor| ingestor.sniff_folder(folder))

@@ -52,7 +52,7 @@ impl Known {
         folders
     }
 
-    /// Returns the places where its logs would be, for the message that there are none.
+    /// Returns the places where its logs would be, for the message that none exist.
     #[must_use]
     pub(crate) fn expected(&self, machine: &Machine<'_>) -> Vec<PathBuf> {
         self.places.iter().flat_map(|place| place.patterns(machine)).collect()

@@ -98,7 +98,7 @@ pub struct MessageTime {
 pub enum TimeSource {
     /// The log contains a time for the message.
     Log,
-    /// Derived from a neighbour or from the start of the conversation.
+    /// Derived from an adjacent message or from the start of the conversation.
     Derived,
     /// Taken from the file's name or modification time.
     File,
@@ -111,7 +111,7 @@ impl MessageTime {
         Self { at, offset_seconds: Some(0), source: TimeSource::Log }
     }
 
-    /// Returns the same time, marked as taken from a neighbour or from the start of the conversation.
+    /// Returns the same time, marked as derived from an adjacent message or from the start of the conversation.
     pub(crate) const fn derived(self) -> Self {
         Self { source: TimeSource::Derived, ..self }
     }

@@ -9,7 +9,7 @@ use crate::vocabulary::{Decision, MemoryType};
 /// Similarity at which two memories count as one.
 const ALIKE: f64 = 0.75;
 
-/// Words that reverse a sentence.
+/// Words that negate a sentence.
 const NEGATIONS: &[&str] =
     &["not", "no", "never", "without", "nicht", "kein", "keine", "nie", "ohne", "nunca", "sin", "不", "没", "無", "안"];
 

@@ -5,7 +5,7 @@
 //! *-streams.jsonl ─▶ Stream ─▶ the program decides and applies ─▶ StreamOutcome ─▶ Row
 //! ```
 //!
-//! Each case has a store of its own, alone or among invented distractors.
+//! Each case is run in a separate store, alone or among invented distractors.
 
 mod cases;
 mod controls;

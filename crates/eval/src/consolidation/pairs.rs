@@ -55,7 +55,7 @@ pub struct PairOutcome {
     pub waits: bool,
     /// Whether the decision concerns a memory other than the known one.
     pub elsewhere: bool,
-    /// Whether the known memory was among the candidates for comparison; `None` if it may not be.
+    /// Whether the known memory was among the candidates for comparison; `None` if their namespaces differ.
     pub found: Option<bool>,
     /// Every memory of the case.
     pub after: Vec<MemoryAfter>,

@@ -15,9 +15,9 @@ use crate::files::{LineCase, Placed, format_error, is_file_of, last_part, read_c
 use crate::text::{normalize, normalize_pattern};
 use crate::vocabulary::{ForbiddenKind, Importance, Language, MemoryType, Role, Ruling};
 
-/// Name of the file that describes a case in a folder of its own.
+/// Name of the file that describes a case in a separate folder.
 const CASE_FILE: &str = "case.json";
-/// Name of the file beside it with an independent reader's verdicts.
+/// Name of the file in the same folder that contains an independent reader's verdicts.
 const VERDICT_FILE: &str = "judged.json";
 /// Format of conversations that are written in the case itself.
 pub const INLINE_FORMAT: &str = "openai-chat";

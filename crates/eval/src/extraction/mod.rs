@@ -293,7 +293,7 @@ fn assess_details(patterns: &Patterns, assessment: &mut Assessment, prediction: 
     if !assessment.standing.is_right() {
         return;
     }
-    // A gold memory without a type accepts any.
+    // A gold memory without a type accepts any type.
     if assessment.golds.iter().any(|&gold| !patterns.golds[gold].gold.types.is_empty()) {
         let is_right = |gold: &usize| patterns.golds[*gold].gold.types.contains(&prediction.memory_type);
         assessment.type_right = Some(assessment.golds.iter().any(is_right));
@@ -397,10 +397,10 @@ fn importance_class(number: f64) -> Importance {
     }
 }
 
-/// Returns whether a memory names the day or month, or is valid from or until it.
+/// Returns whether a memory names the day or month, or has a validity that begins or ends in it.
 fn names_date(prediction: &Prediction, date: Moment) -> bool {
     let (first, last) = (date.first(), date.last());
-    // A structured validity is as good as a date in the text.
+    // A structured validity is equivalent to a date in the text.
     if prediction.valid.iter().any(|at| (first..=last).contains(at)) {
         return true;
     }
@@ -424,11 +424,11 @@ fn names_date(prediction: &Prediction, date: Moment) -> bool {
 /// Considers the pairs of unequal importance. Returns twice the number that are in the right order, where a tie counts
 /// half, and twice the number of all such pairs.
 fn count_order(ranked: &[(Importance, f64)]) -> (u64, u64) {
-    // Everything is doubled, so that a tie can count half without fractions.
+    // All counts are doubled, so that a tie can count as half without fractions.
     let (mut right, mut pairs) = (0, 0);
     for (at, (one, first)) in ranked.iter().enumerate() {
         for (other, second) in ranked[at + 1..].iter().filter(|(other, _)| other != one) {
-            // The enum lists the more important first.
+            // The enum lists the most important value first.
             let (upper, lower) = if one < other { (first, second) } else { (second, first) };
             pairs += 2;
             right += if upper > lower { 2 } else { u64::from((upper - lower).abs() < f64::EPSILON) };
@@ -540,7 +540,7 @@ fn findings(case: &LoadedCase, extraction: &Extraction, scored: &Scored, lost: &
     findings
 }
 
-/// Returns what is wrong with a memory and why, if anything is.
+/// Returns what is wrong with a memory and why, or `None` if nothing is wrong.
 fn complaint(case: &LoadedCase, prediction: &Prediction, assessment: &Assessment) -> Option<(&'static str, String)> {
     let golds = |places: &[usize]| places.iter().map(|&at| &case.case.memories[at]).collect::<Vec<_>>();
     let ids = |places: &[usize]| golds(places).iter().map(|gold| gold.id.as_str()).collect::<Vec<_>>().join(", ");

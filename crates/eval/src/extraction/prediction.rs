@@ -100,7 +100,7 @@ pub struct Extraction {
     pub predictions: Vec<Prediction>,
     /// Memories that newer ones have replaced.
     pub superseded: Vec<Prediction>,
-    /// Number of memories that wait for a person.
+    /// Number of memories that await a person's decision.
     pub pending: u64,
     /// If the logs were read a second time: the number of active memories before that, and of memories that it added.
     pub reread: Option<(u64, u64)>,

@@ -94,7 +94,7 @@ pub(super) fn is_locomo(path: &Path) -> bool {
 /// Reads the conversations of the file at `path`.
 ///
 /// # Errors
-/// [`EvalError::Read`], or [`EvalError::Format`] if it is no `LoCoMo` file.
+/// [`EvalError::Read`], or [`EvalError::Format`] if it is not a `LoCoMo` file.
 pub fn read(path: &Path) -> Result<Vec<Sample>, EvalError> {
     let samples: Vec<Sample> = read_samples(path)?.iter().filter(|value| is_sample(value)).map(sample).collect();
     if samples.is_empty() {
@@ -147,7 +147,7 @@ fn turns(conversation: &Value) -> Vec<Turn> {
         .flatten()
         .filter_map(|(name, turns)| Some((number(name)?, turns.as_array()?)))
         .collect();
-    // By number, since as text `session_10` comes before `session_2`.
+    // Sorted by number, because as text `session_10` comes before `session_2`.
     sessions.sort_by_key(|(number, _)| *number);
     let text = |turn: &Value, name: &str| turn[name].as_str().unwrap_or_default().to_owned();
     let start = |session: u32| super::time(START, conversation[format!("session_{session}_date_time")].as_str()?);

@@ -27,7 +27,7 @@ pub enum PublicSet {
     Locomo,
     /// Questions with many sessions, few of which contain the answer.
     LongMemEval,
-    /// Long dialogues with points to remember, to update and to keep out.
+    /// Long dialogues with points to remember, to update and to ignore.
     HaluMem,
 }
 
@@ -63,7 +63,7 @@ pub struct ExternalSet {
     pub licence: String,
     /// Environment variable that names the file.
     pub variable: String,
-    /// Environment variable that names corrections of its labels, where some are published.
+    /// Environment variable that names corrections of its labels, if any are published.
     #[serde(default)]
     pub corrections: Option<String>,
 }
@@ -101,8 +101,8 @@ fn time(form: &str, text: &str) -> Option<Timestamp> {
     Some(civil.to_zoned(TimeZone::UTC).ok()?.timestamp())
 }
 
-/// Returns whether two thirds of the words of an answer appear in the first `texts` that fit into `budget` tokens;
-/// `None` for an answer without words.
+/// Returns whether at least two thirds of the words of an answer appear in the first `texts` that fit into `budget`
+/// tokens; `None` for an answer without words.
 fn is_complete(answer: &str, texts: &[&str], budget: usize, tokens: fn(&str) -> usize) -> Option<bool> {
     let wanted = fact_words(answer);
     let context = texts[..fitting(texts, budget, tokens)].join("\n");

@@ -417,7 +417,7 @@ mod tests {
     use crate::Skipped;
     use crate::{Message, TimeSource, Transcript};
 
-    /// A database in a folder of its own.
+    /// A database in a temporary folder.
     struct Sample {
         folder: tempfile::TempDir,
     }

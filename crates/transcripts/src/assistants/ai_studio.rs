@@ -65,7 +65,7 @@ fn read_prompt(
         let time = clock.next(identity::stamp(&chunk["createTime"]));
         messages.extend(messages_of(chunk, time, number, sink));
     }
-    // Text that was typed but not sent was said to nobody.
+    // Text that was typed but never sent was not said to anybody.
     let drafts = prompt["chunkedPrompt"]["pendingInputs"].list();
     if drafts.iter().any(|draft| !words(draft, false).trim().is_empty()) {
         sink.skip(number, "a draft that was not sent");

@@ -196,7 +196,7 @@ fn kind_of(message: &Value, role: Role) -> Kind {
         (Role::System, _) => Kind::Context,
         // What the assistant wrote into its own memory is its interpretation of the user, not the user's words.
         (Role::Assistant, _) if recipient == "bio" => Kind::Context,
-        // A message that is not addressed to everyone goes to the tool of that name.
+        // A message that is not addressed to everyone is addressed to the tool of that name.
         (Role::Assistant, _) if recipient != "all" => Kind::ToolCall,
         _ if hidden || metadata["is_user_system_message"] == true => Kind::Context,
         // Newer models answer in channels, of which only `final` contains the answer.
