@@ -46,7 +46,7 @@ pub fn discover(arguments: &[PathBuf]) -> Result<Discovered, IngestError> {
         } else if argument.to_string_lossy().contains(['*', '?', '[']) {
             search.add_pattern(argument)?
         } else {
-            // Opening the file provides the reason of the operating system.
+            // Opening the file provides the operating system's reason.
             let source = std::fs::File::open(argument).err().unwrap_or_else(|| std::io::Error::other("not a file"));
             return Err(IngestError::Read { path: argument.clone(), source });
         };

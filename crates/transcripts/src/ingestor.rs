@@ -17,8 +17,9 @@ pub const MAX_TOOL_BYTES: usize = 4 << 10;
 /// Reads one transcript format.
 ///
 /// An implementation must accept any bytes: it passes a record that it cannot use to [`Sink::skip`] and reads the rest
-/// of the file. It yields messages in conversation order, uses `Kind` to mark what nobody said to anybody (system
-/// prompts, reminders, reasoning, summaries) instead of dropping it silently, and leaves redaction to `guard`.
+/// of the file. It yields messages in conversation order, and leaves redaction to `guard`. Text that no participant
+/// addressed to another (system prompts, reminders, reasoning, summaries) is not dropped silently but marked by its
+/// `Kind`.
 pub trait Ingestor: Sync {
     /// The spelling used by `--format` and stored with each transcript, e.g. `claude-code`.
     fn name(&self) -> &'static str;

@@ -222,7 +222,7 @@ fn closed(text: &str, string: Cut) -> Option<Value> {
         return Some(value);
     }
     let cuts = safe_cuts(text, string);
-    // The last positions may still be between a key and its value, but not all of the previous ones can be.
+    // The last positions may still be between a key and its value, but not all of the positions before them.
     cuts.iter().rev().take(8).find_map(|(end, closers)| {
         let closed: String = text[..*end].chars().chain(closers.chars().rev()).collect();
         parse(&closed).ok().map(|(value, _)| value)

@@ -298,7 +298,7 @@ fn messages_of(bubble: &Value, header: &Value, tool: &Value) -> Vec<Message> {
             .into_iter()
             .collect::<Vec<_>>(),
     };
-    // Cursor never displayed it.
+    // Cursor never displayed such a bubble.
     if header["grouping"]["isRenderable"] == false {
         for message in messages.iter_mut().filter(|message| message.kind == Kind::Prose) {
             (message.role, message.kind) = (Role::System, Kind::Context);

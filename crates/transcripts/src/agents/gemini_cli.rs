@@ -23,7 +23,7 @@ use crate::{
 
 /// The ingestor's name, stored with each transcript.
 const NAME: &str = "gemini-cli";
-/// Number of digits of a session's id with which the name of its recording ends.
+/// Number of digits of the session's id at the end of a recording's name.
 const ID_DIGITS: usize = 8;
 
 /// Reads the files that Gemini CLI writes.

@@ -63,7 +63,7 @@ struct Session {
     id: String,
     draft: Assembler,
     is_programs: bool,
-    /// The session with a copy of which this one begins.
+    /// The session whose messages are copied at the beginning of this one.
     branched_from: Option<String>,
     /// The start of the session, for messages without a time.
     began: Option<MessageTime>,
@@ -121,7 +121,7 @@ fn read_messages(database: &Database, mut session: Session, sink: &mut Sink<'_>)
     Ok(())
 }
 
-/// Returns the number of messages with which both the session `id` and the session `parent` begin.
+/// Returns the number of leading messages that the sessions `id` and `parent` have in common.
 fn shared(database: &Database, id: &str, parent: &str) -> Result<i64, IngestError> {
     let said = "SELECT row_number() OVER (ORDER BY id) AS place, role, nullif(content, '') AS content FROM messages";
     let sql = format!(

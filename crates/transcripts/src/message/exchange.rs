@@ -30,12 +30,12 @@ enum Half {
     Answer,
 }
 
-/// Returns the messages of a request: its prompt, followed by the conversation so far; plain text is a user's.
+/// Returns the messages of a request: its prompt, followed by the conversation so far; plain text counts as the user's.
 pub(crate) fn asked(request: &Value) -> Vec<Message> {
     spoken(request, Half::Question, MAX_ENVELOPES)
 }
 
-/// Returns the messages of a reply, or of its first alternative; plain text is the assistant's.
+/// Returns the messages of a reply, or of its first alternative; plain text counts as the assistant's.
 pub(crate) fn answered(reply: &Value) -> Vec<Message> {
     spoken(reply, Half::Answer, MAX_ENVELOPES)
 }

@@ -555,7 +555,7 @@ fn stream_messages(item: &Value) -> Vec<Message> {
 
 // `history.jsonl`: the typed text from all threads, without the answers.
 
-/// Length of a thread's id, with which the name of its rollout ends.
+/// Length of the thread's id at the end of a rollout's name.
 const ID_LENGTH: usize = 36;
 
 /// Returns whether `line` is an entry of the history.
