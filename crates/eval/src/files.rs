@@ -175,7 +175,7 @@ pub fn content_hash(path: &Path) -> Result<String, EvalError> {
         // Recordings and notes do not change what is measured, so they must not invalidate a baseline.
         entry.depth() == 0 || !(name.starts_with('.') || name == REPLIES || is_markdown)
     };
-    // Sorted, because file systems list entries in arbitrary order and the hash depends on it.
+    // Sorted, because file systems list entries in arbitrary order and the hash depends on the order.
     for entry in walkdir::WalkDir::new(path).sort_by_file_name().into_iter().filter_entry(counts) {
         let entry = entry.map_err(|error| EvalError::Read { path: path.to_owned(), source: error.into() })?;
         if entry.file_type().is_dir() {

@@ -55,7 +55,7 @@ pub(crate) fn open(path: &Path) -> Result<Database, IngestError> {
 
 /// Copies the database and its log; `None` if there is no log. `between` runs between the two copies.
 ///
-/// The owner may meanwhile move the log into the database and restart it, in which case the two copies would not match.
+/// The owner may move the log into the database and restart the log meanwhile; then the two copies would not match.
 /// Each restart writes a different header, so a changed header shows that the copies do not match.
 fn copy_with_log(path: &Path, mut between: impl FnMut()) -> io::Result<Option<(TempDir, PathBuf)>> {
     let log = with_ending(path, "-wal");
