@@ -22,14 +22,14 @@ pub struct DaySpending {
     /// Tokens and calls.
     #[serde(flatten)]
     pub spent: Spent,
-    /// Dollars by the prices in force; `None` where the model has no price.
+    /// US dollars at the prices in force; `None` if the model has no price.
     pub cost: Option<f64>,
 }
 
 /// Encryption of a database file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Encryption {
-    /// Encrypted; the key comes from there, or from the system's keyring where none is given.
+    /// Encrypted; the key comes from this place, or from the system's keyring if none is given.
     Encrypted(Option<KeyPlace>),
     /// Not encrypted, though a key may be given.
     Plain(Option<KeyPlace>),
@@ -47,10 +47,10 @@ impl Memories {
         Ok(made)
     }
 
-    /// Replaces the database of `config` with the backup `from`, after copying it beside itself.
+    /// Replaces the database of `config` with the backup `from`, after making a copy beside it.
     ///
     /// # Errors
-    /// [`ApiError`] if the backup is not one, or the database cannot be written.
+    /// [`ApiError`] if `from` is not a backup, or the database cannot be written.
     pub(crate) fn restore_backup(config: &Config, from: &Path) -> Result<RestoredBackup, ApiError> {
         let audit = audit_of(config)?;
         let restored = Store::restore_backup(&config.db.value, from, Timestamp::now())?;
@@ -66,7 +66,7 @@ impl Memories {
         Ok(self.ledger(CHECK)?.check()?)
     }
 
-    /// Checks the pages of the database alone, which takes about a second for each gigabyte.
+    /// Checks only the pages of the database, which takes about a second per gigabyte.
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be read.
@@ -82,7 +82,7 @@ impl Memories {
         Ok(self.ledger(CHECK)?.is_unsealed()?)
     }
 
-    /// Repairs the database of `config`, after copying it beside itself.
+    /// Repairs the database of `config`, after making a copy beside it.
     ///
     /// # Errors
     /// [`ApiError`] if nothing can be read, or the copy cannot be written.
@@ -90,8 +90,8 @@ impl Memories {
         Ok(Store::repair_file(&config.db.value, Timestamp::now())?)
     }
 
-    /// Encrypts the database of `config` with the key in `key_file`, or the one that is given outside; `None` if it is
-    /// encrypted already.
+    /// Encrypts the database of `config` with the key in `key_file`, or else from the environment, the default key file
+    /// or the keyring; returns `None` if it is already encrypted.
     ///
     /// # Errors
     /// [`ApiError`] if there is no key, or the file cannot be written.
@@ -102,7 +102,7 @@ impl Memories {
         Ok(done)
     }
 
-    /// Decrypts the database of `config`; `None` if it is not encrypted.
+    /// Decrypts the database of `config`; returns `None` if it is not encrypted.
     ///
     /// # Errors
     /// [`ApiError`] if there is no key, or the file cannot be written.
@@ -113,7 +113,7 @@ impl Memories {
         Ok(done)
     }
 
-    /// Makes a random key for [`Memories::encrypt`].
+    /// Generates a random key for [`Memories::encrypt`].
     ///
     /// # Errors
     /// [`ApiError`] if there is a key already, or it cannot be written.
@@ -121,8 +121,7 @@ impl Memories {
         Ok(Store::make_key(home)?)
     }
 
-    /// Returns the file that contains the key where none is named; `None` where the platform has no folder for
-    /// settings.
+    /// Returns the default path of the key file; `None` if the platform has no folder for settings.
     #[must_use]
     pub(crate) fn default_key_file() -> Option<PathBuf> {
         Store::default_key_file()
@@ -141,7 +140,7 @@ impl Memories {
         })
     }
 
-    /// Returns files beside the database that an interrupted encryption or decryption has left.
+    /// Returns the files that an interrupted encryption or decryption has left beside the database.
     #[must_use]
     pub(crate) fn half_converted(config: &Config) -> Vec<PathBuf> {
         Store::half_converted(&config.db.value)
@@ -171,14 +170,13 @@ impl Memories {
         Ok(self.ledger("show a run")?.history_of_run(run)?)
     }
 
-    /// Returns what replies of models cost on each of the last `days` days by this machine's clock, the newest day
-    /// first.
+    /// Returns the cost of model replies on each of the last `days` days by this machine's clock, newest day first.
     ///
     /// # Errors
     /// [`ApiError`] if the prices or the database cannot be read.
     pub(crate) fn spending(&self, days: u32) -> Result<Vec<DaySpending>, ApiError> {
         let (prices, today) = (prices(&self.config)?, Zoned::now());
-        // The ledger counts tokens and no dollars, so a price that is set or corrected later also applies to past
+        // The ledger counts tokens rather than dollars, so a price that is set or corrected later also applies to past
         // days.
         let spent = self.ledger("show spending")?.spending(days_before(today.date(), days), today.time_zone())?;
         let priced = spent.into_iter().map(|spent| {
@@ -188,7 +186,7 @@ impl Memories {
         Ok(priced.collect())
     }
 
-    /// Returns the batches that are out with a provider, the oldest first.
+    /// Returns the open batches of providers, oldest first.
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be read.
@@ -196,8 +194,8 @@ impl Memories {
         Ok(self.ledger(BATCHES)?.open_batches()?)
     }
 
-    /// Gives up the open batch with this id, here or at its provider; returns its number of requests, which will be
-    /// paid for again, or `None` if there is no such batch.
+    /// Abandons the open batch with this id, which may be ours or the provider's; returns the number of its requests,
+    /// which will be paid for again, or `None` if there is no such batch.
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be written.
@@ -207,12 +205,12 @@ impl Memories {
         let Some(batch) = open.rev().find(|batch| batch.id == id || batch.remote_id.as_deref() == Some(id)) else {
             return Ok(None);
         };
-        // Ended without replies, its requests count as failed, and the next run is free to send them again.
+        // Ended without replies, its requests count as failed, and the next run may send them again.
         store.end_batch(&batch.id, "given_up", &[], Timestamp::now())?;
         Ok(Some(batch.waiting))
     }
 
-    /// Returns the queue of logs, finished ones included.
+    /// Returns the queue of logs, including finished ones.
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be read.
@@ -228,7 +226,7 @@ impl Memories {
         Ok(self.ledger(QUEUE)?.failed_windows()?)
     }
 
-    /// Removes a log from the queue until it grows; returns whether it waited or had failed.
+    /// Removes a log from the queue until it grows; returns whether it was waiting or had failed.
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be written.
@@ -274,7 +272,7 @@ const CHECK: &str = "check memories";
 const BATCHES: &str = "look at batches";
 const QUEUE: &str = "look at the queue";
 
-/// Returns the logs that each known program has on this machine, and how much of them `memories` have read.
+/// Returns the logs that each known program has on this machine, and how many of them were read into `memories`.
 ///
 /// `below` are folders with projects, for programs that keep their logs there. No log is opened.
 ///
@@ -285,7 +283,7 @@ pub fn survey(machine: &Machine<'_>, below: &[PathBuf], memories: Option<&Memori
     Ok(pipeline::survey(machine, below, store.map(|store| &**store))?)
 }
 
-/// Opens the audit log, where one is kept, before the act: what cannot be recorded is not done.
+/// Opens the audit log, if one is kept, before an action: what cannot be recorded is not done.
 fn audit_of(config: &Config) -> Result<Option<AuditLog>, ApiError> {
     Ok(if config.audit.value { Some(AuditLog::open(&config.db.value)?) } else { None })
 }

@@ -1,4 +1,4 @@
-//! Errors of the API, one variant per thing that a caller does differently.
+//! Errors of the API, one variant for each case that callers handle differently.
 
 use std::path::PathBuf;
 
@@ -23,19 +23,19 @@ pub enum ApiError {
         /// The schemes that are known.
         known: String,
     },
-    /// An address that is not a file, where a file is needed.
+    /// The address does not name a file, but a file is needed.
     #[error("{scheme}: keeps nothing from one command to the next; name a file")]
     NoFile {
         /// What precedes the colon.
         scheme: &'static str,
     },
-    /// A folder or archive without a file of memories.
+    /// The folder or archive contains no file of memories.
     #[error("{} holds no memories of a form that is known; see `afterthought import --help`", .path.display())]
     NoMemories {
         /// The folder or archive.
         path: PathBuf,
     },
-    /// A file of no known format of memories.
+    /// The format of a file of memories is unknown.
     #[error("{} holds no memories of a form that is known; see `afterthought import --help`, or pass --format NAME", .path.display())]
     UnknownMemoryFormat {
         /// The file.
@@ -56,13 +56,13 @@ pub enum ApiError {
     /// A project cannot be named or merged.
     #[error(transparent)]
     Naming(#[from] NamingError),
-    /// The database cannot be used, or does not contain what was asked for.
+    /// The database cannot be used, or does not contain what was requested.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// An adapter other than `SQLite` failed.
     #[error("the storage adapter failed: {0}")]
     Adapter(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The adapter keeps memories but no ledger.
+    /// The adapter stores memories but has no ledger.
     #[error("the {adapter} adapter only keeps and finds memories; open a sqlite: address to {what}")]
     NoLedger {
         /// Name of the adapter.
@@ -76,13 +76,13 @@ pub enum ApiError {
         /// Name of its row in the table of secrets.
         name: &'static str,
     },
-    /// The text would steer whoever recalls it.
+    /// The text would act as an instruction to a model that recalls it.
     #[error("the text {reason}, and only a person may have that remembered; say what is so instead of what to do")]
     Order {
-        /// Why it is held back.
+        /// Why it was refused.
         reason: &'static str,
     },
-    /// No such category.
+    /// The category does not exist.
     #[error("{category:?} is no category; use one of {allowed}")]
     Category {
         /// What was given.
@@ -90,16 +90,16 @@ pub enum ApiError {
         /// The categories that are allowed.
         allowed: String,
     },
-    /// A share that is none on either scale.
+    /// The importance is outside both accepted scales.
     #[error("importance {value} is out of range; use 0 to 1, or 2 to 10 for tenths")]
     Importance {
         /// What was given.
         value: f64,
     },
-    /// Nothing was said.
+    /// The text is empty.
     #[error("there is nothing to remember; give a sentence")]
     Empty,
-    /// The text is not a memory but a document.
+    /// The text is too long for a memory.
     #[error("the text has {chars} characters; a memory is a sentence or a short paragraph of at most {most}")]
     TooLong {
         /// Its length.
@@ -113,7 +113,7 @@ pub enum ApiError {
         /// The memory.
         id: String,
     },
-    /// The memory is not in the state for that.
+    /// The status of the memory does not allow the operation.
     #[error("memory {id} is {status}; {remedy}")]
     NotNow {
         /// The memory.
@@ -123,7 +123,7 @@ pub enum ApiError {
         /// What can be done.
         remedy: &'static str,
     },
-    /// The namespace lies outside of what the caller may reach.
+    /// The namespace is not one of those that the caller may access.
     #[error("{asked} is not served here; only {served}")]
     OutOfReach {
         /// What was asked for.
@@ -131,7 +131,7 @@ pub enum ApiError {
         /// What can be reached.
         served: String,
     },
-    /// What was given does not say which memories are meant.
+    /// The arguments do not identify any memories.
     #[error("it is not clear which memories are meant; {remedy}")]
     NothingNamed {
         /// What to give.
@@ -140,13 +140,13 @@ pub enum ApiError {
     /// Other processes kept changing the same memories, or the plan could not be written.
     #[error(transparent)]
     Apply(#[from] ApplyError),
-    /// A run could not be done.
+    /// A run failed.
     #[error(transparent)]
     Pipeline(#[from] PipelineError),
-    /// The model cannot be asked.
+    /// The model cannot be used.
     #[error(transparent)]
     Model(#[from] LlmError),
-    /// There are no vectors.
+    /// Vectors could not be made.
     #[error(transparent)]
     Embed(#[from] EmbedError),
     /// The prices of the settings cannot be used.
@@ -157,10 +157,10 @@ pub enum ApiError {
         /// The fault.
         source: PriceError,
     },
-    /// A recording answers for one model, which is not named.
+    /// A recording contains the answers of one model, which is not named.
     #[error("a recording is made with one model; name it with --model")]
     UnnamedRecording,
-    /// A pattern of paths cannot be understood.
+    /// A path pattern is invalid.
     #[error("cannot understand {origin} {text:?}: {reason}")]
     Pattern {
         /// Where it comes from.

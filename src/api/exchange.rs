@@ -17,19 +17,19 @@ use crate::memory::{Audience, Candidate, Namespace, Status};
 use crate::pipeline::{CachedModel, ImportResult, ImportedMemory, consolidate_imported, path_key};
 use crate::store::{Applied, AuditAction, Filter, Order, PlanLedger, RunId, RunStatus};
 
-/// Memories that an export reads at a time; the rest stays in the file.
+/// Number of memories that an export reads at a time.
 const PAGE: usize = 500;
 
 /// How files are imported.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImportOptions {
-    /// The format of every file, instead of recognising it.
+    /// The format of every file, instead of recognising each file's format.
     pub format: Option<String>,
-    /// Where everything goes, whatever the files say.
+    /// The namespace for all memories, whatever the files say.
     pub namespace: Option<Namespace>,
     /// Whether sections of instruction files become memories as well.
     pub instructions_as_memories: bool,
-    /// Whether memories are returned to be consolidated, instead of stored as they are.
+    /// Whether memories are returned for consolidation instead of being stored as they are.
     pub gather: bool,
     /// Whether nothing is written.
     pub dry_run: bool,
@@ -42,9 +42,9 @@ pub struct FileImport<'a> {
     pub path: &'a Path,
     /// Name of its format.
     pub format: &'static str,
-    /// Memories and lines that were written.
+    /// Number of memories and lines that were written.
     pub counts: Counts,
-    /// Records that were left out with good reason.
+    /// Number of records that were left out deliberately.
     pub left_out: usize,
     /// Records that could not be used.
     pub failed: usize,
@@ -57,9 +57,9 @@ pub struct FileImport<'a> {
 pub enum ImportEvent<'a> {
     /// A record could not be used.
     Failed(&'a Path, &'a Skipped),
-    /// A record was left out with good reason.
+    /// A record was left out deliberately.
     LeftOut(&'a Path, &'a Skipped),
-    /// The project of an instruction file in an archive is not known, so it was left out.
+    /// An instruction file in an archive was left out, because its project is unknown.
     WithoutProject(&'a Path),
     /// A file was stored.
     Stored(FileImport<'a>),
@@ -117,8 +117,8 @@ impl Memories {
         Ok(self.ledger("read changesets")?.changesets(since)?)
     }
 
-    /// Applies a changeset in one transaction. What is there already is not written again, so a changeset that arrives
-    /// twice has the effect of one.
+    /// Applies a changeset in one transaction. Changes that are already present are not written again, so applying a
+    /// changeset twice has the same effect as applying it once.
     ///
     /// # Errors
     /// [`ApiError`] for storage without history, where only some namespaces are in reach, and if the file cannot be
@@ -131,7 +131,7 @@ impl Memories {
     /// Imports files, folders and zip files, and reports each file and record.
     ///
     /// # Errors
-    /// [`ApiError`] if a file is of no known format, or cannot be read or written.
+    /// [`ApiError`] if the format of a file is unknown, a file cannot be read, or the memories cannot be written.
     pub fn import(
         &self,
         paths: &[PathBuf],
@@ -149,7 +149,7 @@ impl Memories {
         Ok(report)
     }
 
-    /// Imports the files of a directory or archive that contain memories; there must be one at least.
+    /// Imports the files of a directory or archive that contain memories; there must be at least one.
     fn import_folder(
         &self,
         path: &Path,
@@ -160,7 +160,7 @@ impl Memories {
         let folder = if path.is_dir() { Folder::directory(path) } else { Folder::archive(path)? };
         let before = report.files;
         for name in folder.all_files() {
-            // An empty file is nobody's mistake in a folder, and no reason to stop the import.
+            // An empty file in a folder is not an error, and must not stop the import.
             let input = match folder.open(&name) {
                 Err(IngestError::Empty { .. }) => continue,
                 opened => opened?,
@@ -194,7 +194,7 @@ impl Memories {
         })?;
         report.files += 1;
         if is_in_archive && options.namespace.is_none() && !gathered.known.is_empty() {
-            // A folder in an archive is not one of this machine, and no conversation was held there.
+            // A folder in an archive does not exist on this machine, so it identifies no project.
             watch(ImportEvent::WithoutProject(&path));
             let reason = "it is not known for which project it is written".to_owned();
             gathered = Gathered { left_out: vec![Skipped { record: 1, reason }], ..Gathered::default() };
@@ -209,7 +209,7 @@ impl Memories {
         };
         let store = self.ledger("import memories")?;
         for imported in &mut gathered.memories {
-            // A memory that names no project belongs to that of the file.
+            // A memory that names no project belongs to the project of the file.
             let names_none = !imported.has_id && imported.memory.namespace == Namespace::global();
             let own = if names_none { &namespace } else { &imported.memory.namespace };
             imported.memory.namespace = store.merged_into(own)?;
@@ -242,8 +242,8 @@ impl Memories {
         }
     }
 
-    /// Compares imported memories with what is known, in the order of their time, and writes them as a run that
-    /// [`Memories::undo`] reverses; a dry run does it in a copy. `arguments` identify the run.
+    /// Compares imported memories with the known ones, in chronological order, and writes them as a run that
+    /// [`Memories::undo`] reverses; a dry run does this in a copy. `arguments` identify the run.
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be used.
@@ -255,7 +255,7 @@ impl Memories {
         dry_run: bool,
     ) -> Result<ConsolidatedImport, ApiError> {
         let own = self.ledger("consolidate memories")?;
-        // Replies are stored where they are found again, also those to a dry run.
+        // Replies are stored in the database itself, even in a dry run, so that they can be reused.
         let budget = self.budget_of(model)?;
         let model = model.source.as_ref().map(|source| CachedModel::new(source, own, &self.guard, &budget));
         let copy = if dry_run { Some(own.copy_in_memory()?) } else { None };
@@ -263,7 +263,7 @@ impl Memories {
         let seen = store.last_change()?;
         let (mut inactive, mut arrivals) = (Vec::new(), Vec::new());
         for (place, one) in imported.into_iter().enumerate() {
-            // What was superseded or forgotten where it comes from must not come to life here.
+            // A memory that was superseded or forgotten in its source must not become active here.
             if one.memory.status == Status::Active {
                 arrivals.push((place, arrival(one)));
             } else {
@@ -299,11 +299,11 @@ impl Memories {
         })
     }
 
-    /// Passes every memory that passes `filter` to `each`, oldest first, with its sources and relations, and returns
-    /// how many there were.
+    /// Calls `each` with every memory that passes `filter`, oldest first, with its sources and relations, and returns
+    /// their number.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read, or what `each` returns.
+    /// [`ApiError`] if they cannot be read, or the error of `each`.
     pub fn export<E: From<ApiError>>(
         &self,
         filter: Filter,
@@ -313,7 +313,7 @@ impl Memories {
         let (store, audit) = (self.ledger("export memories")?, self.audit()?);
         let mut count = 0;
         loop {
-            // Ids sort by creation, so memories that are added meanwhile land on later pages.
+            // Ids sort by creation, so memories that are added in the meantime appear on later pages.
             let page = store.list(&filter, Order::Id, PAGE, count).map_err(ApiError::from)?;
             let is_last = page.len() < PAGE;
             count += page.len();
@@ -333,7 +333,7 @@ impl Memories {
 }
 
 fn is_zip(path: &Path) -> bool {
-    // Standard input can be read only once, so it is not looked into here.
+    // Standard input can be read only once, so it is not inspected here.
     path != Path::new("-") && open(path).is_ok_and(|input| input.head().starts_with("PK\u{3}\u{4}"))
 }
 

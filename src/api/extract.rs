@@ -20,46 +20,46 @@ use crate::pipeline::{
 };
 use crate::store::Store;
 
-/// Source of transcripts that a program hands over.
+/// Source name of transcripts that a program passes in.
 const SOURCE: &str = "library";
 
-/// Where messages come from.
+/// The origin of messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExtractionContext {
     /// Folder or address of the repository that the conversation is about; decides the namespace.
     pub project: Option<String>,
-    /// Namespace for everything, instead of one by project.
+    /// Namespace for all memories, instead of one per project.
     pub namespace: Option<Namespace>,
-    /// Identity of the conversation: with the same one again, only new messages are read. Where there is none, the words
-    /// themselves are.
+    /// Identity of the conversation: in a later call with the same identity, only new messages are read. By default,
+    /// the words themselves are the identity.
     pub conversation_id: Option<String>,
-    /// What to keep and never to keep, in prose, instead of what the settings say.
+    /// Instructions on what to remember and what never to remember, in prose, which replace those of the settings.
     pub instructions: Option<String>,
 }
 
 /// The outcome of an extraction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Extracted {
-    /// Memories that are new, or say more, now; in the order of the decisions. Those that wait in the inbox have
-    /// the status `pending`.
+    /// New memories, and known ones that were extended, in the order of the decisions. Those that wait in the inbox
+    /// have the status `pending`.
     pub memories: Vec<Memory>,
     /// Counts, costs and failures of the run.
     pub summary: Summary,
 }
 
 impl Memories {
-    /// Extracts a conversation, and compares what it says with what is known. Messages without an id get their
-    /// position for one. What fails is in the summary; it never loses what was read before.
+    /// Extracts memories from a conversation, and compares them with the known ones. Messages without an id get their
+    /// position as id. Failures are listed in the summary; they never affect what was read before.
     ///
     /// # Errors
-    /// [`ApiError`] if the database cannot be used, or the model that was asked for is not configured.
+    /// [`ApiError`] if the database cannot be used, or the requested model is not configured.
     pub async fn extract_memories(
         &self,
         messages: Vec<Message>,
         context: &ExtractionContext,
     ) -> Result<Extracted, ApiError> {
-        // Numbered before the empty ones are dropped, so that a message keeps its id when an empty one before it gets
-        // a text.
+        // Numbered before empty messages are dropped, so that a message keeps its id when an empty one before it
+        // receives text.
         let numbered = messages.into_iter().enumerate().map(|(place, message)| {
             let id = if message.id.is_empty() { (place + 1).to_string() } else { message.id };
             Message { id, ..message }
@@ -69,7 +69,7 @@ impl Memories {
         self.extract(messages, id, context).await
     }
 
-    /// Reads one message by itself; what it means only together with others is not learnt from it.
+    /// Reads one message on its own; facts that only follow from its context are not learnt.
     ///
     /// # Errors
     /// As [`Memories::extract_memories`].
@@ -148,19 +148,19 @@ impl Memories {
     }
 }
 
-/// Plans that are made again because another process wrote in between, before giving up.
+/// Maximum number of times that a plan is made again because another process wrote in between.
 const MAX_ATTEMPTS: usize = 8;
 
-/// How a full pass is done.
+/// Options of a full pass.
 #[derive(Debug, Clone, Default)]
 pub struct ConsolidationOptions {
-    /// Only this namespace and those below it.
+    /// Limits the pass to this namespace and those below it.
     pub namespace: Option<Namespace>,
     /// Whether nothing is written.
     pub dry_run: bool,
-    /// Whether what an undo reversed is done again.
+    /// Whether changes that an undo reversed are made again.
     pub again: bool,
-    /// Ends the pass after the namespaces that are under way.
+    /// When cancelled, the pass ends after the namespaces in progress.
     pub cancel: CancellationToken,
 }
 
@@ -169,11 +169,11 @@ pub struct ConsolidationOptions {
 pub struct ConsolidationResult {
     /// Memories that are new.
     pub created: Vec<Memory>,
-    /// Memories that were there and say more, or are surer, now.
+    /// Known memories that were extended or confirmed.
     pub updated: Vec<Memory>,
-    /// Memories whose place others took. They stay in the history.
+    /// Memories that others superseded. They stay in the history.
     pub deleted: Vec<MemoryId>,
-    /// What was decided about each memory that was given, in their order.
+    /// The decision about each given memory, in order.
     pub changes: Vec<Change>,
 }
 
@@ -186,11 +186,12 @@ impl ConsolidationResult {
 }
 
 impl Memories {
-    /// Stores memories, compared by the rules with what is known. Returns for each the id of the memory that says it
-    /// now; `None` for what was rejected before. An adapter without a ledger stores each as it is given.
+    /// Stores memories after comparing them with the known ones by the rules. Returns for each the id of the memory
+    /// that now contains it; `None` if it had been rejected before. An adapter without a ledger stores each memory as
+    /// it is.
     ///
     /// # Errors
-    /// [`ApiError`] for a secret, a namespace out of reach, a category that is not allowed, and if they cannot be
+    /// [`ApiError`] for a secret, an inaccessible namespace or a category that is not allowed, and if they cannot be
     /// written.
     pub fn save_memories(&self, memories: Vec<NewMemory>) -> Result<Vec<Option<MemoryId>>, ApiError> {
         let memories = memories.into_iter().map(|new| self.acceptable(new)).collect::<Result<Vec<_>, _>>()?;
@@ -202,8 +203,8 @@ impl Memories {
         plan.changes.iter().map(|change| Ok(holder(store, change)?.map(|memory| memory.id))).collect()
     }
 
-    /// Stores memories, compared with what is known: the rules decide first, and the model that is configured names the
-    /// relations that they leave open.
+    /// Stores memories after comparing them with the known ones: the rules decide first, and the configured model
+    /// determines the relations that they leave open.
     ///
     /// # Errors
     /// As [`Memories::save_memories`], and if the model that was asked for is not configured.
@@ -215,7 +216,7 @@ impl Memories {
         let budget = self.budget_of(&chosen)?;
         let model = chosen.source.as_ref().map(|source| CachedModel::new(source, store, &self.guard, &budget));
         for _ in 1..MAX_ATTEMPTS {
-            // What was asked before is answered by the ledger.
+            // The ledger answers requests that were made before.
             let (plan, _) = consolidate(store, &self.guard, model.as_ref(), incoming.clone(), Timestamp::now()).await?;
             match apply(store, &plan, None, Timestamp::now()) {
                 Ok(_) => return result_of(store, plan.changes),
@@ -227,12 +228,13 @@ impl Memories {
         Err(ApplyError::Stale { namespace }.into())
     }
 
-    /// Runs a full pass over a namespace and those below it, or over all: joins duplicates, resolves contradictions,
-    /// derives memories from repeated episodes. A run that [`Memories::undo`] reverses. Where it is limited to
+    /// Runs a full pass over a namespace and those below it, or over all: merges duplicates, resolves contradictions,
+    /// and derives memories from repeated episodes. [`Memories::undo`] reverses the run. If access is limited to some
     /// namespaces, `None` means the first of them.
     ///
     /// # Errors
-    /// [`ApiError`] if the namespace cannot be reached, or the database cannot be used; what was written stays.
+    /// [`ApiError`] if the namespace cannot be accessed, or the database cannot be used; changes already written are
+    /// kept.
     pub async fn run_consolidation(&self, namespace: Option<Namespace>) -> Result<FullSummary, ApiError> {
         let model = Model::choose(&self.config, &ModelOptions::default()).await?;
         let options = ConsolidationOptions { namespace, ..ConsolidationOptions::default() };
@@ -267,7 +269,7 @@ impl Memories {
         Ok(full_pass(pass, &arguments, options.dry_run, options.cancel, watch).await?)
     }
 
-    /// Returns a memory that may be kept.
+    /// Returns the memory if it may be stored.
     fn acceptable(&self, new: NewMemory) -> Result<NewMemory, ApiError> {
         self.admitted(&new.namespace)?;
         let (_, findings) = Guard::default().redact(new.evidence.clone());

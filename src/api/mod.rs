@@ -5,9 +5,9 @@
 //! Config ───────────────────────────────────────┴▶ Memories ─▶ every command, tool, hook and program
 //! ```
 //!
-//! What is remembered through it is compared with what is known, recorded in the history, and can be undone. Methods
-//! that may ask a model are `async`; the others only wait for the file. A [`Memories`] is one connection: it can be sent
-//! to another thread, and each thread may have its own.
+//! Memories written through it are compared with the known ones and recorded in the history, and can be undone. Methods
+//! that may call a model are `async`; the others only wait for the file. A [`Memories`] is one connection: it can be
+//! sent to another thread, and each thread may have its own.
 
 mod database;
 mod error;
@@ -110,7 +110,7 @@ pub struct Builder {
 /// How a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Access {
-    /// For writing where that is possible, else for reading.
+    /// For writing if possible, otherwise for reading.
     Any,
     ReadOnly,
     Writable,
@@ -129,25 +129,26 @@ impl Builder {
         Self { config: Some(config), ..self }
     }
 
-    /// Opens addresses with these adapters.
+    /// Uses these adapters to open addresses.
     #[must_use]
     pub fn adapters(self, adapters: AdapterRegistry) -> Self {
         Self { adapters, ..self }
     }
 
-    /// Uses storage that the caller has opened. Without a database behind it, memories are only stored and found.
+    /// Uses storage that the caller has opened. If it is not backed by a database, memories can only be stored and
+    /// found.
     #[must_use]
     pub fn storage(self, storage: Opened) -> Self {
         Self { storage: Some(storage), ..self }
     }
 
-    /// Shares `vectors` of queries with others, or searches by words alone where there are none.
+    /// Uses a shared source of query vectors, or searches by words alone if there is none.
     #[must_use]
     pub(crate) fn vectors(self, vectors: Option<Arc<QueryVectors>>) -> Self {
         Self { vectors: Some(vectors), ..self }
     }
 
-    /// Sets how long a search waits for the vector of its query; then it is done by words.
+    /// Sets how long a search waits for the vector of its query before it uses words alone.
     #[must_use]
     pub fn query_timeout(self, query_timeout: Duration) -> Self {
         Self { query_timeout, ..self }
@@ -159,7 +160,7 @@ impl Builder {
         Self { namespaces: Some(namespaces), ..self }
     }
 
-    /// Sets what the audit log says that changes were made through.
+    /// Sets the channel that the audit log records for changes.
     #[must_use]
     pub fn through(self, through: AuditChannel) -> Self {
         Self { through, ..self }
@@ -171,7 +172,7 @@ impl Builder {
         Self { access: Access::ReadOnly, ..self }
     }
 
-    /// Fails where the file cannot be written, instead of opening it for reading.
+    /// Makes opening fail if the file cannot be written, instead of opening it for reading.
     #[must_use]
     pub fn writable(self) -> Self {
         Self { access: Access::Writable, ..self }
@@ -180,7 +181,7 @@ impl Builder {
     /// Opens the memories.
     ///
     /// # Errors
-    /// [`ApiError::UnknownScheme`], or why the address cannot be opened.
+    /// [`ApiError::UnknownScheme`], or the error of opening the address.
     pub fn open(self) -> Result<Memories, ApiError> {
         let config = match self.config {
             Some(config) => config,
@@ -203,7 +204,7 @@ impl Builder {
             None => self.adapters.open(&address.to_string_lossy(), vectors.clone())?,
         };
         let guard = Guard::from(&config.guard);
-        // The store redacts with a guard of its own, which has to follow the settings.
+        // The store redacts with its own guard, which has to follow the settings.
         if let Some(store) = storage.as_store() {
             store.set_guard(guard.clone());
         }
@@ -211,16 +212,16 @@ impl Builder {
     }
 }
 
-/// Returns the user's settings, with `path` for the database.
+/// Returns the user's settings, with `path` as the path of the database.
 fn user_config(path: Option<&Path>) -> Result<Config, ApiError> {
     let flags = Partial { db: path.map(Path::to_owned), ..Partial::default() };
-    // The folder may have been deleted meanwhile; the user's own settings still apply.
+    // The folder may have been deleted in the meantime; the user's own settings still apply.
     let directory = std::env::current_dir().unwrap_or_default();
     Ok(Config::load(&Folders::of_platform()?, &directory, None, &|name| std::env::var(name).ok(), flags)?)
 }
 
 impl Memories {
-    /// Opens the database at `path`, or the address that it is, with the user's settings.
+    /// Opens the database at `path`, which may also be an address, with the user's settings.
     ///
     /// # Errors
     /// As for [`Builder::open`].
@@ -228,7 +229,7 @@ impl Memories {
         Self::builder().path(path).open()
     }
 
-    /// Returns the options for opening memories, which begin with the user's settings.
+    /// Returns options for opening memories, which start with the user's settings.
     #[must_use]
     pub fn builder() -> Builder {
         Builder {
@@ -256,7 +257,8 @@ impl Memories {
     /// [`ApiError`] if the file cannot be written.
     pub fn into_writable(self) -> Result<Self, ApiError> {
         let Self { storage, config, vectors, namespaces, through, .. } = self;
-        // The last connection to close tidies up beside the file, which one for reading cannot.
+        // The last connection to close removes temporary files beside the database, which a read-only connection
+        // cannot.
         drop(storage);
         let opened = Self::builder().config(config).vectors(vectors).through(through).open()?;
         Ok(Self { namespaces, ..opened })
@@ -268,7 +270,7 @@ impl Memories {
         &*self.storage
     }
 
-    /// Whether memories can be written; a file that cannot be is opened for reading.
+    /// Whether memories can be written; a file that is not writable is opened for reading.
     #[must_use]
     pub(crate) fn can_write(&self) -> bool {
         self.storage.as_store().is_none_or(|store| !store.is_read_only())
@@ -280,13 +282,13 @@ impl Memories {
         &self.config
     }
 
-    /// Returns the namespaces that it is limited to, if it is.
+    /// Returns the namespaces to which access is limited, if it is.
     #[must_use]
     pub const fn namespaces(&self) -> Option<&NamespaceSet> {
         self.namespaces.as_ref()
     }
 
-    /// Returns the memory with this id, of any status; `None` where there is none that can be reached.
+    /// Returns the memory with this id, of any status; `None` if there is none that can be accessed.
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be read.
@@ -297,13 +299,13 @@ impl Memories {
     /// Returns the one memory whose id begins or ends with `part`, of at least four characters.
     ///
     /// # Errors
-    /// [`ApiError`] if there is none that can be reached, or several.
+    /// [`ApiError`] if there is none that can be accessed, or several.
     pub fn resolve(&self, part: &str) -> Result<Memory, ApiError> {
         let store = self.ledger("find a memory by a part of its id")?;
         let unknown = || StoreError::UnknownMemory { id: part.trim().to_owned() }.into();
         match store.resolve(part) {
             Ok(id) => self.get_memory(&id)?.ok_or_else(unknown),
-            // How many there are in other namespaces must not be revealed.
+            // The number of matches in other namespaces must not be revealed.
             Err(StoreError::AmbiguousMemory { .. }) if self.namespaces.is_some() => Err(unknown()),
             Err(error) => Err(error.into()),
         }
@@ -324,19 +326,19 @@ impl Memories {
         self.confined(Filter::exactly(std::slice::from_ref(namespace))).map(drop)
     }
 
-    /// A changeset spans namespaces, so whoever may reach only some of them gets none.
+    /// A changeset may span namespaces, so a caller with access to only some of them gets none.
     fn unconfined(&self) -> Result<(), ApiError> {
         self.namespaces.as_ref().map_or(Ok(()), |namespaces| Err(namespaces.refused("all namespaces")))
     }
 
-    /// Returns the database, which everything beyond storing and finding works on.
+    /// Returns the database, which everything beyond storing and finding requires.
     fn ledger(&self, what: &'static str) -> Result<&Store, ApiError> {
         self.storage
             .as_store()
             .ok_or_else(|| ApiError::NoLedger { adapter: self.storage.adapter_type().to_owned(), what })
     }
 
-    /// Returns where a memory goes that names no namespace: the first of its namespaces, what the settings name, or
+    /// Returns the namespace for a memory that names none: the first accessible one, the one in the settings, or
     /// `global`.
     fn home(&self) -> Namespace {
         let configured = || self.config.namespace().unwrap_or_else(Namespace::global);

@@ -9,12 +9,12 @@ use crate::config::{Config, ExtractorChoice};
 use crate::llm::{Budget, DayLimit, Limits, LlmError, ModelSettings, Price, Prices, find_ollama};
 use crate::store::{Spent, Store, StoreError};
 
-/// Returns how to reach the model that is configured; `None` if neither a key nor a server is.
+/// Returns the settings of the configured model; `None` if neither a key nor a server is configured.
 ///
-/// `environment` gives the variables by name; those that the settings stand for are taken from the settings.
+/// `environment` looks up variables by name; those that correspond to settings are taken from the settings.
 ///
 /// # Errors
-/// [`LlmError`] if what is configured cannot be used.
+/// [`LlmError`] if the configuration cannot be used.
 pub fn model_settings(
     config: &Config,
     environment: &dyn Fn(&str) -> Option<String>,
@@ -28,11 +28,11 @@ pub fn model_settings(
     Ok(ModelSettings::from_env(lookup)?.map(|settings| tuned(config, settings)))
 }
 
-/// Returns how to reach a model: the configured one, else that of an Ollama on this machine, where the rules alone were
-/// not asked for.
+/// Returns the settings of a model: the configured one, or else, unless only the rules were requested, that of an
+/// Ollama server on this machine.
 ///
 /// # Errors
-/// [`LlmError`] if what is configured cannot be used.
+/// [`LlmError`] if the configuration cannot be used.
 pub async fn reachable(
     config: &Config,
     environment: &dyn Fn(&str) -> Option<String>,
@@ -51,27 +51,27 @@ fn tuned(config: &Config, settings: ModelSettings) -> ModelSettings {
     ModelSettings { timeout, ..settings }
 }
 
-/// Returns the prices in force: the built-in ones, under those of the settings.
+/// Returns the prices in force: the built-in ones, overridden by those in the settings.
 ///
 /// # Errors
-/// [`ApiError::Price`], naming the fault in the settings' own table.
+/// [`ApiError::Price`], which names the fault in the settings' table.
 pub fn prices(config: &Config) -> Result<Prices, ApiError> {
     let unusable = |source| ApiError::Price { layer: config.prices.layer.clone(), source };
     Prices::with(&config.prices.value).map_err(unusable)
 }
 
-/// Returns the price of `model`: the one that is `given` instead of the listed one, which keeps its discount for batches.
+/// Returns the price of `model`: `given` replaces the listed price, but keeps the listed discount for batches.
 pub(super) fn price_of(prices: &Prices, model: &str, given: Option<Price>) -> Option<Price> {
     let listed = prices.of(model);
     let batch = listed.map_or(1.0, |price| price.batch);
     given.map(|price| Price { batch, ..price }).or(listed)
 }
 
-/// Returns what may be spent on `model`, with what other runs have spent today. `price` stands in for what the table of
-/// prices says of it.
+/// Returns the budget for `model`, taking into account what other runs have spent today. `price` replaces the price in
+/// the table.
 ///
 /// # Errors
-/// [`ApiError`] if the prices or the spending cannot be read, or a limit needs a price that is not known.
+/// [`ApiError`] if the prices or the spending cannot be read, or a limit requires an unknown price.
 pub fn budget(config: &Config, model: &str, price: Option<Price>, store: &Store) -> Result<Budget, ApiError> {
     let prices = prices(config)?;
     let price = price_of(&prices, model, price);

@@ -1,4 +1,4 @@
-//! Projects and their namespaces: where memories belong, which of them a caller can reach, and the names of projects.
+//! Projects and their namespaces: where memories belong, which of them a caller can access, and the names of projects.
 
 use jiff::Timestamp;
 
@@ -11,18 +11,18 @@ use crate::store::{Filter, NamespaceSubtree, Project};
 /// The namespaces that a caller can read and write; all others are treated as if they did not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamespaceSet {
-    /// The first is where new memories go.
+    /// The first is the namespace of new memories.
     namespaces: Vec<Namespace>,
 }
 
 impl NamespaceSet {
-    /// Returns one namespace alone.
+    /// Returns a set of only one namespace.
     #[must_use]
     pub(crate) fn only(namespace: Namespace) -> Self {
         Self { namespaces: vec![namespace] }
     }
 
-    /// Returns a project and `global`.
+    /// Returns the set of a project's namespace and `global`.
     #[must_use]
     pub(crate) fn of_project(project: Namespace) -> Self {
         let mut namespaces = vec![project, Namespace::global()];
@@ -31,10 +31,10 @@ impl NamespaceSet {
         Self { namespaces }
     }
 
-    /// Returns where new memories go.
+    /// Returns the namespace of new memories.
     #[must_use]
     pub(crate) fn home(&self) -> &Namespace {
-        // Every constructor puts in at least one.
+        // Every constructor adds at least one.
         &self.namespaces[0]
     }
 
@@ -44,16 +44,16 @@ impl NamespaceSet {
         &self.namespaces
     }
 
-    /// Whether it contains a namespace.
+    /// Whether the set contains a namespace.
     #[must_use]
     pub(crate) fn contains(&self, namespace: &Namespace) -> bool {
         self.namespaces.contains(namespace)
     }
 
-    /// Returns where a memory that applies to `audience` goes.
+    /// Returns the namespace of a memory that applies to `audience`.
     ///
     /// # Errors
-    /// [`ApiError::OutOfReach`] if it applies to the user everywhere and that cannot be reached.
+    /// [`ApiError::OutOfReach`] if it applies to the user everywhere and `global` cannot be accessed.
     pub(crate) fn for_audience(&self, audience: Audience) -> Result<&Namespace, ApiError> {
         let global = Namespace::global();
         match audience {
@@ -66,7 +66,7 @@ impl NamespaceSet {
         }
     }
 
-    /// Limits a filter: without namespaces it means all of these, else those of them that it names.
+    /// Limits a filter to these namespaces: to all of them if it names none, otherwise to those of them that it names.
     ///
     /// # Errors
     /// [`ApiError::OutOfReach`] if it names none of them.
@@ -95,13 +95,13 @@ impl NamespaceSet {
 }
 
 impl Memories {
-    /// Returns the namespace of the project in `folder` of this machine, as a run over its logs would; `global` where
-    /// there is none. What was found is remembered where the file can be written.
+    /// Returns the namespace of the project in `folder` of this machine, as a run over its logs would; `global` if
+    /// there is none. The result is stored if the file can be written.
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be used.
     pub(crate) fn namespace_of(&self, folder: &str) -> Result<Namespace, ApiError> {
-        // A file that is only read cannot remember a new project, so only known ones count.
+        // A new project cannot be stored in a read-only file, so only known projects count.
         if !self.can_write() {
             return Ok(self.known_namespace_of(folder)?.unwrap_or_else(Namespace::global));
         }
@@ -110,7 +110,7 @@ impl Memories {
         Ok(project_at(store, folder, &mut warn)?)
     }
 
-    /// Returns the namespace of the project in `folder`, if it is one's, and remembers nothing.
+    /// Returns the namespace of the project in `folder`, if it is known, and stores nothing.
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be read.
@@ -147,22 +147,22 @@ impl Memories {
         Ok(pipeline::name_project(self.ledger(PROJECTS)?, what, name, Timestamp::now())?)
     }
 
-    /// Assigns the folder `path`, with all below it, to the project `name`.
+    /// Assigns the folder `path`, including everything below it, to the project `name`.
     ///
-    /// A new name becomes a name of the folder's own project if that has no folder outside; else the folder becomes a
-    /// project of its own, and what was learnt before stays where it is.
+    /// If the name is new and the folder's project has no folder outside it, the name is added to that project;
+    /// otherwise the folder becomes a separate project, and what was learnt before stays where it is.
     ///
     /// # Errors
-    /// [`ApiError`] if the folder or the name cannot be a project's.
+    /// [`ApiError`] if the folder or the name is not valid for a project.
     pub(crate) fn give_folder(&self, path: &str, name: &str) -> Result<ProjectAlias, ApiError> {
         Ok(pipeline::give_folder(self.ledger(PROJECTS)?, &Machine::this(), path, name, Timestamp::now())?)
     }
 
     /// Moves the memories of the project `from` into the project `into`, as a run that can be undone. Later
-    /// conversations of `from` go to `into`, too.
+    /// conversations of `from` are assigned to `into`, too.
     ///
     /// # Errors
-    /// [`ApiError`] if either is unknown, or they are one project already.
+    /// [`ApiError`] if either is unknown, or they are already the same project.
     pub(crate) fn merge_projects(&self, from: &str, into: &str) -> Result<ProjectMerge, ApiError> {
         Ok(pipeline::merge(self.ledger(PROJECTS)?, from, into, Timestamp::now())?)
     }

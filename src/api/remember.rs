@@ -15,31 +15,31 @@ use crate::store::{
     AuditAction, AuditChannel, AuditLog, Erased, Filter, Order, RewriteOutcome, Store, StoreError, Writer,
 };
 
-/// Longest content of a memory that a person or an agent writes, in characters.
+/// Maximum length of the content of a memory that a person or an agent writes, in characters.
 pub const MAX_CONTENT_CHARS: usize = 8_000;
-/// Words of a text that make its title where none is given.
+/// Number of words of a text that form its title if none is given.
 const TITLE_WORDS: usize = 8;
 
-/// Who writes.
+/// The author of a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Author {
-    /// A person, whose word is final.
+    /// A person, whose decision is final.
     Person,
-    /// An agent, which may have been manipulated: what reads like an order waits for a person, and pinned memories stay
-    /// as they are.
+    /// An agent, which may have been manipulated: text that reads like an instruction waits for a person, and pinned
+    /// memories are not changed.
     Agent,
 }
 
-/// A memory as a person or an agent words it, before it is compared with what is known.
+/// A memory as a person or an agent writes it, before it is compared with the known ones.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MemoryDraft {
     /// One self-contained sentence, or a short paragraph.
     pub text: String,
-    /// The kind of remembering.
+    /// The type: a fact, an event or a way of doing something.
     pub memory_type: MemoryType,
     /// One of the allowed categories.
     pub category: String,
-    /// A few words; the first ones of the text where there are none.
+    /// A few words; by default, the first words of the text.
     pub title: Option<String>,
     /// Topic tag.
     pub subject: Option<String>,
@@ -47,7 +47,7 @@ pub struct MemoryDraft {
     pub key: Option<String>,
     /// Value of the attribute.
     pub value: Option<String>,
-    /// How long it is meant to live.
+    /// The intended lifetime.
     pub scope: Scope,
     /// 0–1.
     pub importance: f64,
@@ -55,11 +55,11 @@ pub struct MemoryDraft {
     pub tags: Vec<String>,
     /// When it stops being recalled.
     pub expires_at: Option<Timestamp>,
-    /// For whom it holds.
+    /// To whom it applies.
     pub audience: Audience,
     /// Where it comes from.
     pub source: String,
-    /// Who writes.
+    /// The author of a memory.
     pub author: Author,
 }
 
@@ -107,16 +107,16 @@ impl MemoryDraft {
 pub struct Remembered {
     /// The decision, and the reason for it.
     pub change: Change,
-    /// The memory that now says it; `None` where it was rejected before.
+    /// The memory that now contains the text; `None` if it had been rejected before.
     pub memory: Option<Memory>,
-    /// Whether it had been forgotten and is active again.
+    /// Whether the memory had been forgotten and is active again.
     pub restored: bool,
 }
 
 /// New values for the fields of a memory; `None` leaves a field as it is.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MemoryChange {
-    /// What it says. A title, summary or value that was taken from the former content follows it.
+    /// The content. A title, summary or value that was derived from the former content is updated with it.
     pub content: Option<String>,
     /// A few words.
     pub title: Option<String>,
@@ -126,16 +126,16 @@ pub struct MemoryChange {
     pub category: Option<String>,
     /// Its topic.
     pub subject: Option<String>,
-    /// How much it matters, 0–1, or 2–10 for tenths.
+    /// The importance, 0–1, or 2–10 in tenths.
     pub importance: Option<f64>,
-    /// Its tags, instead of those it has.
+    /// Its tags, which replace the present ones.
     pub tags: Option<Vec<String>>,
     /// When it stops being recalled.
     pub expires_at: Option<Timestamp>,
 }
 
 impl MemoryChange {
-    /// Returns `claim` with the change.
+    /// Returns `claim` with the change applied.
     fn applied_to(&self, claim: &Claim) -> Claim {
         let change = self.clone();
         let content = change.content.map_or_else(|| claim.content.clone(), |text| text.trim().to_owned());
@@ -146,7 +146,7 @@ impl MemoryChange {
         Claim {
             title: change.title.unwrap_or(title),
             value: change.value.or(if is_same { claim.value.clone() } else { value }),
-            // A shorter wording of the former content would be recalled in its place.
+            // Otherwise a summary of the former content would be recalled instead of the new content.
             summary: claim.summary.clone().filter(|_| is_same),
             category: change.category.unwrap_or_else(|| claim.category.clone()),
             subject: change.subject.or_else(|| claim.subject.clone()),
@@ -160,8 +160,8 @@ impl MemoryChange {
     }
 }
 
-/// Returns the value that `content` states where `former` stated `value`: the same one if it still is there, else
-/// what is between the same words; `None` where that cannot be known.
+/// Returns the value that `content` states where `former` stated `value`: the same value if it is still there, else the
+/// text between the same words; `None` if that cannot be determined.
 fn value_in(content: &str, former: &str, value: &str) -> Option<String> {
     if content.contains(value) {
         return Some(value.to_owned());
@@ -176,9 +176,9 @@ fn value_in(content: &str, former: &str, value: &str) -> Option<String> {
 pub struct Erasure {
     /// What was erased.
     pub erased: Erased,
-    /// How far the file was rewritten.
+    /// Whether the file was rewritten.
     pub sealed: RewriteOutcome,
-    /// Backups that updates had made, and that were removed because they still held it.
+    /// Backups made by updates that were removed because they still contained what was erased.
     pub removed: Vec<PathBuf>,
 }
 
@@ -196,8 +196,8 @@ pub fn unit_importance(value: f64) -> Result<f64, ApiError> {
 }
 
 impl Memories {
-    /// Remembers something after comparing it with what is known: a known memory is confirmed, a contradicted one
-    /// superseded. What a person had forgotten and writes again comes back. No model is asked.
+    /// Stores a memory after comparing it with the known ones: a known memory is confirmed, a contradicted one
+    /// superseded. A memory that a person had forgotten and writes again is restored. No model is called.
     ///
     /// # Errors
     /// [`ApiError`] for a text that is empty, too long or contains a secret, for an unknown category, and if it cannot
@@ -208,7 +208,7 @@ impl Memories {
         let mut plan = settle_by_rules(store, std::slice::from_ref(&incoming), None, Timestamp::now())?;
         let change = plan.changes.swap_remove(0);
         let memory = holder(store, &change)?;
-        // A person's word is final: whoever writes again what they had forgotten wants it back.
+        // A person's decision is final: writing a forgotten memory again means restoring it.
         if memory.is_none()
             && draft.author == Author::Person
             && let Some(memory) = Self::bring_back(store, &incoming)?
@@ -219,7 +219,7 @@ impl Memories {
         Ok(Remembered { change, memory, restored: false })
     }
 
-    /// Restores the forgotten memory that says what `incoming` says, if it is still there.
+    /// Restores the forgotten memory with the content of `incoming`, if it still exists.
     fn bring_back(store: &Store, incoming: &IncomingClaim) -> Result<Option<Memory>, ApiError> {
         let claim = &incoming.candidate.claim;
         let value = claim.key.as_deref().zip(claim.value.as_deref());
@@ -233,11 +233,11 @@ impl Memories {
         Ok(Some(store.memory(&known.id)?))
     }
 
-    /// Remembers something under its key: the active memory of the namespace with this key is reworded and keeps its
-    /// id; where there is none, it is remembered as by [`Memories::remember`] and gets the key.
+    /// Stores a memory under its key: the active memory in the namespace with this key is reworded and keeps its id; if
+    /// there is none, the memory is stored as by [`Memories::remember`] and gets the key.
     ///
     /// # Errors
-    /// As [`Memories::remember`]; [`ApiError::Pinned`] where an agent would change a pinned memory.
+    /// As for [`Memories::remember`]; [`ApiError::Pinned`] if an agent would change a pinned memory.
     pub(crate) fn upsert(&self, draft: &MemoryDraft) -> Result<Remembered, ApiError> {
         let incoming = self.incoming(draft)?;
         let store = self.ledger("replace a memory by its key")?;
@@ -251,7 +251,7 @@ impl Memories {
             let memory = holder(store, &remembered.change)?;
             return Ok(Remembered { memory, ..remembered });
         };
-        // It was known without a key: the next draft under this key is about the same memory.
+        // The memory was known without a key; adding the key ensures that the next draft under this key refers to it.
         let keyed = Memory { claim: Claim { key: Some(key), ..memory.claim.clone() }, ..memory };
         let memory = self.rewrite(store, keyed, "keyed")?.0;
         Ok(Remembered { memory: Some(memory), ..remembered })
@@ -300,18 +300,19 @@ impl Memories {
         };
         let candidate =
             Candidate { claim, audience: draft.audience, evidence: Vec::new(), replaces: None, is_pasted: false };
-        // What an agent was manipulated into waits for a person, as it would if a log contained it.
+        // Text that an agent may have been manipulated into writing waits for a person, as it would if it came from a
+        // log.
         let is_order = draft.author == Author::Agent && crate::guard::suspicion(&candidate).is_some();
         let method = if is_order { ExtractionMethod::Auto } else { ExtractionMethod::Manual };
         Ok(IncomingClaim { candidate, namespace, source: draft.source.clone(), method })
     }
 
-    /// Returns a claim that may be stored, with personal data treated as the settings say.
+    /// Returns a claim that may be stored, with personal data handled according to the settings.
     pub(super) fn checked(&self, claim: Claim, source: &str) -> Result<Claim, ApiError> {
         check_content(&claim.content)?;
         self.check_category(&claim.category)?;
         let claim = Claim { importance: unit_importance(claim.importance)?, ..claim };
-        // Refused instead of redacted, so that the writer notices and leaves the secret out.
+        // Rejected instead of redacted, so that the author notices and leaves out the secret.
         refuse_secrets(claim.clone())?;
         refuse_secrets(source.to_owned())?;
         Ok(self.guard.redact(claim).0.into_inner())
@@ -325,12 +326,12 @@ impl Memories {
         Err(ApiError::Category { category: category.to_owned(), allowed: allowed.join(", ") })
     }
 
-    /// Changes fields of a memory, and returns it with whether anything was different. New content confirms it, so its
-    /// confidence rises; the former content stays in the history.
+    /// Changes fields of a memory, and returns the memory and whether anything was different. New content confirms the
+    /// memory, so its confidence rises; the former content stays in the history.
     ///
     /// # Errors
-    /// As [`Memories::remember`]; for an agent also [`ApiError::Pinned`], [`ApiError::NotNow`] for a memory that is not
-    /// active, and [`ApiError::Order`] for a text that reads like an order.
+    /// As for [`Memories::remember`]; for an agent also [`ApiError::Pinned`], [`ApiError::NotNow`] for a memory that is
+    /// not active, and [`ApiError::Order`] for a text that reads like an instruction.
     pub fn update_memory(&self, id: &str, change: &MemoryChange, author: Author) -> Result<(Memory, bool), ApiError> {
         if let Some(content) = &change.content {
             check_content(content)?;
@@ -367,10 +368,10 @@ impl Memories {
         Ok((store.memory(&memory.id)?, is_changed))
     }
 
-    /// Pins memories, so that nothing but a person changes or retires them, or unpins them, and returns them.
+    /// Pins memories, so that only a person can change or retire them, or unpins them, and returns them.
     ///
     /// # Errors
-    /// [`ApiError`] if one is not there, or they cannot be written.
+    /// [`ApiError`] if one does not exist, or they cannot be written.
     pub fn pin(&self, ids: &[impl AsRef<str>], pinned: bool) -> Result<Vec<Memory>, ApiError> {
         // Resolved before the write, so that one unknown id changes nothing.
         let ids = self.resolve_all(ids)?;
@@ -381,11 +382,11 @@ impl Memories {
         Ok(ids.iter().map(|id| store.memory(id)).collect::<Result<_, _>>()?)
     }
 
-    /// Deletes memories by id, so that they are neither recalled nor learnt again, and returns how many there were.
-    /// They can be restored until maintenance purges them.
+    /// Deletes memories by id, so that they are neither recalled nor learnt again, and returns their number. They can
+    /// be restored until maintenance purges them.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be written; an id of another namespace is skipped.
+    /// [`ApiError`] if they cannot be written; ids from other namespaces are skipped.
     pub fn delete_memories(&self, ids: &[MemoryId]) -> Result<usize, ApiError> {
         let mut found = Vec::with_capacity(ids.len());
         for id in ids {
@@ -397,25 +398,25 @@ impl Memories {
         Ok(deleted)
     }
 
-    /// Forgets memories, all or none, and returns them as they are now.
+    /// Forgets memories, all or none, and returns them in their new state.
     ///
     /// # Errors
-    /// [`ApiError`] if one is not there, or pinned and the author an agent.
+    /// [`ApiError`] if one does not exist, or if one is pinned and the author is an agent.
     pub fn forget(
         &self,
         ids: &[impl AsRef<str>],
         reason: Option<&str>,
         author: Author,
     ) -> Result<Vec<Memory>, ApiError> {
-        // All are looked up before any is forgotten, so that one refusal changes nothing.
+        // All are looked up before any is forgotten, so that nothing changes if one is refused.
         let memories = ids.iter().map(|id| self.editable(id.as_ref(), author)).collect::<Result<Vec<_>, _>>()?;
         self.forget_all(&memories, reason, author)?;
         let store = self.ledger(FORGET)?;
         Ok(memories.iter().map(|memory| store.memory(&memory.id)).collect::<Result<_, _>>()?)
     }
 
-    /// Forgets every memory that passes `filter`, but for pinned ones where an agent asks, and returns them as they
-    /// were. With `preview`, nothing is written.
+    /// Forgets every memory that passes `filter`, except pinned ones if the author is an agent, and returns them as
+    /// they were. With `preview`, nothing is written.
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be read or written.
@@ -456,7 +457,7 @@ impl Memories {
         Ok(self.ledger(ERASE)?.would_erase(scope, Timestamp::now())?)
     }
 
-    /// Erases everything that rests on certain conversations alone, for good: from the tables, the indexes, the
+    /// Erases everything that rests on certain conversations alone, permanently: from the tables, the indexes, the
     /// history, the caches and the write-ahead log.
     ///
     /// # Errors
@@ -467,7 +468,8 @@ impl Memories {
         if let Some(mut log) = audit {
             log.erased(erased.conversations.len(), &erased.memories, now)?;
         }
-        // Backups that updates made may contain what was erased; those of a person are theirs to delete.
+        // Backups made by updates may contain what was erased; backups made by a person are left for that person to
+        // delete.
         let removed = store.remove_automatic_backups()?;
         Ok(Erasure { erased, sealed: store.seal()?, removed })
     }
@@ -480,11 +482,11 @@ impl Memories {
         Ok(self.ledger("find backups")?.backups()?)
     }
 
-    /// Makes memories active again, all or none. An agent can restore only forgotten memories, and nothing that reads
-    /// like an order.
+    /// Makes memories active again, all or none. An agent can restore only forgotten memories, and none that read like
+    /// instructions.
     ///
     /// # Errors
-    /// [`ApiError`] if one is not there, or not the author's to restore.
+    /// [`ApiError`] if one does not exist, or if the author may not restore it.
     pub fn restore(
         &self,
         ids: &[impl AsRef<str>],
@@ -509,11 +511,11 @@ impl Memories {
         ids.iter().zip(restored).map(|(id, restored)| Ok((store.memory(id)?, restored))).collect()
     }
 
-    /// Links two memories, and returns the link with whether it is new. A link of type [`RelationType::Supersedes`]
-    /// retires the other memory, too.
+    /// Links two memories, and returns the link and whether it is new. A link of type [`RelationType::Supersedes`] also
+    /// retires the other memory.
     ///
     /// # Errors
-    /// [`ApiError`] if either is not there, they are the same, or an agent would retire a pinned memory.
+    /// [`ApiError`] if either does not exist, if they are the same, or if an agent would retire a pinned memory.
     pub fn relate(
         &self,
         from: &str,
@@ -529,7 +531,7 @@ impl Memories {
         }
         let (reason, _) = self.guard.redact(reason.map(str::to_owned));
         let now = Timestamp::now();
-        // The old statement held until the new one began.
+        // The old statement was valid until the new one began.
         let until = from.claim.valid_from.unwrap_or(now);
         let relation = Relation {
             from: from.id,
@@ -550,10 +552,10 @@ impl Memories {
         Ok((relation, is_new))
     }
 
-    /// Removes a link, and returns whether it was there.
+    /// Removes a link, and returns whether it existed.
     ///
     /// # Errors
-    /// [`ApiError`] if either memory is not there, or the link cannot be written.
+    /// [`ApiError`] if either memory does not exist, or the change cannot be written.
     pub fn unrelate(&self, from: &str, relation_type: RelationType, to: &str) -> Result<bool, ApiError> {
         let (from, to) = (self.resolve(from)?.id, self.resolve(to)?.id);
         let unrelate = |writer: &Writer<'_>| writer.unrelate(&from, relation_type, &to);
@@ -571,8 +573,8 @@ impl Memories {
         ids.iter().map(|id| Ok(self.resolve(id.as_ref())?.id)).collect()
     }
 
-    /// Opens the audit log, where one is kept. It is opened before a change, which is not made where no trace of it can
-    /// be kept.
+    /// Opens the audit log, if one is kept. This happens before a change, so that no change is made that cannot be
+    /// logged.
     pub(super) fn audit(&self) -> Result<Option<AuditLog>, ApiError> {
         match self.storage.as_store().and_then(|store| store.file()) {
             Some(file) if self.config.audit.value => Ok(Some(AuditLog::open(file)?)),
@@ -580,7 +582,7 @@ impl Memories {
         }
     }
 
-    /// Adds a line to the audit log, where one is kept.
+    /// Adds a line to the audit log, if one is kept.
     pub(super) fn record(
         &self,
         log: Option<AuditLog>,
@@ -610,19 +612,19 @@ fn refuse_pinned(memory: &Memory, author: Author) -> Result<(), ApiError> {
     if is_refused { Err(ApiError::Pinned { id: memory.id.to_string() }) } else { Ok(()) }
 }
 
-/// Refuses what contains a secret; personal data is not a secret.
+/// Rejects values that contain a secret; personal data is not a secret.
 fn refuse_secrets<T: Redact>(value: T) -> Result<(), ApiError> {
     let (_, findings) = Guard::default().redact(value);
     findings.into_keys().next().map_or(Ok(()), |name| Err(ApiError::Secret { name }))
 }
 
-/// Whether a claim would steer whoever recalls it, so that only a person may have it remembered.
+/// Whether a claim would act as an instruction to a model that recalls it, so that only a person may have it stored.
 #[must_use]
 pub fn reads_like_an_order(claim: &Claim) -> bool {
     refuse_orders(claim).is_err()
 }
 
-/// Refuses a text that would steer whoever recalls it.
+/// Rejects a text that would act as an instruction to a model that recalls it.
 fn refuse_orders(claim: &Claim) -> Result<(), ApiError> {
     let mut found = None;
     let mut claim = claim.clone();
@@ -630,12 +632,12 @@ fn refuse_orders(claim: &Claim) -> Result<(), ApiError> {
     found.map_or(Ok(()), |why| Err(ApiError::Order { reason: why.reason() }))
 }
 
-/// Returns the first words of a text, which stand for it in lists.
+/// Returns the first words of a text, which represent it in lists.
 fn first_words(text: &str) -> String {
     text.split_whitespace().take(TITLE_WORDS).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the memory that says what was to be remembered, after the change was written.
+/// Returns the memory that contains the stored text, after the change was written.
 pub(super) fn holder(store: &Store, change: &Change) -> Result<Option<Memory>, StoreError> {
     let id: Option<&MemoryId> = change.new_id.as_ref().or(change.target.as_ref());
     id.map_or(Ok(None), |id| store.find(id))

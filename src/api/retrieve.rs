@@ -1,4 +1,4 @@
-//! Finds memories, and words them for a prompt.
+//! Finds memories, and renders them for a prompt.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -11,60 +11,61 @@ use crate::search::brief::{self, Brief, BriefRequest, Format};
 use crate::search::{self, Channel, Found, Parts, Search, by_meaning, score};
 use crate::store::{AccessKind, Filter, Order};
 
-/// Memories that are ranked where no text says what is wanted.
+/// Number of memories that are ranked if there is no query text.
 const MAX_RANKED: usize = 1_000;
 
-/// Which memories are wanted.
+/// Options for retrieving memories.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RetrievalOptions {
-    /// The maximum number.
+    /// The maximum number of memories.
     pub limit: usize,
-    /// Among which: types, namespaces, least importance and whatever else a filter can say.
+    /// Restricts the memories, for example by type, namespace or minimum importance.
     pub filter: Filter,
-    /// Only what changed so lately.
+    /// Only memories that changed within this period.
     pub recent_within: Option<SignedDuration>,
 }
 
 impl Default for RetrievalOptions {
-    /// The ten best of all active memories.
+    /// Returns options for the ten best of all active memories.
     fn default() -> Self {
         Self { limit: 10, filter: Filter::default(), recent_within: None }
     }
 }
 
-/// A search by words and, where there are vectors, by meaning.
+/// A search by words and, if there are vectors, by meaning.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SearchRequest {
-    /// What is searched; any text is safe.
+    /// The text to search for; any text is safe.
     pub text: String,
-    /// Among which memories.
+    /// Restricts the memories that are searched.
     pub filter: Filter,
-    /// The maximum number.
+    /// The maximum number of memories.
     pub limit: usize,
-    /// The number of first ones to skip.
+    /// The number of results to skip.
     pub offset: usize,
-    /// The order of what is found, instead of best first.
+    /// The order of the results, instead of best first.
     pub order: Option<Order>,
-    /// Maximum number of memories that apply whatever is asked: instructions, preferences, pinned ones.
+    /// Maximum number of memories that apply to every query: instructions, preferences, pinned ones.
     pub standing: usize,
-    /// Whether the memories that those found are linked to come with them.
+    /// Whether memories linked to those found are included.
     pub related: bool,
 }
 
 /// The results of a [`SearchRequest`].
 #[derive(Debug)]
 pub struct SearchResults {
-    /// What was found, best first.
+    /// The memories found, best first.
     pub found: Vec<Found>,
-    /// What was not found but applies whatever is asked.
+    /// Memories that were not found but apply to every query.
     pub standing: Vec<Found>,
-    /// The reason why it was searched by words alone, though vectors are configured.
+    /// Why the search used words alone although vectors are configured.
     pub fallback: Option<EmbedError>,
 }
 
 impl Memories {
-    /// Returns the memories that bear on a text, best first, and counts their use. Any text is safe; a blank one asks
-    /// for those that matter most: by importance, confidence, how lately they changed and how often they were used.
+    /// Returns the memories that are relevant to a text, best first, and counts their use. Any text is safe; for a
+    /// blank text, the most important memories are returned, ranked by importance, confidence, recency and frequency of
+    /// use.
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be read, or nothing that is asked for is within reach.
@@ -72,7 +73,7 @@ impl Memories {
         let now = Timestamp::now();
         let since = options.recent_within.map(|within| now - within);
         let updated_from = options.filter.updated_from.max(since);
-        // An expired memory stays `active` until maintenance runs, so time decides here.
+        // An expired memory stays `active` until maintenance runs, so its time is checked here.
         let unexpired_at = Some(options.filter.unexpired_at.unwrap_or(now));
         let filter = self.confined(Filter { updated_from, unexpired_at, ..options.filter.clone() })?;
         let (found, kind) = if text.trim().is_empty() {
@@ -92,7 +93,7 @@ impl Memories {
         let query = Query { filter, limit: MAX_RANKED.max(limit), ..Query::default() };
         let mut found: Vec<SearchResult> =
             self.storage.query(&query)?.into_iter().map(|one| unasked(one, &half_lives, now)).collect();
-        // The id comes last, so that equal scores give the same order each time.
+        // The id is compared last, so that equal scores give the same order each time.
         found.sort_by(|a, b| {
             let by_change = || b.memory.updated_at.cmp(&a.memory.updated_at);
             b.score.total_cmp(&a.score).then_with(by_change).then_with(|| a.memory.id.cmp(&b.memory.id))
@@ -101,11 +102,11 @@ impl Memories {
         Ok(found)
     }
 
-    /// Returns the memories that a conversation in `namespace` should know, best first; they are those of a brief,
-    /// which leaves out what says the same. Nothing is counted or logged.
+    /// Returns the memories that a conversation in `namespace` should know, best first: those of a brief, which leaves
+    /// out duplicates. Nothing is counted or logged.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read, or the namespace is out of reach.
+    /// [`ApiError`] if they cannot be read, or the namespace cannot be accessed.
     pub fn memories_for_prompt(
         &self,
         namespace: &Namespace,
@@ -122,14 +123,15 @@ impl Memories {
         Ok(self.brief(&request)?.shown.into_iter().map(|shown| shown.memory).collect())
     }
 
-    /// Returns the memory section for a prompt: `memories` in the order given, fenced as data. None give no text.
+    /// Returns the memory section for a prompt: `memories` in the given order, fenced as data. Without memories the
+    /// text is empty.
     #[must_use]
     pub fn build_memory_prompt(&self, memories: &[Memory], format: Format) -> String {
         brief::spell(memories, format)
     }
 
-    /// Returns the request for a brief as the settings have it: of all within reach, else of home and what holds
-    /// everywhere. Where memory is switched off, no namespace is meant.
+    /// Returns the request for a brief according to the settings: of all accessible namespaces if access is limited,
+    /// otherwise of the home namespace and `global`. If memory is switched off, the request names no namespace.
     #[must_use]
     pub(crate) fn brief_request(&self, query: Option<String>) -> BriefRequest {
         let within = self.namespaces.clone().unwrap_or_else(|| NamespaceSet::of_project(self.home()));
@@ -139,7 +141,7 @@ impl Memories {
     /// Returns the brief for a conversation, within the request's budget.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be read, or a namespace is out of reach.
+    /// [`ApiError`] if it cannot be read, or a namespace cannot be accessed.
     pub fn brief(&self, request: &BriefRequest) -> Result<Brief, ApiError> {
         let (brief, fallback) = self.brief_with_fallback(request)?;
         if let Some(error) = fallback {
@@ -148,8 +150,7 @@ impl Memories {
         Ok(brief)
     }
 
-    /// Returns a brief as [`Memories::brief`] does, with the reason why its query was searched by words alone, if it
-    /// was.
+    /// Returns a brief as [`Memories::brief`] does, and why its query was searched by words alone, if it was.
     ///
     /// # Errors
     /// As for [`Memories::brief`].
@@ -161,7 +162,7 @@ impl Memories {
         Ok(brief::compose_with(store, request, self.vectors.as_deref(), Timestamp::now())?)
     }
 
-    /// Returns what was last put in front of a model, and when.
+    /// Returns the memories that were last shown to a model, and when.
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be read.
@@ -169,10 +170,11 @@ impl Memories {
         Ok(self.ledger("show the last brief")?.last_shown()?)
     }
 
-    /// Searches memories, with every part of their score. That is no use of them; see [`Memories::note_use`].
+    /// Searches memories, and returns every component of their scores. This does not count as a use of the memories;
+    /// see [`Memories::note_use`].
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read, or no namespace that is asked for can be reached.
+    /// [`ApiError`] if they cannot be read, or none of the requested namespaces can be accessed.
     pub fn search(&self, request: &SearchRequest) -> Result<SearchResults, ApiError> {
         let (store, now) = (self.ledger("explain a search")?, Timestamp::now());
         let (text, filter) = (request.text.as_str(), self.confined(request.filter.clone())?);
@@ -195,7 +197,7 @@ impl Memories {
         let found = search.run(store)?;
         let mut standing = Vec::new();
         if request.standing > 0 {
-            // More are asked for, since those that were found anyway are dropped below.
+            // More are requested, since those that were found anyway are dropped below.
             standing = search::standing(store, text, &filter, request.standing.saturating_add(found.len()), now)?;
             standing.retain(|one| found.iter().all(|hit| hit.memory.id != one.memory.id));
             standing.truncate(request.standing);
@@ -203,15 +205,15 @@ impl Memories {
         Ok(SearchResults { found, standing, fallback })
     }
 
-    /// Records that a brief was put in front of a model.
+    /// Records that a brief was shown to a model.
     pub fn note_shown(&self, brief: &Brief) {
         if let Some(store) = self.storage.as_store() {
-            // A note that cannot be written must not cost the caller the brief.
+            // The caller must get the brief even if this cannot be recorded.
             let _ = brief::note_shown(store, brief, Timestamp::now());
         }
     }
 
-    /// Returns a page of the memories that pass a filter. That is no use of them.
+    /// Returns a page of the memories that pass a filter. This does not count as a use of the memories.
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be read, or nothing that is asked for is within reach.
@@ -233,7 +235,7 @@ impl Memories {
         self.storage.count(&self.confined(filter)?)
     }
 
-    /// Counts a use, where the adapter can. What cannot be counted is no failure of the read that it is about.
+    /// Counts a use, if the adapter supports it. A use that cannot be counted does not make the read fail.
     pub fn note_use(&self, ids: &[MemoryId], kind: AccessKind) {
         if let Some(store) = self.storage.as_store() {
             let _ = store.record_access(ids, kind, Timestamp::now());
@@ -241,7 +243,7 @@ impl Memories {
     }
 }
 
-/// Returns a memory with the score that it has where every one is as relevant as the other.
+/// Returns a memory with its score when all memories are equally relevant.
 fn unasked(memory: Memory, half_lives: &HalfLives, now: Timestamp) -> SearchResult {
     let parts = Parts {
         relevance: 1.0,

@@ -12,14 +12,14 @@ use crate::store::{
     Waiting,
 };
 
-/// A memory with everything that is known of it.
+/// A memory with everything that is known about it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MemoryDetails {
-    /// The memory as it is.
+    /// The memory in its current state.
     pub memory: Memory,
     /// The quotes that it rests on.
     pub evidence: Vec<Evidence>,
-    /// Its links to and from other memories that can be reached.
+    /// Its links to and from other accessible memories.
     pub relations: Vec<Relation>,
     /// Every change, oldest first.
     pub history: Vec<HistoryEntry>,
@@ -30,7 +30,7 @@ pub struct MemoryDetails {
 pub enum Verdict {
     /// They become active; what they contradict or refine is superseded.
     Accept,
-    /// They are forgotten, and not learnt again.
+    /// They are forgotten and not learnt again.
     Reject,
 }
 
@@ -50,9 +50,9 @@ impl Verdict {
 pub struct Judgement {
     /// The run that can be undone.
     pub run: RunId,
-    /// The memories that were judged, as they are now.
+    /// The memories that were judged, in their new state.
     pub memories: Vec<Memory>,
-    /// How many memories were superseded by accepted ones.
+    /// Number of memories that the accepted ones superseded.
     pub superseded: usize,
 }
 
@@ -69,7 +69,7 @@ pub struct Statistics {
     pub health: Health,
 }
 
-/// How much maintenance looks at.
+/// The extent of maintenance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Maintenance {
     /// All memories.
@@ -79,17 +79,17 @@ pub enum Maintenance {
 }
 
 impl Memories {
-    /// Returns everything that is known of a memory.
+    /// Returns everything that is known about a memory.
     ///
     /// # Errors
-    /// [`ApiError`] if it is not there.
+    /// [`ApiError`] if it does not exist.
     pub fn details(&self, id: &str) -> Result<MemoryDetails, ApiError> {
         let memory = self.resolve(id)?;
         let store = self.ledger("show the history of a memory")?;
         let mut relations = Vec::new();
         for relation in store.relations(&memory.id)? {
             let other = if relation.from == memory.id { &relation.to } else { &relation.from };
-            // A link would reveal that a memory exists in a namespace that is out of reach.
+            // A link would reveal that a memory exists in a namespace that cannot be accessed.
             if self.get_memory(other)?.is_some() {
                 relations.push(relation);
             }
@@ -97,7 +97,7 @@ impl Memories {
         let mut history = Vec::new();
         for entry in store.history(&memory.id)? {
             let other = if entry.memory == memory.id { entry.other.as_ref() } else { Some(&entry.memory) };
-            // Without a limit to namespaces, what became of a purged memory is part of the history.
+            // If access is not limited, links to purged memories are part of the history.
             let is_visible = match other.filter(|_| self.namespaces.is_some()) {
                 Some(other) => self.get_memory(other)?.is_some(),
                 None => true,
@@ -130,7 +130,7 @@ impl Memories {
     ) -> Result<Judgement, ApiError> {
         let ids = self.resolve_all(ids)?;
         let store = self.ledger("review pending memories")?;
-        // The reason is kept in the history, where no secret may be either.
+        // The reason is stored in the history, which must not contain secrets either.
         let (reason, _) = self.guard.redact(reason.map(str::to_owned));
         let arguments = json!({ "ids": ids, "verdict": verdict.as_str() });
         let run = store.begin_run("inbox", &arguments, Timestamp::now())?.id;
@@ -177,15 +177,15 @@ impl Memories {
     /// # Errors
     /// As for [`Memories::undo`].
     pub fn would_undo(&self, runs: &[RunId]) -> Result<UndoReport, ApiError> {
-        // Really undone, but in a copy, so that what is announced cannot differ from what is done.
+        // The undo is carried out in a copy, so that the preview cannot differ from the actual result.
         Ok(self.ledger("undo a run")?.copy_in_memory()?.undo_runs(runs, Timestamp::now())?)
     }
 
-    /// Reverses the changes of runs, the newest first, and returns what was done. With `redo`, the next run applies the
-    /// same candidates again; then the number of windows that wait for it is returned, too.
+    /// Reverses the changes of runs, newest first, and returns a report. With `redo`, the next run applies the same
+    /// candidates again; the number of windows that wait for it is then returned as well.
     ///
     /// # Errors
-    /// [`ApiError`] if a run is unknown, in progress or undone already, or the database cannot be written.
+    /// [`ApiError`] if a run is unknown, in progress or already undone, or the database cannot be written.
     pub fn undo(&self, runs: &[RunId], redo: bool) -> Result<(UndoReport, usize), ApiError> {
         // The audit log is opened first: what cannot be recorded there is not done.
         let (store, audit) = (self.ledger("undo a run")?, self.audit()?);
@@ -244,13 +244,13 @@ impl Memories {
         Ok(report)
     }
 
-    /// Rewrites a file that still contains erased text, and brings the statistics of its indexes up to date.
+    /// Rewrites a file that still contains erased text, and updates the statistics of its indexes.
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be written.
     pub fn compact(&self) -> Result<(), ApiError> {
         let store = self.ledger(MAINTAIN)?;
-        // Sealing rewrites the whole file, so it is done only where erased text may be left.
+        // Sealing rewrites the whole file, so it is done only if erased text may be left.
         if store.is_unsealed()? {
             store.seal()?;
         }

@@ -1,4 +1,4 @@
-//! Runs over logs, plans and estimates of them, and the model that they ask.
+//! Runs over logs, their plans and estimates, and the model that they use.
 
 use std::path::PathBuf;
 
@@ -20,18 +20,18 @@ use crate::pipeline::{
 };
 use crate::store::{RunId, RunStatus, StoreError};
 
-/// Access to a model beyond what the settings say.
+/// Options for access to a model in addition to the settings.
 #[derive(Debug, Clone, Default)]
 pub struct ModelOptions {
     /// Folder into which every exchange with the server is written.
     pub record: Option<PathBuf>,
     /// Folder of recorded exchanges, which answer instead of a server.
     pub replay: Option<PathBuf>,
-    /// Price of the model, instead of that in the table of prices.
+    /// Price of the model, which replaces the one in the price table.
     pub price: Option<Price>,
 }
 
-/// The model that is asked, or none where the offline rules extract and decide.
+/// The model in use, or none if the offline rules extract and decide.
 #[derive(Debug)]
 pub struct Model {
     pub(super) source: Option<Source>,
@@ -40,7 +40,8 @@ pub struct Model {
 }
 
 impl Model {
-    /// Chooses a recording, the configured model, an Ollama on this machine, or the rules, as the settings ask.
+    /// Chooses a recording, the configured model, an Ollama server on this machine, or the rules, according to the
+    /// settings.
     ///
     /// # Errors
     /// [`ApiError`] if the model that was asked for is not configured, or what is configured cannot be used.
@@ -70,13 +71,13 @@ impl Model {
         Ok(Self { source: Some(source), price: options.price, is_discovered })
     }
 
-    /// Returns the name of the model; `None` where the rules extract and decide.
+    /// Returns the name of the model; `None` if the rules extract and decide.
     #[must_use]
     pub(crate) fn name(&self) -> Option<&str> {
         self.source.as_ref().map(Source::model)
     }
 
-    /// Whether it was found on this machine, and not configured.
+    /// Whether it was found on this machine instead of being configured.
     #[must_use]
     pub(crate) const fn is_discovered(&self) -> bool {
         self.is_discovered && self.source.is_some()
@@ -87,14 +88,14 @@ impl Model {
     }
 }
 
-/// What a run reads, and which of it.
+/// What a run reads.
 #[derive(Debug, Clone, Default)]
 pub struct RunRequest {
     /// Logs to read.
     pub sources: Sources,
-    /// Messages, projects and files of them.
+    /// Selects messages, projects and files in the logs.
     pub selection: Selection,
-    /// Logs that are opened even if they were finished and have not changed.
+    /// Which logs are opened even if they were finished and have not changed.
     pub reread: RereadPolicy,
     /// Identity of the run: an interrupted run with the same one is resumed.
     pub arguments: Value,
@@ -105,21 +106,22 @@ pub struct RunRequest {
 pub struct RunEstimate {
     /// Counts, tokens and cost.
     pub estimate: Estimate,
-    /// Whether a model would be asked.
+    /// Whether a model would be called.
     pub asks: bool,
-    /// Whether the model was named; else the estimate is for [`DEFAULT_MODEL`].
+    /// Whether the model was named; otherwise the estimate is for [`DEFAULT_MODEL`].
     pub is_named: bool,
 }
 
 impl Memories {
-    /// Extracts logs, consolidates what they say with what is known, and writes it as a run that [`Memories::undo`]
-    /// reverses. With `batches`, requests go out in batches, and it waits for their replies if that is true.
+    /// Extracts memories from logs, consolidates them with the known ones, and writes them as a run that
+    /// [`Memories::undo`] reverses. If `batches` is given, requests are sent in batches; if it is true, the run waits
+    /// for their replies.
     ///
-    /// What fails on the way is in the summary. Cancelling starts no new window, finishes those in flight, and writes what
-    /// is there.
+    /// Failures are listed in the summary. After cancelling, no new window is started, those in flight are finished,
+    /// and the results so far are written.
     ///
     /// # Errors
-    /// [`ApiError`] if nothing can be read, or the database cannot be written; what was finished is kept.
+    /// [`ApiError`] if nothing can be read, or the database cannot be written; finished work is kept.
     pub(crate) async fn extract_logs(
         &self,
         model: &Model,
@@ -131,7 +133,7 @@ impl Memories {
         let (arguments, options) = self.run_options(request);
         let budget = self.budget_of(model)?;
         let pipeline = Pipeline::new(self.ledger(EXTRACT)?, &self.guard, model.extractor(), &budget, options);
-        // Batches need the server itself; a recording contains single replies only.
+        // Batches require the server itself; a recording contains only single replies.
         let server = model.source.as_ref().and_then(Source::server);
         let pipeline = match server.zip(batches) {
             Some((client, waits)) => pipeline.in_batches(Batching { client, waits }),
@@ -140,8 +142,8 @@ impl Memories {
         Ok(pipeline::run(pipeline, &arguments, cancel, watch).await?)
     }
 
-    /// Does what [`Memories::extract_logs`] does in a copy of the memories, and returns the plan of its changes. Replies of
-    /// a model are stored, so that the run that follows does not pay for them again.
+    /// Does what [`Memories::extract_logs`] does in a copy of the memories, and returns the plan of its changes.
+    /// Replies of a model are stored in the database, so that the actual run does not pay for them again.
     ///
     /// # Errors
     /// As for [`Memories::extract_logs`].
@@ -167,7 +169,7 @@ impl Memories {
         Ok((summary, plan))
     }
 
-    /// Estimates what a run would send and cost. Sends nothing, so that a model without a server can be named.
+    /// Estimates what a run would send and cost. It sends nothing, so a model without a server can be named.
     ///
     /// # Errors
     /// [`ApiError`] if nothing can be read.
@@ -186,7 +188,7 @@ impl Memories {
         let model = if asks { named.unwrap_or_else(|| DEFAULT_MODEL.to_owned()) } else { String::new() };
         let price = price_of(&prices(&self.config)?, &model, price);
         let price = price.map(|price| if in_batches { price.in_batch() } else { price });
-        // Without limits, or the estimate would end where the budget does.
+        // Without limits; otherwise the estimate would stop at the end of the budget.
         let (counter, budget) = (RequestCounter::new(&model), Budget::new(Limits::default(), price, &model)?);
         let extractor = if asks { Extractor::Llm(&counter) } else { Extractor::Rules };
         let (arguments, options) = self.run_options(request);
@@ -199,7 +201,7 @@ impl Memories {
         budget(&self.config, &model.extractor().label(), model.price, self.ledger(EXTRACT)?)
     }
 
-    /// Returns the options of a run with what the settings say about all runs.
+    /// Returns the options of a run, including those that the settings define for all runs.
     pub(super) fn run_options(&self, request: RunRequest) -> (Value, Options) {
         let RunRequest { sources, selection, reread, arguments } = request;
         let options = Options {
@@ -223,7 +225,7 @@ const EXTRACT: &str = "extract memories";
 pub struct PlanOutcome {
     /// The run that can be undone.
     pub run: RunId,
-    /// Changes as they were written.
+    /// The changes that were written.
     pub done: AppliedPlan,
     /// Counts of the run.
     pub summary: Value,
@@ -259,7 +261,7 @@ impl Memories {
 const APPLY: &str = "apply a plan";
 
 impl AppliedPlan {
-    /// Returns how many changes were decided again, because a memory has changed since.
+    /// Returns the number of changes that were decided again because a memory had changed.
     #[must_use]
     pub(crate) fn decided_again(&self) -> usize {
         self.changes.iter().filter(|reviewed| reviewed.instead_of.is_some()).count()
@@ -283,7 +285,8 @@ pub fn denied_paths(config: &Config) -> Result<Vec<Pattern>, ApiError> {
     path_patterns("the setting deny", &config.guard.deny.value)
 }
 
-/// Returns patterns of paths; `~/` stands for the home folder, `./` for nothing, and `origin` names where they come from.
+/// Parses path patterns, in which `~/` means the home folder and a leading `./` is ignored; `origin` names their
+/// source.
 ///
 /// # Errors
 /// [`ApiError::Pattern`].

@@ -1,4 +1,4 @@
-//! An agent's session: what it is shown at the moment of action, and what is recorded of it.
+//! An agent's session: the memories that it is shown, and what is recorded about it.
 
 use std::path::Path;
 
@@ -15,15 +15,15 @@ use crate::work::command::{error_line, signature, tidied};
 use crate::work::{self, fixes};
 
 /// Maximum number of memories that are shown with a prompt.
-// Every line takes room in the agent's context, at each prompt.
+// Every line takes up space in the agent's context with each prompt.
 const MAX_SHOWN: usize = 5;
 /// Minimum number of words of a prompt that a memory must share to be shown with it.
-// One word in common is chance, where a prompt has dozens of words.
+// In a prompt of dozens of words, one word in common is a coincidence.
 const MIN_SHARED: usize = 2;
-/// Minimum relevance, of which the best hit has 1.
+/// Minimum relevance, on a scale on which the best hit has 1.
 const MIN_RELEVANCE: f64 = 0.35;
-/// Longest prompt that is searched for, in bytes; of a longer one the beginning.
-// Of a pasted log, thousands of words would be looked up while the person waits.
+/// Maximum length of a query, in bytes; only the beginning of a longer prompt is used.
+// For a pasted log, thousands of words would otherwise be looked up while the person waits.
 const MAX_QUERY: usize = 2_000;
 
 /// An agent's session over memories that are limited to its namespaces.
@@ -37,7 +37,7 @@ pub struct Session<'a> {
 }
 
 impl Memories {
-    /// Returns the session of `agent` with the id `id`, at the moment `now`.
+    /// Returns the session of `agent` with the id `id`, at the time `now`.
     ///
     /// # Errors
     /// [`ApiError::NoLedger`] if the storage is not a database.
@@ -53,7 +53,7 @@ impl Memories {
         Ok(self.ledger(QUEUE)?.enqueue(request, now)? == EnqueueOutcome::Waiting)
     }
 
-    /// Whether neither a job nor a run has read the log as it is now.
+    /// Whether neither a job nor a run has read the log in its current state.
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be read.
@@ -81,17 +81,17 @@ impl Memories {
 const QUEUE: &str = "queue conversations";
 
 impl Session<'_> {
-    /// Returns the brief that the session begins with.
+    /// Returns the brief with which the session begins.
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be read.
     pub(crate) fn brief(&self) -> Result<Brief, ApiError> {
-        // To load the token encoding would take longer than all else together.
+        // Loading the token encoding would take longer than everything else together.
         let request = BriefRequest { counting: Counting::Estimated, ..self.memories.brief_request(None) };
         Ok(brief::compose(self.store, &request, self.now)?)
     }
 
-    /// Records that a brief was shown; in a context that was `cleared`, nothing else counts as shown any more.
+    /// Records that a brief was shown; if the context was `cleared`, nothing shown before counts as shown any more.
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be written.
@@ -102,13 +102,13 @@ impl Session<'_> {
         }
         let ids: Vec<MemoryId> = brief.shown.iter().map(|shown| shown.memory.id.clone()).collect();
         self.store.memories_shown(self.id, &ids, self.now)?;
-        // A log of briefs that cannot be written is no reason to stop.
+        // A failure to log the brief is ignored.
         let _ = brief::note_shown(self.store, brief, self.now);
         Ok(())
     }
 
-    /// Returns memories that bear on a prompt and were not shown in the session yet, which is often none, and records
-    /// them as shown; and the reason why they were searched by words alone, if they were.
+    /// Returns the memories, often none, that are relevant to a prompt and were not shown in the session yet, and
+    /// records them as shown. Also returns why the search used words alone, if it did.
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be read, or recorded as shown.
@@ -126,7 +126,7 @@ impl Session<'_> {
             ..Filter::default()
         })?;
         let vectors = self.memories.vectors.as_deref();
-        // More than are shown, since those that were shown before are left out below.
+        // More than will be shown, since those that were shown before are left out below.
         let Direct { found, stand_out, without_meaning } =
             direct(self.store, query, &filter, MAX_SHOWN * 2 + shown.len(), vectors, self.now)?;
         let by_words = |hit: &Found| shared(hit) >= MIN_SHARED && hit.score.relevance >= MIN_RELEVANCE;
@@ -137,8 +137,8 @@ impl Session<'_> {
         Ok((fresh, without_meaning))
     }
 
-    /// Returns memories that fit a query, best first, and counts their use; and the reason why they were searched by
-    /// words alone, if they were.
+    /// Returns memories that match a query, best first, and counts their use. Also returns why the search used words
+    /// alone, if it did.
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be read.
@@ -152,8 +152,8 @@ impl Session<'_> {
         Ok((found, without_meaning))
     }
 
-    /// Returns memories that contain the words of `text`, best first. By words alone: what only means something like it
-    /// is not what a person named.
+    /// Returns memories that contain the words of `text`, best first. Only words are searched: a memory with merely a
+    /// similar meaning is not what the person named.
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be read.
@@ -163,7 +163,7 @@ impl Session<'_> {
         Ok(found.into_iter().map(|hit| hit.memory).collect())
     }
 
-    /// Records that a command failed with what it printed, and returns what resolved such a failure before.
+    /// Records that a command failed, with its output, and returns what resolved such a failure before.
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be read or written.
@@ -181,7 +181,7 @@ impl Session<'_> {
         Ok(remedies)
     }
 
-    /// Records that a command succeeded, and stores what resolved its failure before, if that is plain.
+    /// Records that a command succeeded, and stores what resolved its earlier failure, if that is clear.
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be written.
@@ -206,7 +206,7 @@ impl Session<'_> {
         self.record_step(Step::Edited(file.to_owned()))
     }
 
-    /// Returns what is known about a command that is about to run: that it fails, and what works instead.
+    /// Returns the memories about a command that is about to run: that it fails, and what works instead.
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be read, or recorded as shown.
@@ -218,8 +218,8 @@ impl Session<'_> {
         Ok(known)
     }
 
-    /// Records that the agent called for `event`. With `lasting`, the change survives a failure of power; else nobody
-    /// waits for a disk, since it is a note only.
+    /// Records that the agent called for `event`. With `lasting`, the change survives a power failure; otherwise the
+    /// call does not wait for the disk, since the record is not essential.
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be written.
@@ -244,13 +244,13 @@ impl Session<'_> {
     fn record_shown(&self, memories: &[Memory]) -> Result<(), ApiError> {
         let ids: Vec<MemoryId> = memories.iter().map(|memory| memory.id.clone()).collect();
         self.store.memories_shown(self.id, &ids, self.now)?;
-        // Of several remedies, the one that is shown most often comes first; a missed count is no reason to fail.
+        // Of several remedies, the one shown most often comes first; a failure to count is ignored.
         let _ = self.store.record_access(&ids, AccessKind::Prompt, self.now);
         Ok(())
     }
 }
 
-/// Returns how many words of a prompt a memory contains, without short ones, which are everywhere.
+/// Returns the number of words of a prompt that a memory contains, without short ones, which occur everywhere.
 fn shared(hit: &Found) -> usize {
     // Words of Chinese or Japanese are short, so only ASCII words are left out by their length.
     hit.matched.iter().filter(|word| word.chars().count() > 3 || !word.is_ascii()).count()

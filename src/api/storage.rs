@@ -14,21 +14,21 @@ use crate::store::{Filter, Order, Store, StoreError};
 
 /// A place where memories are stored. Opening it creates what it needs, and dropping it closes it.
 ///
-/// An implementor redacts secrets before anything is stored; it never reads a namespace that a
-/// filter does not name; lists end in a unique order, so that pages do not overlap; a deleted memory is not found any
-/// more, and may be kept for a while so that it can be restored. Anything else is the caller's: near-duplicates,
-/// categories, rights.
+/// An implementation redacts secrets before anything is stored, never reads a namespace that a filter does not name,
+/// and returns lists in a unique order, so that pages do not overlap. A deleted memory is no longer found, but may be
+/// kept for a while so that it can be restored. Everything else is the caller's responsibility: near-duplicates,
+/// categories, permissions.
 pub trait StorageAdapter: Send {
     /// Returns the adapter's name, such as `sqlite`.
     fn adapter_type(&self) -> &'static str;
 
-    /// Returns what the adapter can do besides keeping memories.
+    /// Returns what the adapter can do in addition to storing memories.
     fn capabilities(&self) -> Capabilities;
 
-    /// Whether memories can be read now.
+    /// Whether memories can currently be read.
     fn is_ready(&self) -> bool;
 
-    /// Keeps a new memory and returns its id.
+    /// Stores a new memory and returns its id.
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be written.
@@ -36,7 +36,7 @@ pub trait StorageAdapter: Send {
         Ok(self.save_batch(vec![memory])?.swap_remove(0))
     }
 
-    /// Keeps new memories, all or none, and returns their ids in the same order.
+    /// Stores new memories, all or none, and returns their ids in the same order.
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be written.
@@ -48,13 +48,13 @@ pub trait StorageAdapter: Send {
     /// [`ApiError`] if it cannot be read.
     fn get(&self, id: &MemoryId) -> Result<Option<Memory>, ApiError>;
 
-    /// Writes what a memory says and how it stands, and returns whether anything was different. Use is not written.
+    /// Writes the content and status of a memory, and returns whether anything was different. Usage is not written.
     ///
     /// # Errors
-    /// [`ApiError`] if it is not there or cannot be written.
+    /// [`ApiError`] if it does not exist or cannot be written.
     fn update(&self, memory: &Memory) -> Result<bool, ApiError>;
 
-    /// Deletes a memory, and returns whether it was there.
+    /// Deletes a memory, and returns whether it existed.
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be written.
@@ -62,13 +62,13 @@ pub trait StorageAdapter: Send {
         Ok(self.delete_batch(std::slice::from_ref(id))? > 0)
     }
 
-    /// Deletes memories, and returns how many were there.
+    /// Deletes memories, and returns how many existed.
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be written.
     fn delete_batch(&self, ids: &[MemoryId]) -> Result<usize, ApiError>;
 
-    /// Returns the memories that pass a filter, a page of them.
+    /// Returns a page of the memories that pass a filter.
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be read.
@@ -80,16 +80,17 @@ pub trait StorageAdapter: Send {
     /// [`ApiError`] if they cannot be read.
     fn count(&self, filter: &Filter) -> Result<usize, ApiError>;
 
-    /// Returns the memories that bear on a text, best first. Any text is safe.
+    /// Returns the memories that are relevant to a text, best first. Any text is safe.
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be read.
     fn search(&self, text: &str, options: &SearchOptions) -> Result<Vec<SearchResult>, ApiError>;
 
-    /// Returns the memories of the same namespace that are like one, best first, without itself.
+    /// Returns the memories in the same namespace that are similar to a given one, best first, without the memory
+    /// itself.
     ///
     /// # Errors
-    /// [`ApiError`] if it is not there, or they cannot be read.
+    /// [`ApiError`] if it does not exist, or they cannot be read.
     fn find_similar(&self, id: &MemoryId, limit: usize, min_score: f64) -> Result<Vec<SearchResult>, ApiError>;
 
     /// Returns every active memory of exactly this namespace, last changed first.
@@ -100,7 +101,7 @@ pub trait StorageAdapter: Send {
         self.query(&Query { filter: Filter::exactly(std::slice::from_ref(namespace)), ..Query::default() })
     }
 
-    /// Deletes every active memory of exactly this namespace, and returns how many there were.
+    /// Deletes every active memory of exactly this namespace, and returns their number.
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be written.
@@ -109,25 +110,25 @@ pub trait StorageAdapter: Send {
         self.delete_batch(&ids)
     }
 
-    /// Returns the database behind the adapter, where there is one: extraction and consolidation keep their ledger in
-    /// it.
+    /// Returns the database behind the adapter, if there is one: extraction and consolidation store their ledger in it.
     fn as_store(&self) -> Option<&Store> {
         None
     }
 }
 
-/// What an adapter can do besides keeping memories.
+/// What an adapter can do in addition to storing memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capabilities {
     /// Finds memories by their words.
     pub full_text: bool,
-    /// Finds memories by what they mean.
+    /// Finds memories by their meaning.
     pub vectors: bool,
-    /// Keeps evidence, history and the ledger, so that memories can be extracted, consolidated, explained and undone.
+    /// Stores evidence, history and the ledger, so that memories can be extracted, consolidated and explained, and
+    /// changes undone.
     pub ledger: bool,
 }
 
-/// A memory that is to be kept; identity and times are the adapter's to give.
+/// A memory to be stored; the adapter assigns its identity and times.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewMemory {
     /// What it says.
@@ -138,16 +139,16 @@ pub struct NewMemory {
     pub source: String,
     /// How it came to be.
     pub method: ExtractionMethod,
-    /// What it rests on.
+    /// Its evidence.
     pub evidence: Vec<Evidence>,
 }
 
-/// Which memories, in which order, and which page of them.
+/// A filter for memories, their order, and a page of the result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
-    /// Which.
+    /// The filter.
     pub filter: Filter,
-    /// In which order.
+    /// The order.
     pub order: Order,
     /// The maximum number.
     pub limit: usize,
@@ -156,21 +157,21 @@ pub struct Query {
 }
 
 impl Default for Query {
-    /// Every active memory, last changed first.
+    /// Returns the query for every active memory, most recently changed first.
     fn default() -> Self {
         // SQLite's `LIMIT` is signed, so `usize::MAX` would not fit.
         Self { filter: Filter::default(), order: Order::default(), limit: usize::MAX >> 1, offset: 0 }
     }
 }
 
-/// How memories are searched.
+/// Options of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchOptions {
-    /// Among which.
+    /// Restricts the memories that are searched.
     pub filter: Filter,
     /// The maximum number.
     pub limit: usize,
-    /// Only those that score as much, 0–1.
+    /// Minimum score, 0–1.
     pub min_score: f64,
 }
 
@@ -186,7 +187,7 @@ impl Default for SearchOptions {
 pub struct SearchResult {
     /// The memory.
     pub memory: Memory,
-    /// How good a hit it is, 0–1.
+    /// How well it matches, 0–1.
     pub score: f64,
     /// The part of it that shows why.
     pub highlight: Highlight,
@@ -202,19 +203,20 @@ pub struct Adapter {
     pub scheme: &'static str,
     /// A few words about it.
     pub about: &'static str,
-    /// Opens the part of an address after the colon, to be searched by meaning, too, where there are vectors of
-    /// queries.
+    /// Opens the part of an address after the colon; with a source of query vectors, memories can also be searched by
+    /// meaning.
     pub open: fn(&str, Option<Arc<QueryVectors>>) -> Result<Opened, ApiError>,
 }
 
-/// The adapters that addresses are opened with; programs can add their own.
+/// The adapters that open addresses; programs can add their own.
 #[derive(Clone)]
 pub struct AdapterRegistry {
     adapters: Vec<Adapter>,
 }
 
 impl Default for AdapterRegistry {
-    /// SQLite files under `sqlite:` and `file:`, and a SQLite database in memory under `memory:`.
+    /// Returns adapters for SQLite files under `sqlite:` and `file:`, and for a SQLite database in memory under
+    /// `memory:`.
     fn default() -> Self {
         let about = "a SQLite file, created if missing, and opened for reading if it cannot be written";
         let adapters = vec![
@@ -231,7 +233,7 @@ impl Default for AdapterRegistry {
 }
 
 impl AdapterRegistry {
-    /// Adds an adapter, in place of the one with the same scheme.
+    /// Adds an adapter, replacing the one with the same scheme.
     pub fn register(&mut self, adapter: Adapter) {
         match self.adapters.iter_mut().find(|known| known.scheme == adapter.scheme) {
             Some(known) => *known = adapter,
@@ -261,13 +263,13 @@ impl AdapterRegistry {
     /// adapter understands.
     ///
     /// # Errors
-    /// [`ApiError::UnknownScheme`], naming the known ones, or why it cannot be opened.
+    /// [`ApiError::UnknownScheme`], which names the known ones, or the error of opening it.
     pub(crate) fn open(&self, address: &str, vectors: Option<Arc<QueryVectors>>) -> Result<Opened, ApiError> {
         let (adapter, rest) = self.adapter_of(address)?;
         (adapter.open)(rest, vectors)
     }
 
-    /// Returns the adapter that an address names, and what it opens.
+    /// Returns the adapter that an address names, and the part of the address that it opens.
     fn adapter_of<'a>(&self, address: &'a str) -> Result<(&Adapter, &'a str), ApiError> {
         let Some((scheme, rest)) = scheme_of(address) else { return Ok((self.default_adapter(), address)) };
         let found = self.adapters.iter().find(|adapter| adapter.scheme.eq_ignore_ascii_case(scheme));
@@ -279,12 +281,12 @@ impl AdapterRegistry {
     }
 }
 
-/// Returns the file that `address` names, for what works on a file alone.
+/// Returns the file that `address` names, for operations that require a file.
 ///
 /// # Errors
-/// [`ApiError::UnknownScheme`], naming the known ones, and [`ApiError::NoFile`] for what is not a file.
+/// [`ApiError::UnknownScheme`], which names the known ones, and [`ApiError::NoFile`] if the address is not a file.
 pub fn database_path(address: &Path) -> Result<PathBuf, ApiError> {
-    // What is not text has no scheme either.
+    // A path that is not valid text has no scheme.
     let Some(text) = address.to_str() else { return Ok(address.to_owned()) };
     let registry = AdapterRegistry::default();
     let (adapter, rest) = registry.adapter_of(text)?;
@@ -294,7 +296,7 @@ pub fn database_path(address: &Path) -> Result<PathBuf, ApiError> {
     }
 }
 
-/// Splits an address at its scheme. One letter is the drive of a path.
+/// Splits an address after its scheme. A single letter is the drive of a path.
 fn scheme_of(address: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = address.split_once(':')?;
     let sound = scheme.len() > 1
@@ -325,7 +327,7 @@ fn open_in_memory(_: &str, vectors: Option<Arc<QueryVectors>>) -> Result<Opened,
     Ok(Box::new(SqliteStorage { store: Store::in_memory()?, vectors }))
 }
 
-/// A database, with what makes vectors of queries where one is configured.
+/// A database, with the source of query vectors if one is configured.
 #[derive(Debug)]
 pub(super) struct SqliteStorage {
     pub(super) store: Store,
@@ -400,7 +402,7 @@ impl StorageAdapter for SqliteStorage {
     fn find_similar(&self, id: &MemoryId, limit: usize, min_score: f64) -> Result<Vec<SearchResult>, ApiError> {
         let memory = self.store.memory(id)?;
         let filter = Filter::exactly(std::slice::from_ref::<Namespace>(&memory.namespace));
-        // One more, since the memory finds itself.
+        // One more than the limit, since the memory finds itself.
         let options = SearchOptions { filter, limit: limit.saturating_add(1), min_score };
         let mut found = self.search(&memory.claim.content, &options)?;
         found.retain(|hit| hit.memory.id != *id);

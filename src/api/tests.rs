@@ -1,4 +1,4 @@
-//! Memories in a database, and in an adapter that somebody else wrote.
+//! Tests of memories in a database, and in an adapter from another program.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use crate::store::{Filter, Order};
 use jiff::Timestamp;
 use transcripts::Message;
 
-/// Keeps memories in a map, and finds them letter by letter.
+/// Stores memories in a map, and finds them by literal text.
 #[derive(Default)]
 struct Shelf(RefCell<BTreeMap<MemoryId, Memory>>);
 

@@ -13,10 +13,10 @@ use crate::guard::Guard;
 use crate::llm::{Budget, DayLimit, Limits, Price};
 use crate::store::{Coverage, Spent, Store, StoreError, VectorModel, Writer};
 
-/// How long an agent waits for the vector of its query; then it is answered by words.
+/// How long an agent waits for the vector of its query before words alone are used.
 pub const AGENT_WAIT: Duration = Duration::from_millis(1_500);
 
-/// Returns what a server of vectors is reached with. `environment` gives variables by name.
+/// Returns the access data for an embedding server. `environment` looks up variables by name.
 #[must_use]
 pub fn embedding_access(config: &Config, environment: &dyn Fn(&str) -> Option<String>) -> Access {
     let key = config.embedding.api_key_env.value.as_ref().unwrap_or(&config.api_key_env.value);
@@ -24,7 +24,7 @@ pub fn embedding_access(config: &Config, environment: &dyn Fn(&str) -> Option<St
     Access { key, timeout: Some(Duration::from_secs(config.timeout_seconds.value)) }
 }
 
-/// Returns what makes vectors by the settings; `None` where they are off.
+/// Returns the embedder that the settings describe; `None` if vectors are off.
 ///
 /// # Errors
 /// [`EmbedError`] if the settings cannot be used.
@@ -32,7 +32,7 @@ pub fn embedder(config: &Config, environment: &dyn Fn(&str) -> Option<String>) -
     Embedder::open(&config.embedding, embedding_access(config, environment))
 }
 
-/// Returns what makes the vectors of queries within the time `within`; `None` where memories are recalled by words alone.
+/// Returns the source of query vectors with the time limit `within`; `None` if memories are recalled by words alone.
 #[must_use]
 pub fn query_vectors(
     config: &Config,
@@ -46,7 +46,7 @@ pub fn query_vectors(
     })
 }
 
-/// Returns what may be spent on vectors, with what other runs have spent today.
+/// Returns the budget for vectors, taking into account what other runs have spent today.
 ///
 /// # Errors
 /// [`ApiError`] if the prices or the spending cannot be read, or a limit needs a price that is not known.
@@ -59,12 +59,12 @@ pub fn embedding_budget(config: &Config, embedder: &Embedder, store: &Store) -> 
         Ok::<_, StoreError>(DayLimit { max_cost, spent: spent.iter().filter_map(cost).sum() })
     });
     let limits = Limits { max_cost: config.max_cost.value, max_tokens: config.max_tokens.value, day: day.transpose()? };
-    // A server of one's own is not paid by the token.
+    // A server on this machine does not charge for tokens.
     let own = embedder.is_on_this_machine().then(|| Price::new(0.0, 0.0));
     Ok(Budget::new(limits, prices.of(embedder.paid_name()).or(own), embedder.paid_name())?)
 }
 
-/// Pause before it is checked again whether another process has finished.
+/// Pause between checks whether another process has finished.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Vectors of one model in a database.
@@ -74,12 +74,12 @@ pub struct VectorStatus {
     pub model: String,
     /// Base URL of its server.
     pub address: String,
-    /// Memories with and without a vector; `None` where the database cannot be read.
+    /// Numbers of memories with and without a vector; `None` if the database cannot be read.
     pub coverage: Option<Coverage>,
 }
 
-/// Returns the embedding model of the settings, and the vectors that `memories` have of it; `None` where vectors are off.
-/// No server is asked.
+/// Returns the embedding model in the settings, and how many of `memories` have a vector of it; `None` if vectors are
+/// off. No server is contacted.
 ///
 /// # Errors
 /// [`EmbedError`] if the settings cannot be used.
@@ -94,8 +94,8 @@ pub fn vector_status(config: &Config, memories: Option<&Memories>) -> Result<Opt
 }
 
 impl Memories {
-    /// Makes vectors of at most `most` memories that wait for one, after another process that makes some has finished;
-    /// `None` where vectors are off.
+    /// Makes vectors for at most `most` memories that wait for one, after waiting for any other process that is doing
+    /// so; returns `None` if vectors are off.
     ///
     /// # Errors
     /// [`ApiError`] if the model or the database cannot be used; vectors that were made are kept.
@@ -111,7 +111,7 @@ impl Memories {
             if cancel.is_cancelled() || !filled.as_ref().is_some_and(|filled| filled.elsewhere) {
                 return Ok(filled);
             }
-            // Reported once, not after every pause.
+            // Reported only once, not after every pause.
             if !std::mem::replace(&mut waits, true) {
                 watch(EmbedEvent::Waits);
             }
@@ -119,7 +119,7 @@ impl Memories {
         }
     }
 
-    /// Makes memories wait for a vector again that the model has refused.
+    /// Makes memories that the model has refused wait for a vector again.
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be written.
@@ -129,8 +129,8 @@ impl Memories {
         Ok(())
     }
 
-    /// Makes vectors of at most `most` memories that wait for one, as far as no other process does; `None` where vectors
-    /// are off.
+    /// Makes vectors for at most `most` memories that wait for one, unless another process is doing so; returns `None`
+    /// if vectors are off.
     ///
     /// # Errors
     /// [`ApiError`] if the model or the database cannot be used; vectors that were made are kept.
@@ -158,11 +158,11 @@ impl Memories {
 
 const EMBED: &str = "make vectors";
 
-/// What happens while vectors are made.
+/// An event during the creation of vectors.
 #[derive(Debug, Clone, Copy)]
 pub enum EmbedEvent {
-    /// Some were made.
+    /// Some vectors were made.
     Progress(Progress),
-    /// Another process makes vectors, and is waited for.
+    /// Another process is making vectors; the call waits for it.
     Waits,
 }

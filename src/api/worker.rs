@@ -1,4 +1,4 @@
-//! The worker that extracts queued logs, each as a run of its own with the settings of its project.
+//! The worker that extracts queued logs, each as a separate run with the settings of its project.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -20,35 +20,36 @@ use crate::pipeline::{
 };
 use crate::store::{Job, LeaseOutcome, Spent};
 
-/// Agent of logs that appear in a folder that a person named.
+/// Agent name of logs that appear in a folder named by a person.
 pub const NAMED_FILES: &str = "files";
-/// Memories whose vectors are made beside other work; the rest waits for a command of its own.
+/// Maximum number of memories whose vectors are made in addition to other work; the rest waits for a separate command.
 pub const EMBEDDED_ASIDE: usize = 256;
-/// Dollars that work in the background may spend a day where nothing else is set.
-// Nobody watches this work, so it is limited even where no limit was set.
+/// US dollars that background work may spend per day if no limit is set.
+// Nobody watches this work, so it is limited even if no limit was set.
 const COST_PER_DAY: f64 = 1.0;
-/// Minimum dollars that must be left for a log to be started.
-// With less, not even a small request fits, and a log would be begun for nothing.
+/// Minimum amount in US dollars that must be left for a log to be started.
+// With less, not even a small request fits, and a log would be started for nothing.
 const LEAST_SLICE: f64 = 0.001;
 
-/// What a [`Worker`] reports beside the end of each log.
+/// Events that a [`Worker`] reports in addition to the end of each log.
 #[derive(Debug)]
 pub enum WorkerEvent<'a> {
-    /// The model that is about to be asked.
+    /// The model that is about to be used.
     Model(&'a Model),
-    /// A detail for people who want to know.
+    /// A detail for verbose output.
     Detail(String),
 }
 
 /// Extracts queued logs.
 pub struct Worker<'a> {
-    /// Returns the settings in a folder, or else in the working directory; `Err` with the reason why there are none.
+    /// Returns the settings for a folder, or for the working directory if none is given; `Err` contains the reason why
+    /// they cannot be read.
     pub settings: &'a dyn Fn(Option<&Path>) -> Result<Config, String>,
     /// Access to the model.
     pub options: ModelOptions,
-    /// Logs that are extracted at a time, among which the day's money is divided.
+    /// Number of logs that are extracted at a time, among which the day's budget is divided.
     pub at_a_time: usize,
-    /// Stops after the windows in flight.
+    /// When cancelled, the worker stops after the windows in flight.
     pub cancel: CancellationToken,
     /// Called with each event.
     pub report: &'a dyn Fn(WorkerEvent<'_>),
@@ -57,14 +58,14 @@ pub struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    /// Extracts the log of a job; `Ok(Err)` says why that was not done.
+    /// Extracts the log of a job; `Ok(Err)` contains the reason why that was not done.
     ///
     /// # Errors
     /// [`ApiError`] if the log cannot be read, or the database cannot be written.
     pub(crate) async fn extract(&self, job: &Job) -> Result<Result<(), Fault>, ApiError> {
         // On the heap, since it contains a whole run.
         let outcome = Box::pin(self.extract_log(job)).await;
-        // Given back whatever the outcome, so that the next log can use it.
+        // Released whatever the outcome, so that the next log can use it.
         self.slices.borrow_mut().remove(&job.id);
         outcome
     }
@@ -78,7 +79,7 @@ impl Worker<'_> {
         let extraction = &config.memory.extraction;
         if !config.memory.enabled.value || !extraction.auto_extract.value {
             let why = "memory.enabled or memory.extraction.auto_extract is off there".to_owned();
-            // Kept and looked at again in a day: the setting may be turned on by then.
+            // The job is kept and checked again in a day: the setting may be turned on by then.
             return Ok(Err(Fault::Later(Timestamp::now() + SignedDuration::from_hours(24), why)));
         }
         if is_too_short(job, extraction.min_messages_for_extraction.value, &config).await? {
@@ -86,7 +87,8 @@ impl Worker<'_> {
         }
         let model = Model::choose(&config, &self.options).await?;
         (self.report)(WorkerEvent::Model(&model));
-        // A connection of its own: logs that are extracted at the same time are written in transactions of their own.
+        // Each log uses its own connection, since logs that are extracted at the same time are written in separate
+        // transactions.
         let memories = Memories::builder().config(config).writable().open()?;
         let budget = match self.budget(job, &model, &memories)? {
             Ok(budget) => budget,
@@ -109,16 +111,17 @@ impl Worker<'_> {
         };
         let summary = pipeline::run(pipeline, &arguments, self.cancel.clone(), &mut watch).await?;
         if let Err(error) = memories.embed_waiting(EMBEDDED_ASIDE, self.cancel.clone()).await {
-            // The memories are stored, and wait for `db embed` or the next log.
+            // The memories are stored; their vectors wait for `db embed` or the next log.
             (self.report)(WorkerEvent::Detail(format!("no vectors were made: {error}")));
         }
         Ok(judge(job, &summary, &budget))
     }
 
-    /// Returns what this log may spend: its share of what is left of the day, or when there is money again.
+    /// Returns the budget of this log, which is its share of what is left for the day, or a fault that says when to try
+    /// again.
     fn budget(&self, job: &Job, model: &Model, memories: &Memories) -> Result<Result<Budget, Fault>, ApiError> {
         let (config, label) = (&memories.config, model.extractor().label());
-        // The rules cost nothing, so they take no share of the day.
+        // The rules cost nothing, so they need no share of the day's budget.
         if model.name().is_none() {
             return Ok(Ok(Budget::new(Limits::default(), None, &label)?));
         }
@@ -138,11 +141,11 @@ impl Worker<'_> {
             let mut slices = self.slices.borrow_mut();
             let left = limit - spent - slices.values().sum::<f64>();
             if left < LEAST_SLICE {
-                // While other logs have a share reserved, some of it may come free soon.
+                // While other logs have shares reserved, part of these may soon be released.
                 let until = if slices.is_empty() { tomorrow(&today) } else { soon() };
                 return Ok(Err(Fault::Later(until, format!("the daily limit of ${limit} is spent"))));
             }
-            // Logs are extracted side by side, so each gets its share of what is left of the day.
+            // Logs are extracted in parallel, so each gets its share of what is left for the day.
             #[expect(clippy::cast_precision_loss, reason = "logs at a time are few")]
             let slice = left / self.at_a_time.max(1).saturating_sub(slices.len()).max(1) as f64;
             slices.insert(job.id, slice);
@@ -153,10 +156,10 @@ impl Worker<'_> {
 }
 
 impl Memories {
-    /// Extracts queued logs with `work`, unless another process does.
+    /// Extracts queued logs with `work`, unless another process is doing so.
     ///
     /// # Errors
-    /// [`ApiError`] if the database cannot be read or written; claimed logs are free again when their lease is over.
+    /// [`ApiError`] if the database cannot be read or written; claimed logs become free again when their leases expire.
     pub(crate) async fn work_off<F: Future<Output = Result<(), Fault>>>(
         &self,
         shift: WorkerOptions<'_>,
@@ -165,7 +168,7 @@ impl Memories {
         Ok(pipeline::work_off(self.ledger(QUEUE)?, shift, work).await?)
     }
 
-    /// Queues those of the `logs`, each with its agent, that are finished and not yet read; returns how many.
+    /// Queues those of `logs`, each given with its agent, that are finished and not yet read; returns their number.
     ///
     /// # Errors
     /// [`ApiError`] if the queue cannot be written.
@@ -177,7 +180,7 @@ impl Memories {
         Ok(pipeline::scan(self.ledger(QUEUE)?, logs, scan, Timestamp::now())?)
     }
 
-    /// Takes or renews the lease `name` for `owner`.
+    /// Acquires or renews the lease `name` for `owner`.
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be written.
@@ -185,7 +188,7 @@ impl Memories {
         Ok(self.ledger(QUEUE)?.lease(name, owner, Timestamp::now())?)
     }
 
-    /// Gives up the lease `name` of `owner`.
+    /// Releases the lease `name` of `owner`.
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be written.
@@ -196,7 +199,7 @@ impl Memories {
 
 const QUEUE: &str = "extract queued logs";
 
-/// Whether every conversation of the log has fewer messages than `least`; it is looked at again when it has grown.
+/// Whether every conversation of the log has fewer messages than `least`; it is checked again when it has grown.
 async fn is_too_short(job: &Job, least: usize, config: &Config) -> Result<bool, ApiError> {
     let read = pipeline::conversations(&sources(job), &Guard::from(&config.guard)).await?;
     let said = |transcript: &Transcript| transcript.messages.iter().filter(|one| one.kind == Kind::Prose).count();
@@ -208,7 +211,8 @@ fn judge(job: &Job, summary: &Summary, budget: &Budget) -> Result<(), Fault> {
         return Err(Fault::Later(Timestamp::now(), "it was interrupted".to_owned()));
     }
     if let Some(why) = &summary.halted {
-        // What was spent counts against the day by itself; the next attempt finds out whether anything is left.
+        // What was spent is counted towards the day's limit automatically; the next attempt finds out whether anything
+        // is left.
         let is_spent = budget.is_limited() && why.contains("the limit of");
         return Err(if is_spent { Fault::Later(soon(), why.clone()) } else { Fault::Failed(why.clone()) });
     }
@@ -223,8 +227,8 @@ fn judge(job: &Job, summary: &Summary, budget: &Budget) -> Result<(), Fault> {
     if summary.windows.held > 0 {
         return Err(Fault::Later(soon(), "another process extracts it".to_owned()));
     }
-    // In a folder that a person named, files that are not logs are left alone; an agent's log is one, unless it is
-    // empty.
+    // In a folder that a person named, files that are not logs are ignored; an agent's log is always a log, unless it
+    // is empty.
     let is_left = summary.files.passed_over > 0 && job.agent == NAMED_FILES;
     let was_looked_into = summary.files.read + summary.files.unchanged > 0 || summary.filtered.any();
     if !was_looked_into && !is_left && Path::new(&job.path).metadata().is_ok_and(|data| data.len() > 0) {
@@ -239,7 +243,7 @@ fn soon() -> Timestamp {
 
 /// Returns the first moment of the next day by this machine's clock.
 fn tomorrow(today: &Zoned) -> Timestamp {
-    // Not 24 hours: where the clocks change, a day is longer or shorter.
+    // Not simply 24 hours: when the clocks change, a day is longer or shorter.
     let next = today.start_of_day().and_then(|start| start.checked_add(1.day()));
     next.map_or_else(|_| Timestamp::now() + SignedDuration::from_hours(24), |next| next.timestamp())
 }

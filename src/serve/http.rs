@@ -1,7 +1,7 @@
-//! The HTTP server: `/mcp` and `/health`, for this machine alone unless a token is set.
+//! The HTTP server: `/mcp` and `/health`, for this machine only, unless a token is set.
 //!
-//! A web page that a person visits can send requests to their own machine, and by rebinding its own name to a loopback
-//! address even read the answers. Its name appears in `Host` and `Origin`, so both must be ours.
+//! A web page that a person visits can send requests to that person's machine and, by rebinding its own name to a
+//! loopback address, even read the answers. Its name appears in `Host` and `Origin`, so both must be ours.
 
 use std::future::{Future, IntoFuture as _};
 use std::net::{IpAddr, SocketAddr};
@@ -22,21 +22,21 @@ use tokio_util::sync::CancellationToken;
 
 use super::mcp::MemoryServer;
 
-/// Longest body of a request, in bytes: many times what any tool takes.
+/// Maximum size of a request's body, in bytes: many times what any tool needs.
 pub(crate) const MAX_BODY_BYTES: usize = 1024 * 1024;
-/// Time that requests under way may still take when the server ends.
+/// Time that requests in progress are given when the server stops.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Why nothing is served.
+/// Why the server cannot run.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HttpError {
-    /// Others could reach the memories, and nothing would keep them out.
+    /// Other machines could access the memories without any restriction.
     #[error("{address} can be reached from other machines; set AFTERTHOUGHT_TOKEN, or use --addr 127.0.0.1:{}", .address.port())]
     NeedsToken {
         /// The address.
         address: SocketAddr,
     },
-    /// The address cannot be taken.
+    /// The address cannot be bound.
     #[error("cannot listen on {address}; end what listens there, or choose another with --addr")]
     Bind {
         /// The address.
@@ -44,46 +44,46 @@ pub(crate) enum HttpError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// The connection to the network broke.
+    /// Serving failed.
     #[error("cannot serve")]
     Serve(#[source] std::io::Error),
 }
 
-/// Where and to whom memories are served.
+/// Where memories are served, and to which clients.
 #[derive(Debug, Clone)]
 pub(crate) struct HttpOptions {
-    /// The address; port 0 takes a free one.
+    /// The address; port 0 means any free port.
     pub address: SocketAddr,
-    /// Further names that the server is reached by.
+    /// Further names under which the server can be reached.
     pub names: Vec<String>,
-    /// What clients must show.
+    /// The token that clients must send.
     pub token: Option<String>,
 }
 
-/// Takes the address and returns it with the future that serves `server` there until `stop` comes: then no new
-/// connection is taken, and requests that are under way have five seconds.
+/// Binds the address and returns it together with the future that serves `server` there until `stop` is cancelled:
+/// after that no new connection is accepted, and requests in progress get five seconds.
 ///
 /// # Errors
-/// [`HttpError`] if the address is taken, or can be reached by others and there is no token.
+/// [`HttpError`] if the address is in use, or if other machines can reach it and there is no token.
 pub(crate) async fn listen(
     server: MemoryServer,
     listening: &HttpOptions,
     stop: CancellationToken,
 ) -> Result<(SocketAddr, impl Future<Output = Result<(), HttpError>>), HttpError> {
     let address = listening.address;
-    // A variable that is set to nothing must not become a token that everybody can guess.
+    // A variable that is set but empty must not become a token that everybody can guess.
     let token = listening.token.as_deref().map(str::trim).filter(|token| !token.is_empty());
     if token.is_none() && !address.ip().is_loopback() {
         return Err(HttpError::NeedsToken { address });
     }
     let listener = TcpListener::bind(address).await.map_err(|source| HttpError::Bind { address, source })?;
-    // Port 0 becomes the one that the system chose.
+    // Port 0 is replaced by the port that the system chose.
     let address = listener.local_addr().map_err(|source| HttpError::Bind { address, source })?;
     let router = router(server, AccessPolicy::new(address, &listening.names, token), &stop);
     let ended = stop.clone();
     let serving = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned());
     let served = async move {
-        // A client that keeps its connection open would keep the server from ending.
+        // A client that keeps its connection open would prevent the server from stopping.
         let late = async {
             ended.cancelled().await;
             tokio::time::sleep(GRACE).await;
@@ -96,8 +96,7 @@ pub(crate) async fn listen(
     Ok((address, served))
 }
 
-/// Every answer is one JSON document, and no session is kept: a client does not notice that the server was started
-/// anew.
+/// Every answer is one JSON document, and there are no sessions, so a client does not notice a restart of the server.
 fn router(server: MemoryServer, policy: AccessPolicy, stop: &CancellationToken) -> Router {
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
@@ -139,7 +138,7 @@ async fn admit(State(policy): State<Arc<AccessPolicy>>, request: Request, next: 
     }
 }
 
-/// Returns the only value of a header. One that is not text, or comes twice, is a value that nobody knows.
+/// Returns the single value of a header. A header that is not text, or that occurs twice, counts as an unknown value.
 fn value(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();
     let first = values.next()?;
@@ -149,10 +148,10 @@ fn value(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
 /// Names that always mean this machine.
 const LOOPBACK: &[&str] = &["localhost", "127.0.0.1", "[::1]"];
 
-/// What a request must show to be served.
+/// The conditions under which a request is served.
 #[derive(Debug, Clone)]
 pub(crate) struct AccessPolicy {
-    /// Names in `Host` and `Origin`, in lower case; ports are not looked at.
+    /// Allowed names in `Host` and `Origin`, in lower case; ports are ignored.
     hosts: Vec<String>,
     /// Hash of the token, so that comparing takes the same time whatever is guessed.
     token: Option<[u8; 32]>,
@@ -161,13 +160,13 @@ pub(crate) struct AccessPolicy {
 /// The reason why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refusal {
-    /// It was sent to another name than ours.
+    /// It was sent to a name that is not ours.
     #[error("this Host is not served; use the address that the server printed, or start it with --allow-host NAME")]
     Host,
-    /// It comes from a page of another site.
+    /// It comes from a page on another site.
     #[error("this Origin is not served; start the server with --allow-host NAME to let its pages in")]
     Origin,
-    /// It shows no token, or a wrong one.
+    /// It contains no token, or a wrong one.
     #[error("a bearer token is needed; send the value of AFTERTHOUGHT_TOKEN in the Authorization header")]
     Token,
 }
@@ -184,11 +183,11 @@ impl Refusal {
 }
 
 impl AccessPolicy {
-    /// Returns the policy of a server at `address` that also answers to `names`, and wants `token` where there is one.
+    /// Returns the policy of a server at `address` that also answers to `names`, and requires `token` if there is one.
     #[must_use]
     pub(crate) fn new(address: SocketAddr, names: &[String], token: Option<&str>) -> Self {
         let mut hosts: Vec<String> = LOOPBACK.iter().map(|&name| name.to_owned()).collect();
-        // The unspecified address says where to listen, and names no host.
+        // The unspecified address is only for listening, and names no host.
         if !address.ip().is_unspecified() {
             hosts.push(spelled(address.ip()));
         }
@@ -233,7 +232,7 @@ impl AccessPolicy {
 
 /// Returns an authority without its port.
 fn name_of(authority: &str) -> &str {
-    // The colons of an IPv6 address are inside the brackets, that of the port after them.
+    // The colons of an IPv6 address are inside the brackets; the colon of the port follows them.
     let end = authority.rfind(']').map_or(0, |at| at + 1);
     let port = authority[end..].rfind(':').map(|at| end + at);
     port.map_or(authority, |at| &authority[..at])

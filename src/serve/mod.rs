@@ -5,8 +5,7 @@
 //! HTTP ─▶ AccessPolicy ─▶ /mcp ────┴▶ MemoryServer ─▶ a tool, a resource, a prompt ─▶ MemoryPool ─▶ Memories
 //! ```
 //!
-//! A server serves one project together with `global`, or the one namespace that it was given; a client cannot name
-//! another.
+//! A server serves one project together with `global`, or one given namespace; clients cannot access any other.
 
 pub mod hook;
 pub(crate) mod http;

@@ -10,22 +10,22 @@ use crate::api::{AGENT_WAIT, ApiError, Memories, NamespaceSet, QueryVectors, que
 use crate::config::{Config, EmbeddingProvider};
 use crate::memory::Namespace;
 
-/// Connections that are kept for the next request; more are closed when they come back.
+/// Maximum number of connections that are kept for later requests; others are closed after use.
 const MAX_IDLE: usize = 4;
-/// Memories that are embedded after one was written; the rest waits for `embed`.
+/// Maximum number of memories that are embedded after a write; the rest waits for `embed`.
 const MAX_EMBEDDED: usize = 256;
 
 /// The namespaces that a server serves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Served {
-    /// This namespace alone.
+    /// Only this namespace.
     Namespace(Namespace),
-    /// The project that is in this folder, with what applies to the user everywhere.
+    /// The project in this folder, together with `global`.
     ProjectAt(PathBuf),
 }
 
-/// Opens the database when a request needs it, so that a file that is locked or damaged for a while fails that request
-/// and not the server.
+/// Opens the database when a request needs it, so that a file that is temporarily locked or damaged makes that request
+/// fail, but not the server.
 #[derive(Debug)]
 pub struct MemoryPool {
     config: Config,
@@ -36,7 +36,7 @@ pub struct MemoryPool {
     upkeep: Upkeep,
 }
 
-/// Whether vectors are to be made, and whether a thread is making them.
+/// Whether vectors have to be made, and whether a thread is making them.
 #[derive(Debug, Default)]
 struct Upkeep {
     is_wanted: AtomicBool,
@@ -53,7 +53,7 @@ struct Connection {
 }
 
 impl MemoryPool {
-    /// Returns a pool for the database that `config` names; opens nothing yet.
+    /// Returns a pool for the database that `config` names, without opening it yet.
     #[must_use]
     pub fn new(config: Config, served: Served) -> Self {
         let vectors = query_vectors(&config, &|name| std::env::var(name).ok(), AGENT_WAIT);
@@ -67,13 +67,14 @@ impl MemoryPool {
         &self.config
     }
 
-    /// Does `work` with a connection that is limited to what is served. It blocks while the file is read or written.
+    /// Runs `work` with a connection that is limited to the served namespaces. It blocks while the file is read or
+    /// written.
     ///
     /// # Errors
-    /// What `work` returns, or why the database cannot be opened.
+    /// The error of `work`, or of opening the database.
     pub(crate) fn with<T, E: From<ApiError>>(&self, work: impl FnOnce(&Memories) -> Result<T, E>) -> Result<T, E> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        // What is written to a file that was moved away or replaced would be lost.
+        // Anything written to a file that was moved or replaced would be lost.
         let idle = idle.filter(|connection| connection.file == self.file());
         let connection = idle.map_or_else(|| self.open(), Ok)?;
         let done = work(&connection.memories);
@@ -91,20 +92,20 @@ impl MemoryPool {
             Some(namespaces) => namespaces.clone(),
             None => self.namespaces_of(&memories)?,
         };
-        // Two requests may open at the same time; whichever is first decides for all connections.
+        // Two requests may open at the same time; the first one determines the namespaces for all connections.
         let memories = memories.within(self.namespaces.get_or_init(|| namespaces).clone());
         Ok(Connection { memories, file: self.file() })
     }
 
-    /// Makes the vectors of memories that were just written, unless another thread is doing so, which then continues. A
-    /// failure is logged; the memories are stored, and wait.
+    /// Makes the vectors of memories that were just written, unless another thread is doing so, which then continues
+    /// with them. A failure is only logged; the memories are stored, and wait for their vectors.
     pub(super) async fn embed(&self) {
         if self.config.embedding.provider() == EmbeddingProvider::None {
             return;
         }
         self.upkeep.is_wanted.store(true, Ordering::SeqCst);
         while self.upkeep.is_wanted.load(Ordering::SeqCst) && !self.upkeep.is_under_way.swap(true, Ordering::SeqCst) {
-            // Cleared before the work, so that the loop notices a memory that is written during it.
+            // Cleared before the work, so that the loop notices memories that are written during the work.
             self.upkeep.is_wanted.store(false, Ordering::SeqCst);
             let made = self.embed_waiting().await;
             self.upkeep.is_under_way.store(false, Ordering::SeqCst);
@@ -119,7 +120,7 @@ impl MemoryPool {
         memories.embed_waiting(MAX_EMBEDDED, CancellationToken::new()).await.map(drop)
     }
 
-    /// Returns the identity of the file, where the system has one.
+    /// Returns the identity of the file, if the system provides one.
     #[cfg(unix)]
     fn file(&self) -> FileId {
         use std::os::unix::fs::MetadataExt as _;

@@ -14,19 +14,19 @@ use crate::memory::{Memory, Namespace};
 /// Work that is left to the caller of [`handle`].
 #[derive(Debug, Default)]
 pub struct FollowUp {
-    /// Whether jobs wait and no worker runs.
+    /// Whether jobs wait while no worker is running.
     pub wants_worker: bool,
-    /// The reason why something was searched by words alone, though vectors are configured.
+    /// Why a search used words alone although vectors are configured.
     pub fallback: Option<EmbedError>,
 }
 
-/// Handles an event. `say` gets the output, if there is one, as soon as it is known; what comes after that may be cut
-/// short without harm.
+/// Handles an event. `say` is called with the output, if there is any, as soon as it is known; the work after that may
+/// be interrupted without harm.
 ///
 /// # Errors
-/// [`HookError`] if something could not be done; the output is valid nevertheless.
+/// [`HookError`] if something could not be done; the output is nevertheless valid.
 pub fn handle(call: &HookCall, now: Timestamp, say: &mut dyn FnMut(HookOutput)) -> Result<FollowUp, HookError> {
-    // Of a sub-agent, only the end is of interest, and only by option.
+    // Of a sub-agent's events, only the end is used, and only if this is enabled.
     let is_subagents = call.input.subagent.is_some() && call.event != Event::SubagentStop;
     if is_subagents && !call.subagents {
         return Ok(FollowUp::default());
@@ -41,19 +41,20 @@ pub fn handle(call: &HookCall, now: Timestamp, say: &mut dyn FnMut(HookOutput)) 
         has_decided = matches!(output, HookOutput::Block(_));
         say(output);
     });
-    // Notes are made after what matters, and are no reason to fail. What a person has decided must last.
+    // The event is recorded after the output; an error of this is reported last. A person's decision must survive a
+    // power failure.
     let noted = session.hook_fired(call.event.as_str(), has_decided);
     let follow_up = done?;
     noted?;
     let wants_worker = match call.event {
         Event::SessionStart | Event::Stop | Event::SubagentStop | Event::PreCompact | Event::SessionEnd => {
-            // Jobs that come up while a worker stays are its own.
+            // A worker is worth starting for jobs that become due while it would still linger.
             memories.next_job_at(now)?.is_some_and(|at| at <= now + LINGER)
         }
         Event::UserPromptSubmit => follow_up.wants_worker,
         Event::PreToolUse | Event::PostToolUse | Event::PostToolUseFailure => false,
     };
-    // A worker that runs already takes new jobs by itself.
+    // A worker that is already running picks up new jobs by itself.
     let wants_worker = wants_worker && memories.lease_holder(WORKER_LEASE, now)?.is_none();
     Ok(FollowUp { wants_worker, ..follow_up })
 }
@@ -101,8 +102,8 @@ fn answer(
     Ok(follow_up)
 }
 
-/// Opens the memories of the session: those of its project, and `global`. A folder that is seen for the first time is
-/// not recorded.
+/// Opens the memories of the session: those of its project, and `global`. A folder seen for the first time is not
+/// recorded.
 fn open(call: &HookCall, access: fn(Builder) -> Builder) -> Result<Memories, ApiError> {
     let builder = Memories::builder().config(call.config.clone()).vectors(call.vectors.clone());
     let memories = access(builder).through(AuditChannel::Command).open()?;
@@ -114,7 +115,7 @@ fn open(call: &HookCall, access: fn(Builder) -> Builder) -> Result<Memories, Api
     Ok(memories.within(NamespaceSet::of_project(project.unwrap_or_else(Namespace::global))))
 }
 
-/// Where nothing can be written, the brief can still be shown.
+/// Shows the brief even if nothing can be written.
 fn without_writing(
     call: &HookCall,
     now: Timestamp,
@@ -123,7 +124,7 @@ fn without_writing(
 ) -> Result<FollowUp, HookError> {
     let is_unwritable = matches!(error, ApiError::Store(StoreError::Unwritable { .. } | StoreError::Folder { .. }));
     if call.event == Event::SessionStart && is_unwritable {
-        // The session needs no id, since nothing can be noted of it.
+        // The session needs no id, since nothing can be recorded about it.
         let memories = open(call, Builder::read_only)?;
         say_brief(&memories.session(call.agent.as_str(), "", now)?, say)?;
     }

@@ -1,6 +1,6 @@
-//! Agents and their hook events, the input that an agent sends, and the output that it takes.
+//! Agents and their hook events, the input that an agent sends, and the output that it accepts.
 //!
-//! The input is one JSON value, after which nothing is waited for.
+//! The input is one JSON value; nothing after it is read.
 
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::memory::string_enum;
 use crate::text::markup::harmless_line;
 
 string_enum!(
-    /// An agent whose hooks are understood, spelled as the format of its logs.
+    /// An agent whose hooks are supported, spelled like the format of its logs.
     Agent, "an agent with hooks", "claude-code or codex", {
     /// Claude Code.
     ClaudeCode = "claude-code",
@@ -23,7 +23,7 @@ string_enum!(
 });
 
 impl Agent {
-    /// Returns the events that it calls for, in the order in which they are installed.
+    /// Returns the events for which the agent calls hooks, in the order in which they are installed.
     #[must_use]
     pub const fn events(self) -> &'static [Event] {
         match self {
@@ -38,7 +38,7 @@ impl Agent {
                 Event::PreCompact,
                 Event::SessionEnd,
             ],
-            // It has no event for a tool that failed: what the tool answers says so.
+            // Codex has no event for a failed tool: the tool's response shows the failure.
             Self::Codex => &[
                 Event::SessionStart,
                 Event::UserPromptSubmit,
@@ -53,7 +53,7 @@ impl Agent {
 }
 
 string_enum!(
-    /// A moment at which an agent calls.
+    /// An event for which an agent calls a hook.
     Event, "the event of a hook", "session-start, user-prompt-submit, pre-tool-use, post-tool-use, \
         post-tool-use-failure, stop, subagent-stop, pre-compact or session-end", {
     /// A session begins, continues, or was compacted.
@@ -93,7 +93,7 @@ impl Event {
         }
     }
 
-    /// Returns how long the hook may take, in milliseconds. Agents give the end of a session the least.
+    /// Returns how long the hook may take, in milliseconds. Agents allow the shortest time at the end of a session.
     #[must_use]
     pub(crate) const fn limit_ms(self) -> u64 {
         match self {
@@ -108,7 +108,8 @@ impl Event {
         }
     }
 
-    /// Returns which tools the hook is about, as a pattern of the agents; `None` where no tool is meant.
+    /// Returns the tools that the hook applies to, as a pattern in the agents' syntax; `None` if the event does not
+    /// concern tools.
     #[must_use]
     pub(crate) const fn tools(self) -> Option<&'static str> {
         match self {
@@ -125,33 +126,33 @@ impl Event {
     }
 }
 
-/// Longest input that is read, in bytes; tools may answer with whole files.
+/// Maximum size of the input that is read, in bytes; tools may return whole files.
 pub const MAX_INPUT: u64 = 32 * 1024 * 1024;
 
-/// Why an input cannot be used. Holds nothing of it.
+/// Why an input cannot be used. Contains none of its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InputError {
-    /// There was none.
+    /// The input is empty.
     #[error("there was no input; agents send one JSON object on standard input")]
     Nothing,
     /// It is not a JSON object.
     #[error("the input is no JSON object (line {line}, column {column})")]
     NotAnObject {
-        /// Where that shows, from 1.
+        /// Where the error was found, counted from 1.
         line: usize,
-        /// Where that shows, from 1.
+        /// Where the error was found, counted from 1.
         column: usize,
     },
 }
 
-/// An agent's input about an event; what it leaves out is `None`.
+/// An agent's input about an event; fields that are missing are `None`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Input {
     /// The session.
     pub session: Option<String>,
     /// Its log.
     pub transcript: Option<PathBuf>,
-    /// Folder in which it is held.
+    /// The session's working directory.
     pub cwd: Option<PathBuf>,
     /// The sub-agent that the event is about.
     pub subagent: Option<String>,
@@ -159,7 +160,7 @@ pub struct Input {
     pub subagent_transcript: Option<PathBuf>,
     /// How the session began: `startup`, `resume`, `clear`, `compact` or `fork`.
     pub source: Option<String>,
-    /// What the person said.
+    /// The person's prompt.
     pub prompt: Option<String>,
     /// The tool that is or was used.
     pub tool: Option<ToolCall>,
@@ -170,21 +171,21 @@ pub struct Input {
 pub struct ToolCall {
     /// Its name.
     pub name: String,
-    /// The agent's id of the call; empty where it gives none.
+    /// The agent's id of the call; empty if there is none.
     pub id: String,
     /// The command that a shell runs.
     pub command: Option<String>,
     /// The file that is changed.
     pub file: Option<String>,
-    /// What it answered.
+    /// The tool's response.
     pub response: Value,
-    /// Why it failed, where the agent says so.
+    /// Why it failed, if the agent reports it.
     pub error: Option<String>,
     /// Whether the person stopped it.
     pub is_interrupt: bool,
 }
 
-/// Reads one JSON object and not a byte that would have to be waited for.
+/// Reads one JSON object, without waiting for any byte after it.
 ///
 /// # Errors
 /// `InputError` if there is none.
@@ -227,11 +228,11 @@ impl ToolCall {
     }
 }
 
-/// Returns a command, which some agents give as a list of words.
+/// Returns a command, which some agents pass as a list of words.
 fn command(value: &Value) -> Option<String> {
     match value {
         Value::String(text) if !text.trim().is_empty() => Some(text.clone()),
-        // `bash -lc SCRIPT` is the script.
+        // In `bash -lc SCRIPT`, the command is the script.
         Value::Array(words) => {
             let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
             match words.as_slice() {
@@ -255,21 +256,21 @@ fn path(text: &str) -> PathBuf {
     }
 }
 
-/// Maximum number of UTF-16 units that agents accept; of a longer text they show a part.
+/// Maximum number of UTF-16 units that agents accept; they truncate longer text.
 pub const MAX_CONTEXT: usize = 10_000;
 
 /// The output of a hook. Without one it prints nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HookOutput {
-    /// Put in front of the model.
+    /// Text shown to the model.
     Context(String),
-    /// Shown to the person; the prompt is not sent to the model.
+    /// Text shown to the person; the prompt is not sent to the model.
     Block(String),
 }
 
 impl HookOutput {
-    /// Returns what is written to standard output. It has no fields beyond those that every agent knows, since some
-    /// refuse an answer with others.
+    /// Returns what is written to standard output. It contains only fields that every agent knows, since some agents
+    /// reject output with others.
     #[must_use]
     pub fn json(&self, event: Event) -> Value {
         match self {
@@ -281,15 +282,15 @@ impl HookOutput {
     }
 }
 
-/// Returns lines fenced as data, as many as fit; `None` where there are none. What is in the fence is not learnt
-/// from when the session's log is read.
+/// Returns as many lines as fit, fenced as data; `None` if there are none. Text inside the fence is ignored when the
+/// session's log is extracted.
 pub(super) fn fenced(heading: &str, lines: impl IntoIterator<Item = String>) -> Option<String> {
     let (open, close) = (format!("<{INJECTION_TAG}>\n{heading}\n"), format!("</{INJECTION_TAG}>"));
-    // UTF-8 never needs fewer bytes than UTF-16 units, so the limit is kept.
+    // UTF-8 never needs fewer bytes than UTF-16 units, so the limit is respected.
     let mut room = MAX_CONTEXT - open.len() - close.len();
     let mut text = String::new();
     for line in lines {
-        // Nor may it name the tag: agents look for it in other ways than we do.
+        // The line must not contain the tag either, since agents detect it in different ways than we do.
         let line = format!("- {}", harmless_line(&line).replace(INJECTION_TAG, "memory"));
         let length = line.encode_utf16().count() + 1;
         if length > room {
@@ -310,17 +311,17 @@ static EXIT: LazyLock<Regex> = LazyLock::new(|| {
 /// How a tool call ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CallOutcome {
-    /// It did what it should.
+    /// It succeeded.
     Succeeded,
-    /// It failed, with what it printed.
+    /// It failed, with this output.
     Failed(String),
-    /// The person stopped it, or it is not known.
+    /// The person interrupted it, or the outcome is unknown.
     Unclear,
 }
 
-/// Returns how a call ended, from what the agent says and the tool answered.
+/// Returns how a call ended, based on the agent's report and the tool's response.
 pub(super) fn outcome(call: &ToolCall, is_failure_event: bool) -> CallOutcome {
-    // A command that was stopped says nothing about whether it works.
+    // An interrupted command does not show whether it works.
     if call.is_interrupt || call.response["interrupted"].as_bool() == Some(true) {
         return CallOutcome::Unclear;
     }
@@ -332,7 +333,7 @@ pub(super) fn outcome(call: &ToolCall, is_failure_event: bool) -> CallOutcome {
     // Agents spell the exit code differently.
     let code = ["exit_code", "exitCode", "code"].iter().find_map(|field| response[*field].as_i64());
     let code = code.or_else(|| response["metadata"]["exit_code"].as_i64());
-    // Codex answers with the text that the model sees, the head of which says how the process ended.
+    // Codex returns the text that the model sees; its first lines say how the process ended.
     let code = code.or_else(|| {
         let head = response.as_str()?.lines().take(6).collect::<Vec<_>>().join("\n");
         EXIT.captures(&head)?.get(1)?.as_str().parse().ok()
@@ -374,12 +375,12 @@ mod tests {
         }
     }
 
-    /// Fails where more is read than there is, as a pipe that stays open would wait.
+    /// Fails if more is read than there is, where an open pipe would block.
     struct Open(Cursor<Vec<u8>>);
 
     impl Read for Open {
         fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-            // A pipe gives what is there, here a few bytes at a time.
+            // A pipe returns what is available, here a few bytes at a time.
             let few = buffer.len().min(7);
             let read = self.0.read(&mut buffer[..few])?;
             assert!(read > 0, "it waits for more");

@@ -10,13 +10,13 @@ use super::{Agent, Event, HookCall, HookError};
 use crate::api::{Memories, Stamp, is_subagents, path_key, request_for};
 use crate::config::ExtractionMode;
 
-/// How long a conversation must have been still before it is extracted, unless its end was reported.
+/// How long a conversation must have been inactive before it is extracted, unless its end was reported.
 pub(super) const IDLE: SignedDuration = SignedDuration::from_mins(10);
 
-/// Queues the log that the event is about, and returns whether there is one that waits now.
+/// Queues the log of the event, and returns whether one is now waiting.
 ///
-/// At its end a session is due at once. While it continues it is put off each time that the agent has answered; before
-/// it is compacted it is due at once, so that what the agent is about to lose can be shown to it again.
+/// At its end a session is due at once. While it continues, it is postponed each time the agent answers; before it is
+/// compacted it is due at once, so that what the agent is about to lose can be shown to it again.
 pub(super) fn enqueue(memories: &Memories, call: &HookCall, now: Timestamp) -> Result<bool, HookError> {
     let input = &call.input;
     let is_subagent = call.event == Event::SubagentStop || input.subagent.is_some();
@@ -39,7 +39,7 @@ pub(super) fn enqueue(memories: &Memories, call: &HookCall, now: Timestamp) -> R
     Ok(memories.enqueue(&request, now)?)
 }
 
-/// Whether conversations are read without being asked.
+/// Whether conversations are read automatically.
 pub(super) const fn reads(call: &HookCall) -> bool {
     call.config.memory.enabled.value && call.config.memory.extraction.auto_extract.value
 }
@@ -48,12 +48,12 @@ pub(super) const fn reads(call: &HookCall) -> bool {
 const MAX_AGE: SignedDuration = SignedDuration::from_hours(24 * 14);
 /// Maximum number of sessions that one sweep queues.
 const MAX_SESSIONS: usize = 10;
-/// Maximum number of files that one sweep looks at.
+/// Maximum number of files that one sweep inspects.
 const MAX_FILES: usize = 2_000;
 /// Maximum duration of one sweep.
-// The agent waits for the hook in which this happens.
+// The agent waits for the hook during the sweep.
 const MAX_TIME: Duration = Duration::from_millis(150);
-/// How much of a log is read to find where it was held, in bytes.
+/// How many bytes of a log are read to find its working directory.
 const HEAD: usize = 8 * 1024;
 
 /// Queues missed sessions of the same project, and returns how many.
@@ -66,7 +66,7 @@ pub(super) fn missed(memories: &Memories, call: &HookCall, now: Timestamp) -> Re
             break;
         }
         let age = Timestamp::try_from(changed).map_or(SignedDuration::ZERO, |changed| now.duration_since(changed));
-        // One log may be spelled by two paths, so their keys are compared.
+        // Two paths may refer to the same log, so their keys are compared.
         let is_wanted = (IDLE..MAX_AGE).contains(&age)
             && path_key(&log) != path_key(current)
             && (call.subagents || !is_subagents(call.agent.as_str(), &log));
@@ -85,13 +85,13 @@ pub(super) fn missed(memories: &Memories, call: &HookCall, now: Timestamp) -> Re
     Ok(found)
 }
 
-/// Returns logs beside the current one, the last changed first.
+/// Returns logs beside the current one, most recently changed first.
 fn candidates(agent: Agent, current: &Path) -> Vec<(PathBuf, SystemTime)> {
     let Some(folder) = current.parent() else { return Vec::new() };
     let folders = match agent {
-        // A folder for each project.
+        // Claude Code has a folder for each project.
         Agent::ClaudeCode => vec![folder.to_owned()],
-        // A folder for each day, below those of months and years.
+        // Codex has a folder for each day, below those of months and years.
         Agent::Codex => days(folder),
     };
     let mut found: Vec<(PathBuf, SystemTime)> = folders
@@ -106,7 +106,7 @@ fn candidates(agent: Agent, current: &Path) -> Vec<(PathBuf, SystemTime)> {
     found
 }
 
-/// Returns the folders of the last days up to that of the current session.
+/// Returns the folders of the most recent days, up to that of the current session.
 fn days(day: &Path) -> Vec<PathBuf> {
     // The folder of a day is in that of its month, and that in the folder of its year.
     let Some(root) = day.ancestors().nth(3) else { return vec![day.to_owned()] };
@@ -118,7 +118,7 @@ fn days(day: &Path) -> Vec<PathBuf> {
             .map(|entry| entry.path())
             .filter(|path| path.is_dir())
             .collect();
-        // Years, months and days are padded with zeros, so the order of names is that of time.
+        // Years, months and days are padded with zeros, so the order of names is chronological.
         below.sort_by(|a, b| b.cmp(a));
         below
     };
@@ -128,9 +128,9 @@ fn days(day: &Path) -> Vec<PathBuf> {
     months.flat_map(|month| names(&month)).take(14).collect()
 }
 
-/// Whether the session was held in the project; agents that keep a folder for each project say so by the folder.
+/// Whether the session belongs to the project; for agents with a folder for each project, the folder shows it.
 fn is_of_project(call: &HookCall, log: &Path) -> bool {
-    // Codex keeps the sessions of all projects together, so only their content shows whose they are.
+    // Codex keeps the sessions of all projects together, so only their content shows the project.
     let Some(cwd) = call.input.cwd.as_deref().and_then(Path::to_str).filter(|_| call.agent == Agent::Codex) else {
         return true;
     };

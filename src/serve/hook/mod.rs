@@ -7,9 +7,9 @@
 //!                   jobs ─▶ worker (a process of its own) or watch ─▶ pipeline
 //! ```
 //!
-//! A hook must never delay an agent: it reads one JSON value and no further, asks no model, answers as soon as it can,
-//! and ends successfully whatever fails. Its caller sets the time limit, since only a process can end what hangs;
-//! [`handle()`] hands out the output before it does what may take longer.
+//! A hook must never delay an agent: it reads only one JSON value, calls no model, answers as soon as it can, and exits
+//! successfully whatever fails. Its caller sets the time limit, since only another process can end one that hangs;
+//! [`handle()`] passes on the output before it does anything that may take longer.
 
 mod handle;
 mod input;
@@ -36,11 +36,11 @@ pub struct HookCall {
     pub agent: Agent,
     /// The event.
     pub event: Event,
-    /// What the agent says about it.
+    /// The agent's input about it.
     pub input: Input,
     /// The settings of the session's folder.
     pub config: Config,
-    /// Makes vectors of prompts in time; `None` for a search by words.
+    /// Source of vectors for prompts; `None` for a search by words alone.
     pub vectors: Option<Arc<QueryVectors>>,
     /// Whether sessions of sub-agents count, too.
     pub subagents: bool,

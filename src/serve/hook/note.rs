@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-/// Size at which a log makes place for another, in bytes; two are kept.
+/// Size at which a new log is started, in bytes; two files are kept.
 const MAX_BYTES: u64 = 128 * 1024;
-/// Longest message, in bytes.
+/// Maximum length of a message, in bytes.
 const MAX_MESSAGE: usize = 500;
 
 /// A file beside the database, readable by its owner only.
@@ -30,7 +30,8 @@ impl HookLog {
         &self.path
     }
 
-    /// Writes a line about what `who` met, if it can: a log that cannot be written must not keep a hook from its work.
+    /// Writes a line about a failure of `who`, if possible: a log that cannot be written must not prevent a hook from
+    /// working.
     pub(crate) fn note(&self, who: &str, message: &str, now: Timestamp) {
         let message = &message[..message.floor_char_boundary(MAX_MESSAGE)];
         let message = message.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,4 +1,5 @@
-//! Prompts of a person: `/remember`, `/recall` and `/forget` are done at once; any other gets what bears on it.
+//! Prompts of a person: `/remember`, `/recall` and `/forget` are executed at once; for any other prompt, relevant
+//! memories are added.
 
 use super::input::{HookOutput, fenced};
 use super::{HookCall, HookError};
@@ -10,7 +11,7 @@ use crate::text::markup::harmless;
 /// Maximum number of memories that `/recall` and `/forget` list.
 const MAX_LISTED: usize = 8;
 
-/// The output for a prompt, and the reason why it was searched by words alone, if it was.
+/// The output for a prompt, and why the search used words alone, if it did.
 type Submitted = (Option<HookOutput>, Option<EmbedError>);
 
 /// A command in a prompt.
@@ -123,7 +124,7 @@ fn forget(memories: &Memories, session: &Session<'_>, what: &str) -> Result<Stri
     Ok(format!("Forgotten: {} (`afterthought memory restore {id}` brings it back)", memory.claim.content))
 }
 
-/// Returns the memory with this id, if there is one that the session can reach.
+/// Returns the memory with this id, if there is one that the session can access.
 fn by_id(memories: &Memories, part: &str) -> Result<Option<Memory>, HookError> {
     if part.contains(char::is_whitespace) {
         return Ok(None);

@@ -1,25 +1,25 @@
-//! Hooks in the settings of agents. Pure: other settings stay as they are, in their order.
+//! Hooks in the settings of agents. These functions perform no I/O; other settings keep their values and order.
 
 use serde_json::{Map, Value, json};
 
 use super::{Agent, Event};
 
-/// Seconds that an agent waits; each hook ends long before by itself.
+/// Seconds that an agent waits; each hook ends by itself long before that.
 const TIMEOUT: u64 = 5;
 /// The most that agents allow at the end of a session.
 const TIMEOUT_AT_END: u64 = 3;
 /// Name of the program, which distinguishes our hooks from others.
 const PROGRAM: &str = "afterthought";
 
-/// Why settings are left alone.
+/// Why settings are not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
-    /// A part that contains hooks is of another kind.
+    /// The value of a part that contains hooks has the wrong type.
     #[error("{part} is no {kind}; put that right, or move the file away")]
     Shape {
         /// Which part.
         part: String,
-        /// What it has to be.
+        /// The required type.
         kind: &'static str,
     },
 }
@@ -29,16 +29,16 @@ pub enum SettingsError {
 pub struct Installed {
     /// The agent's spelling of the event.
     pub event: String,
-    /// Which tools it is about.
+    /// The tools that it applies to.
     pub matcher: Option<String>,
     /// The command.
     pub command: String,
-    /// The program in it.
+    /// The program that the command calls.
     pub program: String,
 }
 
-/// Returns `settings` with a hook for each event of `agent`, in the place of those of ours that are there. `program` is
-/// how the program is called, with its options, ready for a shell.
+/// Returns `settings` with a hook for each event of `agent`, replacing our existing ones. `program` is the command line
+/// that calls the program, with its options, quoted for a shell.
 ///
 /// # Errors
 /// [`SettingsError`] if the part that contains hooks cannot be understood.
@@ -64,7 +64,7 @@ pub fn install(settings: &Value, agent: Agent, program: &str, subagents: bool) -
     Ok(clean)
 }
 
-/// Returns `settings` without any hook of ours, and without the lists that held nothing else.
+/// Returns `settings` without any hook of ours, and without the lists that contained nothing else.
 ///
 /// # Errors
 /// [`SettingsError`] if the part that contains hooks cannot be understood.
@@ -102,7 +102,7 @@ pub fn uninstall(settings: &Value) -> Result<Value, SettingsError> {
     Ok(settings)
 }
 
-/// Returns our hooks in `settings`, in their order; none where it is of another shape.
+/// Returns our hooks in `settings`, in their order; none if the settings have an unknown structure.
 #[must_use]
 pub fn commands_in(settings: &Value) -> Vec<Installed> {
     let events = settings["hooks"].as_object().into_iter().flatten();
@@ -146,7 +146,7 @@ fn group(agent: Agent, event: Event, program: &str, subagents: bool) -> Value {
 }
 
 fn is_ours(hook: &Value) -> bool {
-    // The last match, since the path of the program may contain the same word.
+    // The last match is used, since the path of the program may contain the same word.
     let Some((program, rest)) = hook["command"].as_str().and_then(|command| command.rsplit_once(" hook ")) else {
         return false;
     };
@@ -154,7 +154,7 @@ fn is_ours(hook: &Value) -> bool {
     program.contains(PROGRAM) && event.parse::<Event>().is_ok()
 }
 
-/// Returns the first word of a command as a shell takes it.
+/// Returns the first word of a command as a shell parses it.
 fn first_word(command: &str) -> String {
     let (mut word, mut quote) = (String::new(), None);
     let mut letters = command.trim_start().chars();
@@ -162,7 +162,7 @@ fn first_word(command: &str) -> String {
         match (quote, letter) {
             (Some(open), letter) if open == letter => quote = None,
             (None, '\'' | '"') => quote = Some(letter),
-            // On Windows, a backslash parts the folders of a path.
+            // On Windows, a backslash separates the folders of a path.
             (None, '\\') if !cfg!(windows) => word.extend(letters.next()),
             (None, letter) if letter.is_whitespace() => break,
             (_, letter) => word.push(letter),

@@ -30,7 +30,7 @@ use crate::serve::MemoryPool;
 pub use tool::Profile;
 pub(crate) use tool::{Effect, ToolRow};
 
-/// Instructions that clients get when they connect.
+/// Instructions that clients receive when they connect.
 const INSTRUCTIONS: &str = include_str!("../../../prompts/mcp/instructions.md");
 
 /// Answers the requests of clients. Cheap to clone: all clones share one pool.
@@ -41,7 +41,7 @@ pub struct MemoryServer {
 }
 
 impl MemoryServer {
-    /// Returns a server that shows the tools of `profile`.
+    /// Returns a server that offers the tools of `profile`.
     #[must_use]
     pub fn new(pool: MemoryPool, profile: Profile) -> Self {
         Self { pool: Arc::new(pool), profile }
@@ -52,15 +52,15 @@ impl MemoryServer {
         TOOLS.iter().filter(move |tool| tool.profiles.contains(&profile))
     }
 
-    /// Makes vectors of what was just written, while the client has its answer already.
+    /// Makes vectors of the memories just written, after the client has received its answer.
     fn embed(&self) {
         let pool = Arc::clone(&self.pool);
         let runtime = tokio::runtime::Handle::current();
-        // A store belongs to one thread.
+        // A store can be used by only one thread at a time.
         tokio::task::spawn_blocking(move || runtime.block_on(pool.embed()));
     }
 
-    /// Does `work` where it may wait for the file.
+    /// Runs `work` on a thread that may block on the file.
     async fn with<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Memories) -> Result<T, ApiError> + Send + 'static,
@@ -96,7 +96,7 @@ impl ServerHandler for MemoryServer {
         request: CallToolRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        // Searched among the tools of the profile: one that is not listed must not be callable either.
+        // Only the tools of the profile are searched: a tool that is not listed must not be callable either.
         let Some(tool) = self.tools().find(|tool| tool.name == request.name) else {
             let names: Vec<&str> = self.tools().map(|tool| tool.name).collect();
             let message = format!("there is no tool {:?}; there are {}", request.name, names.join(", "));
@@ -172,18 +172,18 @@ impl ServerHandler for MemoryServer {
 /// Why serving on standard input ended before the client did.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StdioError {
-    /// The client never said who it is.
+    /// The client did not complete the initialisation.
     #[error("the client did not begin as the protocol wants it; start the server from an MCP client")]
     Initialize(#[source] Box<ServerInitializeError>),
-    /// The server broke.
+    /// The server failed.
     #[error("the server ended unexpectedly")]
     Broken(#[source] tokio::task::JoinError),
 }
 
-/// Serves until the input ends or `stop` comes.
+/// Serves until the input ends or `stop` is cancelled.
 ///
 /// # Errors
-/// [`StdioError`] if the client does not speak the protocol. A client that goes away is none.
+/// [`StdioError`] if the client does not speak the protocol. A client that disconnects is not an error.
 pub(crate) async fn serve_stdio(server: MemoryServer, stop: CancellationToken) -> Result<(), StdioError> {
     let running = match server.serve_with_ct(stdio(), stop.clone()).await {
         Ok(running) => running,
@@ -196,7 +196,7 @@ pub(crate) async fn serve_stdio(server: MemoryServer, stop: CancellationToken) -
     }
 }
 
-/// Every tool, in the order in which clients see them. A name comes once in each profile.
+/// Every tool, in the order in which clients see them. Each name occurs once per profile.
 pub const TOOLS: &[ToolRow] = &[
     ToolRow::of::<write_tools::Store>(),
     ToolRow::of::<read_tools::Recall>(),

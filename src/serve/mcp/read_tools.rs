@@ -12,7 +12,7 @@ use crate::api::{AccessKind, Filter, HistoryEntry, Order};
 use crate::api::{ApiError, Memories, RetrievalOptions};
 use crate::memory::{Scope, Status};
 
-/// Most memories of one call.
+/// Maximum number of memories per call.
 // A model pays for every line that it is shown.
 pub(super) const MOST_RECALLED: usize = 50;
 
@@ -113,13 +113,13 @@ impl MemoryTool for Query {
         let limit = arguments.top_k.unwrap_or(10).min(MOST_RECALLED);
         let options = RetrievalOptions { limit, filter, ..RetrievalOptions::default() };
         let mut found = memories.retrieve_memories(&arguments.query.unwrap_or_default(), &options)?;
-        // What a person rejected as an order is no more harmless for having been forgotten.
+        // A memory that reads like an instruction is no less harmful for having been forgotten.
         found.retain(|hit| status == Status::Active || !reads_like_an_order(&hit.memory.claim));
         Ok(Page::of(found.iter().map(|hit| MemoryView::scored(&hit.memory, hit.score)).collect()))
     }
 }
 
-/// Most memories of one page.
+/// Maximum number of memories per page.
 const MOST_LISTED: usize = 100;
 
 pub(super) struct List;
@@ -182,7 +182,7 @@ impl MemoryTool for List {
     }
 }
 
-/// Most tokens of a brief.
+/// Maximum number of tokens of a brief.
 const MOST_TOKENS: usize = 4_000;
 
 pub(super) struct Brief;
@@ -236,7 +236,8 @@ impl MemoryTool for Brief {
         })
     }
 
-    /// A brief was made harmless where it was rendered; a second time would take its own fence for one that a memory forged.
+    /// A brief was already made harmless when it was rendered; doing it again would treat its own fence as one forged
+    /// by a memory.
     fn clean(_answer: &mut Value) {}
 }
 

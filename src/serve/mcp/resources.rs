@@ -1,4 +1,4 @@
-//! Resources that a client reads without a tool, and prompts that a person picks.
+//! Resources that a client reads without a tool, and prompts that a person selects.
 
 use rmcp::model::{
     GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, ReadResourceResult, Resource, ResourceContents,
@@ -15,12 +15,12 @@ use crate::text::markup::harmless_json;
 
 const BRIEF: &str = "afterthought://brief";
 const MEMORIES: &str = "afterthought://memories";
-/// What precedes the id of a memory.
+/// The prefix of a memory's address, before its id.
 const MEMORY: &str = "afterthought://memory/";
-/// Memories that [`MEMORIES`] lists.
+/// Number of memories that [`MEMORIES`] lists.
 const LATEST: usize = 50;
 
-/// Returns the resources with an address of their own.
+/// Returns the resources with a fixed address.
 pub(super) fn fixed() -> Vec<Resource> {
     vec![
         Resource::new(BRIEF, "brief")
@@ -34,7 +34,7 @@ pub(super) fn fixed() -> Vec<Resource> {
     ]
 }
 
-/// Returns the addresses that contain an id.
+/// Returns the templates of addresses that contain an id.
 pub(super) fn templates() -> Vec<ResourceTemplate> {
     vec![
         ResourceTemplate::new(format!("{MEMORY}{{id}}"), "memory")
@@ -44,7 +44,7 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
     ]
 }
 
-/// Returns what is at an address; `None` where there is nothing of the kind.
+/// Returns the content of an address; `None` if there is none.
 pub(super) fn read(memories: &Memories, uri: &str) -> Result<Option<ReadResourceResult>, ApiError> {
     let (text, kind) = match (uri, uri.strip_prefix(MEMORY)) {
         (BRIEF, _) => {
@@ -77,7 +77,7 @@ fn harmless(mut document: Value) -> String {
     document.to_string()
 }
 
-/// Asks to go over the conversation and store what is worth it.
+/// Prompt that asks the model to review the conversation and store what is worth remembering.
 const WRAP_UP: &str = include_str!("../../../prompts/mcp/wrap_up.md");
 
 /// Returns every prompt.
@@ -98,7 +98,7 @@ pub(super) fn prompts() -> Vec<Prompt> {
     ]
 }
 
-/// Returns a prompt, or why there is none.
+/// Returns a prompt, or an error if there is none.
 pub(super) fn prompt(
     memories: &Memories,
     name: &str,

@@ -1,4 +1,4 @@
-//! The tables of the server, walked.
+//! Tests of the server's tables.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The trait that every MCP tool implements, and the table row with its schemas that is made from it.
+//! The trait that every MCP tool implements, and the table row with its schemas that is derived from it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,32 +15,32 @@ use crate::api::{ApiError, Memories};
 use crate::memory::string_enum;
 use crate::text::markup::{harmless, harmless_json};
 
-/// Something that a client can have done.
+/// An operation that a client can call.
 ///
-/// Its arguments say all that it takes: a field without a default is required, and what is not there is refused. Its
-/// answer is what clients get, as data and as text.
+/// Its argument type defines what it accepts: a field without a default is required, and unknown fields are rejected.
+/// Clients receive its answer as data and as text.
 pub(super) trait MemoryTool {
-    /// What it takes.
+    /// Its arguments.
     type Arguments: DeserializeOwned + JsonSchema;
-    /// What it answers.
+    /// Its answer.
     type Answer: Serialize + JsonSchema;
     /// Its name.
     const NAME: &'static str;
-    /// Its name for people.
+    /// Its name shown to people.
     const TITLE: &'static str;
     /// What it does and when to use it, for models.
     const DESCRIPTION: &'static str;
-    /// What it does to the memories.
+    /// Its effect on the memories.
     const EFFECT: Effect;
-    /// The profiles that show it.
+    /// The profiles that include it.
     const PROFILES: &'static [Profile];
     /// The argument that takes a category, if one does.
     const CATEGORY: Option<&'static str> = None;
 
-    /// Does it.
+    /// Executes the tool.
     ///
     /// # Errors
-    /// Why not, and what to do about it.
+    /// The reason for the failure, and the remedy.
     fn call(memories: &Memories, arguments: Self::Arguments) -> Result<Self::Answer, ApiError>;
 
     /// Makes the texts of an answer harmless for an agent.
@@ -49,24 +49,24 @@ pub(super) trait MemoryTool {
     }
 }
 
-/// What a tool does to the memories.
+/// The effect of a tool on the memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing; that it was used is counted.
+    /// No change, except that uses are counted.
     Reads,
-    /// Something is there that was not; doing it again changes nothing more.
+    /// Adds something; repeating the call changes nothing more.
     Adds,
-    /// Something is different, or gone; doing it again changes nothing more.
+    /// Changes or removes something; repeating the call changes nothing more.
     Changes,
 }
 
-/// A tool, as it stands in the table.
+/// A tool, as it appears in the table.
 pub struct ToolRow {
     /// Its name.
     pub name: &'static str,
-    /// The profiles that show it.
+    /// The profiles that include it.
     pub profiles: &'static [Profile],
-    /// What it does to the memories.
+    /// Its effect on the memories.
     pub effect: Effect,
     title: &'static str,
     description: &'static str,
@@ -91,11 +91,11 @@ impl ToolRow {
         }
     }
 
-    /// Returns the tool as clients see it, with the categories that are allowed.
+    /// Returns the tool as clients see it, with the allowed categories.
     pub(super) fn described(&self, categories: &[String]) -> Tool {
         let mut input = (self.input)();
         if let Some(property) = self.category.and_then(|name| input.get_mut("properties")?.get_mut(name)) {
-            // One that may be left out may be null, too.
+            // A category that may be left out may also be null.
             let null = (property["type"] != "string").then_some(Value::Null);
             property["enum"] = categories.iter().map(|name| json!(name)).chain(null).collect();
         }
@@ -141,7 +141,7 @@ fn takes(schema: &JsonObject) -> String {
     }
 }
 
-/// Returns an error with its causes, in one line.
+/// Returns an error with its causes, on one line.
 pub(super) fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -157,12 +157,12 @@ pub(super) fn error_chain(error: &dyn std::error::Error) -> String {
     harmless(&text)
 }
 
-/// Returns the schema of what a tool takes.
+/// Returns the schema of a tool's arguments.
 pub(super) fn input_schema<T: JsonSchema>() -> JsonObject {
     plain::<T>(SchemaSettings::draft2020_12().for_deserialize())
 }
 
-/// Returns the schema of what a tool answers.
+/// Returns the schema of a tool's answer.
 pub(super) fn output_schema<T: JsonSchema>() -> JsonObject {
     plain::<T>(SchemaSettings::draft2020_12().for_serialize())
 }
@@ -178,13 +178,14 @@ fn plain<T: JsonSchema>(settings: SchemaSettings) -> JsonObject {
     RecursiveTransform(simplify).transform(&mut schema);
     schema.remove("title");
     let mut object = schema.as_object().cloned().unwrap_or_default();
-    // Types without a field have none, and clients look for it.
+    // Types without fields have no `properties`, but clients expect them.
     object.entry("properties").or_insert_with(|| json!({}));
     object
 }
 
-/// Spells a choice of words as `enum`, also where it may be null. Clients refuse what they do not know, and models pay for
-/// every word: formats such as `uint` are Rust's own, and what each word means stands in the description of the field.
+/// Writes a choice of words as `enum`, even if it may be null. Clients reject what they do not know, and every word
+/// costs tokens: formats such as `uint` are specific to Rust, and the meaning of each word is explained in the
+/// description of the field.
 fn simplify(schema: &mut Schema) {
     schema.remove("format");
     if let Some(words) = schema.get("oneOf").and_then(words_of) {
@@ -200,7 +201,7 @@ fn simplify(schema: &mut Schema) {
     }
 }
 
-/// Returns the words of a choice, if it is one among words alone.
+/// Returns the words of a choice, if it consists only of words.
 fn words_of(choices: &Value) -> Option<Vec<Value>> {
     let word = |choice: &Value| match (choice.get("const"), choice.get("enum")) {
         (Some(word), _) if word.is_string() => Some(vec![word.clone()]),
@@ -211,7 +212,7 @@ fn words_of(choices: &Value) -> Option<Vec<Value>> {
     Some(words?.concat())
 }
 
-/// Returns the words of a choice between words and null. The choice itself may not be simplified yet.
+/// Returns the words of a choice between words and null. The choice itself may not have been simplified yet.
 fn or_null(choices: &[Value]) -> Option<Vec<Value>> {
     let [choice, null] = choices else { return None };
     let is_null = null.get("type").is_some_and(|kind| kind == "null");
@@ -220,16 +221,16 @@ fn or_null(choices: &[Value]) -> Option<Vec<Value>> {
 }
 
 string_enum!(
-    /// A set of tools. No two tools of a profile do the same, but for [`Profile::Full`].
+    /// A set of tools. No two tools of a profile do the same, except in [`Profile::Full`].
     #[derive(Default)]
     Profile, "a profile", "standard, basecoat, blockcell or full", {
-    /// The five verbs store, recall, update, forget and list, with brief, history and relate; forgetting takes filters,
-    /// and can be taken back.
+    /// The five verbs store, recall, update, forget and list, with brief, history and relate; forget accepts filters,
+    /// and can be undone.
     #[default]
     Standard = "standard",
-    /// The five tools of the Base Coat specification alone, with its arguments.
+    /// Only the five tools of the Base Coat specification, with its arguments.
     Basecoat = "basecoat",
-    /// The three tools of blockcell alone, with its arguments.
+    /// Only the three tools of blockcell, with its arguments.
     Blockcell = "blockcell",
     /// Every tool.
     Full = "full",

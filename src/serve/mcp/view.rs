@@ -101,7 +101,7 @@ impl From<&Memory> for MemoryView {
 
 impl MemoryView {
     pub(super) fn scored(memory: &Memory, score: f64) -> Self {
-        // Three decimals say as much as seventeen, and cost fewer tokens.
+        // Three decimals are precise enough, and cost fewer tokens than seventeen.
         Self { score: Some((score * 1e3).round() / 1e3), ..Self::from(memory) }
     }
 }

@@ -113,7 +113,7 @@ impl MemoryTool for Upsert {
 
     fn call(memories: &Memories, arguments: UpsertArguments) -> Result<Stored, ApiError> {
         let category = arguments.category.unwrap_or_else(|| "note".to_owned());
-        // On this scale 1 is the least, not the most.
+        // On this scale 1 is the minimum, not the maximum.
         let importance = match arguments.importance.unwrap_or(5.0) {
             tenths if (1.0..=10.0).contains(&tenths) => tenths / 10.0,
             other => other,
@@ -182,10 +182,10 @@ impl MemoryTool for Update {
     }
 }
 
-/// Forgets one memory by its id, as Base Coat has it.
+/// Forgets one memory by its id, as Base Coat specifies.
 pub(super) struct ForgetOne;
 
-/// Forgets by id or by filters, and restores, as blockcell has it.
+/// Forgets by id or by filters, and restores, as blockcell does.
 pub(super) struct Forget;
 
 /// A memory.
@@ -311,7 +311,7 @@ impl MemoryTool for Forget {
 }
 
 impl ForgetArguments {
-    /// Returns the filter that is given, if one is.
+    /// Returns the filter, if one is given.
     fn filter(&self) -> Option<Filter> {
         let filter = Filter {
             scopes: self.scope.into_iter().collect(),
@@ -324,7 +324,7 @@ impl ForgetArguments {
     }
 }
 
-/// Label of memories that were only listed.
+/// Label of memories that were only listed, not forgotten.
 const PREVIEW: &str = "would be forgotten";
 
 pub(super) struct Relate;
@@ -373,10 +373,10 @@ impl MemoryTool for Relate {
     }
 }
 
-/// Where memories come from that a client stores without saying.
+/// Source of memories that a client stores without naming one.
 const SOURCE: &str = "mcp";
 
-/// Returns the kind of remembering that a category speaks of, where the client does not say.
+/// Returns the memory type that a category suggests, for clients that name none.
 fn type_of(category: &str) -> MemoryType {
     match category {
         "convention" | "workflow" => MemoryType::Procedural,
@@ -385,7 +385,7 @@ fn type_of(category: &str) -> MemoryType {
     }
 }
 
-/// Returns the moment that lies so many days ahead; one that is over or unthinkably far is now or never.
+/// Returns the time that is `days` from now; a time in the past becomes now, and one too far ahead means never.
 fn in_days(days: Option<f64>) -> Option<Timestamp> {
     let seconds = days.filter(|days| days.is_finite())? * 86_400.0;
     Timestamp::now().checked_add(SignedDuration::try_from_secs_f64(seconds.max(0.0)).ok()?).ok()

@@ -23,8 +23,7 @@ use crate::store::row::{json, to_json};
 use crate::store::{Database, Store, StoreError};
 
 /// How long a request stays claimed by the process that sends it, without a renewal.
-// Several missed renewals: a longer lease would delay the next process, a shorter one could cause a request to be paid
-// for twice.
+// Several missed renewals: longer would delay the next process, shorter could pay for a request twice.
 const LEASE: SignedDuration = SignedDuration::from_mins(1);
 
 /// Identity of the first request about some windows.
@@ -152,7 +151,7 @@ impl Store {
     }
 
     /// Claims a request, unless it is answered or another process is sending it; it is stored before it is sent. A
-    /// claim must be renewed at least every half minute. A claim that has expired, or whose process has ended, is void.
+    /// claim is void unless renewed every half minute, and if its process has ended.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -259,8 +258,7 @@ impl Store {
         Ok(())
     }
 
-    /// Abandons the request about some windows, so that they may be grouped differently in a new request. Replies are
-    /// kept.
+    /// Abandons the request about some windows, so that they may be regrouped in a new request. Replies are kept.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
