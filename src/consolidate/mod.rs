@@ -149,7 +149,7 @@ pub(crate) struct Ruling {
     pub also: Vec<MemoryId>,
     /// A memory on the same topic that the new one is linked to.
     pub related: Option<MemoryId>,
-    /// For [`Decision::Merge`]: what the target says afterwards.
+    /// For [`Decision::Merge`]: the merged claim of the target.
     pub merged: Option<Claim>,
     /// For [`Decision::Contradict`]: the part of the target that is still true, to be kept as a separate memory.
     pub rest: Option<Claim>,
@@ -157,7 +157,7 @@ pub(crate) struct Ruling {
     pub born_superseded: bool,
     /// Whether it waits in the inbox.
     pub pending: bool,
-    /// Why, in a few words.
+    /// A short reason.
     pub reason: String,
 }
 
@@ -193,16 +193,16 @@ pub struct Change {
     pub related: Option<MemoryId>,
     /// The id of the new memory; `None` if none is created.
     pub new_id: Option<MemoryId>,
-    /// For [`Decision::Merge`]: what the target says afterwards.
+    /// For [`Decision::Merge`]: the merged claim of the target.
     pub merged: Option<Claim>,
     /// For [`Decision::Contradict`]: the part of the target that is still true, kept as a separate memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rest: Option<Rest>,
-    /// Whether the incoming claim is the older one by valid time, and is kept as superseded from the start.
+    /// Whether the incoming claim is the older one by valid time, so that it is stored as superseded from the start.
     pub born_superseded: bool,
     /// Whether it waits in the inbox instead of being active: an open conflict, or a pinned target.
     pub pending: bool,
-    /// Why, in a few words, for people.
+    /// A short reason, for people.
     pub reason: String,
     /// The content of the target when the plan was made, for people who review it.
     #[serde(default)]

@@ -213,7 +213,7 @@ pub(super) struct Clock {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Mark {
     date: Date,
-    /// Half hour of the day; `None` where only the date is known.
+    /// Half hour of the day; `None` if only the date is known.
     half_hour: Option<i8>,
     offset_seconds: Option<i32>,
 }

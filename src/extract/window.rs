@@ -136,7 +136,7 @@ impl Filling {
     }
 }
 
-/// Splits `range` before every message of a person.
+/// Splits `range` before every message by a person.
 fn turns(messages: &[Message], range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let mut start = range.start;
     std::iter::from_fn(move || {
@@ -163,7 +163,7 @@ fn context_start(start: usize, floor: usize, budget: usize, cost: &dyn Fn(usize)
     first
 }
 
-/// Minimum number of tokens that a window must have on either side to be halved.
+/// Minimum number of tokens in each half of a window that is split.
 pub(super) const MIN_HALF_TOKENS: usize = 300;
 
 /// Splits a window in two where the token counts are closest to equal, preferably before a person's words.

@@ -187,7 +187,7 @@ pub struct FullSummary {
     pub prompt_tokens: u64,
     /// Tokens received.
     pub completion_tokens: u64,
-    /// Dollars, where the price of the model is known.
+    /// Cost in dollars, if the price of the model is known.
     pub cost: Option<f64>,
     /// Why some questions were not sent to the model, if so.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -50,7 +50,7 @@ pub struct Estimate {
     pub completion_tokens_per_call: u64,
     /// The basis of that number.
     pub completion_tokens_from: Basis,
-    /// Dollars, where the price of the model is known.
+    /// Cost in dollars, if the price of the model is known.
     pub cost: Option<f64>,
     /// Whether an interrupt ended the count early.
     pub interrupted: bool,

@@ -243,7 +243,7 @@ fn known_memories<C: Complete>(pipeline: &Pipeline<'_, C>, jobs: &[Job]) -> Vec<
     recalled.filter(|memory| memory.created_at < pipeline.started_at).take(MAX_KNOWN).collect()
 }
 
-/// Returns the lines that agents read at every start in the place where the conversation took place.
+/// Returns the lines that agents read at every start in the folder of the conversation.
 fn known_context<C: Complete>(pipeline: &Pipeline<'_, C>, job: &Job) -> Vec<KnownLine> {
     let mut spaces: Vec<&Namespace> = vec![&job.namespaces.project, &job.namespaces.user];
     // Without a project, both are `global`.
@@ -379,7 +379,7 @@ fn key<C: Complete>(pipeline: &Pipeline<'_, C>, job: &Job) -> WindowKey {
     }
 }
 
-/// Marks candidates that rest on words that their writer pasted from elsewhere.
+/// Marks candidates whose evidence consists of words that their writer pasted from elsewhere.
 fn mark_pasted(candidates: &mut [Candidate], messages: &[Message]) {
     for candidate in candidates {
         let evidence = &candidate.evidence;

@@ -171,7 +171,7 @@ pub enum PipelineError {
     /// The model's server does not support what the run needs; nothing was started.
     #[error(transparent)]
     Model(#[from] LlmError),
-    /// The model was asked for but none is configured.
+    /// A model was requested, but none is configured.
     #[error("no model is configured; set OPENAI_API_KEY or OPENAI_BASE_URL, or use --extractor rules")]
     NoModel,
 }

@@ -1,4 +1,4 @@
-//! Namespaces of transcripts, and the names, folders and merges that a person gives projects.
+//! Namespaces of transcripts, and the names, folders and merges that people assign to projects.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -44,7 +44,7 @@ pub struct Summary {
     pub prompt_tokens: u64,
     /// Tokens received.
     pub completion_tokens: u64,
-    /// Dollars, where the price of the model is known.
+    /// Cost in dollars, if the price of the model is known.
     pub cost: Option<f64>,
     /// Candidates that were judged.
     pub candidates: u64,

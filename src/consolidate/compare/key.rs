@@ -116,7 +116,7 @@ pub(crate) fn arity(key: &str) -> Arity {
 /// Separator of the values of a list. Not a comma, which separates the parts of one value.
 pub(in crate::consolidate) const BETWEEN_VALUES: &str = "; ";
 
-/// Whether a value is a list of several.
+/// Whether a value is a list of several values.
 pub(in crate::consolidate) fn is_list(value: &str) -> bool {
     value.contains(BETWEEN_VALUES)
 }

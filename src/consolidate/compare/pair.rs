@@ -32,7 +32,7 @@ pub(crate) enum ClaimRelation {
 pub(crate) struct PairFinding {
     /// How the incoming claim relates to the known one.
     pub pairing: ClaimRelation,
-    /// Why, in a few words, for people.
+    /// A short reason, for people.
     pub why: &'static str,
     /// Ratio of shared content words to those of the shorter claim, from 0 to 1.
     pub overlap: f64,

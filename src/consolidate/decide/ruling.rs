@@ -154,7 +154,7 @@ pub(in crate::consolidate) fn brings_nothing(case: &Case<'_>, known: &Known) -> 
 /// Longest text that results from a merge by rules, in characters; if it would be longer, both claims are kept.
 const MAX_MERGED_CHARS: usize = 400;
 
-/// How much more confident the known claim must be for an incoming one of the same time not to replace it.
+/// Minimum difference in confidence by which the known claim prevails over an incoming one of the same time.
 const WEAK_BY: f64 = 0.25;
 
 impl Ruling {
@@ -341,7 +341,7 @@ mod tests {
             // Announced before it began.
             (("2026-02-01", Some("2026-05-01"), None), ("2026-03-01", None, None), Some(Ordering::Greater)),
             (("2026-04-01", Some("2024-01-01"), None), ("2026-03-01", Some("2025-01-01"), None), Some(Ordering::Less)),
-            // Over before the other was said.
+            // Ended before the other was said.
             (("2026-04-01", None, Some("2019-01-01")), ("2026-03-01", None, None), Some(Ordering::Less)),
             (("2026-04-01", Some("2026-01-01"), None), ("2026-03-01", Some("2026-01-01"), None), None),
         ];

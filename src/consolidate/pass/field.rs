@@ -311,7 +311,7 @@ fn join(pairs: &mut BTreeMap<MemoryId, BTreeSet<MemoryId>>, a: &MemoryId, b: &Me
 pub struct PassChange {
     /// The action.
     pub action: Action,
-    /// Why, in a few words.
+    /// A short reason.
     pub reason: String,
     /// The content of the memory that it is about.
     pub about: String,

@@ -117,7 +117,7 @@ impl Dates {
         written(content).into_iter().map(|one| one.at).collect()
     }
 
-    /// Returns the first date of `content` that can be traced to none of `sources`.
+    /// Returns the first date in `content` that can be traced to none of `sources`.
     pub(super) fn foreign<'t>(sources: &[&Self], content: &'t str) -> Option<&'t str> {
         let is_traced = |days: &Days| sources.iter().any(|source| source.is_traced(*days));
         written(content).into_iter().find(|one| !one.meanings.iter().any(is_traced)).map(|one| &content[one.at])

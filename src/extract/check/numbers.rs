@@ -163,7 +163,7 @@ static TWICE: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the pattern is constant and a test compiles it")
 });
 
-/// Whether `number` is the sum, difference or product of two numbers of `text`, or a year counted back from `year`.
+/// Whether `number` is the sum, difference or product of two numbers in `text`, or a year counted back from `year`.
 pub(super) fn is_computed(number: &str, text: &str, year: Option<i16>) -> bool {
     let mut values = values(text);
     let same = |one: f64, two: f64| (one - two).abs() <= 1e-9 * two.abs().max(1.0);
@@ -183,7 +183,7 @@ pub(super) fn is_computed(number: &str, text: &str, year: Option<i16>) -> bool {
             .any(|(at, one)| values[at + 1..].iter().any(|two| is(one + two) || is((one - two).abs()) || is(one * two)))
 }
 
-/// Returns the whole numbers of `text` that may be an age or a count of years.
+/// Returns the integers in `text` that may be an age or a count of years.
 pub(super) fn counts(text: &str) -> impl Iterator<Item = i16> {
     #[expect(clippy::cast_possible_truncation, reason = "it is a whole number of at most 110")]
     values(text)

@@ -40,7 +40,7 @@ const MAX_COMPARED: usize = 30;
 /// Episodes on one topic.
 #[derive(Debug, Clone, Default)]
 pub(in super::super) struct Group {
-    /// The memory that was derived from them, of any status.
+    /// The memory that was derived from them, whatever its status.
     pub(in super::super) derived: Option<MemoryId>,
     pub(in super::super) episodes: Vec<MemoryId>,
 }
