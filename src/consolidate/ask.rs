@@ -270,7 +270,7 @@ impl<'a> Sheet<'a> {
         template.render(values).expect("the template is embedded and a test renders it")
     }
 
-    /// Reads the usable relations: from a candidate that was asked about to a memory that it is compared with.
+    /// Reads the usable relations, each from a candidate in question to a memory that it is compared with.
     pub(super) fn read(&self, text: &str) -> Answers {
         let mut answers = Answers::new();
         for entry in entries(text) {

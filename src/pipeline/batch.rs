@@ -668,7 +668,7 @@ impl BatchQueue<'_> {
         Ok(all)
     }
 
-    /// Returns one answer per request: the first of several rows or, if there are none, the advice to send it again.
+    /// Returns one answer per request: the first of several rows or, if there are none, a note to send it again.
     fn answers(&self, requests: &[BatchRequest], rows: Vec<Row>) -> Vec<(String, RowAnswer)> {
         let mut by_key: HashMap<String, Row> = HashMap::with_capacity(rows.len());
         for row in rows {

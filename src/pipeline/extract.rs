@@ -216,8 +216,8 @@ const fn nothing() -> Extraction {
 }
 
 /// Returns the memories closest to the windows of a pack, from among those stored when the run began. What the run
-/// itself learns must not change its requests, or an interrupted run would send other requests than an uninterrupted
-/// one.
+/// itself learns must not change its requests, or an interrupted run would send different requests from an
+/// uninterrupted one.
 fn known_memories<C: Complete>(pipeline: &Pipeline<'_, C>, jobs: &[Job]) -> Vec<Memory> {
     let Some(first) = jobs.first().filter(|_| matches!(pipeline.extractor, Extractor::Llm(_))) else {
         return Vec::new();

@@ -14,7 +14,7 @@ const SQUARE: char = '⟦';
 
 /// Returns `text` for an agent, on one line, without hidden characters and marks.
 pub(crate) fn harmless_line(text: &str) -> String {
-    // Labels are searched while the lines are still separate; otherwise, text that could start a line could imitate
+    // Labels are searched for while the lines are still separate; otherwise, text that could start a line could imitate
     // another memory.
     let text = harmless(text);
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -236,7 +236,7 @@ fn opens_bracket(rest: &str) -> bool {
 const SPEAKERS: &[&str] = &["human", "assistant", "user", "system", "developer", "ai", "model", "tool"];
 /// The same after a `#`.
 const HEADED: &[&str] = &["instruction", "instructions", "input", "response"];
-/// Longest label that is searched, in characters.
+/// Longest label that is searched for, in characters.
 const LABEL_CHARS: usize = 24;
 
 /// Encloses labels of turns such as `Human:` at the start of a line in harmless brackets.

@@ -36,7 +36,7 @@ pub(crate) struct Features {
     pub planned: bool,
     /// Whether it mentions an exception.
     pub except: bool,
-    /// Whether its words say that it exists besides others: `also`.
+    /// Whether its words say that it exists alongside others: `also`.
     pub also: bool,
     /// Whether its words say that something changed or was wrong.
     pub cue: Option<Turn>,

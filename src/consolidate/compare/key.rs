@@ -8,7 +8,7 @@ use crate::text::normalise::comparable;
 pub(crate) enum Arity {
     /// One: another value contradicts it.
     Single,
-    /// Several: another value may exist besides it.
+    /// Several: another value may exist alongside it.
     Many,
     /// Unknown: another value is examined more closely.
     Open,

@@ -31,7 +31,7 @@ pub(in crate::consolidate) enum Cue {
     Person(&'static str),
     /// What follows is the reason.
     Reason,
-    /// It exists besides others of its kind.
+    /// It exists alongside others of its kind.
     Also,
     /// A circumstance that distinguishes cases.
     Setting(&'static str),

@@ -49,7 +49,7 @@ const OPPOSED_OVERLAP: f64 = 0.75;
 /// Maximum number of words that only one of two opposite claims contains.
 const OPPOSED_EXTRA_WORDS: usize = 3;
 
-/// Number of new content words from which another wording of an equal value is worth keeping besides the known one.
+/// Number of new content words from which another wording of an equal value is worth keeping alongside the known one.
 const DETAIL_WORDS: usize = 4;
 
 /// Returns how `incoming` relates to `known`. `hinted` says that the extractor named `known` as the memory that
@@ -123,7 +123,7 @@ fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Cla
         // Even a list loses a value if the text says that the new one replaces it.
         Arity::Many | Arity::Open if says_so => (ClaimRelation::Opposed, "says that it replaces the known value"),
         Arity::Open if hinted => (ClaimRelation::Opposed, "another value, named as the one it replaces"),
-        // A hint is not enough here: another value usually exists besides the known one.
+        // A hint is not enough here: another value usually exists alongside the known one.
         Arity::Many if hinted => (ClaimRelation::Unsure, "named as the one it replaces"),
         Arity::Many => (ClaimRelation::Apart, "one of several values"),
         Arity::Open => (ClaimRelation::Unsure, "another value, which may stand beside the known one"),

@@ -316,7 +316,7 @@ fn reach(text: &str, today: Date) -> Vec<(Date, Date)> {
     let named = TABLE.iter().filter(|(pattern, ..)| pattern.is_match(text)).filter_map(|&(_, from, to)| span(from, to));
     let mut spans: Vec<_> = named.collect();
     for one in lapses(text) {
-        // People round: the longer ago, the less exact. "Three weeks ago" may be off by a week.
+        // People round numbers: the longer ago, the less exact. "Three weeks ago" may be off by a week.
         let slack = (one.days / 6).max(one.unit).min(500) + 1;
         spans.extend(span(-one.days - slack, (slack - one.days).min(1)).filter(|_| one.may_be_past));
         spans.extend(span((one.days - slack).max(-1), one.days + slack).filter(|_| one.may_be_ahead));

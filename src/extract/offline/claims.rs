@@ -350,7 +350,7 @@ pub(super) fn standing(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let content = if declared {
         words(language, clause, voice)
     } else {
-        // The order is placed in double quotes, so its own become single ones.
+        // The order is placed in double quotes, so double quotes inside it become single ones.
         fill(phrases.standing, &[("{who}", &who(language, voice)), ("{x}", &order.replace('"', "'"))])
     };
     let away = hit.found.name("when").is_some_and(|when| points_away(language, when.as_str()));

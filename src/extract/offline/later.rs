@@ -55,7 +55,7 @@ fn corrected(task: &Task<'_>, ahead: &[usize], gathered: &mut Gathered<'_>) {
 
 /// Maximum number of people's messages in which a word may occur and still identify a topic.
 const MAX_WORD_MESSAGES: usize = 5;
-/// Number of people's messages before "they pushed us back a week" in which its statement is searched.
+/// Number of people's messages before "they pushed us back a week" in which the statement it changes is searched for.
 const MAX_MOVE_DISTANCE: usize = 8;
 /// The same for "no, the 14th".
 const MAX_CORRECTION_DISTANCE: usize = 1;

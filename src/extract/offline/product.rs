@@ -1,4 +1,4 @@
-//! Products and settings with known names, each with the attribute that it is a value of.
+//! Products and settings with known names, each with the attribute of which it is a value.
 
 use std::sync::LazyLock;
 
@@ -111,7 +111,7 @@ const PERSONAL: &[&str] = &["editor", "os", "shell", "theme", "timezone"];
 /// A known name in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Named {
-    /// The attribute that it is a value of, such as `database`.
+    /// The attribute of which it is a value, such as `database`.
     pub(super) attribute: &'static str,
     /// Its usual spelling, with the version that follows it in the text.
     pub(super) value: String,
