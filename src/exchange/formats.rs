@@ -1,6 +1,6 @@
 //! Memory files of other programs, each recognised by its content.
 //!
-//! Markdown notes have no marks of their own and are recognised by the file's name.
+//! Markdown notes have no distinctive content and are recognised by the file's name.
 
 use serde_json::Value;
 use transcripts::{Head, IngestError, Input, Records, Sink, instant};
@@ -18,7 +18,8 @@ pub const MEMORY_FORMATS: &[MemoryFormat] =
 /// Reads `input` as the format called `name`, or as the one that recognises it.
 ///
 /// # Errors
-/// [`IngestError::NoSuchFormat`], [`IngestError::UnknownFormat`], or [`IngestError::Read`] if the file breaks off.
+/// [`IngestError::NoSuchFormat`], [`IngestError::UnknownFormat`], or [`IngestError::Read`] if the file ends
+/// unexpectedly.
 pub fn gather(
     input: Input,
     name: Option<&str>,
@@ -36,7 +37,7 @@ pub fn gather(
     Ok((format, gathered))
 }
 
-/// Returns the format of which `head` is the start of a file.
+/// Returns the format of a file that starts with `head`.
 #[must_use]
 pub fn recognise(head: &Head<'_>) -> Option<&'static MemoryFormat> {
     MEMORY_FORMATS.iter().find(|format| (format.sniff)(head))
@@ -54,7 +55,7 @@ fn sniff_jsonl(head: &Head<'_>) -> bool {
     let has_words = |line: &serde_json::Value| {
         let words =
             ["content", "memory", "text"].iter().any(|key| line.get(key).is_some_and(serde_json::Value::is_string));
-        // A message of a chat has words too, but somebody who says them.
+        // A chat message has text, too, but also a role.
         words && line.get("role").is_none()
     };
     head.any_line(has_words) || head.document.as_ref().is_some_and(has_words)
@@ -72,7 +73,7 @@ fn read_jsonl(input: Input, terms: &Terms, gathered: &mut Gathered) -> Result<()
                 }
                 gathered.memories.push(imported);
             }
-            // Counted and reported; one bad line must not end the import of the others.
+            // Counted and reported; one bad line must not prevent the import of the others.
             Err(ImportError::Line { reason, .. }) => gathered.skip(
                 record.number,
                 format!("no memory: {reason}; each line must be an object with at least \"content\""),
@@ -112,8 +113,8 @@ fn read_claude_ai(input: Input, terms: &Terms, gathered: &mut Gathered) -> Resul
                 gathered.skip(number, "the memory of a project is no text");
                 continue;
             };
-            // Never with the person's own: what one project knows is no business of another.
-            // The id may be no valid project name; then, and where a namespace is forced, the given one is used.
+            // Kept separate from the person's own memories, since what one project contains does not concern another.
+            // If the id is not a valid project name, or if a namespace is forced, the given one is used.
             let apart = Namespace::project(&format!("claude-ai-{id}")).ok().filter(|_| !terms.is_forced);
             take_parts(text, id, apart.as_ref().unwrap_or(&terms.namespace), terms, gathered);
         }
@@ -122,7 +123,7 @@ fn read_claude_ai(input: Input, terms: &Terms, gathered: &mut Gathered) -> Resul
     Ok(())
 }
 
-/// Takes each part under a bold line as one memory.
+/// Adds each part under a bold line as one memory.
 fn take_parts(text: &str, project: &str, namespace: &Namespace, terms: &Terms, gathered: &mut Gathered) {
     let mut parts: Vec<(String, String)> = vec![(String::new(), String::new())];
     for line in text.lines() {
@@ -181,11 +182,11 @@ fn read_mcp_memory(input: Input, terms: &Terms, gathered: &mut Gathered) -> Resu
     Ok(())
 }
 
-/// Takes each observation as a memory about the entity.
+/// Adds each observation as a memory about the entity.
 fn take_entity(line: &Value, number: usize, terms: &Terms, gathered: &mut Gathered) {
     let Some(name) = text(line, "name") else { return gathered.skip(number, "the entity has no name") };
     let observations = line.get("observations").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    // Left out, not skipped: nothing is wrong with an entity about which nothing was observed yet.
+    // Left out, not skipped: an entity without observations is not an error.
     if observations.is_empty() {
         gathered.leave_out(number, "the entity has no observations");
     }
@@ -278,7 +279,7 @@ fn sniff_mem0(head: &Head<'_>) -> bool {
 fn read_mem0(input: Input, terms: &Terms, gathered: &mut Gathered) -> Result<(), IngestError> {
     let mut ignore = |_| {};
     let mut sink = Sink::new(&mut ignore);
-    // The API returns an object or an array; a dump with one object a line is accepted as well.
+    // The API returns an object or an array; a dump with one object per line is accepted as well.
     let is_lines = !Head::of(&input).lines.is_empty();
     let mut records = if is_lines { Records::lines(input) } else { Records::elements(input) };
     while let Some((number, value)) = records.next_json::<Value>(&mut sink)? {
@@ -323,7 +324,7 @@ fn has(pairs: &[(&str, &str)], key: &str) -> bool {
 /// Reads blocks of front matter and text, one after another.
 fn read_mem0_markdown(input: Input, terms: &Terms, gathered: &mut Gathered) -> Result<(), IngestError> {
     let Some(text) = text_of(input, gathered)? else { return Ok(()) };
-    // A rule `---` within a text looks like the start of a block; only the keys after it show the difference.
+    // A rule `---` within a text looks like the start of a block; only the keys after it distinguish the two.
     let starts: Vec<_> = text.match_indices("---\n").map(|(at, _)| at).filter(|at| is_block(&text, *at)).collect();
     for (place, start) in starts.iter().enumerate() {
         let end = starts.get(place + 1).copied().unwrap_or(text.len());
@@ -349,7 +350,7 @@ fn read_mem0_markdown(input: Input, terms: &Terms, gathered: &mut Gathered) -> R
     Ok(())
 }
 
-/// Whether a block begins at `start`: a line `---` with the keys of one after it.
+/// Whether a block begins at `start`: a line `---` followed by the keys of a block.
 fn is_block(text: &str, start: usize) -> bool {
     let at_line_start = start == 0 || text[..start].ends_with('\n');
     let head = text[start + 4..].split("\n---").next().unwrap_or_default();

@@ -15,7 +15,7 @@ use crate::store::{CleanMemory, Store, StoreError, Writer, normalised_hash};
 /// Why a line cannot be imported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
-    /// No JSON, or none of a memory's shape.
+    /// The line is not JSON, or not an object with the fields of a memory.
     #[error("line {line} is no memory: {reason}; each line must be an object with at least \"content\"")]
     Line {
         /// 1-based.
@@ -25,7 +25,7 @@ pub enum ImportError {
     },
 }
 
-/// What any line must have, and what it may have.
+/// The required and the optional fields of a line.
 #[derive(Debug, Deserialize)]
 struct Plain {
     #[serde(alias = "memory", alias = "text")]
@@ -48,12 +48,13 @@ struct Plain {
     created_at: Option<Timestamp>,
 }
 
-/// Reads one line, which is the `number`th; `namespace` is for a memory that names none.
+/// Reads one line with the number `number`; `namespace` is used for a memory that names none.
 ///
 /// # Errors
 /// `ImportError::Line`.
 pub fn parse_line(text: &str, number: usize, namespace: &Namespace, now: Timestamp) -> Result<Imported, ImportError> {
-    // First: an export also has `content` and would parse as a plain object, which loses id, status and evidence.
+    // Tried first: an export also has `content` and would parse as a plain object, which would lose id, status and
+    // evidence.
     if let Ok((exported, _)) = json::parse::<Exported>(text) {
         return Ok(own(exported));
     }
@@ -76,7 +77,7 @@ fn reason_without_content(error: &serde_json::Error) -> String {
 
 fn own(exported: Exported) -> Imported {
     let relations = exported.relations.into_iter().map(|relation| (relation.relation_type, relation.to.into_uuid()));
-    // The ids of another program may be any text; here they must be UUIDs, the same one for the same text.
+    // The ids of another program may be any text; here they must be UUIDs, always the same one for the same text.
     let memory = Memory { id: exported.memory.id.into_uuid(), ..exported.memory };
     Imported { memory, has_id: true, evidence: exported.evidence, relations: relations.collect() }
 }
@@ -89,7 +90,7 @@ fn foreign(plain: Plain, namespace: &Namespace, now: Timestamp) -> Imported {
         key: plain.key,
         value: plain.value,
         scope: plain.scope.unwrap_or(Scope::LongTerm),
-        // Other programs rate from 1 to 10.
+        // Other programs use a scale from 1 to 10.
         importance: plain
             .importance
             .map_or(0.5, |value| if value > 1.0 { value / 10.0 } else { value }.clamp(0.0, 1.0)),
@@ -114,27 +115,27 @@ fn foreign(plain: Plain, namespace: &Namespace, now: Timestamp) -> Imported {
     }
 }
 
-/// Counts of what an import did.
+/// Counts of the changes made by an import.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Counts {
     /// Memories that are new.
     pub added: usize,
-    /// Memories from an earlier import of the same file, whose words the file has changed since.
+    /// Memories from an earlier import of the same file whose text has since changed in the file.
     pub changed: usize,
-    /// Memories whose id or words are there, or were there and were superseded or forgotten since.
+    /// Memories whose id or words already exist, or existed before and were superseded or forgotten.
     pub known: usize,
     /// New lines of instructions that agents read at every start.
     pub context: usize,
 }
 
-/// Writes memories as they are, in one transaction, but for the secrets in them; what is there already stays.
+/// Writes memories as they are, except for the secrets in them, in one transaction; existing memories are kept.
 ///
-/// What was retired or rejected here does not come back by importing it again. A memory with a key that an import gave
-/// it takes the file's new words. Links are written where both ends are there in the end. Known context of a file
-/// replaces what the file said before.
+/// Importing a retired or rejected memory again does not restore it. A memory with a key from an earlier import
+/// receives the new text of the file. Links are written if both ends exist after the import. The known context of a
+/// file replaces its earlier one.
 ///
 /// # Errors
-/// [`StoreError`] if the file cannot be written; then nothing was.
+/// [`StoreError`] if the file cannot be written; nothing is then changed.
 pub fn import_as_is(
     store: &Store,
     gathered: Gathered,
@@ -145,17 +146,17 @@ pub fn import_as_is(
         let (mut counts, mut links, mut several) = (Counts::default(), Vec::new(), Several::default());
         for imported in gathered.memories {
             let Imported { memory, has_id, evidence, relations } = imported;
-            // First, since it is the cleaned text that a second import of the same file finds.
+            // Redacted first, since a second import of the same file compares with the redacted text.
             let memory = writer.redact(memory);
             links.extend(relations.into_iter().map(|(relation_type, to)| (memory.id.clone(), relation_type, to)));
             let Memory { id, claim, namespace, .. } = &*memory;
-            // Written out before the comparison: `fate` asks the store, which does not know pending memories.
+            // Written before the comparison: `fate` queries the store, which does not contain collected memories yet.
             several.before(writer, id, namespace, (&claim.content, claim.key.as_deref()))?;
             match fate(writer, &memory, has_id)? {
                 Fate::Known => counts.known += 1,
                 Fate::Changes(before) => {
                     let Memory { claim, .. } = memory.into_inner();
-                    // Id, evidence and history stay, so links to the memory remain valid.
+                    // Id, evidence and history are kept, so links to the memory remain valid.
                     let after = writer.redact(Memory { claim, ..*before });
                     writer.update(&after, Action::Import, Some("the file says it in other words now".into()))?;
                     counts.changed += 1;
@@ -166,7 +167,7 @@ pub fn import_as_is(
                 }
             }
         }
-        // Before the links: the check of both ends reads the store.
+        // Written before the links: the check of both ends reads the store.
         several.write(writer)?;
         for (from, relation_type, to) in links {
             // Both ends are checked: a filtered export has links to memories that it does not contain.
@@ -181,7 +182,7 @@ pub fn import_as_is(
     })
 }
 
-/// What becomes of a memory of the file.
+/// What happens to a memory from the file.
 enum Fate {
     New,
     Known,
@@ -193,7 +194,7 @@ fn fate(writer: &Writer<'_>, memory: &Memory, has_id: bool) -> Result<Fate, Stor
     let attribute = claim.key.as_deref().zip(claim.value.as_deref());
     let is_known = writer.find(id)?.is_some()
         || if has_id {
-            // With an id of its own, only a current memory of the same words stands in the way.
+            // A memory with its own id is rejected only if a current memory has the same words.
             !writer.by_content(namespace, &claim.content)?.is_empty()
         } else {
             // Without an id the words are the identity: a memory that was superseded here must not come back.
@@ -204,9 +205,9 @@ fn fate(writer: &Writer<'_>, memory: &Memory, has_id: bool) -> Result<Fate, Stor
     if is_known {
         return Ok(Fate::Known);
     }
-    // Any other key may have several values; only keys that an import gave identify one place in one file.
+    // Any other key may have several values; only keys assigned by an import identify one place in one file.
     let Some(key) = claim.key.as_deref().filter(|key| key.starts_with("import.")) else { return Ok(Fate::New) };
-    // A pinned memory keeps its words; the new ones become a memory beside it.
+    // A pinned memory keeps its text; the new text becomes a separate memory.
     let before = writer.by_key(namespace, key)?.into_iter().find(|before| !before.pinned);
     Ok(before.map_or(Fate::New, |before| Fate::Changes(Box::new(before))))
 }
@@ -220,7 +221,7 @@ fn is_rejected_by_another_spelling(writer: &Writer<'_>, memory: &Memory) -> Resu
 /// Maximum number of memories that are collected before they are written.
 const MOST: usize = 4_096;
 
-/// New memories that are not written yet. What one that comes later could be compared with is known of each.
+/// New memories that are not written yet, with the fields of each by which later ones are compared.
 #[derive(Default)]
 pub(super) struct Several {
     new: Vec<CleanMemory>,
@@ -230,7 +231,7 @@ pub(super) struct Several {
 }
 
 impl Several {
-    /// Writes the pending memories if another one can only be compared with them in the store.
+    /// Writes the collected memories if another one can only be compared with them in the store.
     pub(super) fn before(
         &mut self,
         writer: &Writer<'_>,
@@ -244,7 +245,7 @@ impl Several {
         if is_known { self.write(writer) } else { Ok(()) }
     }
 
-    /// Collects a memory, or writes all where there are many.
+    /// Collects a memory, and writes all if there are many.
     pub(super) fn add(&mut self, writer: &Writer<'_>, new: CleanMemory) -> Result<(), StoreError> {
         let (memory, _) = &new;
         self.ids.insert(memory.id.clone());
@@ -254,9 +255,9 @@ impl Several {
         if self.new.len() >= MOST { self.write(writer) } else { Ok(()) }
     }
 
-    /// Writes all pending memories.
+    /// Writes all collected memories.
     pub(super) fn write(&mut self, writer: &Writer<'_>) -> Result<(), StoreError> {
-        // The sets go with the memories: from here on the store answers for them.
+        // The sets are cleared together with the memories, which can be found in the store from now on.
         let Self { new, .. } = std::mem::take(self);
         writer.insert_all(&new, Clone::clone)
     }

@@ -26,11 +26,11 @@ pub struct Exported {
     /// The memory's own fields.
     #[serde(flatten)]
     pub memory: Memory,
-    /// What it rests on, in short.
+    /// Its sources, in short form.
     pub sources: Vec<ExportedSource>,
-    /// What it is to other memories.
+    /// Its relations to other memories.
     pub relations: Vec<ExportedRelation>,
-    /// What it rests on, in full, so that an import loses nothing.
+    /// Its evidence in full, so that an import loses nothing.
     #[serde(default)]
     pub evidence: Vec<Evidence>,
 }
@@ -42,7 +42,7 @@ pub struct ExportedSource {
     pub transcript: String,
     /// Ids of the messages.
     pub messages: Vec<String>,
-    /// The words.
+    /// The text of the quote.
     pub quote: String,
 }
 
@@ -51,7 +51,7 @@ pub struct ExportedSource {
 pub struct ExportedRelation {
     /// The other memory.
     pub to: MemoryId,
-    /// What this one is to it.
+    /// The type of the link.
     #[serde(rename = "type")]
     pub relation_type: RelationType,
 }
@@ -68,7 +68,7 @@ pub fn exported(database: &Database, memory: Memory) -> Result<Exported, StoreEr
         messages: piece.messages.clone(),
         quote: piece.quote.clone(),
     });
-    // Only outgoing ones: the other end exports its own, and an import would write each link twice.
+    // Only outgoing relations: the other memory exports its own, and an import would otherwise write each link twice.
     let own = relations.into_iter().filter(|relation| relation.from == memory.id);
     Ok(Exported {
         sources: sources.collect(),
@@ -80,7 +80,7 @@ pub fn exported(database: &Database, memory: Memory) -> Result<Exported, StoreEr
     })
 }
 
-/// Returns a document with one section a type and one bullet a memory, in the order given.
+/// Returns a document with one section per type and one bullet per memory, in the given order.
 #[must_use]
 pub fn markdown(memories: &[Exported]) -> String {
     let mut text = String::from("# Memories\n");
@@ -122,17 +122,17 @@ fn write_line(text: &mut String, line: std::fmt::Arguments<'_>) {
     writeln!(text, "{line}").expect("writing to a String cannot fail");
 }
 
-/// Longest file of notes that is read, in bytes.
-// Notes are read whole, unlike logs; a file this large is not written by hand.
+/// Maximum size of a file of notes that is read, in bytes.
+// Unlike logs, notes are read as a whole; a larger file is not written by hand.
 const MAX_NOTES_BYTES: usize = 4 << 20;
 
-/// A form in which another program keeps memories.
+/// A format in which another program stores memories.
 pub struct MemoryFormat {
-    /// The spelling of `import --format`.
+    /// The name used with `import --format`.
     pub name: &'static str,
-    /// What it is, in a few words.
+    /// A short description.
     pub about: &'static str,
-    /// How it is recognised, in one line.
+    /// How it is recognised, on one line.
     pub rule: &'static str,
     sniff: fn(&Head<'_>) -> bool,
     read: fn(Input, &Terms, &mut Gathered) -> Result<(), IngestError>,
@@ -141,15 +141,16 @@ pub struct MemoryFormat {
 /// Settings for reading a file.
 #[derive(Debug, Clone)]
 pub struct Terms {
-    /// For memories that name no namespace.
+    /// The namespace of memories that name none.
     pub namespace: Namespace,
-    /// Whether everything goes to `namespace`, whatever the file says.
+    /// Whether all memories go to `namespace`, whatever the file says.
     pub is_forced: bool,
     /// The time of the import.
     pub now: Timestamp,
     /// Whether instructions for an agent are taken as memories, not only as known context.
     pub instructions_as_memories: bool,
-    /// Digits of a hash of the file's folder, so that files of one name in several folders do not replace each other.
+    /// Digits of a hash of the file's folder, so that files with the same name in several folders do not replace each
+    /// other.
     pub folder: String,
 }
 
@@ -169,7 +170,7 @@ pub struct Gathered {
     pub known: Vec<KnownLine>,
     /// Records that could not be used, and why.
     pub skipped: Vec<Skipped>,
-    /// What was left out with good reason, such as a placeholder.
+    /// Records that were left out deliberately, such as placeholders.
     pub left_out: Vec<Skipped>,
 }
 
@@ -189,7 +190,8 @@ impl Gathered {
     }
 }
 
-/// Returns a long-term claim that says `content`, with its first words as title; an unknown category becomes a tag.
+/// Returns a long-term claim with the content `content` and its first words as title; an unknown category becomes a
+/// tag.
 pub(super) fn claim(category: &str, content: &str) -> Claim {
     let content = content.trim();
     let words: Vec<_> = content.split_whitespace().take(8).collect();
@@ -213,14 +215,14 @@ pub(super) fn text_of(input: Input, gathered: &mut Gathered) -> Result<Option<St
     Ok(text)
 }
 
-/// A line that was understood.
+/// A line that was read successfully.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Imported {
-    /// The memory; a fresh id where the line has none.
+    /// The memory; it gets a new id if the line has none.
     pub memory: Memory,
-    /// Whether its id is its own, so that it is another memory than one of the same words.
+    /// Whether its id comes from the line, so that it is distinct from a memory with the same words.
     pub has_id: bool,
-    /// What it rests on.
+    /// Its evidence.
     pub evidence: Vec<Evidence>,
     /// Its links, by the ids of the file.
     pub relations: Vec<(RelationType, MemoryId)>,

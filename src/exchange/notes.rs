@@ -1,7 +1,7 @@
 //! Markdown notes: `MEMORY.md`, daily notes, and instruction files such as `CLAUDE.md`.
 //!
-//! An agent reads instruction files at every start. They are stored as known context, so that a conversation which
-//! repeats them is not learnt from, and become memories only on request.
+//! An agent reads instruction files at every start. They are stored as known context, so that nothing is learnt from a
+//! conversation that repeats them, and become memories only on request.
 
 use jiff::ToSpan;
 use jiff::civil::Date;
@@ -12,9 +12,9 @@ use super::{Gathered, MemoryFormat, Terms, claim, text_of};
 use crate::memory::{Claim, MemoryType, Scope};
 use crate::store::KnownLine;
 
-/// Days that what a daily note says is kept.
+/// Number of days that the content of a daily note is kept.
 const DAILY_DAYS: i64 = 30;
-/// Importance of what is in a daily note.
+/// Importance of the content of a daily note.
 const DAILY_IMPORTANCE: f64 = 0.4;
 
 pub(super) const NOTES: MemoryFormat = MemoryFormat {
@@ -47,7 +47,7 @@ fn read_notes(input: Input, terms: &Terms, gathered: &mut Gathered) -> Result<()
     Ok(())
 }
 
-/// Takes each section as a long-term memory that keeps its key when its words change.
+/// Adds each section as a long-term memory that keeps its key when its text changes.
 fn read_sections(text: &str, stem: &str, terms: &Terms, gathered: &mut Gathered) {
     let (pairs, body) = front_matter(text).unwrap_or((Vec::new(), text));
     let described = pairs.iter().find(|(key, _)| *key == "description").map(|(_, value)| *value);
@@ -58,14 +58,14 @@ fn read_sections(text: &str, stem: &str, terms: &Terms, gathered: &mut Gathered)
             continue;
         }
         if part.body.starts_with('(') && part.body.ends_with(')') {
-            // Templates of notes have sections such as "(nothing yet)", which say nothing about the user.
+            // Templates of notes have sections such as "(nothing yet)", which contain nothing about the user.
             gathered.leave_out(part.line, format!("the section {:?} holds only a placeholder", part.heading));
         // An introduction describes the file itself.
         } else if has_headings && part.level < 2 {
             gathered.leave_out(part.line, "the text before the first section is no memory of its own");
         } else {
             let heading = if part.heading.is_empty() { described.unwrap_or(stem) } else { &part.heading };
-            // Topic files may share headings, so the stem keeps their keys apart. `MEMORY.md` is the one main file.
+            // Topic files may share headings, so the stem distinguishes their keys. `MEMORY.md` is the main file.
             let scope =
                 if stem.to_lowercase().ends_with("memory") { String::new() } else { format!("{}.", slug(stem)) };
             let key = format!("{}{scope}{}", terms.key("long_term"), slug(heading));
@@ -78,10 +78,10 @@ fn section_claim(part: &Section, heading: &str, key: String) -> Claim {
     Claim { title: heading.to_owned(), key: Some(key), ..claim("note", &part.body) }
 }
 
-/// Takes the note of a day, or each of its sections, as a short-term memory of that day.
+/// Adds the note of a day, or each of its sections, as a short-term memory of that day.
 fn read_day(text: &str, day: Date, terms: &Terms, gathered: &mut Gathered) {
     let start = day.to_zoned(TimeZone::UTC).map(|start| start.timestamp()).ok();
-    // From the import, not from the day: an old note would otherwise be over as soon as it is read.
+    // Counted from the import, not from the day: an old note would otherwise expire as soon as it is read.
     let expires_at = terms.now.checked_add((DAILY_DAYS * 24).hours()).ok();
     for part in sections(text).iter().filter(|part| !part.body.is_empty()) {
         if part.body.starts_with('(') && part.body.ends_with(')') {
@@ -126,14 +126,14 @@ const NAMES: &[&str] = &[
     ".clinerules",
     "copilot-instructions.md",
 ];
-/// Blocks that other programs write into these files for themselves.
+/// Blocks that other programs write into these files for their own use.
 const WRITTEN_BY_PROGRAMS: &[(&str, &str)] = &[
     ("<claude-mem-context>", "</claude-mem-context>"),
     ("<afterthought-memory", "</afterthought-memory>"),
     ("<!--", "-->"),
 ];
-/// A line of fewer letters says too little to be known by.
-// Known lines keep a conversation from being learnt from; a short one would match too much of it.
+/// Minimum length of a known line; a shorter one is not distinctive.
+// Nothing is learnt from text that matches a known line; a short line would match too much.
 const MIN_KNOWN_CHARS: usize = 8;
 
 fn sniff_instructions(head: &Head<'_>) -> bool {
@@ -144,7 +144,7 @@ fn read_instructions(input: Input, terms: &Terms, gathered: &mut Gathered) -> Re
     let name = input.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let origin = if terms.folder.is_empty() { name.clone() } else { format!("{}/{name}", terms.folder) };
     let Some(text) = text_of(input, gathered)? else { return Ok(()) };
-    // What a memory program wrote there would come back as if the user had said it.
+    // Text written there by a memory program would otherwise be learnt as if the user had said it.
     let text = without_blocks(&text, WRITTEN_BY_PROGRAMS);
     for part in sections(&text).iter().filter(|part| !part.body.is_empty()) {
         if terms.instructions_as_memories {
@@ -164,7 +164,7 @@ fn read_instructions(input: Input, terms: &Terms, gathered: &mut Gathered) -> Re
     Ok(())
 }
 
-/// Returns the lines of a section without the marks of lists and quotes.
+/// Returns the lines of a section without list and quote markers.
 fn lines(body: &str) -> impl Iterator<Item = &str> {
     // A conversation repeats the sentence, not the bullet before it.
     let marks = |c: char| matches!(c, '-' | '*' | '+' | '>' | '.' | ')') || c.is_ascii_digit() || c.is_whitespace();
@@ -173,12 +173,12 @@ fn lines(body: &str) -> impl Iterator<Item = &str> {
         .filter(|line| line.chars().count() >= MIN_KNOWN_CHARS)
 }
 
-/// What is under one heading, up to the next of any level.
+/// The text under one heading, up to the next heading of any level.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Section {
-    /// 1-based line of the heading; 1 for what precedes the first.
+    /// 1-based line of the heading; 1 for the text before the first heading.
     pub line: usize,
-    /// The number of `#`; 0 for what precedes the first heading.
+    /// The number of `#`; 0 for the text before the first heading.
     pub level: usize,
     /// The heading's text.
     pub heading: String,
@@ -186,7 +186,7 @@ pub(super) struct Section {
     pub body: String,
 }
 
-/// Splits `text` at its headings; a `#` in a fenced block of code is none.
+/// Splits `text` at its headings; a `#` in a fenced code block is not a heading.
 pub(super) fn sections(text: &str) -> Vec<Section> {
     let mut found = vec![Section { line: 1, ..Section::default() }];
     let mut fence = None;
@@ -194,7 +194,7 @@ pub(super) fn sections(text: &str) -> Vec<Section> {
         let mark = ["```", "~~~"].into_iter().find(|mark| line.trim_start().starts_with(mark));
         fence = match (fence, mark) {
             (None, mark) => mark,
-            // Only the mark that opened a fence closes it: `~~~` may appear inside of a block of backticks.
+            // Only the marker that opened a fence closes it: `~~~` may appear inside a block of backticks.
             (Some(open), Some(mark)) if open == mark => None,
             (open, _) => open,
         };
@@ -227,7 +227,7 @@ pub(super) fn without_blocks(text: &str, blocks: &[(&str, &str)]) -> String {
     let mut kept = text.to_owned();
     for (open, close) in blocks {
         while let Some(start) = kept.find(open) {
-            // A block that is not closed goes to the end: injected text must not pass for the user's.
+            // A block that is not closed extends to the end: injected text must not be mistaken for the user's.
             let end = kept[start..].find(close).map_or(kept.len(), |at| start + at + close.len());
             kept.replace_range(start..end, "");
         }
@@ -235,7 +235,7 @@ pub(super) fn without_blocks(text: &str, blocks: &[(&str, &str)]) -> String {
     kept
 }
 
-/// Returns the front matter of `text`, as lines of `key: value`, and what follows it.
+/// Returns the front matter of `text`, as lines of `key: value`, and the text after it.
 pub(super) fn front_matter(text: &str) -> Option<(Vec<(&str, &str)>, &str)> {
     let rest = text.trim_start().strip_prefix("---\n")?;
     // No YAML parser: these programs write flat `key: value` lines, and a value may contain further colons.

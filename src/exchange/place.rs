@@ -9,24 +9,25 @@ use serde_json::Value;
 use crate::memory::Namespace;
 use transcripts::json;
 
-/// Lines of a log that are searched for the folder of its conversation.
+/// Number of lines of a log that are searched for the folder of its conversation.
 const MAX_LINES: usize = 50;
 
-/// What the path of a file shows.
+/// The project to which a file belongs, according to its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FilePlace {
-    /// It is for no project more than for another.
+    /// It belongs to no particular project.
     Anywhere,
-    /// It is for the project that is in this folder.
+    /// It belongs to the project in this folder.
     Folder(String),
-    /// It is for a project of which no more than a name is known.
+    /// It belongs to a project of which only the name is known.
     Project(Namespace),
 }
 
-/// Returns for which project the file at `path` is written.
+/// Returns the project to which the file at `path` belongs.
 ///
-/// Instructions for agents are for the folder that they appear in, unless that contains an agent's settings: then for
-/// the folder of these. Notes that Claude Code keeps beside its logs are for the folder of those conversations.
+/// Instructions for agents belong to the folder that contains them or, if that is an agent's settings folder such as
+/// `.claude`, to the folder above it. Notes that Claude Code stores beside its logs belong to the folder of those
+/// conversations.
 #[must_use]
 pub fn place_of(path: &Path, are_instructions: bool) -> FilePlace {
     // Made absolute without touching the disk: `canonicalize` would fail on a missing file and resolve symlinks.
@@ -48,7 +49,7 @@ fn is_agents_own(name: &OsStr) -> bool {
     [".claude", ".github", ".cursor", "rules"].iter().any(|own| name == *own)
 }
 
-/// Returns the folder with the logs of a project, if `path` is in the folder `memory` of one.
+/// Returns the folder with the logs of a project, if `path` is in its subfolder `memory`.
 fn folder_of_logs(path: &Path) -> Option<&Path> {
     let memory = path.ancestors().skip(1).find(|folder| folder.file_name().is_some_and(|name| name == "memory"))?;
     let logs = memory.parent()?;

@@ -6,29 +6,29 @@ use crate::guard::redaction::{DENIED_MARKER, Guard, Reader, Redact, Redacted};
 use crate::guard::scan::Findings;
 use crate::project::without_credentials;
 
-/// Rounds of removing injected text; each finds what the one before it joined together.
+/// Maximum number of rounds of removing injected text; each finds what the previous one joined together.
 // Bounded, because a crafted text could take a round for each level of its nesting.
 const MAX_ROUNDS: usize = 16;
 
 /// The counts of what was removed from a transcript.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cleaning {
-    /// Secrets and personal data, by name of their row.
+    /// Secrets and personal data, by the name of their row in the table.
     pub findings: Findings,
     /// Private spans.
     pub private_spans: usize,
-    /// Messages that lost injected text and kept the words around it.
+    /// Messages from which injected text was removed, keeping the words around it.
     pub stripped: usize,
-    /// Messages that were injected whole; they stay as [`Kind::Context`], with a marker for text.
+    /// Messages that consisted only of injected text; they are kept as [`Kind::Context`], with a marker as text.
     pub injected: usize,
-    /// Messages that showed a file whose content is shown to nobody; a marker stands for their text.
+    /// Messages that showed a denied file; a marker replaces their text.
     pub denied: usize,
-    /// Messages of which nothing was left, and which are gone.
+    /// Messages that were removed because nothing was left of them.
     pub removed: usize,
 }
 
 impl Cleaning {
-    /// Returns how much was removed, by kind, without the kinds of which nothing was found.
+    /// Returns how much was removed, by kind, without kinds that were not found.
     pub(crate) fn counts(&self) -> impl Iterator<Item = (&'static str, usize)> + '_ {
         let kinds = [
             ("private-span", self.private_spans),
@@ -42,11 +42,12 @@ impl Cleaning {
 }
 
 impl Guard {
-    /// Takes private spans, injected text, secrets and personal data out of `transcript`.
+    /// Removes private spans, injected text, secrets and personal data from `transcript`.
     ///
-    /// Messages keep their ids and their order. One that was injected whole becomes [`Kind::Context`] and its text a
-    /// marker; the summary at the start of a compacted session becomes [`Kind::Summary`] and keeps its text. One
-    /// that is left without text is removed. Reading the result again changes nothing.
+    /// Messages keep their ids and their order. A message that consists only of injected text becomes
+    /// [`Kind::Context`], and a marker replaces its text; the summary at the start of a compacted session becomes
+    /// [`Kind::Summary`] and keeps its text. A message that is left without text is removed. Cleaning the result again
+    /// changes nothing.
     #[must_use]
     pub fn clean_transcript(&self, mut transcript: Transcript) -> (Redacted<Transcript>, Cleaning) {
         let mut cleaned = Cleaning::default();
@@ -54,7 +55,7 @@ impl Guard {
         for address in [&mut transcript.project, &mut transcript.repository].into_iter().flatten() {
             *address = without_credentials(address);
         }
-        // Private spans go first: what is in them must not decide about anything else.
+        // Private spans are removed first: their content must not affect anything else.
         transcript.edit_texts(&mut |text| cleaned.private_spans += take_out_private(text));
         let mut after_memory_call = false;
         let mut reader = Reader::new(&self.denied);
@@ -64,7 +65,7 @@ impl Guard {
                 cleaned.denied += 1;
             }
             let answers = after_memory_call && message.kind == Kind::ToolResult;
-            // Ids of calls are not kept, so an answer is recognised by directly following its call.
+            // Ids of calls are not stored, so an answer is recognised by its position directly after its call.
             after_memory_call = message.kind == Kind::ToolCall && is_memory_call(&message.text);
             if answers || after_memory_call {
                 set_aside(message, &mut cleaned);
@@ -75,14 +76,14 @@ impl Guard {
         let before = transcript.messages.len();
         transcript.messages.retain(|message| !message.text.trim().is_empty());
         cleaned.removed = before - transcript.messages.len();
-        // Secrets go last: what was injected or private need not be searched, nor counted as found.
+        // Secrets are removed last: injected or private text need not be searched, and findings in it are not counted.
         let (redacted, findings) = self.redact(transcript);
         cleaned.findings = findings;
         (redacted, cleaned)
     }
 }
 
-/// Removes injected text from what people, assistants and tools say; the other kinds are nobody's words anyway.
+/// Removes injected text from messages of people, assistants and tools; the other kinds contain nobody's words anyway.
 fn strip(message: &mut Message, cleaned: &mut Cleaning) {
     let said = match message.kind {
         Kind::Prose => message.role != Role::System,
@@ -93,7 +94,7 @@ fn strip(message: &mut Message, cleaned: &mut Cleaning) {
         return;
     }
     let wrappers = if message.role == Role::User { Wrappers::Unwrap } else { Wrappers::Keep };
-    // Taking a block out can join its surroundings into another one.
+    // Removing a block can join the text around it into another block.
     for round in 0..MAX_ROUNDS {
         match strip_injected(&message.text, wrappers) {
             Stripped::All => return,
@@ -116,12 +117,12 @@ fn set_aside(message: &mut Message, cleaned: &mut Cleaning) {
     cleaned.injected += 1;
 }
 
-// Text that nobody said: blocks that agents and their hooks inject into messages, and memory coming back to itself.
+// Text that nobody said: blocks that agents and their hooks inject into messages, and recalled memories.
 
-/// Tag around the memories that we put into a prompt; what is in it is never learnt again.
+/// Tag around the memories that we put into a prompt; its content is never learnt again.
 pub const INJECTION_TAG: &str = "afterthought-memory";
 
-/// What replaces a message that was injected whole.
+/// Replaces a message that consists only of injected text.
 pub const INJECTED_MARKER: &str = "[injected context]";
 
 /// The rest of a message without injected text.
@@ -129,28 +130,28 @@ pub const INJECTED_MARKER: &str = "[injected context]";
 pub(super) enum Stripped {
     /// Nothing was injected.
     All,
-    /// The words that somebody said.
+    /// Part of the text was injected; these are the words that somebody said.
     Words(String),
-    /// A summary of earlier messages, as a session that was compacted begins with.
+    /// A summary of earlier messages, with which a compacted session begins.
     Summary,
-    /// Nobody said any of it.
+    /// All of the text was injected.
     Nothing,
 }
 
-/// Whether tags around what a person said are taken off; an assistant that writes them is showing code.
+/// Whether tags around a person's words are removed; an assistant that writes such tags is showing code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wrappers {
     Unwrap,
     Keep,
 }
 
-/// Deepest nesting of wrappers that is taken off.
+/// Maximum depth of nested wrappers that are removed.
 const MAX_WRAPPERS: usize = 4;
 
-/// Longest opening tag with its attributes, in bytes.
+/// Maximum length of an opening tag with its attributes, in bytes.
 const MAX_TAG_BYTES: usize = 1024;
 
-/// Tags whose content is injected; a name that ends in `*` stands for every tag that begins so.
+/// Tags whose content is injected; a name that ends in `*` matches every tag with this prefix.
 #[rustfmt::skip]
 const INJECTED: &[&str] = &[
     INJECTION_TAG, "system-reminder", "hook_prompt", "task-notification", "hindsight_*", "relevant_memories", "claude-mem-context",
@@ -160,10 +161,10 @@ const INJECTED: &[&str] = &[
     "user-prompt-submit-hook", "user_info", "current_datetime", "teammate-message", "turn_aborted",
 ];
 
-/// Tags around what a person did say.
+/// Tags around a person's own words.
 const WRAPPERS: &[&str] = &["user_query", "task", "user_message", "feedback", "channel", "command-args"];
 
-/// First words of messages that are injected whole.
+/// First words of messages that consist only of injected text.
 #[rustfmt::skip]
 const INJECTED_STARTS: &[&str] = &[
     "Caveat: The messages below", "[Request interrupted by user", "<local-command-", "# AGENTS.md instructions", "<teammate-message",
@@ -176,7 +177,7 @@ const SUMMARY_STARTS: &[&str] = &["This session is being continued from a previo
 /// Line after which an editor's preamble ends and the request begins.
 const REQUEST_LINE: &str = "## My request for Codex:";
 
-/// Names of the files that agents load at the start; pasted with their header they are not something said.
+/// Names of the files that agents load at the start; pasted with their header, they are nobody's words.
 #[rustfmt::skip]
 const BOOT_FILES: &[&str] = &[
     "CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "AGENTS.override.md", "MEMORY.md", "GEMINI.md",
@@ -185,10 +186,10 @@ const BOOT_FILES: &[&str] = &[
 
 /// Returns what is left of a person's or an assistant's message without injected text.
 ///
-/// A tag counts where it opens a block that is closed again, or at the start of a line; one that is only mentioned, in
-/// backticks or in the middle of a sentence without a close, is left alone.
+/// A tag counts if it opens a block that is closed, or if it is at the start of a line. A tag that is only mentioned,
+/// in backticks or in the middle of a sentence without a closing tag, is ignored.
 pub(super) fn strip_injected(text: &str, wrappers: Wrappers) -> Stripped {
-    // Before everything else: a summary may quote tags and boot files, and must stay in one piece.
+    // Checked before everything else: a summary may quote tags and boot files, and must be kept whole.
     if SUMMARY_STARTS.iter().any(|start| text.trim_start().starts_with(start)) {
         return Stripped::Summary;
     }
@@ -213,7 +214,7 @@ fn after_request_line(text: &str) -> Option<&str> {
     Some(&text[at + REQUEST_LINE.len()..])
 }
 
-/// Takes away the block `# AGENTS.md instructions for …` with which Codex begins, if its end can be found.
+/// Removes the block `# AGENTS.md instructions for …` with which Codex begins, if its end can be found.
 fn without_instructions_block(text: &str) -> &str {
     const CLOSE: &str = "</INSTRUCTIONS>";
     if text.trim_start().starts_with("# AGENTS.md instructions") {
@@ -223,7 +224,8 @@ fn without_instructions_block(text: &str) -> &str {
     }
 }
 
-/// Whether `text` is a boot file with its header: its name alone on the first line, or the words its maker writes.
+/// Whether `text` is a boot file with its header: its name alone on the first line, or the words that its program
+/// writes.
 fn is_boot_file(text: &str) -> bool {
     let mut lines = text.trim_start().lines();
     let first =
@@ -237,7 +239,7 @@ fn is_boot_file(text: &str) -> bool {
         || text.contains("This file provides guidance to Claude Code (claude.ai/code) when working with code")
 }
 
-/// What is done with a tag.
+/// The treatment of a tag.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Action {
     Drop,
@@ -247,12 +249,12 @@ enum Action {
 /// Returns `text` without injected blocks and without `wrappers` levels of wrappers, or `None` if it contains neither.
 fn without_tags(text: &str, wrappers: usize) -> Option<String> {
     let (mut out, mut done, mut at) = (String::new(), 0, 0);
-    // A tag that has no close from some place on has none from any later place either.
+    // A tag that is not closed after some place is not closed after any later place either.
     let mut never_closed: Vec<&str> = Vec::new();
     while let Some(open) = text[at..].find('<').map(|open| at + open) {
         at = open + 1;
         let Some((name, action)) = known_tag(&text[at..]) else { continue };
-        // In backticks a tag is talked about.
+        // A tag in backticks is only mentioned.
         if text[..open].ends_with('`') || never_closed.contains(&name) {
             continue;
         }
@@ -266,7 +268,8 @@ fn without_tags(text: &str, wrappers: usize) -> Option<String> {
         let span = if text[..inside].ends_with("/>") { Some((inside, inside)) } else { closing(text, inside, name) };
         let (close, after) = match span {
             Some(span) => span,
-            // A message may be cut off inside of a block. Keeping injected text is worse than losing the end of it.
+            // A message may be cut off inside a block. Keeping injected text is worse than losing the end of the
+            // message.
             None if starts_line && action == Action::Drop => (text.len(), text.len()),
             None => {
                 never_closed.push(name);
@@ -284,7 +287,7 @@ fn without_tags(text: &str, wrappers: usize) -> Option<String> {
     (done > 0).then(|| out + &text[done..])
 }
 
-/// Returns the tag that `rest` (what follows a `<`) opens, if it is one of ours to treat.
+/// Returns the tag that `rest` (what follows a `<`) opens, if it is one of those handled here.
 fn known_tag(rest: &str) -> Option<(&str, Action)> {
     let opens = |name: &str| {
         let whole = rest.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
@@ -310,12 +313,12 @@ fn closing(text: &str, from: usize, name: &str) -> Option<(usize, usize)> {
     let mut last = None;
     while depth > 0 {
         let end = text[at..].find(&close).map(|end| at + end)?;
-        // Injected text may quote a block like itself.
+        // Injected text may quote a block of the same kind.
         depth += text[at..end].matches(&open).count();
         depth -= 1;
         at = end + close.len();
         last = Some((end, at));
-        // An opening without a close of its own must not eat the rest: the first close will do then.
+        // An opening tag without its own closing tag must not consume the rest: the first closing tag is then used.
         if depth > 0 && !text[at..].contains(&close) {
             break;
         }
@@ -323,23 +326,23 @@ fn closing(text: &str, from: usize, name: &str) -> Option<(usize, usize)> {
     last
 }
 
-/// Whether a tool call goes to a memory server: what it answers was remembered before.
+/// Whether a tool call goes to a memory server, whose answers are already memories.
 pub(super) fn is_memory_call(text: &str) -> bool {
     let tool = text.split_whitespace().next().unwrap_or("").to_ascii_lowercase();
     tool.starts_with("mcp__") && (tool.contains("memory") || tool.contains("afterthought"))
 }
 
-// Spans that a person asked not to keep: `<private>…</private>`.
+// Spans that a person asked not to store: `<private>…</private>`.
 
-/// What replaces a private span.
+/// Replaces a private span.
 pub const PRIVATE_MARKER: &str = "[private]";
 
 const OPEN: &str = "<private>";
 const CLOSE: &str = "</private>";
 
-/// Replaces every private span of `text` by [`PRIVATE_MARKER`]; returns how many there were.
+/// Replaces every private span of `text` by [`PRIVATE_MARKER`]; returns their number.
 ///
-/// Tags are read in any case. A span that is never closed runs to the end of the text, and spans may be nested.
+/// Tags are read in any case. A span that is never closed extends to the end of the text, and spans may be nested.
 pub(super) fn take_out_private(text: &mut String) -> usize {
     if !text.contains('<') {
         return 0;
@@ -365,7 +368,7 @@ pub(super) fn take_out_private(text: &mut String) -> usize {
 fn end_of_span(lower: &str, open: usize) -> usize {
     let (mut at, mut depth) = (open + OPEN.len(), 1);
     while depth > 0 {
-        // An unclosed span hides the rest: a person asked for privacy, and too much is the safer mistake.
+        // An unclosed span hides the rest: a person asked for privacy, and hiding too much is the safer mistake.
         let Some(tag) = lower[at..].find("private>").map(|tag| at + tag) else { return lower.len() };
         at = tag + "private>".len();
         if lower[..at].ends_with(CLOSE) {

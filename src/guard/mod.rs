@@ -1,8 +1,9 @@
-//! Removal of what must not be stored or sent: secrets, private spans, injected text, and orders to the reader.
+//! Removal of what must not be stored or sent: secrets, private spans, injected text, and instructions to the reader.
 //!
-//! [`Guard::redact`] and [`Guard::clean_transcript`] are the only ways to make a [`Redacted`], and only a [`Redacted`]
-//! reaches a model or the store. `secrets` is the table of known shapes, `scan` finds them, `values` and `named` judge
-//! the value after a name such as `PASSWORD=`; `pii` finds personal data, `steering` finds orders to the program.
+//! [`Guard::redact`] and [`Guard::clean_transcript`] are the only ways to create a [`Redacted`], and only a
+//! [`Redacted`] reaches a model or the store. `secrets` is the table of known shapes, `scan` finds them, `values` and
+//! `named` judge the value after a name such as `PASSWORD=`; `pii` finds personal data, `steering` finds instructions
+//! to the program.
 
 mod clean;
 mod named;

@@ -10,8 +10,8 @@ use crate::guard::values::{
 
 /// Returns the value assigned to the secret-named key whose name contains the word at `hint`.
 ///
-/// `suffix` is what follows the word in the name, `sign` what is between name and value, and `at` where the value
-/// begins.
+/// `suffix` is the rest of the name after the word, `sign` the text between name and value, and `at` the start of the
+/// value.
 pub(super) fn assigned(
     text: &str,
     hint: usize,
@@ -21,13 +21,13 @@ pub(super) fn assigned(
     naming: NameStrength,
 ) -> Option<Range<usize>> {
     let name = Name::around(text, hint, suffix);
-    // Without a sign the next word is the next word of a sentence, except on a command line.
+    // Without a sign, what follows is just the next word of a sentence, except on a command line.
     if sign.trim().is_empty() && !name.is_flag || name.is_about_a_secret() {
         return None;
     }
     let value = read_value(text, at)?;
     let word = is_word(value.text);
-    // What a name or a sentence promises is the cheaper test, so it comes first.
+    // The test of the name's kind is cheaper, so it comes first.
     let fits = match naming {
         _ if naming != NameStrength::Key && name.plural => has_letters_and_digits(value.text),
         _ if naming != NameStrength::Key && word => is_chosen_word(&value, &name, sign, text),
@@ -76,7 +76,7 @@ impl<'t> Name<'t> {
         }
     }
 
-    /// Whether it names something about a secret: its length, its file, its kind.
+    /// Whether the name refers to something about a secret, such as its length, file or kind.
     fn is_about_a_secret(&self) -> bool {
         let suffix = self.suffix.trim_end_matches(|c: char| c.is_ascii_digit());
         let Some(first) = suffix.chars().next() else { return is_counting(self.before) };
@@ -94,7 +94,7 @@ fn is_counting(before: &str) -> bool {
     COUNTING.iter().any(|start| lower.trim_start_matches('-').starts_with(start))
 }
 
-/// Whether the value points to where the secret is kept, or is a date, a version, a number of something.
+/// Whether the value refers to the place of the secret, or is a date, a version or a count.
 fn is_reference(value: &Value<'_>) -> bool {
     let text = value.text;
     text.starts_with('/') && text[1..].contains('/')
@@ -105,7 +105,8 @@ fn is_reference(value: &Value<'_>) -> bool {
         || text.starts_with('$') && text.len() < 12
 }
 
-/// Whether a word after a password's name was chosen as one: not a type, a variable or the start of a sentence.
+/// Whether a word after the name of a password was chosen as a password, and is not a type, a variable or the start of
+/// a sentence.
 fn is_chosen_word(value: &Value<'_>, name: &Name<'_>, sign: &str, text: &str) -> bool {
     let lower = value.text.to_lowercase();
     let says_secret =
@@ -121,16 +122,16 @@ fn is_chosen_word(value: &Value<'_>, name: &Name<'_>, sign: &str, text: &str) ->
         return true;
     }
     let after = text[value.range.end..].trim_start_matches([' ', '\t', ',']);
-    // An unquoted word in the middle of a line is mostly the next word of a sentence.
+    // An unquoted word in the middle of a line is usually the next word of a sentence.
     let ends_line = after.is_empty() || after.starts_with(['\n', '\r', '#', '"', '\\']);
     // `password: String` declares a field.
     let type_like = value.text.starts_with(|c: char| c.is_uppercase());
     !value.text.contains('_') && ends_line && !(type_like && sign.contains(':'))
 }
 
-// Values said in a sentence: `the password is …`.
+// Values stated in a sentence: `the password is …`.
 
-/// Returns the value said in the sentence that continues after `whole`, which names the secret.
+/// Returns the value stated in the sentence that continues after `whole`, which names the secret.
 pub(super) fn spoken(text: &str, whole: &Range<usize>, naming: NameStrength) -> Option<Range<usize>> {
     let at = whole.end;
     let at = at + text[at..].len() - text[at..].trim_start_matches(['*', ' ']).len();
@@ -139,7 +140,7 @@ pub(super) fn spoken(text: &str, whole: &Range<usize>, naming: NameStrength) -> 
     let closes =
         value.quoted || text[end..].trim_start_matches([' ', '\t']).chars().next().is_none_or(|c| !c.is_alphanumeric());
     let said = value.text.trim_end_matches(['!', '?']);
-    // What a name or a sentence promises is the cheaper test, so it comes first.
+    // The test of the name's kind is cheaper, so it comes first.
     let fits = match naming {
         NameStrength::Pin => {
             (4..=12).contains(&said.len())
@@ -187,7 +188,7 @@ pub(super) fn phrase(text: &str, at: usize) -> Option<Range<usize>> {
     .then(|| at + start..at + start + words.len())
 }
 
-/// Whether words are picked at random: none of them joins others to a sentence.
+/// Whether words look randomly chosen: none of them is grammatical.
 pub(super) fn is_word_list(words: &str) -> bool {
     !words.split_whitespace().any(is_grammar)
 }
@@ -204,7 +205,7 @@ fn counts_something(value: &str, after: &str) -> bool {
 
 // Statements about a password that do not contain it: the program that keeps it, its length, its state.
 //
-// Only words are judged so. What contains a digit or a sign goes, whatever precedes it.
+// This applies only to words. A value with a digit or a special character is removed, whatever precedes it.
 
 /// Words that, after the name of a secret, make it the name of something else: "password manager".
 #[rustfmt::skip]
@@ -212,7 +213,7 @@ const MATTERS: &[&str] = &[
     "manager", "vault", "generator", "app", "tool", "policy", "rule", "rules", "requirement", "requirements", "length", "strength", "hint", "field", "column",
     "input", "prompt", "dialog", "form", "box", "format", "checker", "rotation", "expiry", "history", "screen", "page", "type", "manager's",
 ];
-/// The same in Chinese, where nothing is between the two.
+/// The same in Chinese, where nothing separates the two.
 #[rustfmt::skip]
 const HAN_MATTERS: &[&str] = &[
     "管理", "生成", "长度", "策略", "规则", "要求", "提示", "框", "输入框", "字段", "强度", "有效期", "找回", "重置", "格式", "类型",
@@ -223,12 +224,12 @@ const OF: &[&str] = &[
     "gestor", "administrador", "generador", "política", "longitud", "campo", "pista", "historial", "caducidad", "formato", "fortaleza", "manager", "length",
     "strength", "länge", "stärke", "richtlinie", "verwaltung", "gestión",
 ];
-/// Words that join the two.
+/// Words that connect the two.
 const JOINTS: &[&str] =
     &["de", "la", "las", "una", "of", "the", "a", "your", "my", "der", "des", "für", "das", "von", "tu", "mi", "su"];
 /// Maximum number of words between them.
 const MAX_JOINTS: usize = 2;
-/// Bytes before the name that are looked at.
+/// Number of bytes before the name that are inspected.
 const BEFORE: usize = 48;
 
 /// States of passwords.
@@ -241,7 +242,8 @@ const STATES: &[&str] = &[
     "desconocida", "caducada", "cifrada", "guardada", "bloqueada", "requerida",
 ];
 
-/// Whether the words at `whole`, from the name of a secret to where a value begins, only say something about it.
+/// Whether the words at `whole`, from the name of a secret to where a value begins, only state something about the
+/// secret.
 pub(super) fn is_matter(text: &str, whole: &Range<usize>) -> bool {
     let said = text[whole.clone()].to_lowercase();
     let name_end = said.find(|c: char| !c.is_alphabetic() || c >= '\u{2e80}').unwrap_or(said.len());
@@ -266,7 +268,7 @@ fn is_of(before: &str) -> bool {
     words.next().is_some_and(|word| OF.contains(&word))
 }
 
-/// Whether `word` is a state of a password. Endings do not decide, since passwords are words, too.
+/// Whether `word` is a state of a password. Endings are not used, since passwords may be words, too.
 pub(super) fn is_state(word: &str) -> bool {
     STATES.contains(&word.to_lowercase().as_str())
 }

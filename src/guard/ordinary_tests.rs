@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use crate::guard::Guard;
 
-/// One find in this many bytes of ordinary text is tolerated.
+/// One false finding in this many bytes of ordinary text is tolerated.
 const BYTES_PER_FALSE_FIND: usize = 100_000;
 
-/// Files of ours that contain made-up secrets on purpose.
+/// Files of this project that contain invented secrets on purpose.
 const WITH_SECRETS: &[&str] = &["src/guard/", "tests/it/secrets.rs", "fixtures/", "fuzz/", "target/", ".git/"];
 
-/// Secrets that our tests and recorded sessions make up; to find them is right.
+/// Secrets invented in our tests and recorded sessions, which are correctly found.
 const MADE_UP: &[&str] =
     &["hunter2", "Maple9Syrup", "Tr0ub4dor", "Tern-4471", "abc123", "9c41f0aa", "f4kE0f4kE", "A1b2C3d4E5f6"];
 
@@ -28,7 +28,7 @@ fn texts_below(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
     }
 }
 
-/// Returns what would be taken out, each with its row and where it is.
+/// Returns what would be removed, with the row and the place of each finding.
 fn finds(path: &Path, text: &str) -> Vec<String> {
     let found = Guard::default().find(text);
     let line = |at: usize| text[..at].matches('\n').count() + 1;
@@ -44,7 +44,7 @@ fn finds(path: &Path, text: &str) -> Vec<String> {
     reported.collect()
 }
 
-/// A generator that needs no seed from outside, so that the text is the same everywhere.
+/// A generator with a fixed seed, so that the text is the same everywhere.
 struct Numbers(u64);
 
 impl Numbers {
@@ -64,7 +64,8 @@ const HEX: &[u8] = b"0123456789abcdef";
 const BASE64: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const WORDS: &[u8] = b"abcdefghijklmnopqrstuvwxyz";
 
-/// What tools print and files contain beside words: checksums, ids, pictures in base64, minified scripts, paths, times.
+/// What tools print and files contain in addition to words: checksums, ids, pictures in base64, minified scripts,
+/// paths, times.
 fn machine_text(bytes: usize) -> String {
     let (mut random, mut out) = (Numbers(0x9E37_79B9_7F4A_7C15), String::new());
     while out.len() < bytes {
@@ -110,8 +111,8 @@ fn report(finds: &[String], bytes: usize) -> String {
     format!("{} finds in {bytes} bytes of ordinary text, {per} in 100 KB\n{}", finds.len(), finds.join("\n"))
 }
 
-/// `ORDINARY_TEXT` may name a folder besides, such as the sources of crates that Cargo keeps, for a figure on text that
-/// others wrote. How many of the finds there are real secrets, a person decides.
+/// `ORDINARY_TEXT` may name an additional folder, such as the sources of crates that Cargo stores, to measure text that
+/// others wrote. A person has to decide how many of the findings there are real secrets.
 #[test]
 fn ordinary_text_passes_but_for_one_find_in_a_hundred_kilobytes() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

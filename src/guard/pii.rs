@@ -1,4 +1,4 @@
-//! Personal data: cards, account numbers, addresses, phones; each by its own setting.
+//! Personal data: cards, account numbers, addresses and phone numbers, each controlled by its own setting.
 
 use std::sync::LazyLock;
 
@@ -7,16 +7,17 @@ use regex::Regex;
 use crate::config::{GuardSettings, Treatment};
 use crate::guard::scan::Found;
 
-/// Beginning of the marker of personal data because of which nothing that rests on it is remembered.
+/// Beginning of the marker of dropped personal data; nothing that rests on it is remembered.
 pub const DROPPED_MARKER: &str = "[redacted:dropped-";
 
-/// One kind of personal data: its name, the setting that rules it, its shape, and what a match must fulfil.
+/// One kind of personal data: its name, the setting that controls it, its pattern, and the condition that a match must
+/// fulfil.
 struct Kind {
     name: &'static str,
-    /// Its name where what contains it is not to be remembered.
+    /// Its name if text that contains it must not be remembered.
     dropped_name: &'static str,
     treatment: fn(&GuardSettings) -> Treatment,
-    /// Whether a text contains what every match begins with or needs; where it does not the pattern is not tried.
+    /// Whether a text contains something that every match requires; otherwise the pattern is not tried.
     sign: fn(&[u8]) -> bool,
     pattern: LazyLock<Regex>,
     holds: fn(&str, before: &str, after: &str) -> bool,
@@ -48,7 +49,7 @@ static KINDS: [Kind; 14] = [
         pattern: LazyLock::new(|| {
             pattern(r"[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,24}")
         }),
-        // Hosts of repositories and versions of packages are written alike: `git@host:path`, `left-pad@1.3.0.tgz`.
+        // Repository hosts and package versions have a similar form: `git@host:path`, `left-pad@1.3.0.tgz`.
         holds: |text, _, after| !text.starts_with("git@") && !after.starts_with(':') && !is_file_name(text),
     },
     Kind {
@@ -70,7 +71,7 @@ static KINDS: [Kind; 14] = [
         sign: |text| text.iter().any(u8::is_ascii_digit),
         pattern: LazyLock::new(|| pattern(r"\d{3}-\d{2}-\d{4}|\d{3} \d{2} \d{4}")),
         holds: |text, before, after| {
-            // With spaces, these digits may as well be a row of a table, so a label must be near.
+            // With spaces, these digits may equally be a row of a table, so a label must be near.
             stands_alone(before, after) && is_ssn(text) && (text.contains('-') || is_named(before, &["ssn", "social"]))
         },
     },
@@ -108,7 +109,7 @@ static KINDS: [Kind; 14] = [
         sign: |text| text.iter().any(u8::is_ascii_digit),
         pattern: LazyLock::new(|| pattern(r"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D]")),
         holds: |text, before, after| {
-            // The number has no check digit; prefixes that are never issued are all there is to test.
+            // The number has no check digit; only prefixes that are never issued can be tested.
             let banned = ["BG", "GB", "NK", "KN", "TN", "NT", "ZZ"].iter().any(|start| text.starts_with(start));
             stands_alone(before, after) && !banned
         },
@@ -126,7 +127,7 @@ static KINDS: [Kind; 14] = [
         dropped_name: "dropped-it-codice-fiscale",
         treatment: |settings| settings.ids,
         sign: |text| text.iter().any(u8::is_ascii_digit),
-        // The month is one of these twelve letters.
+        // The month is encoded as one of these twelve letters.
         pattern: LazyLock::new(|| pattern(r"[A-Za-z]{6}\d{2}[A-EHLMPR-Ta-ehlmpr-t]\d{2}[A-Za-z]\d{3}[A-Za-z]")),
         holds: |text, before, after| stands_alone(before, after) && is_codice_fiscale(text),
     },
@@ -135,7 +136,7 @@ static KINDS: [Kind; 14] = [
         dropped_name: "dropped-br-cpf",
         treatment: |settings| settings.ids,
         sign: |text| text.iter().any(u8::is_ascii_digit),
-        // Only with its punctuation: eleven bare digits may be a phone number.
+        // Matched only with its punctuation: eleven digits alone may be a phone number.
         pattern: LazyLock::new(|| pattern(r"\d{3}\.\d{3}\.\d{3}-\d{2}")),
         holds: |text, before, after| stands_alone(before, after) && is_cpf(text),
     },
@@ -170,10 +171,10 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("the tests compile every pattern")
 }
 
-/// Rank of what is found here: after every row of the secrets.
+/// Rank of findings of personal data: after every row of the secrets.
 const RANK: usize = usize::MAX;
 
-/// Returns the personal data in `text` that `settings` want out.
+/// Returns the personal data in `text` that must be removed according to `settings`.
 pub(super) fn find(text: &str, settings: GuardSettings) -> Vec<Found> {
     let wanted = KINDS.iter().filter(|kind| (kind.treatment)(&settings) != Treatment::Keep);
     let mut found = Vec::new();
@@ -183,7 +184,7 @@ pub(super) fn find(text: &str, settings: GuardSettings) -> Vec<Found> {
             let (before, after) = (&text[..range.start], &text[range.end..]);
             (kind.holds)(&text[range.clone()], before, after)
         });
-        // The name in the marker is what later steps know the treatment by.
+        // Later steps recognise the treatment by the name in the marker.
         let is_dropped = (kind.treatment)(&settings) == Treatment::Drop;
         let name = if is_dropped { kind.dropped_name } else { kind.name };
         found.extend(held.map(|range| Found { range, name, rank: RANK }));
@@ -210,9 +211,10 @@ fn ends_in_escape(before: &str) -> bool {
     ["\\n", "\\r", "\\t"].iter().any(|escape| before.ends_with(escape))
 }
 
-/// Whether one of `names` occurs shortly before a number that is too plain to be known by itself.
+/// Whether one of `names` occurs shortly before a number that cannot be recognised by itself.
 fn is_named(before: &str, names: &[&str]) -> bool {
-    // Near only, or one mention of taxes would turn every later number of that length into a tax number.
+    // Only near the number; otherwise one mention of taxes would turn every later number of that length into a tax
+    // number.
     let near = before[before.floor_char_boundary(before.len().saturating_sub(48))..].to_lowercase();
     names.iter().any(|name| near.contains(name))
 }
@@ -248,13 +250,13 @@ fn luhn(digits: &[u32]) -> bool {
     sum.is_multiple_of(10)
 }
 
-/// Whether the check digits of an account number hold (ISO 13616: the rearranged number modulo 97 is 1).
+/// Whether the check digits of an account number are correct (ISO 13616: the rearranged number modulo 97 is 1).
 fn is_iban(text: &str) -> bool {
     let text: String = text.chars().filter(|c| *c != ' ').collect();
     if !(15..=34).contains(&text.len()) {
         return false;
     }
-    // Taken modulo digit by digit, since the number of up to 68 digits fits no integer.
+    // Taken modulo digit by digit, since a number of up to 68 digits fits no integer type.
     let rearranged = text[4..].chars().chain(text[..4].chars());
     let rest = rearranged
         .filter_map(|c| c.to_digit(36))
@@ -264,7 +266,7 @@ fn is_iban(text: &str) -> bool {
 
 // National identity, tax and insurance numbers, each with its own check.
 
-/// Whether a number has the form of a United States social security number that can have been given out.
+/// Whether a number has the form of a United States social security number that may have been issued.
 pub(super) fn is_ssn(text: &str) -> bool {
     let mut parts = text.split(['-', ' ']);
     let number = |part: Option<&str>| part.and_then(|part| part.parse::<u32>().ok()).unwrap_or(0);
@@ -273,7 +275,7 @@ pub(super) fn is_ssn(text: &str) -> bool {
     area > 0 && area != 666 && area < 900 && group > 0 && serial > 0
 }
 
-/// Whether it is a Chinese resident's number: a day of birth that is one, and the check digit of GB 11643.
+/// Whether it is a Chinese resident's number: a valid date of birth, and the check digit of GB 11643.
 pub(super) fn is_resident_id(text: &str) -> bool {
     const WEIGHTS: [u32; 17] = [7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2];
     let digits: Vec<u32> = text.chars().take(17).filter_map(|c| c.to_digit(10)).collect();
@@ -288,7 +290,8 @@ pub(super) fn is_resident_id(text: &str) -> bool {
     digits.len() == 17 && is_day && text.bytes().last().is_some_and(|last| last.to_ascii_uppercase() == check)
 }
 
-/// Whether it is a German tax number: one digit twice or thrice in the first ten, and the check digit of ISO 7064.
+/// Whether it is a German tax number: one digit occurs two or three times among the first ten, and the check digit of
+/// ISO 7064.
 pub(super) fn is_steuer_id(text: &str) -> bool {
     let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(10)).collect();
     if digits.len() != 11 || digits[0] == 0 {
@@ -305,7 +308,7 @@ pub(super) fn is_steuer_id(text: &str) -> bool {
     matches!(repeated[..], [2 | 3]) && digits[10] == (11 - product) % 10
 }
 
-/// Whether it is a Spanish number of a citizen or a foreigner: the letter follows from the digits.
+/// Whether it is a Spanish identity number of a citizen or a foreigner: the letter follows from the digits.
 pub(super) fn is_dni(text: &str) -> bool {
     const LETTERS: &[u8; 23] = b"TRWAGMYFPDXBNJZSQVHLCKE";
     let plain: String = text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_uppercase();
@@ -346,7 +349,7 @@ pub(super) fn is_codice_fiscale(text: &str) -> bool {
     bytes.len() == 16 && u32::from(bytes[15] - b'A') == sum % 26
 }
 
-/// Whether it is a Brazilian tax number: both check digits hold, and not all digits are one.
+/// Whether it is a Brazilian tax number: both check digits are correct, and not all digits are the same.
 pub(super) fn is_cpf(text: &str) -> bool {
     let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(10)).collect();
     let check = |count: usize| {
@@ -354,7 +357,7 @@ pub(super) fn is_cpf(text: &str) -> bool {
         sum * 10 % 11 % 10
     };
     digits.len() == 11
-        // A number of one repeated digit passes both checks and is never issued.
+        // A number that repeats one digit passes both checks but is never issued.
         && digits.iter().any(|digit| *digit != digits[0])
         && digits[9] == check(9)
         && digits[10] == check(10)

@@ -1,4 +1,4 @@
-//! Personal data by its settings, and numbers that only look like it.
+//! Tests of personal data under its settings, and of numbers that only look like it.
 
 use super::{Guard, GuardSettings, Treatment};
 

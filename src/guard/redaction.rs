@@ -1,4 +1,4 @@
-//! Redaction: the guard, the texts it reads, and the type that proves they were read.
+//! Redaction: the guard, the texts that it processes, and the type that proves that they were processed.
 
 use std::ops::Deref;
 
@@ -11,24 +11,24 @@ use crate::guard::scan::{self, Findings};
 use crate::memory::{Candidate, Claim, Evidence, Memory, Structured};
 use crate::project::ProjectSighting;
 
-/// A value from whose every text the secrets were taken.
+/// A value from all of whose texts the secrets were removed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Redacted<T = String>(pub(super) T);
 
 impl<T> Redacted<T> {
-    /// Takes a value as it was read from the store, which contains nothing that was not redacted.
+    /// Wraps a value read from the store, which contains only redacted values.
     pub(crate) const fn from_stored(value: T) -> Self {
         Self(value)
     }
 
-    /// Returns the value; from here on nothing keeps it clean.
+    /// Returns the value, which is then no longer guaranteed to stay free of secrets.
     pub fn into_inner(self) -> T {
         self.0
     }
 }
 
 impl Redacted {
-    /// Returns the text up to byte `end`, or to the character before it; it contains no secret either.
+    /// Returns the text up to byte `end`, or to the character boundary before it, which contains no secret either.
     #[must_use]
     pub(crate) fn beginning(&self, end: usize) -> Self {
         Self(self.0[..self.0.floor_char_boundary(end)].to_owned())
@@ -74,10 +74,10 @@ impl Deref for CleanText<'_> {
     }
 }
 
-/// Removes what must not be kept.
+/// Removes what must not be stored.
 ///
-/// The secrets of `SECRETS` always go; what else goes is in its settings. Cheap to make: the patterns are compiled
-/// once in a process, and each only when a text first contains one of its hints.
+/// The secrets in `SECRETS` are always removed; the settings determine what else is. A guard is cheap to create: the
+/// patterns are compiled once per process, and each only when a text first contains one of its hints.
 #[derive(Debug, Clone, Default)]
 pub struct Guard {
     pub(super) settings: GuardSettings,
@@ -97,14 +97,14 @@ impl Guard {
         Self { settings: *settings, denied: Denied::default() }
     }
 
-    /// Returns the guard that lets no content of files through whose names match `patterns`, such as `*.pem`, instead
-    /// of those in [`crate::config::DENIED_FILES`]. A pattern that cannot be parsed matches itself literally.
+    /// Returns the guard with `patterns` in place of [`crate::config::DENIED_FILES`]: the content of files whose names
+    /// match one of them, such as `*.pem`, is removed. A pattern that cannot be parsed matches itself literally.
     #[must_use]
     pub(crate) fn denying(self, patterns: &[String]) -> Self {
         Self { denied: Denied::new(patterns), ..self }
     }
 
-    /// Takes the secrets out of every text of `value`; a second pass over the result changes nothing.
+    /// Removes the secrets from every text of `value`; a second pass over the result changes nothing.
     pub fn redact<T: Redact>(&self, mut value: T) -> (Redacted<T>, Findings) {
         let mut findings = Findings::new();
         value.edit_texts(&mut |text| self.redact_text(text, &mut findings));
@@ -112,8 +112,9 @@ impl Guard {
     }
 
     fn redact_text(&self, text: &mut String, findings: &mut Findings) {
-        // Removing one secret can complete the shape of another beside it, so look there again, and then at the whole
-        // until nothing is found. Each find removes at least four characters that are never read again, so this ends.
+        // Removing one secret can complete the shape of another beside it, so the surroundings are scanned again, and
+        // then the whole text until nothing is found. Each finding removes at least four characters that are never read
+        // again, so this terminates.
         while let Some(replaced) = scan::replace(text, self.find(text), findings) {
             *text = scan::rescan(&replaced, |near| self.find(near), findings);
         }
@@ -127,7 +128,7 @@ impl Guard {
     }
 }
 
-// Where the texts of each kind of value are.
+// The texts in each kind of value.
 
 /// A value whose private texts can be visited.
 pub trait Redact {
@@ -179,7 +180,7 @@ impl Redact for Evidence {
 
 impl Redact for Claim {
     fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
-        // Imported files name categories as they like.
+        // Imported files may contain any text as a category.
         edit(&mut self.category);
         edit(&mut self.title);
         edit(&mut self.content);
@@ -225,7 +226,7 @@ fn edit_fields(fields: &mut serde_json::Map<String, serde_json::Value>, edit: &m
     }
 }
 
-/// Edits a value together with its name, since `hunter2` is a secret only as the value of `db.password`.
+/// Edits a value together with its name, since for example `hunter2` is a secret only as the value of `db.password`.
 fn edit_named(name: &str, value: &mut String, edit: &mut dyn FnMut(&mut String)) {
     let head = format!("{name}=\"");
     let mut pair = format!("{head}{value}\"");
@@ -233,7 +234,7 @@ fn edit_named(name: &str, value: &mut String, edit: &mut dyn FnMut(&mut String))
     if let Some(edited) = pair.strip_prefix(&head).and_then(|rest| rest.strip_suffix('"')) {
         edited.clone_into(value);
     } else {
-        // The name itself was edited, so the pair cannot be split; nothing of the value may stay.
+        // The name itself was edited, so the pair cannot be split; no part of the value may be kept.
         *value = pair;
     }
 }
@@ -275,9 +276,9 @@ impl Redact for Memory {
     }
 }
 
-// Files whose content is shown to nobody: what a tool printed of them is left out, whatever it is.
+// Files whose content must not be used: whatever a tool printed of them is left out.
 
-/// What replaces such content.
+/// Replaces such content.
 pub const DENIED_MARKER: &str = "[denied file]";
 
 const MATCHING: MatchOptions =
@@ -314,10 +315,10 @@ impl Denied {
     }
 }
 
-/// Takes the content of denied files out of a conversation, message by message.
+/// Removes the content of denied files from a conversation, message by message.
 ///
-/// What a tool answers is not tied to the call it answers, so all answers to calls that were made together go with one
-/// of them.
+/// A tool's answer is not linked to its call, so if one of several calls made together names such a file, all of their
+/// answers are removed.
 #[derive(Debug)]
 pub(super) struct Reader<'d> {
     denied: &'d Denied,
@@ -335,11 +336,12 @@ impl<'d> Reader<'d> {
         let is_answer = message.kind == Kind::ToolResult;
         match message.kind {
             Kind::ToolCall => {
-                // Parallel calls appear in a row before their answers, so one denied file covers the whole row.
+                // Parallel calls appear in sequence before their answers, so one denied file affects the whole
+                // sequence.
                 let together = !self.was_answer && self.is_shown;
                 self.is_shown = together || self.denied.is_named_in(&message.text);
             }
-            // Somebody speaks, so all earlier calls have been answered.
+            // This is prose, so all earlier calls have been answered.
             Kind::Prose => self.is_shown = false,
             _ => {}
         }

@@ -1,4 +1,5 @@
-//! Secrets that people say in chats, with what stays of each sentence, and sentences that only sound like it.
+//! Tests of secrets that people mention in chats, with what is kept of each sentence, and of sentences that only
+//! resemble them.
 
 use crate::guard::Guard;
 
@@ -6,7 +7,7 @@ fn redact(text: &str) -> String {
     Guard::default().redact(text.to_owned()).0.into_inner()
 }
 
-/// The text with the secret between `⟨` and `⟩`: what is between goes, and all the rest stays.
+/// The text with the secret between `⟨` and `⟩`: the text between them is removed, and all the rest is kept.
 #[rustfmt::skip]
 const SAID: &[&str] = &[
     // Wi-Fi.
@@ -58,7 +59,7 @@ fn what_is_said_goes_and_the_sentence_stays() {
         let (secret, after) = rest.split_once('⟩').unwrap();
         let clean = redact(&format!("{before}{secret}{after}"));
         let marker = clean.strip_prefix(before).and_then(|clean| clean.strip_suffix(after));
-        // A sign that ends both secrets and sentences may go with the secret.
+        // A character that can end both secrets and sentences may be removed with the secret.
         let marker = marker.or_else(|| clean.strip_prefix(before).filter(|_| after.len() == 1));
         let name = marker.and_then(|marker| marker.strip_prefix("[redacted:")?.strip_suffix(']'));
         if name.is_none_or(|name| name.contains(['[', ' '])) {

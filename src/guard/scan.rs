@@ -1,4 +1,4 @@
-//! Finds the secrets in a text: one pass over the literal hints, then a row's pattern only where its hint is.
+//! Finds the secrets in a text: one pass over the literal hints, then each row's pattern only where its hint occurs.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,15 +10,15 @@ use regex::Regex;
 use crate::guard::named;
 use crate::guard::secrets::{Part, SECRETS, Secret};
 
-/// How often each secret was removed, by the name of its row.
+/// Number of times each secret was removed, by the name of its row.
 pub type Findings = std::collections::BTreeMap<&'static str, usize>;
 
-/// A place in a text that is to be replaced, with the name that stands for it.
+/// A place in a text that is to be replaced, with the name for the marker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Found {
     pub range: Range<usize>,
     pub name: &'static str,
-    /// Place in the table; the lower one names a stretch that several rows match.
+    /// Position in the table; if several rows match a stretch, the lowest rank names it.
     pub rank: usize,
 }
 
@@ -43,12 +43,12 @@ static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
     }
 });
 
-/// How far after its hint a pattern that begins before it is tried.
+/// Number of bytes after its hint in which a pattern that begins before the hint is tried.
 const AHEAD_BYTES: usize = 160;
 
 #[cfg(test)]
 thread_local! {
-    /// How much was scanned and matched on this thread, so that tests can measure the work without a clock.
+    /// Number of bytes scanned and matched on this thread, so that tests can measure the work without a clock.
     pub(super) static READ_BYTES: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
@@ -60,7 +60,7 @@ fn count_read(bytes: usize) {
 #[cfg(not(test))]
 const fn count_read(_: usize) {}
 
-/// How much after a hint is read to judge a value, in bytes; what is removed may be longer.
+/// Number of bytes after a hint that are read to judge a value; the part removed may be longer.
 const JUDGED_BYTES: usize = 512;
 
 /// Returns every match of every row in `text`, in no particular order; they may overlap.
@@ -68,7 +68,7 @@ pub(super) fn secrets(text: &str) -> Vec<Found> {
     count_read(text.len());
     let scanner = &*SCANNER;
     let (mut found, mut read_to) = (Vec::new(), vec![0; SECRETS.len()]);
-    // Overlapping: the hint of one row may be part of that of another.
+    // Overlapping matches are needed: the hint of one row may be part of that of another.
     for hit in scanner.hints.find_overlapping_iter(text) {
         let row = scanner.row_of_hint[hit.pattern().as_usize()];
         // Several hints may be within one match; without this, each would find the same secret again.
@@ -92,7 +92,7 @@ impl Scanner {
         })
     }
 
-    /// Returns the secret of `row` whose hint is at `hint`, if it is one.
+    /// Returns the secret of `row` whose hint is at `hint`, if there is one.
     fn find(&self, row: usize, text: &str, hint: usize, read_to: usize) -> Option<Range<usize>> {
         let secret = &SECRETS[row];
         let from = text.floor_char_boundary(hint.saturating_sub(secret.reach).max(read_to));
@@ -101,14 +101,14 @@ impl Scanner {
         }
         let pattern = self.pattern(row);
         if let Part::Group(judge) | Part::Apart(judge) = secret.part {
-            // A long value that is not a secret would else be read to its end from every hint in it.
+            // Otherwise a long value that is not a secret would be read to its end from every hint in it.
             let near = &text[from..text.floor_char_boundary(hint + JUDGED_BYTES)];
             let group = pattern.captures(near).and_then(|captures| captures.name("secret"));
             if group.is_some_and(|group| !judge(group.as_str())) {
                 return None;
             }
         }
-        // Without an anchor a pattern that does not match would read on to the end of the text.
+        // Without an anchor, a pattern that does not match would read to the end of the text.
         let to = if secret.reach == 0 { text.len() } else { text.floor_char_boundary(hint + AHEAD_BYTES) };
         let matched = pattern.find(&text[from..to])?;
         count_read(matched.len());
@@ -118,7 +118,7 @@ impl Scanner {
         }
         let whole = from + matched.start()..from + matched.end();
         match secret.part {
-            // A token of fixed length that continues is a longer identifier.
+            // A token of fixed length that continues is part of a longer identifier.
             Part::Whole if text[whole.end..].starts_with(|c: char| c.is_ascii_alphanumeric()) => None,
             Part::Whole if can_go_on(secret) => Some(whole.start..end_of_token(text, whole.start, whole.end)),
             Part::Whole => Some(whole),
@@ -148,12 +148,13 @@ const fn needs_left_edge(secret: &Secret) -> bool {
     matches!(secret.part, Part::Whole | Part::Apart(_) | Part::Spoken(_) | Part::Phrase)
 }
 
-/// Whether the row is a maker's token of no fixed length, of which more may be on the next line.
+/// Whether the row is a vendor's token without a fixed length, which may continue on the next line.
 fn can_go_on(secret: &Secret) -> bool {
     secret.reach == 0 && secret.pattern.contains(",}") && !secret.pattern.starts_with("-----")
 }
 
-/// Whether what precedes `at` does not belong to the same word; the `n` of an escaped line break does not.
+/// Whether the character before `at` does not belong to the same word, as is the case for the `n` of an escaped line
+/// break.
 fn has_left_edge(text: &str, at: usize) -> bool {
     match text.as_bytes()[..at] {
         [] | [.., b'\\', b'n' | b'r' | b't'] => true,
@@ -167,10 +168,10 @@ pub(super) struct Replaced {
     pub markers: Vec<Range<usize>>,
 }
 
-/// Replaces what was found by `[redacted:<name>]` and counts it by name; nothing if no find is left.
+/// Replaces what was found by `[redacted:<name>]` and counts it by name; returns `None` if no finding remains.
 ///
-/// `found` is [`joined`]. A marker that appears in the text already is never touched, so that what is done once is not
-/// done again.
+/// `found` must come from [`joined`]. A marker that is already in the text is never changed, so that a second pass has
+/// no effect.
 pub(super) fn replace(text: &str, found: Vec<Found>, findings: &mut BTreeMap<&'static str, usize>) -> Option<Replaced> {
     if found.is_empty() {
         return None;
@@ -187,9 +188,9 @@ pub(super) fn replace(text: &str, found: Vec<Found>, findings: &mut BTreeMap<&'s
     (done > 0).then(|| Replaced { text: out + &text[done..], markers })
 }
 
-/// Returns the finds in order of place, those that overlap as one under the name of the first.
+/// Returns the findings in order of position, merging overlapping ones under the name of the first.
 pub(super) fn joined(mut found: Vec<Found>) -> Vec<Found> {
-    // Of finds at the same place the earlier row comes first and names them; particular rows precede general ones.
+    // Of findings at the same place, the earlier row comes first and names them; specific rows precede general ones.
     found.sort_by_key(|found| (found.range.start, found.rank));
     let mut joined: Vec<Found> = Vec::with_capacity(found.len());
     for next in found {
@@ -235,40 +236,40 @@ fn could_be_secret(piece: &str) -> bool {
     piece.chars().filter(|c| c.is_alphanumeric()).count() >= 4
 }
 
-// Tokens that were broken over several lines, as a terminal does where a line is full.
+// Tokens that were broken over several lines, as a terminal does when a line is full.
 
-/// Maximum number of lines that one token is read over.
+/// Maximum number of lines over which one token is read.
 const MAX_LINES: usize = 32;
 
-/// Shortest rest of a token that is distinguished from a word, in bytes.
+/// Minimum length of a token's continuation that can be distinguished from a word, in bytes.
 const REST_BYTES: usize = 12;
 
-/// Shortest end of a token that has a line to itself, in bytes; what is shorter says too little.
+/// Minimum length of a token's end on a line of its own, in bytes; anything shorter is not distinctive.
 const SHORT_REST_BYTES: usize = 8;
 
-/// Longest rest of a token in one line, in bytes.
+/// Maximum length of a token's continuation on one line, in bytes.
 const LINE_BYTES: usize = 1024;
 
 /// Maximum number of bytes before a broken token that are read with it, for the name of its value.
 const NAME_BYTES: usize = 96;
 
-/// Maximum number of bytes after it, for what its shape wants there.
+/// Maximum number of bytes after it, for what its pattern requires there.
 const BEHIND_BYTES: usize = 48;
 
-/// Shortest text of both sides of a break that can be a token, in bytes.
+/// Minimum total length of both sides of a break that can be a token, in bytes.
 const JOINED_BYTES: usize = 16;
 
 /// Maximum number of strips that are read for one line end.
 const MAX_STRIPS: usize = 4;
 
-/// Lines put together again, with the places where they were broken.
+/// Lines joined again, with the places where they were broken.
 #[derive(Debug, Clone)]
 struct Strip {
     text: String,
     /// Where the strip begins in the text.
     start: usize,
     breaks: Vec<Break>,
-    /// Where in the text the last rest ends.
+    /// Where in the text the last continuation ends.
     end: usize,
 }
 
@@ -277,16 +278,16 @@ struct Strip {
 struct Break {
     /// Place in the strip.
     at: usize,
-    /// Bytes of the text that it took: the break itself and the indentation after it.
+    /// Number of bytes that were left out: the break itself and the indentation after it.
     taken: usize,
-    /// Whether what follows is written in the letters of what precedes, whatever row reads it.
+    /// Whether the text after it uses the same kind of characters as the text before it, whichever row matches.
     sure: bool,
 }
 
-/// Returns what is only found when broken lines are put together, beside what was `found` line by line.
+/// Returns the findings that appear only when broken lines are joined, in addition to those `found` line by line.
 pub(super) fn across_lines(text: &str, found: &[Found]) -> Vec<Found> {
     let mut more: Vec<Found> = Vec::new();
-    // Where the text is read on from, since a strip that could not be cut elsewhere reaches there.
+    // Where reading continues, since the previous strip, which could not be cut earlier, extends to here.
     let mut done = 0;
     for at in line_ends(text) {
         if at < done {
@@ -305,7 +306,7 @@ pub(super) fn across_lines(text: &str, found: &[Found]) -> Vec<Found> {
     more
 }
 
-/// Returns where lines end, those in escaped strings among them, in order.
+/// Returns the ends of lines in order, including those in escaped strings.
 fn line_ends(text: &str) -> Vec<usize> {
     let bytes = text.as_bytes();
     let real = memchr::memchr_iter(b'\n', bytes).map(|at| at - usize::from(text[..at].ends_with('\r')));
@@ -316,8 +317,8 @@ fn line_ends(text: &str) -> Vec<usize> {
 }
 
 impl Strip {
-    /// Puts together what was broken at `at` and after it, the shortest strip first: one that ends at each break which
-    /// may be the end of the token, and one over all. None if no token can have been broken here.
+    /// Joins what was broken at and after `at`, the shortest strip first: one that ends at each break that may be the
+    /// end of the token, and one over all of them. The list is empty if no token can have been broken here.
     fn all_around(text: &str, at: usize) -> Vec<Self> {
         let from = run_start(text, at);
         let mut next = Next::behind(text, from, at);
@@ -343,14 +344,13 @@ impl Strip {
         strips
     }
 
-    /// Returns where a find in the strip appears in the text, if it goes over a break and is no more than a token
-    /// there.
+    /// Returns the place in the text of a finding in the strip, if it spans a break and is a single token there.
     fn place(&self, found: &Found, alone: &[Found], more: &[Found]) -> Option<Found> {
         let crossed = |one: &&Break| found.range.start < one.at && one.at < found.range.end;
         let mut breaks = self.breaks.iter().filter(crossed).peekable();
         breaks.peek()?;
         let range = self.in_text(found.range.start)..self.in_text(found.range.end - 1) + 1;
-        // A word on the next line is taken for part of a token only where the token is none without it.
+        // A word on the next line counts as part of a token only if the token is not a secret without it.
         let is_maker = matches!(SECRETS[found.rank].part, Part::Whole);
         let is_known = alone.iter().chain(more).any(|one| one.range.start == range.start);
         (breaks.all(|one| one.sure) || is_maker && !is_known).then_some(Found { range, ..found.clone() })
@@ -362,7 +362,7 @@ impl Strip {
     }
 }
 
-/// The first run on the next line.
+/// The first run of characters on the next line.
 struct Next {
     start: usize,
     end: usize,
@@ -370,7 +370,8 @@ struct Next {
 }
 
 impl Next {
-    /// Returns what continues after the line end at `end`, if it and the run that begins at `from` can be one token.
+    /// Returns the continuation after the line end at `end`, if it and the run that begins at `from` can form one
+    /// token.
     fn behind(text: &str, from: usize, end: usize) -> Option<Self> {
         let near = &text[end..text.floor_char_boundary(end + LINE_BYTES)];
         let line = after_line_end(near)?;
@@ -452,7 +453,7 @@ fn rest_on_next_line(text: &str, start: usize, end: usize) -> Option<usize> {
         .then(|| end + near.len() - line.len() + run + padding)
 }
 
-/// Whether `rest`, which has a line to itself, is the short end of `token` and no word.
+/// Whether `rest`, which is on a line of its own, is the short end of `token` and not a word.
 fn ends(token: &[u8], rest: &[u8]) -> bool {
     let tail = &token[token.len().saturating_sub(12)..];
     let is_odd = rest.iter().any(u8::is_ascii_digit)
@@ -463,7 +464,7 @@ fn ends(token: &[u8], rest: &[u8]) -> bool {
     is_odd && digits > 0 && (mixed(tail) == mixed(rest) || turns >= 3) && rest.iter().all(u8::is_ascii_alphanumeric)
 }
 
-/// Whether `rest` is written in the letters of `token`, and is neither word, name, path nor checksum.
+/// Whether `rest` uses the same kind of characters as `token`, and is neither a word, a name, a path nor a checksum.
 fn continues(token: &[u8], rest: &[u8], alone: bool) -> bool {
     let tail = &token[token.len().saturating_sub(12)..];
     let holds = |part: &[u8], class: fn(&u8) -> bool| part.iter().any(class);
@@ -482,34 +483,34 @@ fn continues(token: &[u8], rest: &[u8], alone: bool) -> bool {
     digits >= 2 && turns >= 4 && !mixed(rest) && longest == rest.len() && !checksum
 }
 
-// Scanning again around each marker, since removing one secret can complete the shape of another beside it.
+// Scans again around each marker, since removing one secret can complete the shape of another beside it.
 
-/// How much of the text on each side of a new marker is read again, in bytes.
+/// Number of bytes on each side of a new marker that are read again.
 const CONTEXT_BYTES: usize = 512;
 
-/// How near to a cut of the text that is read again a find is not trusted, in bytes: more than a match may need of
-/// what surrounds it.
+/// Distance from the edge of the text read again within which a finding is not trusted, in bytes: more than the context
+/// that a match may need.
 const EDGE_BYTES: usize = 160;
 
-/// The row that may match less when the text after it is cut; it waits for a reading of the whole text.
+/// The row that may match less if the text after it is cut; it is only searched in the whole text.
 const READS_FAR: &str = "private-key";
 
 /// Reads the surroundings of every marker again, and of the markers that this makes, until nothing is found.
 ///
-/// The work is in proportion to the number of markers, however they lay one another bare. A secret that reaches out
-/// of the surroundings is left, so the caller reads the whole once more.
+/// The work is proportional to the number of markers, however often one removal exposes another secret. A secret that
+/// extends beyond the surroundings is not removed, so the caller scans the whole text once more.
 pub(super) fn rescan(replaced: &Replaced, find: impl Fn(&str) -> Vec<Found>, findings: &mut Findings) -> String {
     let total = replaced.text.len();
     let mut gap = Gap::new(&replaced.text);
     let mut waiting = Vec::new();
     queue(&mut waiting, &replaced.markers, total);
     while let Some(mut span) = waiting.pop() {
-        // Overlapping surroundings are read once, together.
+        // Overlapping surroundings are read only once, together.
         while let Some(next) = waiting.pop_if(|next| next.start >= span.end) {
             (span.start, span.end) = (next.start.max(span.start), next.end.min(span.end));
         }
         let mut near = gap.take(&span);
-        // At the real ends of the text nothing was cut, so finds there can be trusted.
+        // At the real ends of the text nothing was cut, so findings there can be trusted.
         let last = if gap.after.is_empty() { near.len() } else { near.len().saturating_sub(EDGE_BYTES) };
         let first = if gap.before.is_empty() { 0 } else { EDGE_BYTES };
         let mut found = find(&near);
@@ -531,7 +532,8 @@ struct FromEnd {
     end: usize,
 }
 
-/// Puts the surroundings of `markers` on the stack, the leftmost on top; `end` is how far position 0 is from the end.
+/// Pushes the surroundings of `markers` on the stack, the leftmost on top; `end` is the distance of position 0 from the
+/// end.
 fn queue(waiting: &mut Vec<FromEnd>, markers: &[Range<usize>], end: usize) {
     waiting.extend(markers.iter().rev().map(|marker| FromEnd {
         start: end - marker.start + CONTEXT_BYTES,
@@ -539,7 +541,7 @@ fn queue(waiting: &mut Vec<FromEnd>, markers: &[Range<usize>], end: usize) {
     }));
 }
 
-/// A text with a gap that moves: what is left of it, and backwards what is right of it.
+/// A text with a movable gap: the text to its left, and the text to its right in reverse.
 struct Gap {
     before: String,
     after: String,
@@ -550,7 +552,7 @@ impl Gap {
         Self { before: String::with_capacity(text.len()), after: text.chars().rev().collect() }
     }
 
-    /// Moves the gap to `span` and takes the text out that is there.
+    /// Moves the gap to `span` and removes and returns the text there.
     fn take(&mut self, span: &FromEnd) -> String {
         while self.after.len() > span.start {
             let Some(c) = self.after.pop() else { break };

@@ -6,7 +6,7 @@ use crate::guard::values::{
     is_slashed_password, is_strong, is_user_password, is_vendor_key,
 };
 
-/// One shape of secret.
+/// One kind of secret.
 #[derive(Debug)]
 pub struct Secret {
     /// Name in kebab-case; what is removed becomes `[redacted:<name>]`.
@@ -17,21 +17,21 @@ pub struct Secret {
     pub pattern: &'static str,
     /// How far before its hint a match may begin, in bytes; 0 ties the pattern to the hint.
     pub reach: usize,
-    /// What of a match is the secret.
+    /// The part of a match that is the secret.
     pub part: Part,
     /// A text of this shape: `{a36}` stands for 36 invented letters and digits, `{h…}` for hexadecimal digits,
     /// `{d…}` for digits, `{u…}` for capitals and digits, `{w…}` for small letters, `{U}` for a UUID.
     pub example: &'static str,
 }
 
-/// What of a match is the secret.
+/// The part of a match that is the secret.
 #[derive(Debug, Clone, Copy)]
 pub enum Part {
-    /// All of it, if it stands apart from the letters and digits around it.
+    /// The whole match, if it is separate from the letters and digits around it.
     Whole,
-    /// The group `secret`, if the judgement holds for it.
+    /// The group `secret`, if the function accepts it.
     Group(fn(&str) -> bool),
-    /// As [`Part::Group`], where the match begins a word.
+    /// As for [`Part::Group`], if the match begins a word.
     Apart(fn(&str) -> bool),
     /// The value that follows the match, as after `PASSWORD=`.
     Assigned(NameStrength),
@@ -75,7 +75,7 @@ impl Secret {
     }
 }
 
-/// A shape that is a secret only after its maker's name and a word such as "key".
+/// A pattern that matches a secret only after its vendor's name and a word such as "key".
 macro_rules! behind {
     ($maker:literal, $shape:literal) => {
         concat!(
@@ -89,7 +89,7 @@ macro_rules! behind {
     };
 }
 
-/// What is between a secret's name and its value in code, configuration, JSON and on a command line.
+/// The text between a secret's name and its value in code, configuration, JSON and on a command line.
 macro_rules! assign {
     () => {
         concat!(
@@ -99,7 +99,7 @@ macro_rules! assign {
     };
 }
 
-/// What is between a secret's name and its value in a sentence.
+/// The text between a secret's name and its value in a sentence.
 macro_rules! says {
     () => {
         concat!(
@@ -110,9 +110,9 @@ macro_rules! says {
     };
 }
 
-// The table of secret shapes: one row a shape, each with an example that the tests assemble.
+// The table of secrets: one row per kind, each with an example that the tests assemble.
 
-/// Every shape, the particular before the general: where two match the same place, the earlier row names it.
+/// Every kind, specific before general: if two match the same place, the earlier row names it.
 #[rustfmt::skip]
 pub const SECRETS: &[Secret] = &[
     // Key blocks. The first alternative needs the END line; the second takes the key lines of a block that was cut.
@@ -272,7 +272,7 @@ pub const SECRETS: &[Secret] = &[
     token("firebase-server-key", &[":APA91"], r"(?-u:\b)AAAA[A-Za-z0-9_-]{7}:APA91[A-Za-z0-9_-]{130,}", "AAAA{a7}:APA91{a135}").reaching(12),
     token("twitch-token", &["oauth:"], r"oauth:[a-z0-9]{30}", "oauth:{h30}"),
 
-    // Watching, and office tools.
+    // Monitoring, and office tools.
     inner("datadog-key", &["datadog", "DD_API", "DD_APP"], behind!("datadog|DD_API|DD_APP", "[a-f0-9]{40}|[a-f0-9]{32}"), "DATADOG_API_KEY={h32}"),
     token("newrelic-key", &["NRAK-", "NRII-", "NRJS-", "NRRA-"], r"NR(?:AK|II|JS|RA)-[A-Za-z0-9_-]{19,}", "NRAK-{u27}"),
     token("sentry-token", &["sntrys_", "sntryu_"], r"sntry[su]_[A-Za-z0-9+/=_-]{40,}", "sntrys_{a100}"),
@@ -297,7 +297,7 @@ pub const SECRETS: &[Secret] = &[
     token("mapbox-secret-token", &["sk.eyJ"], r"sk\.eyJ[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{16,}", "sk.eyJ{a60}.{a22}"),
     token("facebook-token", &["EAA"], r"EAA[A-Za-z0-9]{80,}", "EAA{a160}"),
 
-    // Carriers of any maker's secret.
+    // Formats that can contain any vendor's secret.
     token("jwt", &["eyJ"], r"eyJ[A-Za-z0-9_-]{8,}\.(?:eyJ[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?|[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+){3})", "eyJ{a33}.eyJ{a60}.{a43}"),
     inner("url-password", &["://"], r#"://[^\s/?#:@"'<>`]{0,96}:(?P<secret>[^\s/"'<>`]{1,128})@[A-Za-z0-9\[]"#, "postgres://app:{a16}@db.internal:5432/shop")
         .taking(Part::Group(is_credential_value)),
@@ -362,7 +362,7 @@ pub const SECRETS: &[Secret] = &[
         example: "CLIENT_SECRET: \"{a24}\"",
     },
 
-    // Said in a sentence.
+    // Stated in a sentence.
     WIFI_KEY, ACCESS_CODE, ONE_TIME_CODE,
     Secret {
         name: "spoken-passphrase", reach: 0, part: Part::Phrase, hints: &["passphrase", "seed phrase", "recovery phrase", "mnemonic", "助记词"],
@@ -401,11 +401,11 @@ pub const SECRETS: &[Secret] = &[
     LOGIN_PAIR, SLASHED_LOGIN, MAKER_KEY,
 ];
 
-// Rows of the table for secrets that people say in chats: Wi-Fi keys, codes of doors and alarms, one-time codes,
+// Rows of the table for secrets that people mention in chats: Wi-Fi keys, codes of doors and alarms, one-time codes,
 // logins.
 
-/// What is between the name of a secret and its value in a chat, where often nothing does. A number ends the words
-/// in between, since it is the value.
+/// The text between the name of a secret and its value in a chat, where there is often none. A number ends the words in
+/// between, since it is the value.
 macro_rules! joining_words {
     () => {
         concat!(
@@ -570,7 +570,7 @@ pub(super) const SLASHED_LOGIN: Secret = inner(
 )
 .taking(Part::Apart(is_slashed_password));
 
-/// Keys of makers that nobody listed: `<maker>_live_…`.
+/// Keys of vendors without a row of their own: `<vendor>_live_…`.
 pub(super) const MAKER_KEY: Secret = inner(
     "maker-key",
     &["_live_", "_prod_", "_test_"],
@@ -592,7 +592,7 @@ pub(super) const CLAVE: Secret = inner(
 )
 .taking(Part::Group(is_made_up));
 
-/// `clave` is also what matters most, so a number is one only where the sentence ends with it.
+/// `clave` also means the key point, so a number is a secret only if the sentence ends with it.
 pub(super) const CLAVE_NUMBER: Secret = inner(
     "spoken-clave-number",
     &["clave"],

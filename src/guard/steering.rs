@@ -1,6 +1,7 @@
-//! Finds steering text: orders to the assistant or to the memory itself, and claims about what the user may do.
+//! Finds steering text: instructions to the assistant or to the memory itself, and claims about what the user may do.
 //!
-//! What a conversation says is data. A claim that reads like an order is kept for a person to judge, never recalled.
+//! The content of a conversation is data. A claim that reads like an instruction is held for a person to judge, and
+//! never recalled.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
@@ -14,28 +15,28 @@ use crate::memory::{Candidate, MemoryType};
 /// Why a candidate waits for a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Suspicion {
-    /// It orders the assistant to set its rules aside.
+    /// It instructs the assistant to ignore its rules.
     Override,
-    /// It gives the assistant leave to act unasked.
+    /// It permits the assistant to act without asking.
     Authority,
-    /// It claims rights for somebody.
+    /// It claims privileges for somebody.
     Rights,
-    /// It has something fetched and run again and again.
+    /// It asks for something to be fetched and run repeatedly.
     RemoteCode,
-    /// It lays down what to answer.
+    /// It prescribes an answer.
     ScriptedAnswer,
-    /// It has something kept from the user.
+    /// It asks for something to be hidden from the user.
     Concealment,
-    /// It has data sent away.
+    /// It asks for data to be sent elsewhere.
     Exfiltration,
-    /// It gives orders to the memory.
+    /// It gives instructions to the memory.
     MemoryOrder,
-    /// It is a rule that somebody pasted, a page or a tool said, and nobody in the conversation.
+    /// It is a rule from pasted text, a page or a tool, and not from anybody in the conversation.
     PastedRule,
 }
 
 impl Suspicion {
-    /// Returns it in a few words, for people.
+    /// Returns a short description for people.
     #[must_use]
     pub(crate) const fn reason(self) -> &'static str {
         match self {
@@ -56,7 +57,7 @@ impl Suspicion {
 struct Row {
     kind: Suspicion,
     pattern: &'static str,
-    /// Groups of literals of [`Table::literals`]; a text that it matches contains one of each.
+    /// Groups of indices into [`Table::literals`]; a text that matches contains one literal of each group.
     needed: Vec<Vec<usize>>,
     compiled: OnceLock<Regex>,
 }
@@ -81,7 +82,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
         Row { kind, pattern, needed, compiled: OnceLock::new() }
     });
     let rows = rows.collect();
-    // The fastest to build; texts are short.
+    // This kind is the fastest to build, and texts are short.
     let kind = Some(AhoCorasickKind::NoncontiguousNFA);
     let literals = AhoCorasick::builder().kind(kind).build(&literals).expect("the literals are few and short");
     Table { rows, literals }
@@ -91,7 +92,7 @@ impl Table {
     /// Returns the patterns that may match `text`, in their order.
     fn candidates(&self, text: &str) -> impl Iterator<Item = (Suspicion, &Regex)> {
         let mut holds = vec![false; self.literals.patterns_len()];
-        // Overlapping: one literal may contain another, and each of them decides about a pattern of its own.
+        // Overlapping matches are needed: one literal may contain another, and each may belong to a different pattern.
         for found in self.literals.find_overlapping_iter(&folded(text)) {
             holds[found.pattern().as_usize()] = true;
         }
@@ -110,7 +111,7 @@ impl Row {
 
 /// Returns the text with letters unified that a pattern treats as the same.
 fn folded(text: &str) -> String {
-    // Of the letters of the patterns, only the long s has a third form that is not a capital.
+    // Of the letters in the patterns, only s has a third form besides lower and upper case, the long s.
     text.to_lowercase().replace('ſ', "s")
 }
 
@@ -132,7 +133,8 @@ fn is_rule(candidate: &Candidate) -> bool {
         || matches!(claim.category.as_str(), "convention" | "preference" | "workflow" | "pattern" | "profile")
 }
 
-/// Returns what `text` would steer. A phrase that is quoted where its sentence speaks of a defence is only mentioned.
+/// Returns how `text` would steer a model. A phrase that is quoted in a sentence about defences against it is only
+/// mentioned.
 #[must_use]
 pub fn steers(text: &str) -> Option<Suspicion> {
     let text = plain(text);
@@ -145,7 +147,7 @@ pub fn steers(text: &str) -> Option<Suspicion> {
     found.find(|(kind, found)| is_meant(*kind, found.start(), found.end())).map(|(kind, _)| kind)
 }
 
-/// Rules that demand a question first: "never push without asking".
+/// Rules that require asking first: "never push without asking".
 static SAFEGUARD: LazyLock<Regex> = LazyLock::new(|| {
     let safeguard = concat!(
         r"(?i)(?:\b(?:never|not|nunca|jamás|no)|n't)\s(?:to |be |se |le |me |ever )*",
@@ -156,7 +158,7 @@ static SAFEGUARD: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(safeguard).expect("the pattern is constant and a test compiles it")
 });
 
-/// Whether the last clause of `text` forbids to act without being asked to.
+/// Whether the last clause of `text` forbids acting without asking.
 fn is_safeguard(text: &str) -> bool {
     let clause = &text[text.rfind(['.', '!', '?', ';', ':', ',']).map_or(0, |end| end + 1)..];
     let Some(found) = SAFEGUARD.captures(clause) else { return false };
@@ -170,7 +172,8 @@ fn is_safeguard(text: &str) -> bool {
         && !forgets.iter().any(|word| clause.to_lowercase().contains(word))
 }
 
-/// Returns the text without what hides words from a pattern: invisible characters, emphasis marks, runs of space.
+/// Returns the text without anything that hides words from a pattern: invisible characters, emphasis marks, runs of
+/// spaces.
 fn plain(text: &str) -> String {
     let is_invisible = |c: &char| matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '*' | '_');
     let seen: String = text.chars().filter(|c| !is_invisible(c)).map(|c| if c == '’' { '\'' } else { c }).collect();
@@ -187,13 +190,13 @@ fn is_mentioned(text: &str, start: usize, end: usize) -> bool {
     opens && closes && DEFENCES.iter().any(|word| before.contains(word))
 }
 
-/// Whether `quote` appears in a part of `text` that its writer took from elsewhere: a fenced block, quoted lines, or
+/// Whether `quote` appears in a part of `text` that its author copied from elsewhere: a fenced block, quoted lines, or
 /// what follows an announcement such as `the page says:`.
 #[must_use]
 pub fn is_pasted(text: &str, quote: &str) -> bool {
     let Some(at) = text.find(quote) else { return false };
     let before = &text[..at];
-    // An odd number of fences before the quote means that one is open.
+    // An odd number of fences before the quote means that it is inside one.
     let in_fence = before.matches("\n```").count() + usize::from(before.starts_with("```"));
     let line = before.rfind('\n').map_or(0, |end| end + 1);
     let quoted_line = text[line..].trim_start().starts_with("> ");
@@ -207,12 +210,12 @@ pub fn is_pasted(text: &str, quote: &str) -> bool {
         })
 }
 
-// Literals that a text must contain for a pattern of orders to match it, so that nearly all of them need not be
+// Literals that a text must contain for a steering pattern to match it, so that nearly all patterns need not be
 // compiled.
 //
-// Worked out from the patterns by the test below; what it prints where they differ is what belongs here.
+// The test below derives them from the patterns; if they differ, it prints the correct table.
 
-/// For each pattern, in its order: one text of each group appears in what it matches, in lower case.
+/// For each pattern, in order: every match contains at least one text of each group, in lower case.
 #[rustfmt::skip]
 pub(super) const NEEDED: &[&[&[&str]]] = &[
     &[&["bypass", "discard", "disobey", "disregard", "forget", "ignore", "override"], &["constraint", "directive", "guardrail", "guideline", "instruction", "policies", "prompt", "restriction", "rule"], &["above", "all", "earlier", "existing", "its", "other", "preceding", "previous", "prior", "safety", "system", "those", "your"]],
@@ -297,9 +300,9 @@ pub(super) const NEEDED: &[&[&[&str]]] = &[
     &[&["esta "], &["instrucción", "memoria", "regla"], &["anula", "prevalece", "tiene prioridad"]],
 ];
 
-// The words that distinguish orders from facts, in English, Chinese, German and Spanish.
+// The words that distinguish instructions from facts, in English, Chinese, German and Spanish.
 
-/// What precedes an order: the start of a clause, whoever is addressed, or a word that presses.
+/// The text before an instruction: the start of a clause, the name of the addressee, or an insistent word.
 macro_rules! order {
     ($rest:literal) => {
         concat!(
@@ -410,7 +413,7 @@ pub(super) const PATTERNS: &[(Suspicion, &[&str])] = &[
     ]),
 ];
 
-/// Words of a sentence that speaks of orders as something to be kept off.
+/// Words of a sentence that describes such instructions as something to defend against.
 #[rustfmt::skip]
 pub(super) const DEFENCES: &[&str] = &[
     "injection", "inject", "attack", "jailbreak", "phishing", "malicious", "detect", "filter", "block", "reject", "flag", "sanitiz", "sanitis",
@@ -444,7 +447,7 @@ mod steering_hints_tests {
         }
     }
 
-    /// Returns the table as it has to be.
+    /// Returns the correct table.
     fn spelled(patterns: &[&str]) -> String {
         let row = |pattern: &&str| {
             let groups: Vec<String> = needed(pattern).iter().map(|group| format!("&{group:?}")).collect();
@@ -482,7 +485,7 @@ mod steering_hints_tests {
         }
     }
 
-    /// Returns the literals without those that contain another one.
+    /// Returns the literals without those that contain another literal.
     fn without_longer(mut group: Vec<String>) -> Vec<String> {
         group.sort();
         group.dedup();

@@ -1,4 +1,4 @@
-//! Orders and what only looks like them, one row each.
+//! Tests of instructions and of text that only resembles them, one row each.
 
 use crate::guard::steering::{Suspicion, is_pasted, steers, suspicion};
 use crate::memory::{Audience, Candidate, Claim, MemoryType};
@@ -123,7 +123,7 @@ fn words_taken_from_elsewhere_are_told() {
 fn every_pattern_is_found_however_its_letters_are_spelled() {
     for (text, kind) in ORDERS {
         for spelled in [text.to_uppercase(), text.replace('s', "ſ"), text.replace('k', "\u{212a}")] {
-            // Capitals of some scripts are other letters, and addresses are matched by their own.
+            // In some scripts, changing the case changes the letters, so only ASCII is tested in capitals.
             if text.is_ascii() {
                 assert_eq!(steers(&spelled), Some(*kind), "{spelled}");
             }

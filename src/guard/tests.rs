@@ -1,4 +1,4 @@
-//! The table walked, and the innocent texts that must pass.
+//! Tests of every row of the table, and of innocent texts that must pass unchanged.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ fn redact(text: &str) -> String {
     Guard::default().redact(text.to_owned()).0.into_inner()
 }
 
-/// Assembles an example; returns it with the invented parts in it, which are what must not survive.
+/// Assembles an example; returns it with its invented parts, which must not survive.
 fn assemble(template: &str) -> (String, Vec<String>) {
     let (mut text, mut parts, mut state) = (String::new(), Vec::new(), 0x9E37_79B9_u32);
     for (index, piece) in template.split(['{', '}']).enumerate() {
@@ -51,7 +51,7 @@ fn invent(piece: &str, state: &mut u32) -> String {
         .collect()
 }
 
-/// Whether eight characters in a row of `secret` (or all, if it is shorter) appear in `text`.
+/// Whether eight consecutive characters of `secret` (or all, if it is shorter) appear in `text`.
 fn survives(secret: &str, text: &str) -> bool {
     let size = secret.len().min(8);
     (0..=secret.len() - size).any(|at| text.contains(&secret[at..at + size]))
@@ -97,7 +97,7 @@ fn every_row_takes_out_its_example_wherever_it_stands() {
         ];
         for (place, text) in places {
             let clean = redact(&text);
-            // A sentence is not found where it is glued to other words.
+            // A sentence is not recognised if it is joined to other words.
             let expected = !clean.contains(&format!("[redacted:{}]", row.name));
             if expected || parts.iter().any(|part| survives(part, &clean)) {
                 failures.push(format!("{} {place}: {text:?} became {clean:?}", row.name));
@@ -107,7 +107,8 @@ fn every_row_takes_out_its_example_wherever_it_stands() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Returns every way in which the long parts of an example are broken over lines of `width`, `at` characters in.
+/// Returns every way in which the long parts of an example are broken over lines of `width`, starting `at` characters
+/// in.
 fn broken(example: &str, parts: &[String], at: usize, width: usize, line_end: &str) -> String {
     let longest = parts.iter().max_by_key(|part| part.len()).map_or("", String::as_str);
     let Some(start) = example.find(longest) else { return example.to_owned() };
@@ -119,7 +120,7 @@ fn broken(example: &str, parts: &[String], at: usize, width: usize, line_end: &s
 #[test]
 fn every_token_is_found_where_a_terminal_broke_it() {
     let (mut failures, mut count) = (Vec::new(), 0);
-    // Of an example with more in it than one word, what follows the token would be broken, too.
+    // In an example with more than one word, the text after the token would be broken, too.
     let is_token = |row: &&crate::guard::Secret| {
         matches!(row.part, crate::guard::Part::Whole) && !row.pattern.starts_with("-----")
     };
@@ -186,7 +187,7 @@ fn innocent_texts_pass_unchanged() {
     assert!(changed.is_empty(), "{changed:#?}");
 }
 
-/// Secrets as people write them: the text, and what of it must go.
+/// Secrets as people write them: the text, and the part of it that must be removed.
 #[rustfmt::skip]
 const WRITTEN: &[(&str, &str)] = &[
     ("my password is hunter2", "hunter2"), ("My password is Swordfish!", "Swordfish"), ("the password for the router is \"open sesame 9\"", "open sesame 9"),
@@ -352,8 +353,8 @@ fn hostile_repetition_without_a_secret_passes_unchanged() {
     }
 }
 
-/// How often each byte of a text may be read, on average. Reading on to the end from every hint, or all again for
-/// every find, is twice as often and more at this size.
+/// How often each byte of a text may be read, on average. Reading to the end from every hint, or everything again for
+/// every finding, would read at least twice as much at this size.
 const READS: usize = 400;
 
 #[test]

@@ -16,14 +16,14 @@ pub enum NameStrength {
     Pin,
     /// What opens a door or a safe: a few digits, or a word with a number.
     Code,
-    /// A password where little says that one follows, so that words alone are none.
+    /// A password in a weak context, in which words alone do not count as one.
     Login,
 }
 
-/// Longest value in quotes that is `read_value`, in bytes.
+/// Maximum length of a quoted value that is read, in bytes.
 const QUOTED_BYTES: usize = 1024;
 
-/// How much of a value without quotes is judged, in bytes; what is removed may be longer.
+/// Number of bytes of an unquoted value that are judged; the part removed may be longer.
 const JUDGED_BYTES: usize = 128;
 
 /// A value with the quotes around it left out.
@@ -36,16 +36,16 @@ pub(super) struct Value<'t> {
 const QUOTES: &[(&str, &str)] =
     &[("\"", "\""), ("'", "'"), ("`", "`"), ("“", "”"), ("‘", "’"), ("「", "」"), ("『", "』"), ("«", "»"), ("„", "“")];
 
-/// Reads the value that begins at `at`: to its closing quote, or to the next space where it has none.
+/// Reads the value that begins at `at`: to its closing quote, or to the next space if it is not quoted.
 pub(super) fn read_value(text: &str, at: usize) -> Option<Value<'_>> {
     let rest = &text[at..];
     let near = &rest[..rest.floor_char_boundary(QUOTED_BYTES)];
     let slashes = near.len() - near.trim_start_matches('\\').len();
     for (open, close) in QUOTES {
         let Some(inside) = near[slashes..].strip_prefix(open) else { continue };
-        // In JSON within JSON, the quotes of a value carry the backslashes of every level of nesting.
+        // In JSON within JSON, the quotes of a value are preceded by the backslashes of every level of nesting.
         let closing = format!("{}{close}", &near[..slashes]);
-        // A quote that is closed on a later line belongs to the text and not to the value.
+        // A quote that is closed only on a later line belongs to the text and not to the value.
         let end = closing_quote(inside, &closing, slashes).filter(|end| !inside[..*end].contains('\n'))?;
         let start = at + slashes + open.len();
         return Some(Value { range: start..start + end, text: &inside[..end], quoted: true });
@@ -59,7 +59,7 @@ pub(super) fn read_value(text: &str, at: usize) -> Option<Value<'_>> {
     Some(Value { range: at..at + run.len(), text: run, quoted: false })
 }
 
-/// Where `inside` is closed, past quotes that are escaped in it; at the first of them if it is not closed after them.
+/// Returns where `inside` is closed, ignoring escaped quotes; at the first of these if it is not closed after them.
 fn closing_quote(inside: &str, closing: &str, slashes: usize) -> Option<usize> {
     let first = inside.find(closing)?;
     let is_open = |at: &usize| {
@@ -73,8 +73,8 @@ fn closing_quote(inside: &str, closing: &str, slashes: usize) -> Option<usize> {
     Some(closed.unwrap_or(first))
 }
 
-/// Returns where a value really ends that was judged by its first bytes. Called only for what is removed, so that no
-/// stretch of text is read again and again.
+/// Returns the actual end of a value that was judged by its first bytes. Called only for values to be removed, so that
+/// no stretch of text is read repeatedly.
 pub(super) fn whole_end(text: &str, value: &Value<'_>) -> usize {
     let end = value.range.end;
     if value.quoted || value.text.len() + 4 <= JUDGED_BYTES {
@@ -91,12 +91,12 @@ fn stops(c: char) -> bool {
         || c.is_control()
 }
 
-/// Where a value that began in ASCII goes over into another script, as in `密码是abc123然后`.
+/// Returns where a value that began in ASCII changes to another script, as in `密码是abc123然后`.
 fn ascii_part(run: &str) -> usize {
     if run.starts_with(|c: char| c.is_ascii()) { run.find(|c| c >= '\u{2e80}').unwrap_or(run.len()) } else { run.len() }
 }
 
-/// Where `run` goes over into the next `name=value` of a list, or into an escape of the string it appears in.
+/// Where `run` changes into the next `name=value` of a list, or into an escape of the string it appears in.
 fn before_next_pair(run: &str) -> usize {
     let bytes = run.as_bytes();
     (1..bytes.len())
@@ -111,7 +111,7 @@ fn before_next_pair(run: &str) -> usize {
         .unwrap_or(bytes.len())
 }
 
-// Judging values: whether one is a secret or a word, a variable, a type, a stand-in.
+// Judges whether a value is a secret or a word, a variable, a type or a placeholder.
 
 static STANDING: LazyLock<AhoCorasick> =
     LazyLock::new(|| AhoCorasick::new(STANDING_PARTS).expect("the words are few and short"));
@@ -138,7 +138,7 @@ pub(super) fn is_common(word: &str) -> bool {
     COMMON.contains(&lower.as_str()) || lower.ends_with("ed") || lower.ends_with("ing") || lower.ends_with("able")
 }
 
-/// Whether it is letters, `_` and `-` only, as words and names are.
+/// Whether the value consists only of letters, `_` and `-`, as words and names do.
 pub(super) fn is_word(value: &str) -> bool {
     value.chars().all(|c| c.is_alphabetic() || c == '_' || c == '-')
 }
@@ -169,7 +169,7 @@ pub(super) fn is_code(value: &str) -> bool {
         || value.starts_with(['=', ':', '&', '(', '|', '!', '?', '#', '@', '/', '.', ','])
 }
 
-/// Whether what was read is a type in code, or a number with one: `KEY: Name = …`, `*const u8`, `__u32`, `7i32`.
+/// Whether the value is a type in code, or a number with a type suffix: `KEY: Name = …`, `*const u8`, `__u32`, `7i32`.
 pub(super) fn is_type(text: &str, value: &Value<'_>) -> bool {
     let word = value.text;
     let after = text[value.range.end..].trim_start_matches([' ', '\t']);
@@ -194,7 +194,7 @@ pub(super) fn is_chosen(value: &str) -> bool {
     length >= 4
         && value.chars().any(char::is_alphanumeric)
         && !value.starts_with(['\\', '('])
-        // A whole number can be a PIN; one with a point is an amount or a version.
+        // A whole number can be a PIN; a number with a point is an amount or a version.
         && value.parse::<f64>().map_or(true, |_| length >= 4 && !value.contains('.'))
 }
 
@@ -208,18 +208,18 @@ pub(super) fn has_digit(value: &str) -> bool {
     value.bytes().any(|b| b.is_ascii_digit())
 }
 
-/// Whether a value after a weak sign can be a password: letters and digits, and no expression.
+/// Whether a value in a weak context can be a password: letters and digits, and not an expression.
 pub(super) fn is_made_up(value: &str) -> bool {
     value.len() >= 6 && has_letters_and_digits(value) && !is_code(value) && !is_placeholder(value)
 }
 
-/// Whether a value that hardly anything names can be a password: small letters, capitals and digits.
+/// Whether a value without a clear name can be a password: lower-case letters, capitals and digits.
 pub(super) fn is_strong(value: &str) -> bool {
     let cased = value.chars().any(char::is_lowercase) && value.chars().any(char::is_uppercase);
     cased && value.len() >= 8 && is_made_up(value) && !value.contains("://")
 }
 
-/// Signs that appear in passwords and seldom in words.
+/// Characters that are common in passwords but rare in words.
 const SIGNS: &str = "!#$%^&*+?~";
 
 /// Whether a value can open a door or a safe: a few digits, or letters and digits that are not the number of an error.
@@ -237,7 +237,7 @@ pub(super) fn is_access_code(value: &str) -> bool {
         }
 }
 
-/// Whether a value after the name of a user or a network can be a password: no word, path, file or version.
+/// Whether a value after the name of a user or a network can be a password: not a word, path, file or version.
 pub(super) fn is_login_password(value: &str) -> bool {
     let marked = value.contains(|c: char| c.is_ascii_digit() || SIGNS.contains(c));
     let ending = value.rsplit_once('.').map_or("", |(_, ending)| ending);
@@ -253,7 +253,7 @@ pub(super) fn is_login_password(value: &str) -> bool {
         && !is_hexadecimal_number(value)
 }
 
-/// Whether a value after `admin /` can be a password, and no role, page or folder.
+/// Whether a value after `admin /` can be a password, and is not a role, page or folder.
 pub(super) fn is_slashed_password(value: &str) -> bool {
     let cased = value.chars().any(char::is_lowercase) && value.chars().any(char::is_uppercase);
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
@@ -266,14 +266,14 @@ pub(super) fn is_vendor_key(value: &str) -> bool {
     (has_letters_and_digits(end) && digit_runs(end) >= 2 || is_mixed(end)) && !is_placeholder(end)
 }
 
-/// Whether capitals and small letters are mixed as in a random value: more than a third of it are capitals, which is
+/// Whether capitals and lower-case letters are mixed as in a random value: more than a third are capitals, which is
 /// more than in `NamesLikeThis`.
 fn is_mixed(value: &str) -> bool {
     let capitals = value.chars().filter(|c| c.is_uppercase()).count();
     capitals * 3 > value.chars().count() && value.chars().any(char::is_lowercase)
 }
 
-/// How often digits begin in `value`, after something else.
+/// Returns the number of runs of digits in `value`.
 fn digit_runs(value: &str) -> usize {
     value.split(|c: char| !c.is_ascii_digit()).filter(|run| !run.is_empty()).count()
 }
@@ -284,7 +284,7 @@ pub(super) fn is_credential_value(value: &str) -> bool {
     length >= 3 && !is_placeholder(value) && !(is_word(value) && length < 5)
 }
 
-/// Whether what follows `user:` on a command line is a password, and not a group as in `1000:1000`.
+/// Whether the value after `user:` on a command line is a password, and not a group as in `1000:1000`.
 pub(super) fn is_user_password(value: &str) -> bool {
     is_credential_value(value) && !value.bytes().all(|b| b.is_ascii_digit())
 }
@@ -300,7 +300,7 @@ pub(super) fn is_dotted_name(value: &str) -> bool {
     value.contains('.') && value.split('.').all(is_part)
 }
 
-/// Whether a value looks machine-made: at least eight characters, letters and digits, no name of anything.
+/// Whether a value looks machine-made: at least eight characters, with letters and digits, and not a name.
 pub(super) fn is_opaque(value: &str) -> bool {
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
     is_shaped_as_key(value, digits) && !is_placeholder(value) && (digits > 3 || !names_secret(value))
@@ -344,7 +344,7 @@ fn is_moment(value: &str) -> bool {
     }) && !date.is_empty()
 }
 
-/// Whether a value is a word with a number after it, as keys of caches are: `user:48291`.
+/// Whether a value is a word followed by a number, as in cache keys: `user:48291`.
 fn is_counted_name(value: &str) -> bool {
     let parts = value.split_once(':');
     parts.is_some_and(|(name, number)| {
@@ -360,12 +360,12 @@ pub(super) fn names_secret(value: &str) -> bool {
         .any(|part| lower.contains(part))
 }
 
-/// Whether a long value that nothing names is random: not a hash of a commit, a UUID, a path or an identifier.
+/// Whether a long value without a name is random: not a commit hash, a UUID, a path or an identifier.
 pub(super) fn is_random(value: &str) -> bool {
     let digits = value.chars().filter(char::is_ascii_digit).count();
     let upper = value.chars().filter(char::is_ascii_uppercase).count();
     let lower = value.chars().filter(char::is_ascii_lowercase).count();
-    // Identifiers are made of short words with marks between them.
+    // Identifiers consist of short words with separators between them.
     let words = value.split(['_', '-', '/', '=']).map(str::len).max().unwrap_or(0);
     // Hexadecimal digits of one case carry at most four bits each, so hashes stay below the bound on entropy.
     digits >= 3
@@ -377,7 +377,7 @@ pub(super) fn is_random(value: &str) -> bool {
         && !is_placeholder(value)
 }
 
-/// Returns the bits a character that `value` carries by the frequency of its own characters.
+/// Returns the entropy of `value` in bits per character, from the frequency of its characters.
 fn entropy(value: &str) -> f64 {
     let mut counts = std::collections::BTreeMap::new();
     value.chars().for_each(|c| *counts.entry(c).or_insert(0_u32) += 1);
@@ -387,7 +387,7 @@ fn entropy(value: &str) -> f64 {
 
 // The words by which values and names are judged.
 
-/// Ends of names that contain no secret themselves.
+/// Endings of names whose values are not secrets.
 #[rustfmt::skip]
 pub(super) const ABOUT: &[&str] = &[
     "hash", "hashed", "length", "len", "count", "type", "types", "limit", "budget", "url", "uri", "endpoint", "name",
@@ -398,26 +398,26 @@ pub(super) const ABOUT: &[&str] = &[
     "ref", "env", "var", "location", "scope", "scopes",
 ];
 
-/// Starts of names that count or ask, as in `max_tokens`.
+/// Beginnings of names of counts or conditions, as in `max_tokens`.
 #[rustfmt::skip]
 pub(super) const COUNTING: &[&str] = &[
     "max_", "min_", "num_", "n_", "total_", "max-", "min-", "count_", "has_", "is_", "use_", "no-", "no_", "next_",
 ];
 
-/// Starts of values that only stand for one.
+/// Beginnings of placeholders.
 #[rustfmt::skip]
 pub(super) const STANDING_STARTS: &[&str] = &[
     "<", "${", "$(", "{{", "%(", "[redacted", "[private", "...", "…", "***", "•", "={", "{", "[",
 ];
 
-/// Parts of values that only stand for one.
+/// Parts of placeholders.
 #[rustfmt::skip]
 pub(super) const STANDING_PARTS: &[&str] = &[
     "your", "placeholder", "changeme", "change_me", "change-me", "replace", "redacted", "dummy", "xxxx", "todo",
     "insert", "example", "****", "....", "…", "[redacted:",
 ];
 
-/// Words that take the place of a value, in code and in prose.
+/// Words that occur in place of a value, in code and in prose.
 #[rustfmt::skip]
 pub(super) const PLAIN: &[&str] = &[
     "none", "null", "nil", "true", "false", "undefined", "string", "str", "text", "bool", "boolean", "int",
@@ -430,14 +430,14 @@ pub(super) const PLAIN: &[&str] = &[
     "public", "private", "anonymous",
 ];
 
-/// Starts of expressions that fetch a value from where it is kept.
+/// Beginnings of expressions that fetch a value from where it is stored.
 #[rustfmt::skip]
 pub(super) const CODE_STARTS: &[&str] = &[
     "process.env", "os.environ", "env.", "env::", "import.meta", "ENV[", "secrets.", "vars.", "config.", "settings.",
     "self.", "this.", "args.", "std::",
 ];
 
-/// Words that say something about a secret in a sentence, instead of being it.
+/// Words that describe a secret in a sentence, instead of being one.
 #[rustfmt::skip]
 pub(super) const COMMON: &[&str] = &[
     "a", "an", "the", "in", "on", "at", "of", "to", "too", "not", "no", "now", "here", "there", "below", "above",
@@ -453,7 +453,7 @@ pub(super) const COMMON: &[&str] = &[
     "something", "everything", "enough", "authentication",
 ];
 
-/// Words that contain a sentence together, and no passphrase.
+/// Grammatical words, which occur in sentences but not in passphrases.
 #[rustfmt::skip]
 pub(super) const GRAMMAR: &[&str] = &[
     "is", "are", "was", "be", "must", "should", "the", "and", "or", "it", "you", "i", "we", "with", "for", "to",
@@ -461,7 +461,7 @@ pub(super) const GRAMMAR: &[&str] = &[
     "dans",
 ];
 
-/// What a number counts, by how the word after it begins.
+/// Beginnings of words after a number that say what it counts.
 #[rustfmt::skip]
 pub(super) const UNITS: &[&str] = &[
     "char", "byte", "bit", "digit", "token", "day", "min", "hour", "month", "year", "word", "sec", "ms", "per",

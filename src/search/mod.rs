@@ -27,30 +27,30 @@ pub use search::{Search, direct, highlight};
 pub use standing::{STANDING, standing};
 pub use vectors::{by_meaning, by_vectors};
 
-/// A memory that bears on a query.
+/// A memory that is relevant to a query.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Found {
     /// The memory.
     #[serde(flatten)]
     pub memory: Memory,
-    /// How good a hit it is, with its parts.
+    /// The score of the hit, with its components.
     pub score: Score,
-    /// How well it fits the query, with what that is made from.
+    /// How well it matches the query, with the components of that.
     pub fit: QueryFit,
-    /// Words of the query that appear in it; a hit on its evidence or its neighbours alone has none.
+    /// Words of the query that appear in it; none if only its evidence or its neighbours match.
     pub matched: Vec<String>,
-    /// The part of its content that shows why.
+    /// The part of its content that shows the match.
     pub highlight: Highlight,
-    /// The words it rests on, where those of the query stand there and not in what it says.
+    /// The quote that it rests on, if the words of the query occur there and not in its content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quote: Option<Highlight>,
-    /// Memories that it is linked to, if they were asked for.
+    /// Memories that it is linked to, if requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub related: Vec<Related>,
 }
 
-/// Returns at most `limit` memories that pass `filter` and whose time is not over at `now`, best first; equally good
-/// ones by their last change and then by id. Any text is a query. [`Search`] has more to choose from.
+/// Returns at most `limit` memories that pass `filter` and have not expired at `now`, best first; equally good ones by
+/// their last change and then by id. Any text is a valid query. [`Search`] offers more options.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -64,7 +64,7 @@ pub(crate) fn search(
     Search { limit, ..Search::new(query, filter, now) }.run(store)
 }
 
-/// Returns the filter without memories that have expired at `now`, unless it sets that time itself.
+/// Returns the filter with the condition that memories have not expired at `now`, unless it already sets such a time.
 fn unexpired(filter: &Filter, now: Timestamp) -> Filter {
     // Maintenance marks expired memories later; until then their status is still active.
     Filter { unexpired_at: Some(filter.unexpired_at.unwrap_or(now)), ..filter.clone() }
@@ -98,7 +98,7 @@ mod tests {
         memories[1].claim.importance = 1.0;
         memories[2].updated_at = day(1);
         for memory in &mut memories {
-            // Titles are indexed, and these three are not to differ in relevance.
+            // Titles are indexed, and these three must not differ in relevance.
             memory.claim.summary = Some("plain important recent".into());
             insert(&store, memory);
         }

@@ -1,4 +1,4 @@
-//! Ranking: how well a memory fits a query, and the score that orders results. Pure.
+//! Ranking: how well a memory matches a query, and the score that orders results. Performs no I/O.
 
 use std::collections::BTreeMap;
 
@@ -7,33 +7,33 @@ use serde::Serialize;
 
 use crate::store::Seq;
 
-/// Weight of the words beside channels, and of each channel beside the words.
+/// Weight of the words relative to channels, and of each channel relative to the words.
 // This weight and the next three come from a study on other data, and were not tuned on ours.
 pub(crate) const WEIGHT_WORDS: f64 = 0.5;
-/// What a memory gets of each neighbour in its conversation, in parts of that neighbour's own match.
+/// Share of the score of each neighbour in its conversation that is added to a memory.
 pub(crate) const WEIGHT_NEIGHBOURS: f64 = 0.3;
-/// What it gets when the query names who said it.
+/// Bonus of a memory if the query names the person who said it.
 pub(crate) const WEIGHT_SPEAKER: f64 = 0.1;
-/// What it gets when it is of the time that the query names, or gives a time that the query asks for.
+/// Bonus of a memory if it is from the time that the query names, or states a time that the query asks for.
 pub(crate) const WEIGHT_DATE: f64 = 0.2;
 
-/// The results of a way of searching other than by words, such as vectors.
+/// The results of a search method other than words, such as vectors.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Channel {
-    /// What it is called in explanations, e.g. `vectors`.
+    /// Its name in explanations, e.g. `vectors`.
     pub name: String,
-    /// The memories it found, each once, with a number that is greater the better it fits; in any unit and order.
-    /// Looked for with the filter of the search; it drops those that the filter leaves out, but they take the places
-    /// of others.
+    /// The memories found, without duplicates, in any order, each with a number that increases with relevance, in any
+    /// unit. They should be searched with the filter of the search: it drops those that the filter excludes, but they
+    /// would displace others.
     pub scores: Vec<(Seq, f64)>,
 }
 
-/// How much each part counts; 0 switches it off.
+/// The weight of each component; 0 disables it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
-    /// Words beside channels, see `WEIGHT_WORDS`.
+    /// Words relative to channels, see `WEIGHT_WORDS`.
     pub words: f64,
-    /// Each channel beside the words.
+    /// Each channel relative to the words.
     pub channels: f64,
     /// See `WEIGHT_NEIGHBOURS`.
     pub neighbours: f64,
@@ -55,36 +55,36 @@ impl Default for Weights {
     }
 }
 
-/// How well a memory fits a query, with its parts; all but `total` and `neighbours` lie between 0 and 1.
+/// How well a memory matches a query, with the components; all except `total` and `neighbours` are between 0 and 1.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct QueryFit {
     /// The weighted sum, see [`Weights`].
     pub total: f64,
-    /// The words: BM25 in parts of that of the best, 0 for one without any.
+    /// The words: BM25 as a share of the best hit's, 0 if no word matches.
     pub words: f64,
-    /// The channels, each between its worst and its best; 0 for what it did not find.
+    /// The channels, each scaled between its worst and its best result; 0 if the channel did not find the memory.
     pub channels: BTreeMap<String, f64>,
-    /// Sum of the scores of its neighbours in the conversation, the two best of them.
+    /// Sum of the scores of its two best neighbours in the conversation.
     pub neighbours: f64,
     /// Whether the query names who said it.
     pub speaker: f64,
-    /// How well its time fits.
+    /// How well its time matches.
     pub date: f64,
 }
 
 impl QueryFit {
-    /// Returns the score of words and channels alone, without anything around them, between 0 and 1.
+    /// Returns the score of words and channels alone, without neighbours, speaker and date, between 0 and 1.
     #[must_use]
     pub(crate) fn own(&self, weights: &Weights) -> f64 {
         let channels = self.channels.values().map(|score| (weights.channels, *score));
         let parts: Vec<(f64, f64)> = channels.chain([(weights.words, self.words)]).collect();
-        // Divided by the weights in use, so that words alone reach 1 where no channel is configured.
+        // Divided by the weights in use, so that words alone can reach 1 if no channel is configured.
         let whole: f64 = parts.iter().map(|(weight, _)| weight).sum();
         let sum: f64 = parts.iter().map(|(weight, score)| weight * score).sum();
         if whole > 0.0 { sum / whole } else { 0.0 }
     }
 
-    /// Returns the fit with its sum.
+    /// Returns the fit with its total computed.
     #[must_use]
     pub(crate) fn summed(self, weights: &Weights) -> Self {
         let total = self.own(weights)
@@ -95,40 +95,40 @@ impl QueryFit {
     }
 }
 
-/// Returns `scores` between 0 and 1: the best is 1, the worst 0, the others in proportion. Where all are equal, all are
-/// 1.
+/// Scales `scores` to between 0 and 1: the best is 1, the worst 0, the others are in proportion. If all are equal, all
+/// are 1.
 #[must_use]
 pub(crate) fn spread(scores: &[f64]) -> Vec<f64> {
     let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let worst = scores.iter().copied().fold(f64::INFINITY, f64::min);
     let range = best - worst;
-    // Equal scores have no worst one; 0 for all would drop hits that a channel did find.
+    // If all scores are equal, 0 for all would drop hits that the channel did find.
     scores.iter().map(|score| if range > 0.0 { (score - worst) / range } else { 1.0 }).collect()
 }
 
-/// Share of the relevance in the score. The five weights add up to 1.
+/// Weight of the relevance in the score. The five weights add up to 1.
 pub(crate) const WEIGHT_RELEVANCE: f64 = 0.55;
-/// Share of the memory's importance.
+/// Weight of the memory's importance.
 pub(crate) const WEIGHT_IMPORTANCE: f64 = 0.15;
-/// Share of its confidence.
+/// Weight of its confidence.
 pub(crate) const WEIGHT_CONFIDENCE: f64 = 0.10;
-/// Share of how lately it changed.
+/// Weight of how recently it changed.
 pub(crate) const WEIGHT_RECENCY: f64 = 0.15;
-/// Share of how often it was used.
+/// Weight of how often it was used.
 pub(crate) const WEIGHT_USE: f64 = 0.05;
 /// Days after which a memory counts half as recent.
 pub(crate) const RECENCY_HALF_LIFE_DAYS: f64 = 30.0;
 /// Number of uses at which a memory gets the full score for use.
 pub const FULL_USE: f64 = 50.0;
 
-/// What a score is made from.
+/// The inputs of a score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parts {
     /// 0–1, see `relevances`.
     pub relevance: f64,
     /// 0–1, from the memory.
     pub importance: f64,
-    /// 0–1, from the memory; as far as it has faded, where that is known.
+    /// 0–1, from the memory; after fading, if that is known.
     pub confidence: f64,
     /// When it last changed.
     pub updated_at: Timestamp,
@@ -136,18 +136,18 @@ pub struct Parts {
     pub access_count: u32,
 }
 
-/// A score and its parts, each between 0 and 1 and before its weight.
+/// A score and its components, each between 0 and 1 and not yet weighted.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Score {
     /// The weighted sum.
     pub total: f64,
-    /// How well it fits, within this search: in parts of the best.
+    /// How well it matches, as a share of the best result of this search.
     pub relevance: f64,
-    /// How much the memory matters.
+    /// Its importance.
     pub importance: f64,
-    /// How sure it is, after fading.
+    /// Its confidence after fading.
     pub confidence: f64,
-    /// How lately it changed.
+    /// How recently it changed.
     pub recency: f64,
     /// How often it was used.
     pub usage: f64,
@@ -162,10 +162,11 @@ pub struct Score {
 /// ```
 #[must_use]
 pub(crate) fn score(parts: &Parts, now: Timestamp) -> Score {
-    // A time ahead of the clock counts as now; a negative age would give a recency above 1.
+    // A time in the future counts as now; a negative age would give a recency above 1.
     let days = now.duration_since(parts.updated_at).as_secs_f64().max(0.0) / 86_400.0;
     let recency = 0.5_f64.powf(days / RECENCY_HALF_LIFE_DAYS);
-    // Logarithmic, since the first uses say more than the fiftieth; capped, as every part lies between 0 and 1.
+    // Logarithmic, since the first uses are more significant than the fiftieth; capped, because every component is
+    // between 0 and 1.
     let usage = (f64::from(parts.access_count).ln_1p() / FULL_USE.ln_1p()).min(1.0);
     let total = WEIGHT_RELEVANCE * parts.relevance
         + WEIGHT_IMPORTANCE * parts.importance
@@ -182,8 +183,8 @@ pub(crate) fn score(parts: &Parts, now: Timestamp) -> Score {
     }
 }
 
-/// Returns the relevance of each hit from how well it fits (greater is better): that of the best is 1, the others in
-/// proportion. Where nothing fits at all, all are 0.
+/// Returns the relevance of each hit, given how well it matches (greater is better): that of the best is 1, the others
+/// are in proportion. If nothing matches at all, all are 0.
 #[must_use]
 pub(crate) fn relevances(fits: &[f64]) -> Vec<f64> {
     // Relative to the best hit, not to a fixed scale: the sum with neighbours may exceed 1.

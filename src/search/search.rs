@@ -1,4 +1,4 @@
-//! Search: candidates of all channels, ranked by one score, each with an excerpt that shows why it was found.
+//! Search: candidates from all channels, ranked by one score, each with an excerpt that shows why it was found.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -15,48 +15,48 @@ use crate::lifecycle::decay::{Certainty, HalfLives};
 use crate::memory::{Memory, MemoryId, RelationType};
 use crate::store::{Database, Filter, Order, Ranked, Seq, StoreError};
 
-/// Candidates that are ranked for each memory asked for.
+/// Number of candidates that are ranked for each requested memory.
 // More than the page, since importance, recency and neighbours can lift a memory above one with a better match.
 const CANDIDATES_PER_RESULT: usize = 4;
 /// Minimum number of candidates that are ranked.
 const MIN_CANDIDATES: usize = 100;
-/// Candidates whose neighbours in their conversations are looked up, the best first.
-// Each costs a lookup in its conversations; those further down have little score to pass on.
+/// Number of candidates, best first, whose neighbours in their conversations are looked up.
+// Each costs a lookup in its conversations; those further down have little score to contribute.
 const WITH_NEIGHBOURS: usize = 40;
-/// Neighbours that count for one memory, the best of them: what was said before it and after it.
+/// Number of neighbours, best first, that count for one memory: what was said before it and after it.
 const NEIGHBOURS: usize = 2;
 
-/// What is looked for.
+/// The query and the options of a search.
 #[derive(Debug, Clone)]
 pub struct Search<'a> {
     /// Any text.
     pub query: &'a str,
-    /// Which memories are meant.
+    /// Restricts the memories that are searched.
     pub filter: &'a Filter,
-    /// Maximum number of memories that come back.
+    /// Maximum number of memories returned.
     pub limit: usize,
-    /// How many of the first are left out.
+    /// Number of results to skip.
     pub offset: usize,
-    /// The order in which those found come; by their score where there is none.
+    /// The order of the results; `None` means by score.
     pub order: Option<Order>,
-    /// What other ways of looking found.
+    /// The results of other search methods.
     pub channels: &'a [Channel],
-    /// How much each part counts.
+    /// The weight of each component.
     pub weights: Weights,
-    /// Whether memories that no word and no channel found are added if they were learnt next to one of the best.
-    /// In verbatim conversations the answer is often there. Off by default, since where memories are facts of their
-    /// own, most of these have nothing to do with the query.
+    /// Whether memories that were found by no word and no channel are added if they were learnt next to one of the
+    /// best. In verbatim conversations the answer is often there. Off by default: if memories are independent facts,
+    /// most of these are unrelated to the query.
     pub with_beside: bool,
-    /// Whether the memories that those found are linked to come with them.
+    /// Whether memories linked to those found are included.
     pub with_related: bool,
     /// How fast confidence fades.
     pub half_lives: HalfLives,
-    /// The time of asking.
+    /// The time of the search.
     pub now: Timestamp,
 }
 
 impl<'a> Search<'a> {
-    /// Returns a search by words for the ten best.
+    /// Returns a search by words for the ten best memories.
     #[must_use]
     pub fn new(query: &'a str, filter: &'a Filter, now: Timestamp) -> Self {
         Self {
@@ -74,8 +74,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Returns what is found, best first or in `order`; equally good ones by their last change and then by id.
-    /// What is over at `now` is left out.
+    /// Returns the memories found, best first or in `order`; equally good ones by their last change and then by id.
+    /// Memories that have expired at `now` are left out.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -84,7 +84,8 @@ impl<'a> Search<'a> {
             return Ok(Vec::new());
         }
         let filter = unexpired(self.filter, self.now);
-        // All reads see one state of the file: row numbers found first must still name the same memories at the end.
+        // All reads see one state of the file: row numbers found first must still refer to the same memories at the
+        // end.
         store.at_once(|store| {
             let mut pool = self.pool(store, &filter)?;
             if self.weights.neighbours > 0.0 {
@@ -94,14 +95,14 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Returns what the words and the channels found.
+    /// Returns the candidates that the words and the channels found.
     fn pool(&self, store: &Database, filter: &Filter) -> Result<Pool, StoreError> {
         let wanted = self.limit.saturating_add(self.offset);
         let most = wanted.saturating_mul(CANDIDATES_PER_RESULT).max(MIN_CANDIDATES);
         let hits = store.word_hits(self.query, filter, most)?;
         // BM25 has no upper bound and depends on the corpus; a share of the best hit can be combined with channels.
         let best = hits.iter().map(|(_, score)| *score).fold(0.0, f64::max);
-        // A hit by letters alone scores 0. Where all hits are such, none is better than another.
+        // A literal hit without words scores 0. If all hits are of this kind, they are equally good.
         let words: HashMap<Seq, f64> =
             hits.into_iter().map(|(seq, score)| (seq, if best > 0.0 { score / best } else { 1.0 })).collect();
         let channels: Vec<HashMap<Seq, f64>> = self.channels.iter().map(spread_channel).collect();
@@ -116,7 +117,7 @@ impl<'a> Search<'a> {
             });
         }
         let mut pool = Pool::new(self);
-        // Filtered again: a channel may name memories that the filter leaves out.
+        // Filtered again: a channel may return memories that the filter excludes.
         for memory in store.ranked_rows(&self.foremost(&fits, most), filter)? {
             let fit = fits.remove(&memory.seq).unwrap_or_default();
             pool.add(memory, fit);
@@ -124,8 +125,8 @@ impl<'a> Search<'a> {
         Ok(pool)
     }
 
-    /// Returns at most `most` of what was found, those that fit best by themselves, so that more channels bring others
-    /// and not more.
+    /// Returns at most `most` of the candidates, those that match best on their own, so that additional channels change
+    /// the selection but not its size.
     fn foremost(&self, fits: &HashMap<Seq, QueryFit>, most: usize) -> Vec<Seq> {
         let mut rows: Vec<(f64, Seq)> = fits.iter().map(|(seq, fit)| (fit.own(&self.weights), *seq)).collect();
         rows.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
@@ -133,9 +134,10 @@ impl<'a> Search<'a> {
         rows.into_iter().map(|(_, seq)| seq).collect()
     }
 
-    /// Adds to each memory the score of its neighbours, and the neighbours themselves where those are wanted.
+    /// Adds to each memory the score of its neighbours, and adds the neighbours themselves if requested.
     fn look_beside(&self, store: &Database, filter: &Filter, pool: &mut Pool) -> Result<(), StoreError> {
-        // Taken before any neighbour counts, so that a score is passed on once and never through a chain of messages.
+        // Computed before neighbours are counted, so that a score is passed on once and never through a chain of
+        // messages.
         let own: Vec<f64> = pool.all.iter().map(|(_, fit)| fit.own(&self.weights)).collect();
         let mut best: Vec<usize> = (0..own.len()).filter(|index| own[*index] > 0.0).collect();
         best.sort_by(|a, b| own[*b].total_cmp(&own[*a]).then_with(|| pool.all[*a].0.seq.cmp(&pool.all[*b].0.seq)));
@@ -154,16 +156,16 @@ impl<'a> Search<'a> {
             }
         }
         for (seq, mut scores) in given {
-            // A neighbour that nothing found, or that the filter leaves out, is not a result and gets no score.
+            // A neighbour that was not found, or that the filter excludes, is not a result and gets no score.
             let Some(place) = pool.places.get(&seq) else { continue };
             scores.sort_by(|a, b| b.total_cmp(a));
-            // At most two, so that a memory within a long discussion does not win by the number of its neighbours.
+            // At most two, so that a memory within a long discussion is not favoured by the number of its neighbours.
             pool.all[*place].1.neighbours = scores.into_iter().take(NEIGHBOURS).sum();
         }
         Ok(())
     }
 
-    /// Returns the page that is asked for, each memory with its fit and its score.
+    /// Returns the requested page, with the fit and the score of each memory.
     fn ranked(&self, pool: Pool) -> Vec<(Ranked, QueryFit, Score)> {
         let fits: Vec<(Ranked, QueryFit)> =
             pool.all.into_iter().map(|(memory, fit)| (memory, fit.summed(&self.weights))).collect();
@@ -205,7 +207,8 @@ impl<'a> Search<'a> {
         for (memory, (_, fit, score)) in store.in_rows(&rows)?.into_iter().zip(chosen) {
             let matched = Database::words_in(self.query, &memory);
             let highlight = highlight(&memory.claim.content, &matched);
-            // Evidence is read only where the content shows no word of the query: the hit needs another explanation.
+            // Evidence is read only if the content contains no word of the query, since the hit then needs another
+            // explanation.
             let quote = if highlight.marks.is_empty() { self.quote(store, &memory.id)? } else { None };
             let related = if self.with_related { related(store, &memory.id, filter)? } else { Vec::new() };
             found.push(Found { memory, score, fit, matched, highlight, quote, related });
@@ -213,7 +216,7 @@ impl<'a> Search<'a> {
         Ok(found)
     }
 
-    /// Returns the first of the words that the memory rests on in which words of the query stand.
+    /// Returns the first quote of the memory in which words of the query occur.
     fn quote(&self, store: &Database, id: &MemoryId) -> Result<Option<Highlight>, StoreError> {
         let words = Database::words_of(self.query);
         let quotes = store.evidence(id)?.into_iter().map(|piece| highlight(&piece.quote, &words));
@@ -248,7 +251,7 @@ fn times(memory: &Ranked) -> Vec<Timestamp> {
     let said = memory.said.iter().filter_map(|said| said.at);
     let held = [memory.valid_from, memory.valid_to].into_iter().flatten();
     let times: Vec<Timestamp> = said.chain(held).collect();
-    // The time of learning is used only where nothing better is known: an old log may be imported today.
+    // The time of learning is used only if nothing better is known: an old log may be imported today.
     if times.is_empty() { vec![memory.created_at] } else { times }
 }
 
@@ -274,19 +277,19 @@ fn spread_channel(channel: &Channel) -> HashMap<Seq, f64> {
     channel.scores.iter().map(|(row, _)| *row).zip(spread(&scores)).collect()
 }
 
-/// What was found, and how.
+/// The result of [`direct`].
 #[derive(Debug, Default)]
 pub struct Direct {
     /// The memories, best first.
     pub found: Vec<Found>,
-    /// Memories that are nearer in meaning to the query than the others by far.
+    /// Memories that are far nearer in meaning to the query than the others.
     pub stand_out: HashSet<MemoryId>,
     /// Why vectors were not used although they are configured.
     pub without_meaning: Option<EmbedError>,
 }
 
-/// Returns at most `limit` memories that pass `filter` and fit `query` by words or, where there are `vectors`, by
-/// meaning; best first. The search is one by words where the vector of the query cannot be had in time.
+/// Returns at most `limit` memories that pass `filter` and match `query` by words or, if there are `vectors`, by
+/// meaning; best first. Only words are used if the vector of the query is not available in time.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -301,7 +304,8 @@ pub fn direct(
     let (channel, without_meaning) = match vectors.map(|by| by_meaning(by, store, query, filter, limit, now)) {
         None => (None, None),
         Some(Ok(channel)) => (channel, None),
-        // A store that cannot be read would fail the word search as well; any other failure only costs the vectors.
+        // A store that cannot be read would fail the word search as well; any other failure only means a search without
+        // vectors.
         Some(Err(EmbedError::Store(error))) => return Err(error),
         Some(Err(error)) => (None, Some(error)),
     };
@@ -311,7 +315,7 @@ pub fn direct(
     let weights = Weights::default();
     let search = Search { limit, channels: &channels, weights, ..Search::new(query, filter, now) };
     let mut found = search.run(store)?;
-    // Something is always nearest in meaning.
+    // Some memory is always the nearest in meaning, even if it is not relevant.
     found.retain(|hit| hit.fit.own(&weights) > 0.0);
     Ok(Direct { found, stand_out, without_meaning })
 }
@@ -319,13 +323,13 @@ pub fn direct(
 /// A memory that another one is linked to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Related {
-    /// What the one is to the other.
+    /// The type of the link.
     pub relation: RelationType,
-    /// Whether the link goes from the memory that was found to this one, rather than back.
+    /// Whether the link leads from the memory found to this one, rather than the reverse.
     pub outward: bool,
     /// Why, in a few words.
     pub reason: Option<String>,
-    /// This one.
+    /// The linked memory.
     pub memory: Memory,
 }
 
@@ -349,17 +353,17 @@ fn related(store: &Database, id: &MemoryId, filter: &Filter) -> Result<Vec<Relat
     Ok(related)
 }
 
-/// Longest excerpt, in characters.
+/// Maximum length of an excerpt, in characters.
 const MAX_CHARS: usize = 200;
-/// Characters shown before the first word that was found.
+/// Number of characters shown before the first matching word.
 const LEAD_CHARS: usize = 40;
 
-/// An excerpt, and where in it the words of the query stand.
+/// An excerpt, and the places in it where words of the query occur.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Highlight {
     /// At most 200 characters of the memory's content, with `…` where it is cut.
     pub text: String,
-    /// Ranges of bytes in `text`, ascending and apart.
+    /// Ranges of bytes in `text`, ascending and not overlapping.
     pub marks: Vec<Range<usize>>,
 }
 

@@ -1,7 +1,7 @@
 //! Standing instructions and preferences, which apply to every request.
 //!
-//! A question about a deployment shares no word with "always answer in German", so these are not looked for by
-//! likeness. They come from a channel of their own, in which the query only decides their order.
+//! A question about a deployment shares no word with "always answer in German", so these memories are not searched by
+//! similarity. They are retrieved separately, and the query only determines their order.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::lifecycle::decay::{Certainty, HalfLives};
 use crate::memory::{Memory, MemoryId};
 use crate::store::{Database, Filter, Order, Seq, StoreError};
 
-/// Categories of memories that apply whatever is asked; pinned memories apply as well.
+/// Categories of memories that apply to every request; pinned memories apply as well.
 pub const STANDING: &[&str] = &["preference", "convention", "profile", "workflow"];
 /// Maximum number of memories that are ranked.
 const CANDIDATES: usize = 200;
@@ -35,16 +35,17 @@ pub fn standing(
         |category: &&str| filter.categories.is_empty() || filter.categories.iter().any(|one| one == category);
     let categories: Vec<String> = STANDING.iter().copied().filter(|one| asked_for(one)).map(str::to_owned).collect();
     store.at_once(|store| {
-        // Two lists, because a pinned memory of any category counts and one filter cannot say "pinned or of these".
+        // Two lists, because a pinned memory of any category counts, and one filter cannot express "pinned or in these
+        // categories".
         let pinned = Filter { pinned: Some(filter.pinned.unwrap_or(true)), ..filter.clone() };
         let mut memories = store.list(&pinned, Order::Importance, CANDIDATES, 0)?;
         if !categories.is_empty() {
             let of_category = Filter { categories: categories.clone(), ..filter.clone() };
             memories.extend(store.list(&of_category, Order::Importance, CANDIDATES, 0)?);
         }
-        // With a filter for unpinned memories, the first list has those of every category.
+        // With a filter for unpinned memories, the first list contains those of every category.
         memories.retain(|memory| memory.pinned || STANDING.contains(&memory.claim.category.as_str()));
-        // `dedup_by` only sees neighbours. A pinned preference is in both lists.
+        // A pinned preference is in both lists, and `dedup_by` removes only adjacent duplicates.
         memories.sort_by(|a, b| a.id.cmp(&b.id));
         memories.dedup_by(|a, b| a.id == b.id);
         let words = words(store, query, &filter)?;
@@ -60,7 +61,7 @@ pub fn standing(
     })
 }
 
-/// Returns how well those fit that contain words of the query, between 0 and 1.
+/// Returns how well the memories that contain words of the query match it, between 0 and 1.
 fn words(store: &Database, query: &str, filter: &Filter) -> Result<HashMap<MemoryId, f64>, StoreError> {
     let hits = if query.trim().is_empty() { Vec::new() } else { store.word_hits(query, filter, CANDIDATES)? };
     let best = hits.iter().map(|(_, score)| *score).fold(0.0, f64::max);

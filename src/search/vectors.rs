@@ -8,13 +8,14 @@ use crate::store::{Database, Filter, StoreError, VectorModel};
 
 /// Name of the channel in explanations.
 const NAME: &str = "vectors";
-/// Memories that it names for each that is asked for.
+/// Number of memories that it returns for each requested one.
 const PER_RESULT: usize = 4;
-/// Minimum number that it names, if there are that many.
+/// Minimum number of memories that it returns, if there are that many.
 const LEAST: usize = 200;
 
-/// Returns the memories that pass `filter`, and are not over at `now`, nearest to `query`, with their cosines; so many
-/// that a search for `limit` can choose among them. Those without a vector of `model` are left to the other channels.
+/// Returns the memories nearest to `query` that pass `filter` and have not expired at `now`, with their cosines; enough
+/// for a search for `limit` memories to choose from. Memories without a vector of `model` can be found only by other
+/// channels.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -31,18 +32,18 @@ pub fn by_vectors(
 }
 
 /// Minimum number of memories among which one can stand out.
-// The median of fewer is no measure of what is usual.
+// The median of fewer values does not show what is usual.
 const MIN_TO_COMPARE: usize = 5;
 /// Maximum number of memories that can stand out.
 const MAX_STANDING_OUT: usize = 5;
-/// Minimum part of the way from the usual cosine to 1 that a memory must have gone to stand out. Models differ in what
-/// is usual: two texts that have nothing in common have .1 by one and .7 by another.
+/// How far between the usual cosine and 1 a memory's cosine must be for it to stand out. Models differ in what is
+/// usual: two unrelated texts have a cosine of 0.1 with one model and 0.7 with another.
 const STANDS_OUT: f64 = 0.3;
 
-/// Returns the channel of a query by its meaning; `None` where there are no vectors to compare with.
+/// Returns the channel of a query by its meaning; `None` if there are no vectors to compare with.
 ///
 /// # Errors
-/// [`EmbedError`] if the vector of the query cannot be had in time, or the file cannot be read.
+/// [`EmbedError`] if the vector of the query is not available in time, or the file cannot be read.
 pub fn by_meaning(
     vectors: &QueryVectors,
     store: &Database,
@@ -55,7 +56,7 @@ pub fn by_meaning(
     Ok(Some(by_vectors(store, (&query.model, &query.vector), filter, limit, now)?))
 }
 
-/// Returns those that are far nearer to the query than is usual among `cosines`, the nearest first.
+/// Returns the entries that are far nearer to the query than is usual among `cosines`, nearest first.
 pub(super) fn standing_out<T: Copy + Ord>(cosines: &[(T, f64)]) -> Vec<T> {
     let mut sorted: Vec<(T, f64)> = cosines.to_vec();
     sorted.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
@@ -66,7 +67,7 @@ pub(super) fn standing_out<T: Copy + Ord>(cosines: &[(T, f64)]) -> Vec<T> {
     if sorted.len() < MIN_TO_COMPARE {
         return Vec::new();
     }
-    // Relative to the room that is left up to 1, because models differ in what they call near.
+    // Relative to the remaining distance to 1, because the range of cosines differs between models.
     let stands_out = |cosine: f64| (cosine - usual) / (1.0 - usual) >= STANDS_OUT;
     let best = sorted.into_iter().take(MAX_STANDING_OUT).filter(|(_, cosine)| stands_out(*cosine));
     best.map(|(one, _)| one).collect()

@@ -1,4 +1,4 @@
-//! Times in a query: those that it names, and whether it asks for one. Pure.
+//! Times in a query: those that it names, and whether it asks for one. Performs no I/O.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -8,24 +8,24 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 use regex::{Captures, Regex};
 
-/// Days after a named time in which people still speak of it.
-// Only after, never before: nobody reports on a day that has not come.
+/// Number of days after a named time during which people still talk about it.
+// Only after, never before: nobody reports on a day in the future.
 const AFTERWARDS_DAYS: i64 = 7;
-/// How well what was said in these days fits.
+/// How well a statement from these days matches.
 const AFTERWARDS: f64 = 0.5;
 
-/// What a query says about time.
+/// The times in a query.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Asked {
-    /// Whether it asks when something was.
+    /// Whether it asks when something happened.
     for_time: bool,
     named: Vec<Named>,
 }
 
-/// A time that is named, as far as it is.
+/// A named time, as precisely as it is given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Named {
-    /// These days, the last one left out.
+    /// A range of days, excluding the end.
     Days(Range<Date>),
     /// A month of any year, or a day of it.
     Yearly(i8, Option<i8>),
@@ -101,7 +101,7 @@ impl Asked {
     /// Reads `query`, asked at `now`.
     pub(super) fn of(query: &str, now: Timestamp) -> Self {
         let named = DATES.captures_iter(query).filter_map(|found| written(query, &found));
-        // The asker's time zone is not known. In UTC the day is off by at most one.
+        // The user's time zone is not known. In UTC the day is off by at most one.
         let today = now.to_zoned(TimeZone::UTC).date();
         let named = named.chain(relative(&query.to_lowercase(), today)).collect();
         Self { for_time: FOR_TIME.is_match(query), named }
@@ -112,8 +112,9 @@ impl Asked {
         self.for_time || !self.named.is_empty()
     }
 
-    /// Returns how well a memory fits that says `content` and is of these times: 1 where one of them is named, less
-    /// where it is soon after; where none is named but one is asked for, 1 if the content gives any.
+    /// Returns how well a memory with the text `content` and these times matches: 1 if the query names one of the
+    /// times, less if one is soon after a named time; if the query asks for a time without naming one, 1 if the content
+    /// states any.
     pub(super) fn fit(&self, content: &str, times: &[Timestamp]) -> f64 {
         if self.named.is_empty() {
             return if self.for_time && TELLS_TIME.is_match(content) { 1.0 } else { 0.0 };

@@ -1,11 +1,11 @@
-//! The brief: context of earlier conversations for a new one, within a budget and fenced as data.
+//! The brief: context from earlier conversations for a new one, within a budget and fenced as data.
 //!
 //! ```text
 //! rows ─▶ weigh (floor, score, section) ─▶ texts of the best ─▶ select (quota, likeness, budget) ─▶ render
 //! ```
 //!
-//! The same memories give the same bytes: nothing in a brief counts or gives the time, the clock decides only whether a
-//! memory's own time is over, and showing a memory is logged but not counted as a use of it.
+//! The same memories give the same bytes: a brief contains no counters or current times, the clock only decides whether
+//! a memory has expired, and showing a memory is logged but not counted as a use.
 
 mod query;
 mod render;
@@ -31,15 +31,15 @@ pub(crate) use select::{
 /// The context for a conversation, and why each part of it was chosen.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Brief {
-    /// The text for the prompt; empty where there is nothing to show.
+    /// The text for the prompt; empty if there is nothing to show.
     pub text: String,
-    /// Its size in `o200k_base` tokens, counted as it was asked for.
+    /// Its size in `o200k_base` tokens, counted in the requested way.
     pub tokens: usize,
     /// Its length in UTF-16 units, which is what agents count as characters.
     pub characters: usize,
-    /// What it contains, in order.
+    /// The memories that it contains, in order.
     pub shown: Vec<Shown>,
-    /// What it does not contain though it is recalled, best first.
+    /// Recalled memories that it does not contain, best first.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -49,11 +49,11 @@ pub struct Shown {
     /// The memory.
     #[serde(flatten)]
     pub memory: Memory,
-    /// Where it is.
+    /// The section that contains it.
     pub section: Section,
-    /// Why there, with its parts.
+    /// Its rating, with the components.
     pub standing: Standing,
-    /// What its line costs.
+    /// Number of tokens of its line.
     pub tokens: usize,
 }
 
@@ -62,9 +62,9 @@ pub struct Shown {
 pub struct LeftOut {
     /// The memory.
     pub id: MemoryId,
-    /// Where it would have been.
+    /// The section to which it would have belonged.
     pub section: Section,
-    /// How good it is, with its parts.
+    /// Its rating, with the components.
     pub standing: Standing,
     /// Why it was left out.
     #[serde(flatten)]
@@ -72,7 +72,7 @@ pub struct LeftOut {
 }
 
 impl Brief {
-    /// Returns how many memories were left out, by the reason's spelling.
+    /// Returns the number of memories that were left out, by reason.
     #[must_use]
     pub(crate) fn reasons(&self) -> BTreeMap<&'static str, usize> {
         let mut reasons = BTreeMap::new();
@@ -85,10 +85,9 @@ impl Brief {
 
 /// Returns the brief for a conversation.
 ///
-/// Memories of the namespaces asked for that are active, and whose time is not over at `now`. Sections come in the
-/// order standing, long-term, short-term; memories in each best first. What did not fit is counted in the text and
-/// named in
-/// [`Brief::left_out`].
+/// It contains active memories of the requested namespaces that have not expired at `now`. The sections are standing,
+/// long-term and short-term, in this order; the memories in each are sorted best first. Memories that did not fit are
+/// counted in the text and named in [`Brief::left_out`].
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -96,8 +95,8 @@ pub fn compose(store: &Database, request: &BriefRequest, now: Timestamp) -> Resu
     Ok(compose_with(store, request, None, now)?.0)
 }
 
-/// Returns the brief for a conversation, as [`compose`] does; the query is also searched by meaning where there are
-/// `vectors`. With the brief comes the reason why vectors were not used, if they were not.
+/// Returns the brief for a conversation, as [`compose`] does; if `vectors` are given, the query is also searched by
+/// meaning. Also returns why vectors were not used, if they were not.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -126,8 +125,8 @@ pub(crate) fn compose_with(
     Ok((select::select(weighed, texts, request), without_meaning))
 }
 
-/// Notes that the memories of `brief` were put in front of a model, and returns whether it could: a file that is locked
-/// or read-only is no reason to keep the brief back. No use is counted, since nobody asked for them.
+/// Records that the memories of `brief` were shown to a model, and returns whether that succeeded: a file that is
+/// locked or read-only must not prevent showing the brief. No use is counted, since nobody requested these memories.
 #[must_use = "a caller that does not care says so with `let _`"]
 pub(crate) fn note_shown(store: &Store, brief: &Brief, now: Timestamp) -> bool {
     let ids: Vec<MemoryId> = brief.shown.iter().map(|shown| shown.memory.id.clone()).collect();

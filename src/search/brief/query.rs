@@ -1,4 +1,4 @@
-//! Memories that bear on a question, and how well they do.
+//! Memories that are relevant to a question, and how relevant they are.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,15 +9,15 @@ use crate::memory::{Claim, Evidence, Memory, MemoryId};
 use crate::search::{Direct, Found, direct};
 use crate::store::{Database, Filter, StoreError};
 
-/// Hits that are looked at.
-// Rarity is counted among the hits, so there must be enough of them to distinguish common words from rare ones.
+/// Number of hits that are considered.
+// Rarity is measured among the hits, so there must be enough of them to distinguish common words from rare ones.
 const HITS: usize = 100;
-/// Minimum share of a question's information that a memory must contain to bear on it.
-// Low enough for a long question, and high enough that one shared place name brings up nothing by itself.
+/// Minimum share of a question's information that a memory must contain to be relevant.
+// Low enough for a long question, but high enough that one shared place name does not suffice.
 const MIN_SHARE: f64 = 0.35;
-/// What a pair of characters that appears in no memory counts beside a word that does not: most pairs are no words.
+/// Weight of a pair of characters that occurs in no memory, relative to such a word: most pairs are not words.
 const UNSEEN_PAIR: f64 = 0.3;
-/// Letters of a word that count, so that its endings do not.
+/// Number of letters of a word that are compared, so that its endings are ignored.
 const STEM_CHARS: usize = 5;
 /// Words that say nothing about the subject of a question.
 const EMPTY_WORDS: &[&str] = &[
@@ -28,9 +28,10 @@ const EMPTY_WORDS: &[&str] = &[
     "want", "was", "were", "what", "when", "where", "which", "who", "why", "will", "with", "would", "you", "your",
 ];
 
-/// Returns the memories that bear on `query` with how well they do, 0–1: half the share of its information that they
-/// contain, half their relevance among the hits. What contains too little of it is left out, unless its meaning stands
-/// out; so there may be none. With them comes the reason why vectors were not used, if they were not.
+/// Returns the memories that are relevant to `query`, with a rating of 0–1: half the share of the query's information
+/// that they contain, half their relevance among the hits. Memories that contain too little of it are left out, unless
+/// their similarity in meaning stands out, so there may be none. Also returns why vectors were not used, if they were
+/// not.
 pub(super) fn to_the_point(
     store: &Database,
     query: &str,
@@ -43,7 +44,7 @@ pub(super) fn to_the_point(
     let evidence = store.evidence_of(&memories)?;
     let held = |memory: &Memory| words_of(&memory.claim, evidence.get(&memory.id).map_or(&[], Vec::as_slice));
     let shares = shares(&words(query), &memories.iter().map(held).collect::<Vec<_>>());
-    // For a hit by meaning alone, shared words say nothing.
+    // For a hit by meaning alone, shared words are not informative.
     let by_words = found.iter().zip(shares).map(|(hit, share)| if hit.fit.words > 0.0 { share } else { 0.0 });
     let shares: Vec<f64> = by_words.collect();
     let bears = |hit: &Found, share: f64| share >= MIN_SHARE || stand_out.contains(&hit.memory.id);
@@ -52,8 +53,8 @@ pub(super) fn to_the_point(
     Ok((fits.collect(), without_meaning))
 }
 
-/// Returns for each memory the share of what is asked that it contains. A word counts for more if fewer of them
-/// contain it; one that none contains counts as much as the rarest of the others.
+/// Returns for each memory the share of the question's words that it contains. A word counts more if fewer memories
+/// contain it; a word that none contains counts as much as the rarest of the others.
 fn shares(asked: &BTreeSet<String>, held: &[BTreeSet<String>]) -> Vec<f64> {
     let rarity = |word: &&String| {
         let holding = held.iter().filter(|words| words.contains(*word)).count();
@@ -68,7 +69,7 @@ fn shares(asked: &BTreeSet<String>, held: &[BTreeSet<String>]) -> Vec<f64> {
     let whole: f64 = weights.iter().map(|(_, weight)| weight).sum();
     let share = |words: &BTreeSet<String>| {
         let part: f64 = weights.iter().filter(|(word, _)| words.contains(*word)).map(|(_, weight)| weight).sum();
-        // A question without usable words, such as signs alone, accepts whatever was found for it.
+        // A question without usable words, such as punctuation alone, accepts all hits.
         if whole <= 0.0 { 1.0 } else { part / whole }
     };
     held.iter().map(share).collect()
@@ -93,7 +94,7 @@ fn words(text: &str) -> BTreeSet<String> {
     for word in text.to_lowercase().split(|c: char| !c.is_alphanumeric()) {
         let letters: Vec<char> = word.chars().collect();
         if letters.iter().copied().any(is_unspaced) {
-            // Without spaces there are no word boundaries; pairs find a word wherever it stands.
+            // Without spaces there are no word boundaries; pairs find a word wherever it occurs.
             words.extend(letters.windows(2).map(|pair| pair.iter().collect::<String>()));
         } else if letters.len() > 2 && !EMPTY_WORDS.contains(&word) {
             // A prefix needs no detection of the language, which is unreliable on a short question.

@@ -6,15 +6,16 @@ use crate::config::MemorySettings;
 use crate::lifecycle::decay::HalfLives;
 use crate::memory::{MemoryType, Namespace, string_enum};
 
-/// Maximum number of characters of a brief: agents cut what hooks inject at this length.
+/// Maximum number of characters of a brief: agents truncate what hooks inject at this length.
 pub(crate) const MAX_CHARACTERS: usize = 10_000;
 
-/// What a brief is to contain and to cost.
+/// The content and the limits of a brief.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BriefRequest {
-    /// Where the memories lie, e.g. a project and the global namespace; those below are not meant. Empty for none.
+    /// The namespaces of the memories, e.g. a project and the global namespace, without those below them. Empty for no
+    /// memories.
     pub namespaces: Vec<Namespace>,
-    /// What the conversation is about; `None` for what it should know whatever it is about.
+    /// The subject of the conversation; `None` for memories that are useful whatever the subject is.
     pub query: Option<String>,
     /// Maximum number of `o200k_base` tokens.
     pub max_tokens: usize,
@@ -22,11 +23,11 @@ pub struct BriefRequest {
     pub counting: Counting,
     /// Maximum number of UTF-16 units; never over `MAX_CHARACTERS`.
     pub max_characters: usize,
-    /// How it is spelled.
+    /// The format of the text.
     pub format: Format,
     /// Maximum number of memories of each section.
     pub quotas: Quotas,
-    /// Maximum number of memories in all; `None` for as many as the sections may contain.
+    /// Maximum total number of memories; `None` for as many as the sections may contain.
     pub max_memories: Option<usize>,
     /// Minimum importance of an unpinned memory that is shown, 0–1.
     pub min_importance: f64,
@@ -40,14 +41,15 @@ pub struct BriefRequest {
 const MAX_ASKED_FOR: usize = 10;
 
 impl BriefRequest {
-    /// Returns what the settings ask for. Where memory is switched off that is nothing: no namespace is meant.
+    /// Returns the request according to the settings. If memory is switched off, it names no namespace, so the brief is
+    /// empty.
     #[must_use]
     pub fn of(settings: &MemorySettings, namespaces: Vec<Namespace>, query: Option<String>) -> Self {
         let retrieval = &settings.retrieval;
         let query = query.filter(|query| !query.trim().is_empty());
         let max_memories = match (retrieval.max_memories_in_prompt.value, &query) {
             (0, None) => None,
-            // A setting of 0 means no limit of its own. A question still needs one, or weak hits would fill the budget.
+            // A setting of 0 means no limit. A question still needs one; otherwise weak hits would fill the budget.
             (0, Some(_)) => Some(MAX_ASKED_FOR),
             (most, _) => Some(most),
         };
@@ -87,7 +89,7 @@ pub enum Counting {
     /// By the encoding, which takes about 0.1 s to load.
     #[default]
     Exact,
-    /// By letters, at once: seldom less than there are.
+    /// Estimated from the letters, which is immediate; the result is rarely too low.
     Estimated,
 }
 

@@ -1,4 +1,5 @@
-//! Selection of a brief: which memories may be in it, where and in which order, within quotas and budget. Pure.
+//! Selection of a brief: which memories it contains, in which section and order, within quotas and budget. Performs no
+//! I/O.
 
 use std::collections::HashMap;
 
@@ -16,36 +17,37 @@ use crate::search::RECENCY_HALF_LIFE_DAYS;
 use crate::store::BriefRow;
 use crate::tokens;
 
-/// Share of the importance in the standing. The first four weights add up to 1.
+/// Weight of the importance in the rating. The first four weights add up to 1.
 pub(crate) const WEIGHT_IMPORTANCE: f64 = 0.45;
-/// Share of the confidence, as far as it has faded.
+/// Weight of the faded confidence.
 pub(crate) const WEIGHT_CONFIDENCE: f64 = 0.25;
-/// Share of how lately it was changed, confirmed or used, beside the latest of all.
+/// Weight of how recently the memory was changed, confirmed or used, compared with the most recent of all.
 pub(crate) const WEIGHT_RECENCY: f64 = 0.20;
-/// Share of its place in the hierarchy.
+/// Weight of its place in the hierarchy.
 pub(crate) const WEIGHT_TIER: f64 = 0.10;
-/// Share of how well it fits what was asked; the standing has the rest.
+/// Weight of the relevance to the question; the rest is the weight of the other components.
 pub(crate) const WEIGHT_TO_THE_POINT: f64 = 0.70;
-/// Minimum confidence, as far as it has faded, of an unpinned memory that is shown.
-// Above the 0.05 at which maintenance lets a memory fade: a brief is read unasked and should be surer.
+/// Minimum faded confidence of an unpinned memory that is shown.
+// Above the 0.05 at which maintenance lets a memory fade: a brief is shown unrequested and should be more certain.
 const MIN_CONFIDENCE: f64 = 0.15;
-/// Memories whose texts are looked at, for each that a section may contain: some say the same, some are too long.
+/// Number of memories whose texts are read for each one that a section may contain: some are duplicates, some are too
+/// long.
 const TEXTS_PER_PLACE: usize = 3;
-/// Further texts that are looked at in each section.
+/// Number of additional texts that are read in each section.
 const MORE_TEXTS: usize = 20;
 
-/// How good a memory is for a brief, and its parts, each between 0 and 1 and before its weight.
+/// The rating of a memory for a brief, and its components, each between 0 and 1 and not yet weighted.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Standing {
     /// The weighted sum.
     pub total: f64,
-    /// How well it fits what was asked; `None` where nothing was asked, or where it stands whatever is.
+    /// Its relevance to the question; `None` if there is no question, or if it is a standing memory.
     pub to_the_point: Option<f64>,
-    /// How much it matters.
+    /// Its importance.
     pub importance: f64,
-    /// How sure it is, after fading.
+    /// Its confidence after fading.
     pub confidence: f64,
-    /// How lately it was changed, confirmed or used.
+    /// How recently it was changed, confirmed or used.
     pub recency: f64,
     /// Its place in the hierarchy: 1 for l0, 0 for l4.
     pub tier: f64,
@@ -57,13 +59,13 @@ pub struct Standing {
 pub enum ExclusionReason {
     /// Its importance is below the minimum.
     Unimportant,
-    /// Nobody has confirmed or used it for so long that it is too unsure.
+    /// Nobody has confirmed or used it for so long that its confidence is too low.
     Faded,
-    /// It does not bear on what was asked.
+    /// It is not relevant to the question.
     BesideThePoint,
     /// Another memory in the brief says the same.
     SaysTheSame {
-        /// That one.
+        /// The other memory.
         other: MemoryId,
     },
     /// Its section is full.
@@ -86,7 +88,7 @@ impl ExclusionReason {
         }
     }
 
-    /// Whether it would be shown if there were room.
+    /// Whether the memory would be shown if there were room.
     #[must_use]
     pub(crate) const fn is_for_want_of_room(&self) -> bool {
         matches!(self, Self::OverQuota | Self::OverBudget)
@@ -112,11 +114,11 @@ impl BriefSelection {
         &self.sections[section as usize]
     }
 
-    /// Returns those whose texts decide the rest.
+    /// Returns the candidates whose texts have to be read for the final selection.
     pub(super) fn pool(&self, request: &BriefRequest) -> impl Iterator<Item = &MemoryId> {
         let quotas = request.quotas;
         Section::ALL.into_iter().flat_map(move |section| {
-            // What is over the standing quota may stand with the long-term ones.
+            // Standing memories beyond their quota may be shown with the long-term ones.
             let places = match (section, quotas.of(section)) {
                 (Section::Standing, places) => places + quotas.long_term,
                 (Section::LongTerm | Section::ShortTerm, places) => places,
@@ -130,21 +132,21 @@ impl BriefSelection {
 /// Sorts memories into sections, best first; equally good ones by their last change and then by id.
 ///
 /// Fading and recency are measured from the latest event among `brief_rows` rather than from a clock, so that a brief
-/// does not change while nothing else does. `to_the_point` says how well a memory fits what was asked, and leaves out
-/// what it does not name, but for what stands whatever is asked.
+/// does not change while nothing else does. `to_the_point` contains the relevance of each memory to the question;
+/// memories that are not in it are left out, except standing ones.
 pub(super) fn weigh(
     brief_rows: &[BriefRow],
     to_the_point: Option<&HashMap<MemoryId, f64>>,
     request: &BriefRequest,
 ) -> BriefSelection {
-    // Not the clock: a brief that changed every day would defeat the prompt cache of the agent that reads it.
+    // The clock is not used: a brief that changed every day would defeat the prompt cache of the agent that reads it.
     let as_of = brief_rows.iter().map(|row| row.last_sure).max().unwrap_or(Timestamp::UNIX_EPOCH);
     let mut weighed = BriefSelection::default();
     let mut found: Vec<(&BriefRow, Section, Standing, Option<ExclusionReason>)> = brief_rows
         .iter()
         .map(|row| {
             let section = section_of(row);
-            // A standing preference is not judged by the question; it shares no word with most of them.
+            // A standing preference is not rated by the question, since it shares no word with most questions.
             let fit = to_the_point.filter(|_| section != Section::Standing);
             let fit = fit.map(|fits| fits.get(&row.id).copied());
             let standing = standing(row, fit.map(|fit| fit.unwrap_or(0.0)), &request.half_lives, as_of);
@@ -172,7 +174,7 @@ fn section_of(row: &BriefRow) -> Section {
     let instructs = row.memory_type == MemoryType::Procedural && matches!(category, "convention" | "workflow" | "note");
     let standing = instructs || matches!(category, "preference" | "profile");
     match row.scope {
-        // First: a person who pins a short-term memory wants it shown in any case.
+        // Checked first: a person who pins a short-term memory wants it shown in any case.
         _ if row.pinned => Section::Standing,
         Scope::ShortTerm => Section::ShortTerm,
         Scope::LongTerm if standing => Section::Standing,
@@ -209,7 +211,7 @@ const fn share_of(tier: Tier) -> f64 {
     }
 }
 
-/// Returns why a memory is not shown however much room there is. What is pinned always may be.
+/// Returns why a memory is not shown, however much room there is. Pinned memories are always allowed.
 fn floor(row: &BriefRow, standing: &Standing, is_beside: bool, request: &BriefRequest) -> Option<ExclusionReason> {
     match () {
         () if row.pinned => None,
@@ -220,11 +222,11 @@ fn floor(row: &BriefRow, standing: &Standing, is_beside: bool, request: &BriefRe
     }
 }
 
-/// Shares of the room that each section has for certain, in the order of [`Section::ALL`]; what one leaves, others
-/// take.
+/// Shares of the budget that are reserved for each section, in the order of [`Section::ALL`]; others may use what one
+/// leaves.
 const SHARES: [f64; 3] = [0.35, 0.45, 0.20];
 /// More memories than any store has, to reserve room for the count of those left out.
-// The closing line is written last and its number is not known yet, so the widest one is reserved for it.
+// The closing line is written last, and its number is not known yet, so room for the widest number is reserved.
 const MANY: usize = 999_999_999;
 
 /// A memory that is shown if there is room.
@@ -237,7 +239,7 @@ struct Elected {
     fits: bool,
 }
 
-/// What a text takes.
+/// The size of a text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Cost {
     tokens: usize,
@@ -262,7 +264,7 @@ impl Cost {
         self.tokens <= limit.tokens && self.characters <= limit.characters
     }
 
-    /// Returns the share of it, rounded down.
+    /// Returns this share of the size, rounded down.
     fn share(self, share: f64) -> Self {
         #[expect(
             clippy::cast_possible_truncation,
@@ -275,7 +277,7 @@ impl Cost {
     }
 }
 
-/// Returns the brief of what was weighed. `texts` are the memories of the pool.
+/// Returns the brief made from the weighed candidates. `texts` are the memories of the pool.
 pub(super) fn select(
     mut weighed: BriefSelection,
     mut texts: HashMap<MemoryId, Memory>,
@@ -298,12 +300,12 @@ pub(super) fn select(
             }
         }
     }
-    // The reasons are found in several passes, so the order is made anew; ids make it the same each time.
+    // The reasons are found in several passes, so the list is sorted again; ids make the order the same each time.
     brief.left_out.sort_by(|a, b| b.standing.total.total_cmp(&a.standing.total).then_with(|| a.id.cmp(&b.id)));
     finish(brief, request)
 }
 
-/// Appends a memory's line, with what ends the section before it and begins its own.
+/// Appends a memory's line, preceded by the end of the previous section and the beginning of its own where necessary.
 fn push(brief: &mut Brief, section: Section, line: &str, continues: bool, request: &BriefRequest) {
     if continues {
         brief.text.push_str(between(request.format));
@@ -326,7 +328,7 @@ fn finish(mut brief: Brief, request: &BriefRequest) -> Brief {
     Brief { tokens: size.tokens, characters: size.characters, ..brief }
 }
 
-/// Fills the sections with the best that say different things.
+/// Fills the sections with the best candidates that do not duplicate each other.
 fn elect(
     weighed: &BriefSelection,
     texts: &HashMap<MemoryId, Memory>,
@@ -338,14 +340,15 @@ fn elect(
     for section in Section::ALL {
         let mut candidates = weighed.section(section).to_vec();
         if section == Section::LongTerm && request.query.is_none() {
-            // What does not fit among the standing ones matters no less than the rest.
+            // Standing memories beyond the quota matter no less than the others.
             candidates.append(&mut overflow);
-            // The sort is stable, so equally good ones keep the order in which `weigh` put them.
+            // The sort is stable, so equally good ones keep the order that `weigh` gave them.
             candidates.sort_by(|a, b| b.standing.total.total_cmp(&a.standing.total));
         }
         let mut places = request.quotas.of(section);
         for candidate in candidates {
-            // The section is full, or the candidate is beyond the pool, which reads no more texts than may be needed.
+            // The section is full, or the candidate is not in the pool, which contains only the texts that may be
+            // needed.
             let Some(memory) = texts.get(&candidate.id).filter(|_| places > 0) else {
                 overflow.push(candidate);
                 continue;
@@ -358,7 +361,7 @@ fn elect(
                 }
                 Likeness::SaysMore(at) => {
                     let because = ExclusionReason::SaysTheSame { other: candidate.id.clone() };
-                    // It takes the place of the one that says less, and its section, so no quota changes.
+                    // It replaces the one with less detail in the same section, so no quota changes.
                     let (section, place) = (chosen[at].0, &mut chosen[at]);
                     let shorter = std::mem::replace(place, (section, candidate, view)).1;
                     left_out.push(LeftOut { id: shorter.id, section, standing: shorter.standing, because });
@@ -390,8 +393,8 @@ fn elect(
     spelled.collect()
 }
 
-/// Keeps at most as many as may be shown in all. Half of the places are for the standing ones and half for the others,
-/// and what one half leaves the other takes; in each the pinned ones stay, then the best.
+/// Limits the total number of memories. Half of the places are for standing memories and half for the others, and each
+/// half may use what the other leaves; in each, pinned memories are kept first, then the best.
 fn best_of_all(
     mut chosen: Vec<(Section, Candidate)>,
     texts: &HashMap<MemoryId, Memory>,
@@ -402,14 +405,15 @@ fn best_of_all(
     while chosen.len() > most {
         let stands = |(section, _): &(Section, Candidate)| *section == Section::Standing;
         let standing = chosen.iter().filter(|one| stands(one)).count();
-        // Both halves cannot be within bounds while there are too many in all, so one of them is always open.
+        // While there are too many in total, at least one half is over its limit, so there is always one to remove
+        // from.
         let (too_many_stand, too_many_others) = (standing > most / 2, chosen.len() - standing > most - most / 2);
         let worth = |(_, candidate): &(Section, Candidate)| {
             (texts.get(&candidate.id).is_some_and(|memory| memory.pinned), candidate.standing.total)
         };
         let order = |a: &(bool, f64), b: &(bool, f64)| a.0.cmp(&b.0).then_with(|| a.1.total_cmp(&b.1));
         let open = |at: &usize| if stands(&chosen[*at]) { too_many_stand } else { too_many_others };
-        // Of equally good ones the last goes.
+        // Of equally good ones the last is removed.
         let worst = (0..chosen.len()).rev().filter(open).min_by(|a, b| order(&worth(&chosen[*a]), &worth(&chosen[*b])));
         let Some(worst) = worst else { break };
         let (section, Candidate { id, standing }) = chosen.remove(worst);
@@ -418,11 +422,11 @@ fn best_of_all(
     chosen
 }
 
-/// Whether a memory says what is said already.
+/// How a memory relates to those already chosen.
 enum Likeness {
-    /// It adds nothing to the one at this place.
+    /// It adds nothing to the memory at this place.
     Same(usize),
-    /// It says all that the one at this place does, and more.
+    /// It contains everything that the memory at this place does, and more.
     SaysMore(usize),
     None,
 }
@@ -431,7 +435,7 @@ fn likeness(view: &View<'_>, chosen: &[(Section, Candidate, View<'_>)], texts: &
     for (at, (_, candidate, known)) in chosen.iter().enumerate() {
         match pair(view, known, false).pairing {
             ClaimRelation::Same => return Likeness::Same(at),
-            // A pinned memory keeps its place even beside one that says more.
+            // A pinned memory keeps its place even if another has more detail.
             ClaimRelation::More if !texts.get(&candidate.id).is_some_and(|memory| memory.pinned) => {
                 return Likeness::SaysMore(at);
             }
@@ -445,7 +449,7 @@ fn likeness(view: &View<'_>, chosen: &[(Section, Candidate, View<'_>)], texts: &
     Likeness::None
 }
 
-/// A turn at the room that there is.
+/// A pass in which room is given to memories.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Turn {
     Pinned,
@@ -453,8 +457,8 @@ enum Turn {
     Rest,
 }
 
-/// Marks what there is room for: what is pinned first, then each section within its share, then whatever still fits, in
-/// order.
+/// Marks the memories for which there is room: first pinned ones, then those of each section within its share, then
+/// whatever still fits, in order.
 fn within_budget(mut elected: Vec<Elected>, request: &BriefRequest) -> Vec<Elected> {
     let whole = Cost { tokens: request.max_tokens, characters: request.max_characters.min(MAX_CHARACTERS) };
     let of = |text: &str| Cost::of(text, request.counting);
@@ -468,7 +472,7 @@ fn within_budget(mut elected: Vec<Elected>, request: &BriefRequest) -> Vec<Elect
             let around = if begun[place] { Cost::default() } else { around(one.section, request) };
             let cost = one.cost.plus(around);
             let shared = in_section[place].plus(cost);
-            // Skipped, not stopped: a shorter memory further down may still fit.
+            // Skipped without stopping: a shorter memory further down may still fit.
             if turn == Turn::WithinShare && !shared.is_within(whole.share(SHARES[place]))
                 || !used.plus(cost).is_within(whole)
             {
