@@ -10,12 +10,13 @@ use super::{ApiError, Memories, Model};
 use crate::changeset::Changeset;
 use crate::consolidate::{Change, Decision, IncomingClaim, SavedPlan};
 use crate::exchange::{
-    Counts, Exported, FilePlace, Gathered, Imported, Terms, exported, gather, import_as_is, place_of, recognise,
+    Counts, Exported, ExportedTask, FilePlace, Gathered, Imported, Terms, exported, gather, import_as_is, place_of,
+    recognise,
 };
 use crate::fault::point;
 use crate::memory::{Audience, Candidate, Namespace, Status};
 use crate::pipeline::{CachedModel, ImportResult, ImportedMemory, consolidate_imported, path_key};
-use crate::store::{Applied, AuditAction, Filter, Order, PlanLedger, RunId, RunStatus};
+use crate::store::{Applied, AuditAction, Filter, NamespaceSubtree, Order, PlanLedger, RunId, RunStatus};
 
 /// Number of memories that an export reads at a time.
 const PAGE: usize = 500;
@@ -214,10 +215,13 @@ impl Memories {
             let own = if names_none { &namespace } else { &imported.memory.namespace };
             imported.memory.namespace = store.merged_into(own)?;
         }
+        for task in &mut gathered.tasks {
+            task.namespace = store.merged_into(&task.namespace)?;
+        }
         if options.gather {
             report.gathered.append(&mut gathered.memories);
             // Lines of instruction files are not consolidated, so they are stored now.
-            if gathered.known.is_empty() || options.dry_run {
+            if (gathered.known.is_empty() && gathered.tasks.is_empty()) || options.dry_run {
                 return Ok(());
             }
         }
@@ -297,6 +301,26 @@ impl Memories {
             settled,
             halted: model.and_then(|model| model.halted()).map(|error| error.to_string()),
         })
+    }
+
+    /// Passes every task of the work ledger to `each`: those of `namespaces`, all where there are none; returns how many
+    /// there were.
+    ///
+    /// # Errors
+    /// [`ApiError`] if they cannot be read, or what `each` returns.
+    pub fn export_tasks<E: From<ApiError>>(
+        &self,
+        namespaces: &[Namespace],
+        each: &mut dyn FnMut(ExportedTask) -> Result<(), E>,
+    ) -> Result<usize, E> {
+        self.unconfined()?;
+        let within: Vec<_> = namespaces.iter().cloned().map(NamespaceSubtree::Under).collect();
+        let tasks = self.ledger("export tasks")?.tasks(&within).map_err(ApiError::from)?;
+        let count = tasks.len();
+        for task in tasks {
+            each(ExportedTask { task })?;
+        }
+        Ok(count)
     }
 
     /// Calls `each` with every memory that passes `filter`, oldest first, with its sources and relations, and returns

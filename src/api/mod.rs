@@ -22,6 +22,7 @@ mod run;
 mod session;
 mod storage;
 mod vectors;
+mod work;
 mod worker;
 
 use std::path::{Path, PathBuf};
@@ -39,7 +40,7 @@ pub use crate::consolidate::{
     AppliedPlan, Change, Decision, Plan, Restored, ReviewedChange, RivalPolicy, SavedPlan, SavedPlanError, pass,
 };
 pub use crate::embed::{Filled, Progress, QUERY_TIMEOUT, QueryVectors};
-pub use crate::exchange::{Counts, Exported, MEMORY_FORMATS, markdown};
+pub use crate::exchange::{Counts, Exported, ExportedTask, MEMORY_FORMATS, markdown};
 pub use crate::lifecycle::decay::heat;
 pub use crate::lifecycle::{NEAR_DAYS, Report, Upkeep};
 pub(crate) use crate::llm::lists_model;
@@ -51,7 +52,7 @@ pub use crate::pipeline::{
 };
 #[cfg(feature = "serve")]
 pub(crate) use crate::pipeline::{is_subagents, path_key, request_for};
-pub use crate::search::{Found, Weights, brief};
+pub use crate::search::{Found, FoundTask, TaskScore, Weights, brief};
 pub use crate::store::Scope as ErasureScope;
 pub use crate::store::{
     AccessKind, AuditAction, AuditChannel, AuditEntry, Conversion, Coverage, Erased, FailedWindow, Filter, Flaw,
@@ -61,6 +62,7 @@ pub use crate::store::{
 pub use crate::store::{StoreError, UndoReport, Waiting};
 #[cfg(feature = "cli")]
 pub(crate) use crate::text::visible::{EscapeMode, escaped};
+pub use crate::work::{FileUsage, KnownError, KnownRemedy, Usage};
 pub use database::{DaySpending, Encryption, survey};
 pub use error::ApiError;
 pub use exchange::{ConsolidatedImport, FileImport, ImportEvent, ImportOptions, ImportOutcome, ImportReport};

@@ -1,6 +1,6 @@
 //! `export`: writes memories for other programs, or for people.
 
-use crate::api::{Exported, markdown};
+use crate::api::{Exported, ExportedTask, Memories, markdown};
 
 use super::args::Context;
 use super::exit::ExitStatus;
@@ -14,6 +14,9 @@ use super::list::Selection;
     after_help = "Examples:\n  afterthought export --all > memories.jsonl\n  afterthought export --format markdown --namespace project/shop"
 )]
 pub(crate) struct ExportArgs {
+    /// Export the tasks of the work ledger instead of memories, as JSONL
+    #[arg(long, conflicts_with_all = ["format"])]
+    tasks: bool,
     /// Format
     #[arg(long, value_enum, default_value_t = Format::Jsonl)]
     format: Format,
@@ -29,6 +32,9 @@ enum Format {
 
 pub(crate) fn run(args: &ExportArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
+    if args.tasks {
+        return export_tasks(&memories, context);
+    }
     let mut collected = Vec::new();
     let mut print = |memory: Exported| -> anyhow::Result<()> {
         match args.format {
@@ -44,6 +50,17 @@ pub(crate) fn run(args: &ExportArgs, context: &Context<'_>) -> anyhow::Result<Ex
     }
     if count == 0 {
         return Ok(context.out.nothing("no memory matches; try fewer filters, or --all for every status"));
+    }
+    Ok(ExitStatus::Success)
+}
+
+fn export_tasks(memories: &Memories, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let namespaces: Vec<_> = context.settings()?.namespace().into_iter().collect();
+    let mut print = |task: ExportedTask| -> anyhow::Result<()> { Ok(context.out.json(&task)?) };
+    if memories.export_tasks(&namespaces, &mut print)? == 0 {
+        return Ok(context
+            .out
+            .nothing("the work ledger has no task; `afterthought run` reads the logs of coding agents"));
     }
     Ok(ExitStatus::Success)
 }

@@ -124,12 +124,16 @@ fn print_file(file: &FileImport<'_>, out: &Printer) -> std::io::Result<()> {
     if out.is_json() {
         return out.json(&json!({
             "file": path, "format": format, "added": counts.added, "changed": counts.changed,
-            "known": counts.known, "known_context": counts.context, "left_out": left_out, "failed": failed,
+            "known": counts.known, "known_context": counts.context, "tasks": counts.tasks, "left_out": left_out, "failed": failed,
         }));
     }
     let context = match counts.context {
         0 => String::new(),
         count => format!(", {} of known context for {namespace}", counted(count, "line")),
+    };
+    let context = match counts.tasks {
+        0 => context,
+        count => format!("{context}, {} of the work ledger", counted(count, "task")),
     };
     out.line(format_args!(
         "{} ({format}): {} added, {} changed, {} already stored, {left_out} left out, {failed} failed{context}",

@@ -37,6 +37,7 @@ mod sources;
 mod status;
 mod undo;
 mod when;
+mod work;
 mod worker;
 
 use std::fmt::Write as _;
@@ -67,6 +68,9 @@ enum Command {
     Remember(remember::RememberArgs),
     Search(search::SearchArgs),
     Brief(brief::BriefArgs),
+    Blame(work::BlameArgs),
+    Fix(work::FixArgs),
+    How(work::HowArgs),
     Inbox(inbox::InboxArgs),
     Undo(undo::UndoArgs),
     Status(status::StatusArgs),
@@ -161,6 +165,7 @@ enum DbCommand {
 /// The commands as `--help` groups them.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Daily use", &["run", "search", "remember", "brief", "inbox", "undo", "status"]),
+    ("What was done", &["blame", "fix", "how"]),
     ("What is stored", &["memory", "log", "runs", "project"]),
     ("Agents", &["agent", "serve"]),
     ("Data and settings", &["import", "export", "db", "config", "eval", "completions"]),
@@ -258,6 +263,9 @@ fn answer(command: &Command, context: &Context<'_>) -> anyhow::Result<ExitStatus
         Command::Remember(args) => remember::run(args, context),
         Command::Search(args) => search::run(args, context),
         Command::Brief(args) => brief::run(args, context),
+        Command::Blame(args) => work::blame(args, context),
+        Command::Fix(args) => work::fix(args, context),
+        Command::How(args) => work::how(args, context),
         Command::Inbox(args) => inbox::run(args, context),
         Command::Undo(args) => undo::run(args, context),
         Command::Status(args) => status::run(args, context),

@@ -2,16 +2,17 @@
 
 use anyhow::ensure;
 
-use crate::api::{AccessKind, Found, Memories, SearchRequest, SearchResults, Weights};
+use crate::api::{AccessKind, Found, FoundTask, Memories, SearchRequest, SearchResults, Weights};
 
 use super::args::Context;
 use super::exit::ExitStatus;
 use super::list::{By, Selection, in_project_of_folder};
 use super::printer::{BOLD, DIM, Printer, day, one_line, spelled};
+use super::work::print_task;
 
-/// Search memories
+/// Search memories and tasks
 ///
-/// Any text is a safe query. In the folder of a project, searches its memories and the global ones. Superseded, expired and forgotten memories are left out. Exits 1 when nothing is found.
+/// Any text is a safe query. Tasks of the work ledger stand beside memories, by their score, where no filter asks for what only memories have. In the folder of a project, searches its memories and the global ones. Superseded, expired and forgotten memories are left out. Exits 1 when nothing is found.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought search \"deploy target\" --type semantic --explain\n  afterthought search \"what did Ana say in March?\" --since 6mo --sort created\n  afterthought search \"C++\" --namespace project/engine --exact-namespace"
@@ -49,11 +50,24 @@ pub(crate) fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<Ex
     let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
     let (out, request) = (context.out, args.request(&memories, context)?);
     let SearchResults { found, standing, fallback } = memories.search(&request)?;
+    // An order of memories is none of tasks, and pages are those of memories.
+    let is_ranked = args.sort.is_none() && args.offset == 0;
+    let tasks = if is_ranked { memories.search_tasks(&request.text, &request.filter, args.limit)? } else { Vec::new() };
+    let (found, tasks) = foremost(found, tasks, args.limit);
     if let Some(error) = fallback {
         out.warn(format_args!("searched by words alone: {}", spelled(&error.into())));
     }
+    let mut tasks = tasks.iter().peekable();
     for hit in &found {
+        while let Some(task) = tasks.next_if(|task| task.score.total > hit.score.total) {
+            print_found_task(task, args, out)?;
+        }
         print(hit, args, out)?;
+    }
+    let mut any = !found.is_empty() || !standing.is_empty();
+    for task in tasks {
+        any = true;
+        print_found_task(task, args, out)?;
     }
     if !standing.is_empty() && !out.is_json() {
         out.line(format_args!("{BOLD}standing memories, shown for every query{BOLD:#}"))?;
@@ -66,7 +80,7 @@ pub(crate) fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<Ex
         }
     }
     let ids: Vec<_> = found.iter().chain(&standing).map(|hit| hit.memory.id.clone()).collect();
-    if ids.is_empty() {
+    if !any {
         return Ok(out.nothing("no memory matches; try other words, or `afterthought memory list`"));
     }
     // Opened for writing only here; the search itself also works on a read-only file.
@@ -93,6 +107,19 @@ impl SearchArgs {
             related: self.related,
         })
     }
+}
+
+/// Returns the best of both, as many as are asked for.
+fn foremost(mut found: Vec<Found>, mut tasks: Vec<FoundTask>, limit: usize) -> (Vec<Found>, Vec<FoundTask>) {
+    while found.len() + tasks.len() > limit {
+        let weakest = tasks.last().map_or(f64::INFINITY, |task| task.score.total);
+        if found.last().is_some_and(|hit| hit.score.total < weakest) { drop(found.pop()) } else { drop(tasks.pop()) }
+    }
+    (found, tasks)
+}
+
+fn print_found_task(task: &FoundTask, args: &SearchArgs, out: &Printer) -> anyhow::Result<()> {
+    if out.is_json() { Ok(out.json(task)?) } else { print_task(task, args.explain, out) }
 }
 
 /// A memory that is returned whatever the query is, marked as such in JSON.

@@ -7,7 +7,7 @@ use transcripts::{Head, IngestError, Input, Records, Sink, instant};
 
 use super::import::{ImportError, parse_line};
 use super::notes::{INSTRUCTIONS, NOTES, front_matter, slug};
-use super::{Gathered, MemoryFormat, Terms, claim, tagged, text_of};
+use super::{ExportedTask, Gathered, MemoryFormat, Terms, claim, tagged, text_of};
 use crate::memory::{Claim, Namespace};
 
 /// Every format that can be imported, in sniffing order.
@@ -56,7 +56,8 @@ fn sniff_jsonl(head: &Head<'_>) -> bool {
         let words =
             ["content", "memory", "text"].iter().any(|key| line.get(key).is_some_and(serde_json::Value::is_string));
         // A chat message has text, too, but also a role.
-        words && line.get("role").is_none()
+        let is_task = line.get("task").is_some_and(|task| task.get("goal").is_some());
+        is_task || words && line.get("role").is_none()
     };
     head.any_line(has_words) || head.document.as_ref().is_some_and(has_words)
 }
@@ -66,6 +67,13 @@ fn read_jsonl(input: Input, terms: &Terms, gathered: &mut Gathered) -> Result<()
     let mut sink = Sink::new(&mut ignore);
     let mut records = Records::lines(input);
     while let Some(record) = records.next(&mut sink)? {
+        if let Some(ExportedTask { mut task }) = task_of(&record.text) {
+            if terms.is_forced {
+                task.namespace = terms.namespace.clone();
+            }
+            gathered.tasks.push(task);
+            continue;
+        }
         match parse_line(&record.text, record.number, &terms.namespace, terms.now) {
             Ok(mut imported) => {
                 if terms.is_forced {
@@ -82,6 +90,12 @@ fn read_jsonl(input: Input, terms: &Terms, gathered: &mut Gathered) -> Result<()
     }
     gathered.skipped.append(&mut sink.skipped);
     Ok(())
+}
+
+/// Returns the task of a line; only the line's start is read of one that is none.
+fn task_of(line: &str) -> Option<ExportedTask> {
+    let begins = line.trim_start().starts_with("{\"task\"");
+    begins.then(|| serde_json::from_str(line).ok())?
 }
 
 const CLAUDE_AI: MemoryFormat = MemoryFormat {

@@ -124,6 +124,8 @@ pub struct Counts {
     pub changed: usize,
     /// Memories whose id or words already exist, or existed before and were superseded or forgotten.
     pub known: usize,
+    /// Tasks of a work ledger that are new.
+    pub tasks: usize,
     /// New lines of instructions that agents read at every start.
     pub context: usize,
 }
@@ -174,6 +176,9 @@ pub fn import_as_is(
             if from != to && writer.find(&from)?.is_some() && writer.find(&to)?.is_some() {
                 writer.relate(&Relation { from, to, relation_type, reason: None, created_at: now })?;
             }
+        }
+        for task in &gathered.tasks {
+            counts.tasks += usize::from(writer.import_task(task)?);
         }
         if !gathered.known.is_empty() {
             counts.context = writer.set_known_context(context_of, &writer.redact(gathered.known))?;
@@ -299,7 +304,7 @@ mod tests {
             let (_, gathered) = crate::exchange::formats::samples::read("MEMORY.md", text);
             import_as_is(&store, gathered, &Namespace::global(), Timestamp::UNIX_EPOCH).unwrap()
         };
-        let counts = |added, changed, known| Counts { added, changed, known, context: 0 };
+        let counts = |added, changed, known| Counts { added, changed, known, tasks: 0, context: 0 };
         assert_eq!(import("## Tea\ngreen\n## Pets\na cat\n"), counts(2, 0, 0));
         assert_eq!(import("## Tea\ngreen\n## Pets\na cat\n"), counts(0, 0, 2));
         assert_eq!(import("## Tea\nblack\n## Pets\na cat\n"), counts(0, 1, 1));
@@ -341,7 +346,7 @@ mod tests {
         ];
         let gathered = Gathered { memories, ..Gathered::default() };
         let counts = import_as_is(&store, gathered, &shop(), day(0)).unwrap();
-        assert_eq!(counts, Counts { added: 3, changed: 1, known: 2, context: 0 });
+        assert_eq!(counts, Counts { added: 3, changed: 1, known: 2, tasks: 0, context: 0 });
         let said = store.list(&Filter::default(), Order::Id, 9, 0).unwrap().into_iter().map(|one| one.claim.content);
         let mut said: Vec<String> = said.collect();
         said.sort();

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 
 use crate::memory::{
-    CATEGORIES, Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, RelationType,
+    CATEGORIES, Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, RelationType, Task,
 };
 use crate::store::{Database, KnownLine, StoreError};
 use jiff::Timestamp;
@@ -33,6 +33,13 @@ pub struct Exported {
     /// Its evidence in full, so that an import loses nothing.
     #[serde(default)]
     pub evidence: Vec<Evidence>,
+}
+
+/// A task as it is exported: one line of JSONL.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExportedTask {
+    /// The task.
+    pub task: Task,
 }
 
 /// Where a quote is.
@@ -166,6 +173,8 @@ impl Terms {
 pub struct Gathered {
     /// Memories.
     pub memories: Vec<Imported>,
+    /// Tasks of a work ledger.
+    pub tasks: Vec<Task>,
     /// Lines that an agent knows anyway, so that they are not learnt again.
     pub known: Vec<KnownLine>,
     /// Records that could not be used, and why.

@@ -55,6 +55,11 @@ impl Guard {
         for address in [&mut transcript.project, &mut transcript.repository].into_iter().flatten() {
             *address = without_credentials(address);
         }
+        // A call's line and its action repeat each other; what is found in both is counted once, in the line.
+        for action in transcript.messages.iter_mut().filter_map(|message| message.action.as_mut()) {
+            action.edit_texts(&mut |text| _ = take_out_private(text));
+            **action = self.redact(std::mem::take(&mut **action)).0.into_inner();
+        }
         // Private spans are removed first: their content must not affect anything else.
         transcript.edit_texts(&mut |text| cleaned.private_spans += take_out_private(text));
         let mut after_memory_call = false;
@@ -62,6 +67,7 @@ impl Guard {
         for message in &mut transcript.messages {
             if reader.shows(message) && message.text != DENIED_MARKER {
                 DENIED_MARKER.clone_into(&mut message.text);
+                message.action.iter_mut().for_each(|action| action.names.clear());
                 cleaned.denied += 1;
             }
             let answers = after_memory_call && message.kind == Kind::ToolResult;

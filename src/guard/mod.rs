@@ -12,6 +12,7 @@ mod redaction;
 mod scan;
 mod secrets;
 mod steering;
+mod task;
 mod values;
 
 pub use crate::config::{GuardSettings, Treatment};

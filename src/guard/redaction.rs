@@ -158,6 +158,13 @@ impl Redact for Message {
     fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
         edit(&mut self.text);
         self.speaker.edit_texts(edit);
+        self.action.edit_texts(edit);
+    }
+}
+
+impl<T: Redact> Redact for Box<T> {
+    fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
+        (**self).edit_texts(edit);
     }
 }
 
@@ -166,6 +173,7 @@ impl Redact for Transcript {
         self.title.edit_texts(edit);
         self.project.edit_texts(edit);
         self.repository.edit_texts(edit);
+        self.branch.edit_texts(edit);
         self.origin.edit_texts(edit);
         self.messages.edit_texts(edit);
     }

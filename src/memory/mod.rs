@@ -2,6 +2,7 @@
 
 mod identity;
 mod spelled;
+mod task;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -14,6 +15,7 @@ pub(crate) use spelled::string_enum;
 pub use spelled::{
     Audience, CATEGORIES, ExtractionMethod, MemoryType, Outcome, ParseError, RelationType, Scope, Status, Tier,
 };
+pub use task::{Citation, Remedy, Task, TaskCommand, TaskError, TaskFile, TaskOutcome, TaskRecord, TestRun};
 
 /// What a memory says, apart from where it is kept and how it is used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

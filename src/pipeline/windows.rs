@@ -19,7 +19,8 @@ use crate::extract::Span;
 use crate::extract::window::{self, Window, WindowBudget};
 use crate::guard::{Cleaning, Redacted};
 use crate::llm::Complete;
-use crate::store::{DoneWindow, RequestId, Store, StoreError, TranscriptId, UnfinishedWindow};
+use crate::store::{DoneWindow, LogTasks, RequestId, RunId, Store, StoreError, TranscriptId, UnfinishedWindow};
+use crate::work;
 
 /// Number of conversations that are cut into windows ahead of the calls.
 const CUT_AHEAD: usize = 2;
@@ -181,6 +182,7 @@ impl Cutting {
     fn begin<C: Complete>(pipeline: &Pipeline<'_, C>, wanted: Wanted) -> Result<Self, PipelineError> {
         let Wanted { transcript, namespaces, file } = wanted;
         let row = pipeline.store.transcript_seen(&transcript, &namespaces.project, Timestamp::now())?;
+        record_tasks(pipeline, &transcript, &namespaces)?;
         let finished = pipeline.store.finished_windows(row, pipeline.extractor.kind())?;
         let done = still_there(&transcript.messages, &finished);
         let open = match pipeline.extractor {
@@ -225,6 +227,25 @@ impl Cutting {
             file: self.file,
         }
     }
+}
+
+/// Enters what was done in a conversation into the work ledger.
+fn record_tasks<C: Complete>(
+    pipeline: &Pipeline<'_, C>,
+    transcript: &Redacted<Transcript>,
+    namespaces: &Namespaces,
+) -> Result<(), StoreError> {
+    let records = work::tasks(transcript);
+    if records.is_empty() {
+        return Ok(());
+    }
+    let (key, parent) = (transcript.key(), work::parent_session(transcript));
+    // Parts of redacted texts are clean, but two of them may be joined in a new one.
+    let records = pipeline.guard.redact(records).0;
+    let log =
+        LogTasks { transcript: &key, parent: parent.as_deref(), namespace: &namespaces.project, records: &records };
+    let run = RunId::from_stored(pipeline.owner.as_str());
+    pipeline.store.write(Some(&run), Timestamp::now(), |writer| writer.put_tasks(&log)).map(drop)
 }
 
 /// A window that an earlier run has started, and which other windows it may be read with.

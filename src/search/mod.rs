@@ -11,6 +11,7 @@ mod rank;
 #[expect(clippy::module_inception, reason = "the stage is named for what its main file does")]
 mod search;
 mod standing;
+mod tasks;
 mod vectors;
 mod when;
 
@@ -25,6 +26,8 @@ pub(crate) use rank::{RECENCY_HALF_LIFE_DAYS, Score, score};
 pub(crate) use search::{Direct, Highlight, Related};
 pub use search::{Search, direct, highlight};
 pub use standing::{STANDING, standing};
+pub(crate) use tasks::search_tasks;
+pub use tasks::{FoundTask, TaskScore};
 pub use vectors::{by_meaning, by_vectors};
 
 /// A memory that is relevant to a query.

@@ -19,6 +19,7 @@ mod memories;
 mod projects;
 mod row;
 mod stats;
+mod tasks;
 mod terms;
 mod usage;
 mod writer;
@@ -72,6 +73,7 @@ pub use memories::review::Waiting;
 pub use projects::Project;
 pub(crate) use projects::{Alias, Placement};
 pub(crate) use stats::Stats;
+pub(crate) use tasks::{FactKind, LogTasks, stored_words, word_number};
 pub use usage::AccessKind;
 pub use writer::Writer;
 

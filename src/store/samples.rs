@@ -2,12 +2,13 @@
 
 use jiff::Timestamp;
 
-use super::{Store, StoreError, Writer};
+use super::{LogTasks, Store, StoreError, Writer};
 use crate::changeset::{Action, share_as_stored};
 use crate::guard::{CleanText, Guard, Redact, Redacted};
 use crate::memory::{Audience, MemoryId};
 use crate::memory::{
-    Candidate, Claim, Evidence, ExtractionMethod, Memory, MemoryType, Namespace, Relation, RelationType,
+    Candidate, Citation, Claim, Evidence, ExtractionMethod, Memory, MemoryType, Namespace, Relation, RelationType,
+    TaskFile, TaskOutcome, TaskRecord,
 };
 use transcripts::{Message, MessageTime, Transcript};
 
@@ -71,6 +72,41 @@ pub(crate) fn write<T>(store: &Store, change: impl FnOnce(&Writer<'_>) -> Result
 
 pub(crate) fn insert(store: &Store, memory: &Memory) {
     write(store, |w| w.insert(&clean(memory.clone()), &clean(Vec::new())));
+}
+
+/// Returns a task of day 1 that was done and edited these files.
+pub(crate) fn task(goal: &str, files: &[&str]) -> TaskRecord {
+    let file = |path: &&str| TaskFile {
+        path: (*path).to_owned(),
+        edited: 1,
+        messages: vec!["m2".into()],
+        ..TaskFile::default()
+    };
+    TaskRecord {
+        goal: goal.into(),
+        outcome: TaskOutcome::Done,
+        reason: "files were changed, and the assistant reported at the end".into(),
+        started_at: Some(day(1)),
+        ended_at: Some(day(1)),
+        folder: None,
+        branch: None,
+        report: Some(Citation { text: "Done.".into(), message: "m3".into() }),
+        files: files.iter().map(file).collect(),
+        symbols: Vec::new(),
+        commands: Vec::new(),
+        errors: Vec::new(),
+        tests: Vec::new(),
+        commits: Vec::new(),
+        pull_requests: Vec::new(),
+        messages: ("m1".into(), "m3".into()),
+    }
+}
+
+/// Stores the tasks of a log of a project.
+pub(crate) fn put_tasks(store: &Store, transcript: &str, project: &str, records: &[TaskRecord]) {
+    let (records, namespace) = (clean(records.to_vec()), Namespace::project(project).unwrap());
+    let log = LogTasks { transcript, parent: None, namespace: &namespace, records: &records };
+    write(store, |writer| writer.put_tasks(&log));
 }
 
 impl Writer<'_> {

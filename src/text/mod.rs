@@ -2,6 +2,7 @@
 //!
 //! Extraction, checks, comparison and search all use this module, so that each question has only one answer.
 
+pub(crate) mod code;
 pub(crate) mod date;
 pub(crate) mod language;
 pub(crate) mod markup;

@@ -1,6 +1,20 @@
-//! The work in an agent's session: commands that failed, and what resolved them.
+//! The work of coding agents: the ledger of what was done in their logs, the questions that it answers, and the fixes of
+//! commands that fail in a session.
 
+mod blame;
 pub(crate) mod command;
+mod fix;
+mod how;
+mod output;
+mod shell;
+mod tasks;
+pub use blame::FileUsage;
+pub(crate) use blame::blame;
+pub(crate) use fix::fix;
+pub use fix::{KnownError, KnownRemedy};
+pub use how::Usage;
+pub(crate) use how::how;
+pub(crate) use tasks::{parent_session, tasks};
 pub(crate) mod fixes;
 
 use jiff::Timestamp;
@@ -8,6 +22,13 @@ use jiff::Timestamp;
 use crate::guard::Guard;
 use crate::memory::Namespace;
 use crate::store::Store;
+
+/// Returns the start of a text.
+fn clipped(text: &str, limit: usize) -> String {
+    let text = text.trim();
+    let Some((end, _)) = text.char_indices().nth(limit) else { return text.to_owned() };
+    format!("{}…", text[..end].trim_end())
+}
 
 /// An agent's session at a particular time.
 #[derive(Clone, Copy)]

@@ -49,7 +49,7 @@ const NOUNS: &str = "ablation access act action adapter address alias allowance 
     clock command conflict context contexts conversation conversations conversion correction cost \
     counter counts coverage cue data database dates days definition details dialect draft effect \
     embedder encryption end endpoint entity entries entry episode erasure error estimate event \
-    extraction failure fault features field files filter finding fingerprint finish firing fit flaw \
+    extraction failure fault features field file files filter finding fingerprint finish firing fit flaw \
     folder folders forms health highlight hit home id identity import info input item judgement language \
     layer likeness limit limits line list lives lookup loss machine mark memories merge meter mode model \
     names number numbers options order outcome outline output overlay page pair part parts pass passage \

@@ -5,6 +5,8 @@ use jiff::tz::Offset;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::message::action::{self, Action};
+
 /// One conversation, or one part of a very long one, in chronological order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Transcript {
@@ -20,6 +22,9 @@ pub struct Transcript {
     pub project: Option<String>,
     /// URL of the repository, if the log also contains it, e.g. `https://github.com/ana/shop`.
     pub repository: Option<String>,
+    /// Branch of the repository on which the work was done, where the log says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
     /// Model that answered, if the log names it.
     pub model: Option<String>,
     /// The start of the conversation according to the log, for logs whose messages have no time.
@@ -43,6 +48,9 @@ pub struct Message {
     pub time: Option<MessageTime>,
     /// The decoded text; messages with an empty text are dropped.
     pub text: String,
+    /// What a tool call did, or how it ended. No part of what was said, so [`Message::content_hash`] leaves it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<Box<Action>>,
 }
 
 /// The part that a message plays in a conversation.
@@ -145,7 +153,7 @@ impl Message {
     /// Returns words spoken in `role`, without id, time or speaker.
     #[must_use]
     pub fn prose(role: Role, text: impl Into<String>) -> Self {
-        Self { id: String::new(), role, kind: Kind::Prose, speaker: None, time: None, text: text.into() }
+        Self { id: String::new(), role, kind: Kind::Prose, speaker: None, time: None, text: text.into(), action: None }
     }
 
     /// Returns a message of any kind, without id, time or speaker.
@@ -171,6 +179,27 @@ impl Message {
     /// Returns a tool call of the assistant, described by `line`.
     pub(crate) fn call(line: impl Into<String>) -> Self {
         Self::new(Role::Assistant, Kind::ToolCall, line)
+    }
+
+    /// Adds what a call of `tool` with these arguments does.
+    #[must_use]
+    pub(crate) fn doing(self, tool: &str, arguments: &serde_json::Value) -> Self {
+        Self { action: action::of_call(tool, arguments).map(Box::new), ..self }
+    }
+
+    /// Adds how the call ended that the log names by `call`.
+    #[must_use]
+    pub(crate) fn ending(self, call: Option<&str>, failed: Option<bool>) -> Self {
+        Self { action: action::of_result(call, failed, None), ..self }
+    }
+
+    /// Adds the id by which the result of the call names it.
+    #[must_use]
+    pub(crate) fn called(mut self, id: Option<&str>) -> Self {
+        if let (Some(action), Some(id)) = (&mut self.action, id) {
+            action.call = Some(id.to_owned());
+        }
+        self
     }
 
     /// Returns a tool's answer.

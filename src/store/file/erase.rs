@@ -176,6 +176,10 @@ const ALL: &str = "
     SELECT e.transcript, '', NULL, min(e.said_at), max(e.said_at), m.namespace
         FROM evidence e JOIN memories m ON m.id = e.memory_id
         WHERE e.transcript NOT IN (SELECT key FROM transcripts) GROUP BY e.transcript
+    UNION ALL
+    SELECT transcript, '', NULL, min(started_at), max(started_at), namespace FROM tasks
+        WHERE transcript NOT IN (SELECT key FROM transcripts)
+            AND transcript NOT IN (SELECT transcript FROM evidence) GROUP BY transcript
     ORDER BY 1";
 /// Sources that are not conversations, such as imports; they match only if named explicitly.
 const OTHERS: &str = "
@@ -483,6 +487,7 @@ impl Writer<'_> {
                 "DELETE FROM jobs WHERE path IN (SELECT value FROM json_each(?1)) AND status <> 'running'",
                 [to_json(&origins)?],
             )?;
+            conn.execute("DELETE FROM tasks WHERE transcript IN (SELECT value FROM json_each(?1))", [keys])?;
             conn.execute("DELETE FROM transcripts WHERE key IN (SELECT value FROM json_each(?1))", [keys])?;
             let mut withdraw = conn.prepare("INSERT OR IGNORE INTO withdrawn (key_hash, at) VALUES (?1, ?2)")?;
             for one in &erased.conversations {
@@ -528,7 +533,7 @@ fn forget_project(conn: &Connection, namespace: &Namespace) -> Result<(), StoreE
         &format!("DELETE FROM project_paths WHERE project IN (SELECT id FROM projects WHERE {within})"),
         [namespace.to_string()],
     )?;
-    for table in ["projects", "project_aliases", "project_merges", "known_context", "judged", "passes"] {
+    for table in ["projects", "project_aliases", "project_merges", "known_context", "judged", "passes", "tasks"] {
         conn.execute(&format!("DELETE FROM {table} WHERE {within}"), [namespace.to_string()])?;
     }
     Ok(())

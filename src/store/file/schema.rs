@@ -48,6 +48,7 @@ pub(super) static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
         step(include_str!("../migrations/0017_trust.sql")),
         step(include_str!("../migrations/0018_changesets.sql")),
         step(include_str!("../migrations/0019_requests.sql")),
+        step(include_str!("../migrations/0020_tasks.sql")),
     ]
 });
 

@@ -97,6 +97,7 @@ impl Store {
             let left: Vec<MemoryId> = undone.kept.iter().map(|kept| kept.memory.clone()).collect();
             for run in runs {
                 w.forget_merges(run)?;
+                w.undo_tasks(run)?;
                 // Otherwise the same candidates would count as decided by a decision that was undone.
                 w.forget_settled(run, &left)?;
                 w.read(|conn| {

@@ -89,6 +89,19 @@ pub enum NamespaceSubtree {
     Under(Namespace),
 }
 
+impl NamespaceSubtree {
+    /// Whether a namespace is meant.
+    pub(crate) fn contains(&self, namespace: &Namespace) -> bool {
+        match self {
+            Self::Exactly(one) => one == namespace,
+            Self::Under(one) => {
+                let (one, namespace) = (one.to_string(), namespace.to_string());
+                namespace.strip_prefix(&one).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            }
+        }
+    }
+}
+
 /// The order of a list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Order {

@@ -13,8 +13,8 @@ use crate::message::identity;
 use crate::message::parts::call_on;
 use crate::message::speaker::slash_command;
 use crate::{
-    Assembler, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, MessageTime, Record, Records, Role,
-    Sink, TimeSource,
+    Action, Assembler, FileAccess, FileAction, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message,
+    MessageTime, Record, Records, Role, Sink, TimeSource,
 };
 
 /// The ingestor's name, stored with each transcript.
@@ -163,7 +163,8 @@ impl Chat {
             // Everything that the program prints, including the output of commands, is written as quotations.
             Voice::Program => {
                 self.note_model(&text);
-                Message::answer(text)
+                let action = edits(&text);
+                Message { action, ..Message::answer(text) }
             }
             Voice::Assistant => Message::assistant(text),
         };
@@ -193,13 +194,28 @@ fn typed(text: &str) -> Message {
     if text == "<blank>" {
         return Message::user("");
     }
+    let run = text.strip_prefix('!').or_else(|| text.strip_prefix("/run ").or_else(|| text.strip_prefix("/test ")));
+    let arguments = serde_json::json!({ "command": run });
     let call = match (text.strip_prefix('!'), slash_command(text)) {
         (Some(command), _) => call_on("/run", command),
         (None, Some((name, words))) if ASKING.contains(&name) && !words.is_empty() => return Message::user(words),
         (None, Some((name, argument))) => call_on(&format!("/{name}"), argument),
         (None, None) => return Message::user(text),
     };
-    Message::new(Role::User, Kind::ToolCall, call)
+    Message::new(Role::User, Kind::ToolCall, call).doing("run", &arguments)
+}
+
+/// Returns the files that the program says it has changed.
+fn edits(text: &str) -> Option<Box<Action>> {
+    let file = |line: &str| {
+        let (path, access) = match line.trim().strip_prefix("Applied edit to ") {
+            Some(path) => (path, FileAccess::Edited),
+            None => (line.trim().strip_prefix("Creating empty file ")?, FileAccess::Created),
+        };
+        Some(FileAction { path: path.trim().to_owned(), access })
+    };
+    let files: Vec<_> = text.lines().filter_map(file).collect();
+    (!files.is_empty()).then(|| Box::new(Action { files, ..Action::default() }))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use crate::json::Json;
+use crate::message::action;
 use crate::message::assemble::Clock;
 use crate::message::identity;
 use crate::message::parts::{call_line, file_label, without_data};
@@ -204,7 +205,12 @@ impl HistoryReader {
             if block["type"] == "tool_result" {
                 let id = block["tool_use_id"].string();
                 let tool = self.calls.get(id).map_or("", String::as_str);
+                let from = messages.len();
                 messages.extend(answer_texts(&block["content"]).iter().flat_map(|text| answered(tool, text)));
+                // One result may have several parts; the first ends the call.
+                if let Some(first) = messages.get_mut(from).filter(|first| first.kind == Kind::ToolResult) {
+                    first.action = action::of_result(block["tool_use_id"].text(), block["is_error"].as_bool(), None);
+                }
             } else if let Some(label) = attachment(block) {
                 messages.push(Message::new(Role::User, Kind::Attachment, &label));
             } else if let Some((tool, answer)) = announced(said) {
@@ -237,10 +243,11 @@ impl HistoryReader {
                 // An answer contains only the id of its call, and the tool determines whether the answer is the user's.
                 self.calls.insert(id.to_owned(), name.to_owned());
                 let spoken = SPOKEN.iter().find_map(|key| block["input"][*key].as_str());
-                match spoken.filter(|_| SPEAKING.contains(&name)) {
-                    Some(words) => vec![Message::assistant(words)],
-                    None => vec![Message::call(call_line(name, &block["input"].to_string()))],
+                if let Some(words) = spoken.filter(|_| SPEAKING.contains(&name)) {
+                    return vec![Message::assistant(words)];
                 }
+                let call = Message::call(call_line(name, &block["input"].to_string()));
+                vec![call.doing(name, &block["input"]).called(block["id"].text())]
             }
             Some("thinking" | "reasoning") => {
                 let thought = block["thinking"].as_str().unwrap_or_else(|| text(block));
@@ -318,7 +325,9 @@ fn call(tag: &str, inner: &str) -> Message {
         return Message::assistant(words);
     }
     let target = ["path", "command", "regex", "query", "url", "tool_name", "uri"].into_iter().find_map(argument);
-    Message::call(call_line(tag, target.unwrap_or_default()))
+    let arguments = ["path", "command", "content", "diff"].map(|name| (name.to_owned(), argument(name).into()));
+    let arguments = Value::Object(arguments.into_iter().filter(|(_, value): &(_, Value)| !value.is_null()).collect());
+    Message::call(call_line(tag, target.unwrap_or_default())).doing(tag, &arguments)
 }
 
 // The copy of the task as shown on the screen.
@@ -350,11 +359,15 @@ fn shown(value: &Value, is_first: bool, text: &str) -> Message {
         "text" | "completion_result" => Message::assistant(text),
         "followup" | "plan_mode_respond" => Message::assistant(field(&["question", "response"])),
         "reasoning" => Message::reasoning(text),
-        "command" => Message::call(call_line("execute_command", text)),
+        "command" => {
+            let arguments = serde_json::json!({ "command": text });
+            Message::call(call_line("execute_command", text)).doing("execute_command", &arguments)
+        }
         "tool" | "use_mcp_server" | "browser_action" | "browser_action_launch" => {
             let name = ["tool", "toolName", "action"].iter().find_map(|key| details[*key].as_str()).unwrap_or(kind);
             let target = ["path", "regex", "url", "serverName"].iter().find_map(|key| details[*key].as_str());
-            Message::call(call_line(name, target.unwrap_or_default()))
+            // `newFileCreated` and `editedExistingFile` are the screen's names.
+            Message::call(call_line(name, target.unwrap_or_default())).doing(name, &details)
         }
         "command_output" | "mcp_server_response" | "browser_action_result" => Message::answer(text),
         // Token counts, and questions that concern only the program.

@@ -105,6 +105,7 @@ impl Session {
                 let place = [&context["cwd"], &context["gitRoot"], &context["repository"]].into_iter().find_map(owned);
                 // A session that is resumed elsewhere starts again; its first folder remains the project.
                 meta.project = meta.project.take().or(place);
+                meta.branch = meta.branch.take().or_else(|| owned(&context["branch"]));
                 meta.created_at = meta.created_at.or_else(|| identity::instant(&data["startTime"]));
                 meta.model = meta.model.take().or_else(|| owned(&data["selectedModel"]));
                 if let Some(id) = data["sessionId"].text() {
@@ -128,7 +129,7 @@ fn messages_of(kind: &str, data: &Value) -> Vec<Message> {
         "assistant.reasoning" => data["content"].text().map(Message::reasoning),
         "tool.execution_complete" => {
             let pieces = [&data["result"]["content"], &data["error"]["message"]].into_iter().find_map(Json::text);
-            pieces.map(answer)
+            pieces.map(|text| answer(text).ending(data["toolCallId"].text(), data["success"].as_bool().map(|ok| !ok)))
         }
         "session.compaction_complete" => data["summaryContent"].text().map(Message::summary),
         "session.handoff" => data["summary"].text().map(Message::summary),
@@ -172,7 +173,7 @@ fn assistant(data: &Value) -> Vec<Message> {
         let name = request["name"].string();
         match request["arguments"]["summary"].text().filter(|_| name == CLOSING_TOOL) {
             Some(summary) => messages.push(Message::assistant(summary)),
-            None => messages.push(call(name, &request["arguments"])),
+            None => messages.push(call(name, &request["arguments"]).called(request["toolCallId"].text())),
         }
     }
     messages

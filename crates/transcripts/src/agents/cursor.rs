@@ -330,11 +330,12 @@ fn assistant(bubble: &Value, tool: &Value) -> Vec<Message> {
 
 fn tool_messages(data: &Value) -> Vec<Message> {
     let arguments = [&data["params"], &data["rawArgs"]].into_iter().find(|value| value.text().is_some());
-    let mut messages = vec![call(data["name"].string(), arguments.unwrap_or(&Value::Null))];
+    let id = data["toolCallId"].text();
+    let mut messages = vec![call(data["name"].string(), arguments.unwrap_or(&Value::Null)).called(id)];
     let failed = data["status"].text().filter(|status| matches!(*status, "error" | "cancelled" | "rejected"));
     let pieces = data["result"].text().map(result_text).or_else(|| data["error"].owned());
     if let Some(pieces) = pieces.or_else(|| failed.map(str::to_owned)) {
-        messages.push(answer(&pieces));
+        messages.push(answer(&pieces).ending(id, Some(failed.is_some())));
     }
     messages
 }

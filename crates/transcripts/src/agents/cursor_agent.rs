@@ -81,11 +81,11 @@ fn block_messages(role: &str, block: &Value) -> Vec<Message> {
     let words = block.text().or_else(|| block["text"].text());
     match block["type"].as_str().unwrap_or("text") {
         "text" => words.map(|words| spoken(role, words)).unwrap_or_default(),
-        "tool_use" => vec![call(block["name"].string(), &block["input"])],
+        "tool_use" => vec![call(block["name"].string(), &block["input"]).called(block["id"].text())],
         "tool_result" => {
             let inner = block["content"].list().iter().filter_map(|one| one["text"].text());
             let pieces = block["content"].text().map_or_else(|| inner.collect::<Vec<_>>().join("\n"), str::to_owned);
-            vec![answer(&pieces)]
+            vec![answer(&pieces).ending(block["tool_use_id"].text(), block["is_error"].as_bool())]
         }
         "thinking" => {
             let thought = block["thinking"].text().or(words);

@@ -400,9 +400,14 @@ fn gemini(record: &Value) -> Vec<Message> {
         kind => Message::new(Role::Assistant, kind, text),
     });
     let calls = list("toolCalls").iter().flat_map(|call| {
-        let answers = gemini_parts(&call["result"]).into_iter().map(|(_, text)| Message::answer(text));
+        let id = call["id"].text();
+        let failed = call["status"].text().map(|status| status != "success");
+        let answers =
+            gemini_parts(&call["result"]).into_iter().map(move |(_, text)| Message::answer(text).ending(id, failed));
         let time = time_of(call);
-        std::iter::once(Message::call(gemini_call(call))).chain(answers).map(move |message| Message { time, ..message })
+        std::iter::once(Message::call(gemini_call(call)).doing(call["name"].string(), &call["args"]).called(id))
+            .chain(answers)
+            .map(move |message| Message { time, ..message })
     });
     thoughts.chain(words).chain(calls).collect()
 }

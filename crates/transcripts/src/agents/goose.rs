@@ -223,8 +223,12 @@ fn block_messages(role: &str, block: &Value) -> Vec<Message> {
             let speaker = if role == "user" { Role::User } else { Role::Assistant };
             Some(Message::new(speaker, Kind::Attachment, file_label("image", block["mimeType"].as_str())))
         }
-        "toolRequest" | "frontendToolRequest" => Some(request(&block["toolCall"])),
-        "toolResponse" => response(&block["toolResult"]).map(|text| answer(&text)),
+        "toolRequest" | "frontendToolRequest" => Some(request(&block["toolCall"]).called(block["id"].text())),
+        "toolResponse" => {
+            let result = &block["toolResult"];
+            let failed = result["status"] == "error" || result["value"]["isError"] == true;
+            response(result).map(|text| answer(&text).ending(block["id"].text(), Some(failed)))
+        }
         "thinking" => block["thinking"].text().map(Message::reasoning),
         "systemNotification" | "contextLengthExceeded" | "summarizationRequested" | "conversationCompacted" => {
             note("msg")

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::agents::turn::{self, answer, call, user_words};
 use crate::json::Json;
+use crate::message::action;
 use crate::message::identity;
 use crate::message::parts::{address_name, file_label, without_data};
 use crate::reading::database::{self, Database};
@@ -368,12 +369,16 @@ fn label(part: &Value) -> String {
 
 fn tool(part: &Value) -> Vec<Message> {
     let state = &part["state"];
-    let mut messages = vec![call(part["tool"].string(), &state["input"])];
+    let id = part["callID"].text();
+    let mut messages = vec![call(part["tool"].string(), &state["input"]).called(id)];
     let output = state["output"].text().or_else(|| state["error"].text());
     let attached = state["attachments"].list().iter().map(label);
     let pieces: Vec<_> = output.map(str::to_owned).into_iter().chain(attached).collect();
     if !pieces.is_empty() {
-        messages.push(answer(&pieces.join("\n")));
+        let mut ended = answer(&pieces.join("\n"));
+        let failed = state["status"].text().map(|status| status == "error");
+        ended.action = action::of_result(id, failed, state["metadata"]["exit"].as_i64());
+        messages.push(ended);
     }
     messages
 }

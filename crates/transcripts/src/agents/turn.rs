@@ -29,13 +29,13 @@ pub(super) fn call(tool: &str, arguments: &Value) -> Message {
         Value::String(text) => parts::call_line(name, text),
         other => parts::call_line(name, &other.to_string()),
     };
-    Message::call(line)
+    Message::call(line).doing(tool, arguments)
 }
 
 /// Returns a call in the format of a model: its name and arguments, either bare or inside `function`.
 pub(super) fn call_of(used: &Value) -> Message {
     let function = if used["function"].is_object() { &used["function"] } else { used };
-    call(function["name"].string(), &function["arguments"])
+    call(function["name"].string(), &function["arguments"]).called(used["id"].text())
 }
 
 /// Returns a message of `role`; text with an unknown role counts as written by a program.

@@ -100,6 +100,7 @@ impl Assembler {
         };
         message.text = clip(message.text, limit);
         if message.text.is_empty() {
+            self.note_silent_result(&message);
             return false;
         }
         self.count += 1;
@@ -107,6 +108,17 @@ impl Assembler {
         self.bytes += weight(&message);
         self.transcript.messages.push(message);
         true
+    }
+
+    /// Notes at its call how it ended, where a result has no text that could be kept.
+    fn note_silent_result(&mut self, result: &Message) {
+        let Some(ended) = result.action.as_ref().filter(|_| result.kind == Kind::ToolResult) else { return };
+        let calls = self.transcript.messages.iter_mut().rev().filter_map(|message| message.action.as_mut());
+        let mut calls = calls.filter(|call| call.call.is_some());
+        if let Some(call) = calls.find(|call| call.call == ended.call) {
+            call.failed = Some(ended.failed == Some(true));
+            call.exit = ended.exit;
+        }
     }
 
     /// Returns whether the buffered messages fill a part.
@@ -167,7 +179,9 @@ impl Assembler {
 
 /// The weight of a message in a part; without a fixed amount per message, many short ones would never fill it.
 fn weight(message: &Message) -> usize {
-    size_of::<Message>() + message.text.len()
+    let action = message.action.as_ref();
+    let words = action.map_or(0, |action| action.command.as_ref().map_or(0, String::len) + 64 * action.files.len());
+    size_of::<Message>() + message.text.len() + words
 }
 
 fn part_id(base: &str, part: usize) -> String {

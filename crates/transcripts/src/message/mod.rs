@@ -1,5 +1,6 @@
 //! Shared parts of the formats, which convert the records of a log to messages.
 
+pub(crate) mod action;
 pub(crate) mod assemble;
 pub(crate) mod blocks;
 pub(crate) mod chat;

@@ -25,6 +25,7 @@ pub(super) struct Line {
     pub(super) agent_id: Value,
     timestamp: Value,
     pub(super) cwd: Value,
+    pub(super) git_branch: Value,
     is_meta: Value,
     pub(super) is_sidechain: Value,
     is_compact_summary: Value,
@@ -158,7 +159,9 @@ impl Line {
         let spoken = if is_programs { Kind::Context } else { Kind::Prose };
         let read = |block| match kind(block) {
             "tool_use" | "server_tool_use" | "mcp_tool_use" => {
-                vec![Message::new(role, Kind::ToolCall, call_on(block["name"].string(), &target(&block["input"])))]
+                let (tool, input) = (block["name"].string(), &block["input"]);
+                let call = Message::new(role, Kind::ToolCall, call_on(tool, &target(input)));
+                vec![call.doing(tool, input).called(block["id"].text())]
             }
             "thinking" => prose(block, role, Kind::Reasoning),
             kind if kind.ends_with("tool_result") => tool_answer(block),
@@ -186,7 +189,8 @@ fn tool_answer(block: &Value) -> Vec<Message> {
     let answer = output(&block["content"]);
     // Only a refused call contains words of the user, and a refusal counts as an error.
     let refusal = if block["is_error"] == true { refusal_words(&answer) } else { None };
-    std::iter::once(Message::answer(answer)).chain(refusal.map(Message::user)).collect()
+    let ended = Message::answer(answer).ending(block["tool_use_id"].text(), block["is_error"].as_bool());
+    std::iter::once(ended).chain(refusal.map(Message::user)).collect()
 }
 
 /// Returns the text of a block, or a placeholder if it is an image.

@@ -425,7 +425,11 @@ impl Session {
             if !is_queued && matches!(message.role, Role::User | Role::System) {
                 self.deliver(&message.text);
             }
-            if self.draft.hold(Message { id: uuid.unwrap_or_default().to_owned(), time, ..message }) {
+            let mut message = Message { id: uuid.unwrap_or_default().to_owned(), time, ..message };
+            if let Some(action) = &mut message.action {
+                action.folder = line.cwd.owned();
+            }
+            if self.draft.hold(message) {
                 self.places.push(place);
                 held = true;
             }
@@ -454,6 +458,7 @@ impl Session {
         self.titles.generated = line.ai_title.owned().or(self.titles.generated.take());
         let meta = self.draft.meta();
         meta.project = meta.project.take().or_else(|| line.cwd.owned());
+        meta.branch = line.git_branch.owned().or(meta.branch.take());
         if let Some(model) = line.model() {
             meta.model = Some(model.to_owned());
         }

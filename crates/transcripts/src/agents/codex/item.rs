@@ -34,20 +34,34 @@ pub(super) fn instructions(record: &Value) -> Vec<Message> {
 /// Returns the messages in an item that was meant for the model.
 pub(super) fn item_messages(item: &Value) -> Vec<Message> {
     let call = |name: &str, target: &str| vec![Message::call(call_on(name, target))];
+    let done = |calls: Vec<Message>, name: &str, arguments: &Value| {
+        let with = |call: Message| {
+            let mut call = call.doing(name, arguments).called(item["call_id"].text());
+            if let Some(action) = &mut call.action {
+                action.folder = arguments.first_text(&["workdir", "working_directory"]).map(str::to_owned);
+            }
+            call
+        };
+        calls.into_iter().map(with).collect()
+    };
     match item["type"].string() {
         "message" => spoken(item),
         "reasoning" => vec![Message::reasoning(output(&item["summary"]))],
         "function_call" => {
             // The arguments are JSON inside a string.
             let arguments = serde_json::from_str::<Value>(item["arguments"].string()).unwrap_or_default();
-            call(item["name"].string(), &target(&arguments))
+            let name = item["name"].string();
+            done(call(name, &target(&arguments)), name, &arguments)
         }
         // A patch is plain text, and the target is the file that it changes.
-        "custom_tool_call" => call(item["name"].string(), patched_file(item["input"].string())),
-        "local_shell_call" => call("shell", &target(&item["action"])),
+        "custom_tool_call" => {
+            let (name, input) = (item["name"].string(), item["input"].string());
+            done(call(name, patched_file(input)), name, &item["input"])
+        }
+        "local_shell_call" => done(call("shell", &target(&item["action"])), "shell", &item["action"]),
         "web_search_call" => call("web_search", &target(&item["action"])),
         "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" => {
-            vec![Message::answer(output(&item["output"]))]
+            vec![Message::answer(output(&item["output"])).ending(item["call_id"].text(), None)]
         }
         _ => Vec::new(),
     }

@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use crate::json::Json;
 
+use crate::message::action;
 use crate::message::assemble::{Clock, Prompt, Prompts};
 use crate::message::identity;
 use crate::message::parts::call_on;
@@ -270,6 +271,7 @@ impl Thread {
         meta.created_at = self.started_at;
         meta.project = head["cwd"].owned().or_else(|| url.clone());
         meta.repository = url;
+        meta.branch = head["git"]["branch"].owned();
         self.instruct(head, time);
     }
 
@@ -535,11 +537,22 @@ fn stream_messages(item: &Value) -> Vec<Message> {
         "agent_message" | "assistant_message" => vec![Message::assistant(text("text"))],
         "reasoning" => vec![Message::reasoning(text("text"))],
         "command_execution" => {
-            vec![call("shell", text("command")), Message::answer(text("aggregated_output"))]
+            let (id, exit) = (item["id"].text(), item["exit_code"].as_i64());
+            let mut ended = Message::answer(text("aggregated_output"));
+            ended.action = action::of_result(id, None, exit);
+            vec![call("shell", text("command")).doing("shell", item).called(id), ended]
         }
         "file_change" => {
             let changes = item["changes"].list();
-            changes.iter().map(|change| call("file_change", change["path"].string())).collect()
+            let changed = |change: &Value| {
+                let tool = match change["kind"].string() {
+                    "add" => "create_file",
+                    "delete" => "delete_file",
+                    _ => "edit_file",
+                };
+                call("file_change", change["path"].string()).doing(tool, change)
+            };
+            changes.iter().map(changed).collect()
         }
         "mcp_tool_call" => vec![call(text("tool"), text("server"))],
         "web_search" => vec![call("web_search", text("query"))],

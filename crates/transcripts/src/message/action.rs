@@ -1,0 +1,310 @@
+//! Records of an agent's work beside the text of a message: the files and the command of a call, and how a call ended.
+//!
+//! The text of a call is one short line for people and models. What was done has to be exact, so it stands apart, and
+//! a hash of what was said does not depend on it.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::json::Json;
+
+/// Longest command that is kept, in bytes.
+const MAX_COMMAND_BYTES: usize = 2 << 10;
+/// Text of a change that is searched for names, in bytes.
+const MAX_CHANGE_BYTES: usize = 32 << 10;
+/// Names of one change that are kept.
+const MAX_NAMES: usize = 40;
+/// Files of one call that are kept.
+const MAX_FILES: usize = 60;
+
+/// What a tool call did, or how it ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Action {
+    /// The id by which a result names its call.
+    pub call: Option<String>,
+    /// The shell command that was run.
+    pub command: Option<String>,
+    /// The folder in which it was done.
+    pub folder: Option<String>,
+    /// The files that it is about.
+    pub files: Vec<FileAction>,
+    /// Functions, types and other names that a change defines, then those that it only mentions.
+    pub names: Vec<String>,
+    /// Whether the call failed, where the log says so.
+    pub failed: Option<bool>,
+    /// The exit status of the command, where the log gives it.
+    pub exit: Option<i32>,
+}
+
+/// A file, and what was done with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileAction {
+    /// The path as the log spells it.
+    pub path: String,
+    /// What was done.
+    pub access: FileAccess,
+}
+
+/// What was done with a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FileAccess {
+    /// It was read.
+    Read,
+    /// A part of it was changed.
+    Edited,
+    /// It was written as a whole.
+    Written,
+    /// It was made.
+    Created,
+    /// It was deleted.
+    Deleted,
+    /// It was given this path.
+    Renamed(String),
+}
+
+/// Arguments that name a file.
+const PATHS: &[&str] = &[
+    "file_path", "filePath", "target_file", "targetFile", "notebook_path", "absolute_path", "relative_workspace_path",
+    "path", "file", "filename",
+];
+/// Arguments that contain a command.
+const COMMANDS: &[&str] = &["command", "cmd", "script", "commandLine", "CommandLine"];
+/// Arguments that contain what is put into a file.
+const CHANGES: &[&str] = &[
+    "old_string", "oldString", "old_str", "new_string", "newString", "new_str", "content", "contents", "file_text",
+    "new_source", "code_edit", "diff", "newText", "replacement",
+];
+
+/// Returns what a call of `tool` with these arguments does; `None` for one that neither runs a command nor names a file.
+pub(crate) fn of_call(tool: &str, arguments: &Value) -> Option<Action> {
+    let parsed;
+    let arguments = match arguments.as_str().map(serde_json::from_str::<Value>) {
+        Some(Ok(value)) if value.is_object() => {
+            parsed = value;
+            &parsed
+        }
+        Some(_) => return patch(arguments.string()),
+        None => arguments,
+    };
+    let name = tool.rsplit(['.', '/']).next().unwrap_or(tool).rsplit("__").next().unwrap_or(tool).to_lowercase();
+    let mut action = Action::default();
+    let subcommand = arguments["command"].string();
+    // Anthropic's text editor names what it does where others have a shell command.
+    let is_editor = matches!(subcommand, "view" | "create" | "str_replace" | "insert" | "undo_edit" | "write")
+        && !arguments["path"].is_null();
+    let does = if is_editor { subcommand } else { name.as_str() };
+    if !is_editor {
+        action.command = COMMANDS.iter().find_map(|key| command(&arguments[*key]));
+    }
+    if let Some(text) = &action.command
+        && let Some(patched) = patch(text)
+    {
+        return Some(Action { command: None, ..patched });
+    }
+    let changes = || CHANGES.iter().filter_map(|key| arguments[*key].text());
+    if let Some(patched) =
+        ["patch", "patchText", "input", "diff"].iter().find_map(|key| patch(arguments[*key].string()))
+    {
+        return Some(patched);
+    }
+    if action.command.is_none()
+        && let Some(access) = access_of(does)
+    {
+        let paths = PATHS.iter().find_map(|key| arguments[*key].text());
+        let listed = arguments["paths"].list().iter().filter_map(Value::as_str);
+        let several = arguments["files"].list().iter().filter_map(|file| file["path"].as_str());
+        for path in paths.into_iter().chain(listed).chain(several).take(MAX_FILES) {
+            action.files.push(FileAction { path: path.to_owned(), access: access.clone() });
+        }
+        let target = ["new_path", "newPath", "destination"].iter().find_map(|key| arguments[*key].text());
+        if let (FileAccess::Renamed(_), Some(target)) = (&access, target) {
+            action.files.iter_mut().for_each(|file| file.access = FileAccess::Renamed(target.to_owned()));
+        }
+        let edits =
+            arguments["edits"].list().iter().flat_map(|edit| CHANGES.iter().filter_map(|key| edit[*key].text()));
+        if access != FileAccess::Read {
+            action.names = names(changes().chain(edits));
+        }
+    }
+    (action.command.is_some() || !action.files.is_empty()).then_some(action)
+}
+
+/// Returns how a call ended that the log names by `call`.
+pub(crate) fn of_result(call: Option<&str>, failed: Option<bool>, exit: Option<i64>) -> Option<Box<Action>> {
+    let exit = exit.and_then(|code| i32::try_from(code).ok());
+    let action = Action { call: call.map(str::to_owned), failed, exit, ..Action::default() };
+    (action != Action::default()).then(|| Box::new(action))
+}
+
+/// Returns what a tool of this name does with the file that it is given.
+fn access_of(tool: &str) -> Option<FileAccess> {
+    let has = |words: &[&str]| words.iter().any(|word| tool.contains(word));
+    // Looking for files is no use of one, and lists of folders are none either.
+    if has(&["list", "glob", "search", "grep", "find", "todo", "lint", "fetch", "memory", "tree"]) {
+        return None;
+    }
+    Some(if has(&["delete", "remove", "unlink"]) {
+        FileAccess::Deleted
+    } else if has(&["rename", "move"]) {
+        FileAccess::Renamed(String::new())
+    } else if tool == "create" || has(&["create_file", "createfile", "new_file", "newfile"]) {
+        FileAccess::Created
+    } else if tool == "write" || has(&["write_file", "writefile", "write_to_file", "file_write", "save"]) {
+        FileAccess::Written
+    } else if has(&["edit", "replace", "insert", "patch", "diff", "update", "change", "append", "write"]) {
+        FileAccess::Edited
+    } else if has(&["read", "view", "open", "cat"]) {
+        FileAccess::Read
+    } else {
+        return None;
+    })
+}
+
+/// Returns a command line, which may be a list of words; a list that a shell reads is what the shell reads.
+fn command(value: &Value) -> Option<String> {
+    let words: Vec<&str> = value.list().iter().filter_map(Value::as_str).collect();
+    let text = match words.as_slice() {
+        [] => value.as_str()?.to_owned(),
+        [shell, flag, script] if shell.ends_with("sh") && flag.starts_with('-') && flag.ends_with('c') => {
+            (*script).to_owned()
+        }
+        words => words.join(" "),
+    };
+    let text = text.trim();
+    (!text.is_empty()).then(|| text[..text.floor_char_boundary(MAX_COMMAND_BYTES)].to_owned())
+}
+
+/// Returns what a patch in the form of `apply_patch` does; `None` for any other text.
+pub(crate) fn patch(text: &str) -> Option<Action> {
+    if !text.contains("*** Begin Patch") {
+        return None;
+    }
+    let mut action = Action::default();
+    for line in text.lines() {
+        let file = |marker: &str| line.strip_prefix(marker).map(|path| path.trim().to_owned());
+        let added = if let Some(path) = file("*** Add File: ") {
+            Some((path, FileAccess::Created))
+        } else if let Some(path) = file("*** Delete File: ") {
+            Some((path, FileAccess::Deleted))
+        } else {
+            file("*** Update File: ").map(|path| (path, FileAccess::Edited))
+        };
+        if let Some((path, access)) = added.filter(|_| action.files.len() < MAX_FILES) {
+            action.files.push(FileAction { path, access });
+        } else if let (Some(to), Some(last)) = (file("*** Move to: "), action.files.last_mut()) {
+            last.access = FileAccess::Renamed(to);
+        }
+    }
+    let lines = text.lines().filter(|line| line.starts_with(['+', '-', '@'])).map(|line| &line[1..]);
+    action.names = names(lines);
+    (!action.files.is_empty()).then_some(action)
+}
+
+static DEFINED: LazyLock<Regex> = LazyLock::new(|| {
+    let words = "def|class|fn|func|function|struct|enum|trait|interface|type|module|macro|object|record|protocol";
+    Regex::new(&format!(r"\b(?:{words})\s+([A-Za-z_]\w{{2,60}})")).expect("the pattern is constant")
+});
+static MENTIONED: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\b[A-Za-z_]\w{4,60}\b").expect("the pattern is constant"));
+
+/// Returns the names that a change defines, and then those of more than one word that it mentions, the most frequent
+/// first.
+fn names<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<String> {
+    let (mut found, mut counts): (Vec<String>, Vec<(&str, usize)>) = (Vec::new(), Vec::new());
+    let mut left = MAX_CHANGE_BYTES;
+    for text in texts {
+        let text = &text[..text.floor_char_boundary(left.min(text.len()))];
+        left -= text.len();
+        for name in DEFINED.captures_iter(text).map(|found| found[1].to_owned()) {
+            if found.len() < MAX_NAMES && !found.contains(&name) {
+                found.push(name);
+            }
+        }
+        // Behind a backslash stands an escape such as `\\n`, whose letter is no part of the name.
+        let is_whole = |name: &regex::Match<'_>| !text[..name.start()].ends_with('\\');
+        for name in
+            MENTIONED.find_iter(text).filter(is_whole).map(|name| name.as_str()).filter(|name| is_compound(name))
+        {
+            match counts.iter().position(|(known, _)| *known == name) {
+                Some(place) => counts[place].1 += 1,
+                None if counts.len() < 4 * MAX_NAMES => counts.push((name, 1)),
+                None => {}
+            }
+        }
+    }
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    for (name, _) in counts {
+        if found.len() < MAX_NAMES && !found.iter().any(|known| known == name) {
+            found.push(name.to_owned());
+        }
+    }
+    found
+}
+
+/// Whether a word is spelled as programs spell names: `snake_case` or `camelCase`.
+fn is_compound(word: &str) -> bool {
+    let inner = word.trim_matches('_');
+    inner.contains('_')
+        || inner.as_bytes().windows(2).any(|two| two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn files(action: &Action) -> Vec<(&str, FileAccess)> {
+        action.files.iter().map(|file| (file.path.as_str(), file.access.clone())).collect()
+    }
+
+    #[test]
+    fn calls_of_many_agents_are_read_by_what_they_do() {
+        let table = [
+            ("Read", json!({"file_path": "/a/b.rs", "offset": 3}), "/a/b.rs", FileAccess::Read),
+            ("Edit", json!({"file_path": "b.rs", "old_string": "x", "new_string": "y"}), "b.rs", FileAccess::Edited),
+            ("Write", json!({"file_path": "b.rs", "content": "x"}), "b.rs", FileAccess::Written),
+            ("write_to_file", json!({"path": "b.rs", "content": "x"}), "b.rs", FileAccess::Written),
+            ("replace_in_file", json!({"path": "b.rs", "diff": "x"}), "b.rs", FileAccess::Edited),
+            ("developer__text_editor", json!({"command": "view", "path": "b.rs"}), "b.rs", FileAccess::Read),
+            ("str_replace_editor", json!({"command": "str_replace", "path": "b.rs"}), "b.rs", FileAccess::Edited),
+            ("edit", json!({"filePath": "b.rs", "oldString": "x"}), "b.rs", FileAccess::Edited),
+            ("delete_file", json!({"target_file": "b.rs"}), "b.rs", FileAccess::Deleted),
+            ("read_file", json!("{\"absolute_path\": \"/b.rs\"}"), "/b.rs", FileAccess::Read),
+        ];
+        for (tool, arguments, path, access) in table {
+            let action = of_call(tool, &arguments).unwrap_or_else(|| panic!("{tool}"));
+            assert_eq!(files(&action), [(path, access)], "{tool}");
+        }
+        assert_eq!(of_call("Glob", &json!({"pattern": "*.rs", "path": "src"})), None);
+        assert_eq!(of_call("WebSearch", &json!({"query": "x"})), None);
+    }
+
+    #[test]
+    fn commands_are_kept_whole_and_a_shells_script_without_the_shell() {
+        let command = |tool: &str, value: Value| of_call(tool, &value).and_then(|action| action.command);
+        let long = format!("cargo test {}", "x ".repeat(200));
+        assert_eq!(command("Bash", json!({"command": long})).as_deref(), Some(long.trim()));
+        assert_eq!(command("shell", json!({"command": ["bash", "-lc", "ls -l"]})).as_deref(), Some("ls -l"));
+        assert_eq!(command("exec_command", json!({"cmd": "ls"})).as_deref(), Some("ls"));
+    }
+
+    #[test]
+    fn a_patch_names_its_files_and_what_it_defines() {
+        let text = "*** Begin Patch\n*** Update File: a.py\n*** Move to: b.py\n@@ def load\n-x\n+def load_rows():\n\
+                    *** Add File: c.py\n+x\n*** Delete File: d.py\n*** End Patch";
+        let action = of_call("apply_patch", &json!({ "input": text })).unwrap();
+        let expected = [
+            ("a.py", FileAccess::Renamed("b.py".into())),
+            ("c.py", FileAccess::Created),
+            ("d.py", FileAccess::Deleted),
+        ];
+        assert_eq!(files(&action), expected);
+        assert_eq!(action.names, ["load", "load_rows"]);
+        assert_eq!(of_call("shell", &json!({"command": ["apply_patch", text]})).unwrap().files.len(), 3);
+    }
+}

@@ -1,0 +1,45 @@
+//! Asks the work ledger: which tasks touched a file, what cleared an error, which commands work.
+
+use super::{ApiError, Memories};
+use crate::search::{FoundTask, search_tasks};
+use crate::store::{Filter, NamespaceSubtree};
+use crate::work::{self, FileUsage, KnownError, Usage};
+
+impl Memories {
+    /// Returns the tasks that bear on a text, best first, where the filter says no more than projects and times.
+    ///
+    /// # Errors
+    /// [`ApiError`] if they cannot be read, or no namespace that is asked for can be reached.
+    pub fn search_tasks(&self, text: &str, filter: &Filter, limit: usize) -> Result<Vec<FoundTask>, ApiError> {
+        let filter = self.confined(filter.clone())?;
+        Ok(search_tasks(self.ledger("search tasks")?, text, &filter, limit)?)
+    }
+
+    /// Returns the tasks that touched a file, those that changed it first; `commit` is that of a line of it.
+    ///
+    /// # Errors
+    /// As [`Memories::search_tasks`].
+    pub fn blame(&self, path: &str, commit: Option<&str>, filter: &Filter) -> Result<Vec<FileUsage>, ApiError> {
+        Ok(work::blame(self.ledger("look up a file")?, path, commit, &self.projects_of(filter)?)?)
+    }
+
+    /// Returns what cleared an error before.
+    ///
+    /// # Errors
+    /// As [`Memories::search_tasks`].
+    pub fn fix(&self, printed: &str, filter: &Filter) -> Result<KnownError, ApiError> {
+        Ok(work::fix(self.ledger("look up an error")?, printed, &self.projects_of(filter)?)?)
+    }
+
+    /// Returns the calls of a command, or of the commands that a topic names, those that work first.
+    ///
+    /// # Errors
+    /// As [`Memories::search_tasks`].
+    pub fn how(&self, asked: &str, filter: &Filter) -> Result<Vec<Usage>, ApiError> {
+        Ok(work::how(self.ledger("look up a command")?, asked, &self.projects_of(filter)?)?)
+    }
+
+    fn projects_of(&self, filter: &Filter) -> Result<Vec<NamespaceSubtree>, ApiError> {
+        Ok(self.confined(filter.clone())?.namespaces)
+    }
+}

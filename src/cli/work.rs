@@ -1,0 +1,246 @@
+//! `blame`, `fix` and `how`: questions to the work ledger.
+
+use std::io::Read as _;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, ensure};
+use jiff::Timestamp;
+
+use crate::api::{FileUsage, Filter, FoundTask, KnownError, Memories, NamespaceSubtree, Usage};
+
+use crate::memory::Remedy;
+
+use super::args::Context;
+use super::exit::ExitStatus;
+use super::list::in_project_of_folder;
+use super::printer::{BOLD, DIM, Printer, counted, day, one_line};
+
+/// Longest output of a command that is read from standard input, in bytes.
+const MAX_INPUT_BYTES: u64 = 1 << 20;
+
+/// Where a question is asked.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Reach {
+    /// Ask about all projects, not only that of this folder
+    #[arg(long)]
+    everywhere: bool,
+    /// Show at most this many results
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
+    limit: usize,
+}
+
+impl Reach {
+    fn filter(&self, memories: &Memories, context: &Context<'_>) -> anyhow::Result<Filter> {
+        let namespaces = context.settings()?.namespace().map(NamespaceSubtree::Under).into_iter().collect();
+        let filter = Filter { namespaces, ..Filter::default() };
+        if self.everywhere { Ok(filter) } else { in_project_of_folder(filter, memories, context.out) }
+    }
+}
+
+/// Show the tasks that touched a file, and why
+///
+/// Reads the work ledger, which `run` fills from the logs of coding agents. Tasks that changed the file come first. With a
+/// line, runs `git blame` in the folder of the file and names the task that made the commit, where it is known. Exits 1
+/// when no task touched the file.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  afterthought blame src/loader.py\n  afterthought blame src/loader.py:120\n  afterthought blame loader.py --everywhere --json"
+)]
+pub(crate) struct BlameArgs {
+    /// File, or FILE:LINE
+    #[arg(value_name = "PATH")]
+    path: String,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+pub(crate) fn blame(args: &BlameArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
+    let (path, line) = match args.path.rsplit_once(':').map(|(path, line)| (path, line.parse::<u32>())) {
+        Some((path, Ok(line))) => (path, Some(line)),
+        _ => (args.path.as_str(), None),
+    };
+    let commit = line.map(|line| commit_of(path, line)).transpose()?;
+    let touches = memories.blame(&in_project(path), commit.as_deref(), &args.reach.filter(&memories, context)?)?;
+    for touch in touches.iter().take(args.reach.limit) {
+        if context.out.is_json() {
+            context.out.json(touch)?;
+        } else {
+            print_touch(touch, context.out)?;
+        }
+    }
+    if touches.is_empty() {
+        return Ok(context.out.nothing("no task touched this file; --everywhere asks about all projects"));
+    }
+    Ok(ExitStatus::Success)
+}
+
+/// Returns the path within the repository that it lies in, or as it is.
+fn in_project(path: &str) -> String {
+    let Ok(whole) = std::path::absolute(path) else { return path.to_owned() };
+    let root = whole.ancestors().skip(1).find(|folder| folder.join(".git").exists());
+    let inside = root.and_then(|root| whole.strip_prefix(root).ok()).and_then(Path::to_str);
+    inside.map_or_else(|| path.to_owned(), str::to_owned)
+}
+
+/// Returns the commit that a line is from.
+fn commit_of(path: &str, line: u32) -> anyhow::Result<String> {
+    let whole = std::path::absolute(path)?;
+    let folder = whole.parent().context("the path names no file")?;
+    let range = format!("{line},{line}");
+    let mut git = Command::new("git");
+    git.current_dir(folder).args(["blame", "--porcelain", "-L", &range, "--"]).arg(&whole);
+    let output = git.output().context("cannot run git, which is needed for a line")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "git blame failed: {}", said.trim().lines().last().unwrap_or_default());
+    let first = String::from_utf8_lossy(&output.stdout);
+    Ok(first.split_whitespace().next().unwrap_or_default().to_owned())
+}
+
+fn print_touch(touch: &FileUsage, out: &Printer) -> anyhow::Result<()> {
+    out.line(format_args!("{BOLD}{}{BOLD:#} {}", when(touch.ended_at), one_line(&touch.goal, 200)))?;
+    out.line(format_args!("     {}: {}; {} ({})", touch.path, touch.did, touch.outcome, one_line(&touch.reason, 120)))?;
+    if let Some(report) = &touch.report {
+        out.line(format_args!("     {DIM}“{}”{DIM:#}", one_line(&report.text, 200)))?;
+    }
+    for commit in &touch.commits {
+        out.line(format_args!("     {DIM}commit {}{DIM:#}", one_line(commit, 120)))?;
+    }
+    out.line(format_args!(
+        "     {DIM}{} · {} · messages {}{DIM:#}",
+        touch.task,
+        touch.transcript,
+        touch.messages.join(", ")
+    ))?;
+    Ok(())
+}
+
+/// Show what cleared an error before
+///
+/// Reads the work ledger. Paths, numbers and hashes in the error do not matter. Shows how often each remedy helped, and how
+/// often the error was left as it was. Exits 1 when no remedy is known.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  afterthought fix \"ModuleNotFoundError: No module named 'yaml'\"\n  make test 2>&1 | afterthought fix -\n  cargo test 2>&1 | afterthought fix - --json"
+)]
+pub(crate) struct FixArgs {
+    /// The error, or - to read the output of a command
+    #[arg(required = true)]
+    error: Vec<String>,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+pub(crate) fn fix(args: &FixArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
+    let printed = if args.error == ["-"] {
+        let mut bytes = Vec::new();
+        std::io::stdin().take(MAX_INPUT_BYTES).read_to_end(&mut bytes).context("cannot read standard input")?;
+        String::from_utf8_lossy(&bytes).into_owned()
+    } else {
+        args.error.join(" ")
+    };
+    ensure!(!printed.trim().is_empty(), "there is no error to look up");
+    let mut known = memories.fix(&printed, &args.reach.filter(&memories, context)?)?;
+    known.remedies.truncate(args.reach.limit);
+    if context.out.is_json() {
+        context.out.json(&known)?;
+    } else {
+        print_known(&known, context.out)?;
+    }
+    if known.remedies.is_empty() {
+        return Ok(context.out.nothing("no remedy of this error is known; --everywhere asks about all projects"));
+    }
+    Ok(ExitStatus::Success)
+}
+
+fn print_known(known: &KnownError, out: &Printer) -> anyhow::Result<()> {
+    for remedy in &known.remedies {
+        let Remedy { command, files, commands, .. } = &remedy.cleared;
+        out.line(format_args!("{BOLD}{}{BOLD:#} {}", counted(remedy.times, "time"), one_line(&remedy.error, 200)))?;
+        out.line(format_args!("     failed:  {}", one_line(&remedy.failed, 160)))?;
+        if !files.is_empty() {
+            out.line(format_args!("     changed: {}", one_line(&files.join(", "), 200)))?;
+        }
+        for before in commands {
+            out.line(format_args!("     ran:     {}", one_line(before, 160)))?;
+        }
+        out.line(format_args!("     worked:  {}", one_line(command, 160)))?;
+        let (at, message) = (when(remedy.at), &remedy.cleared.message);
+        out.line(format_args!("     {DIM}{at} · {} · {} · message {message}{DIM:#}", remedy.task, remedy.transcript))?;
+    }
+    if known.open > 0 && !known.remedies.is_empty() {
+        out.note(format_args!("met {}, not cleared in {}", counted(known.met, "time"), counted(known.open, "task")));
+    }
+    Ok(())
+}
+
+/// Show how a command is run here
+///
+/// Reads the work ledger: the calls of a command, or of the commands that a topic names, with how often each ran and
+/// failed. Calls that work come first. Exits 1 when none is known.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  afterthought how test\n  afterthought how cargo test\n  afterthought how docker --everywhere"
+)]
+pub(crate) struct HowArgs {
+    /// Command or topic
+    #[arg(required = true, value_name = "COMMAND")]
+    command: Vec<String>,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+pub(crate) fn how(args: &HowArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
+    let usages = memories.how(&args.command.join(" "), &args.reach.filter(&memories, context)?)?;
+    for usage in usages.iter().take(args.reach.limit) {
+        if context.out.is_json() {
+            context.out.json(usage)?;
+        } else {
+            print_usage(usage, context.out)?;
+        }
+    }
+    if usages.is_empty() {
+        return Ok(context.out.nothing("no such command is known; --everywhere asks about all projects"));
+    }
+    Ok(ExitStatus::Success)
+}
+
+fn print_usage(usage: &Usage, out: &Printer) -> anyhow::Result<()> {
+    let folder = usage.folder.as_ref().map(|folder| format!(" in {folder}")).unwrap_or_default();
+    out.line(format_args!("{BOLD}{}{BOLD:#}", one_line(&usage.command, 200)))?;
+    let worked = usage.runs - usage.failed;
+    let (runs, tasks, at) = (counted(usage.runs, "run"), counted(usage.tasks, "task"), when(usage.at));
+    out.line(format_args!(
+        "     {DIM}{worked} of {runs} succeeded, {tasks}, last {at}{folder} · {}{DIM:#}",
+        usage.task
+    ))?;
+    if let Some(error) = &usage.error {
+        out.line(format_args!("     fails: {}", one_line(error, 160)))?;
+    }
+    Ok(())
+}
+
+/// Prints a task that a search found.
+pub(crate) fn print_task(task: &FoundTask, explain: bool, out: &Printer) -> anyhow::Result<()> {
+    out.line(format_args!("{BOLD}{:.2}{BOLD:#} {}", task.score.total, one_line(&task.goal, 200)))?;
+    let (at, id) = (when(task.ended_at), &task.task);
+    out.line(format_args!("     {DIM}task · {} · {at} · {} · {id}{DIM:#}", task.namespace, task.outcome))?;
+    if !task.files.is_empty() {
+        out.line(format_args!("     {DIM}changed: {}{DIM:#}", one_line(&task.files.join(", "), 200)))?;
+    }
+    if explain {
+        let (words, files) = (task.score.words, task.score.files);
+        out.line(format_args!(
+            "     {DIM}words {words:.2} · tasks of the same files {files:.2} (weighted parts){DIM:#}"
+        ))?;
+        out.line(format_args!("     {DIM}words: {}{DIM:#}", one_line(&task.matched.join(", "), 200)))?;
+    }
+    Ok(())
+}
+
+fn when(at: Option<Timestamp>) -> String {
+    at.map_or_else(|| "undated".to_owned(), day)
+}

@@ -1,0 +1,213 @@
+//! The record of a task: what an agent was asked, what it did, and how that ended. Plain data.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{Namespace, string_enum};
+
+string_enum!(
+    /// How a task ended, as far as its log shows.
+    TaskOutcome, "the outcome of a task", "done, failed, abandoned or unknown", {
+    /// A commit, a passing test or a closing report shows that it was finished.
+    Done = "done",
+    /// The last thing that was checked failed.
+    Failed = "failed",
+    /// It was interrupted, or the log ends in the middle of it.
+    Abandoned = "abandoned",
+    /// The log does not show it.
+    Unknown = "unknown",
+});
+
+/// A task of the work ledger: its record, and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    /// Its row in this file.
+    #[serde(skip)]
+    pub row: i64,
+    /// Its id: the same for the same place of the same log, on every machine.
+    pub id: String,
+    /// The log's key.
+    pub transcript: String,
+    /// The key of the session that started the sub-agent whose log this is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// Its place among the tasks of the log, from 0.
+    pub place: usize,
+    /// Where it belongs.
+    pub namespace: Namespace,
+    /// What is known of it.
+    #[serde(flatten)]
+    pub record: TaskRecord,
+}
+
+/// What an agent did from one request that starts new work to the next. Each fact names the messages that show it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskRecord {
+    /// The request, clipped.
+    pub goal: String,
+    /// How it ended.
+    pub outcome: TaskOutcome,
+    /// Why that is believed.
+    pub reason: String,
+    /// When it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    /// When the last thing in it happened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    /// The folder of the project, as the log spells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// The branch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// The assistant's last words, clipped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<Citation>,
+    /// Files, those that were changed first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<TaskFile>,
+    /// Names that the changes define or mention.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub symbols: Vec<String>,
+    /// Commands, in the order in which they were first run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<TaskCommand>,
+    /// Errors of commands, in the order in which they were first met.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<TaskError>,
+    /// Runs of tests: for each command the last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<TestRun>,
+    /// Commits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commits: Vec<Citation>,
+    /// Addresses of pull requests.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pull_requests: Vec<Citation>,
+    /// The first message and the last.
+    pub messages: (String, String),
+}
+
+/// A text and the message that shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Citation {
+    /// The text.
+    pub text: String,
+    /// The message.
+    pub message: String,
+}
+
+/// A file of a task. Its path is relative to the folder of the project where it lies in that.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TaskFile {
+    /// The path.
+    pub path: String,
+    /// How often it was read.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub read: u32,
+    /// How often it was edited.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub edited: u32,
+    /// Whether the task made it.
+    #[serde(skip_serializing_if = "is_false")]
+    pub created: bool,
+    /// Whether the task deleted it.
+    #[serde(skip_serializing_if = "is_false")]
+    pub deleted: bool,
+    /// Where the task moved it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub renamed_to: Option<String>,
+    /// The first messages that show it, those of changes before those of reads.
+    pub messages: Vec<String>,
+}
+
+impl TaskFile {
+    /// Whether anything but reading was done.
+    #[must_use]
+    pub const fn is_changed(&self) -> bool {
+        self.edited > 0 || self.created || self.deleted || self.renamed_to.is_some()
+    }
+}
+
+/// A command of a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskCommand {
+    /// The command on one line.
+    pub command: String,
+    /// What it is known by, such as `cargo test`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
+    /// The folder in which it ran, where that is not the project's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// How often it ran.
+    pub runs: u32,
+    /// How often it failed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub failed: u32,
+    /// The exit status of the last run, where the log gives it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<i32>,
+    /// Its first run and its last.
+    pub messages: Vec<String>,
+}
+
+/// An error that a command ended with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskError {
+    /// The line that says what is wrong, without paths, numbers and hashes.
+    pub signature: String,
+    /// That line.
+    pub line: String,
+    /// The command.
+    pub command: String,
+    /// How often it was met.
+    pub count: u32,
+    /// The first message that shows it.
+    pub message: String,
+    /// What cleared it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cleared: Option<Remedy>,
+}
+
+/// How an error was cleared: the later success of the command, and what was done in between.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Remedy {
+    /// The command that succeeded.
+    pub command: String,
+    /// The files that were changed in between.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// Other commands in between that did more than look.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<String>,
+    /// The message that shows the success.
+    pub message: String,
+}
+
+/// A run of tests.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestRun {
+    /// The command.
+    pub command: String,
+    /// Whether all passed; `None` where that does not show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passed: Option<bool>,
+    /// The line that sums it up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// The message that shows it.
+    pub message: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_false(flag: &bool) -> bool {
+    !*flag
+}

@@ -1,0 +1,292 @@
+//! Tasks of the work ledger, ranked for a text: BM25 over their digests, and what tasks that changed the same files add.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::memory::{Citation, Namespace, Task, TaskFile, TaskOutcome};
+use crate::store::{Database, Filter, StoreError, stored_words, word_number};
+use crate::text::code::code_words;
+
+/// How fast further occurrences of a word count less, and how much a long digest counts against a task.
+// Chosen on logs of nine repositories, with the weights of fields: words of a goal that returns in files and symbols say
+// more than in memories, so they saturate late.
+const SATURATION: f64 = 5.0;
+const LENGTH_SHARE: f64 = 0.9;
+/// What the tasks that changed a file add to each of them, as a part of the scores of the best of them.
+const FILE_SHARE: f64 = 0.5;
+const FILE_TASKS: usize = 5;
+/// How much the words of the first line of a longer text count: it says what the text is about.
+const TITLE_WEIGHT: f64 = 2.0;
+/// Tasks whose files are compared, the best first.
+const WITH_FILES: usize = 60;
+/// Words of a query that are looked for, the first ones.
+const MAX_QUERY_WORDS: usize = 400;
+/// A task that has so many words of a query fits as well as one can; a shorter query has to be met as a whole.
+const FULL_MATCH: usize = 6;
+/// Longest goal and report of a result, in characters, and most files.
+const SHOWN_GOAL: usize = 200;
+const SHOWN_REPORT: usize = 160;
+const SHOWN_FILES: usize = 6;
+
+/// A task that bears on a query, as far as it is shown.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FoundTask {
+    /// The task's id.
+    pub task: String,
+    /// The log that it stands in.
+    pub transcript: String,
+    /// Where it belongs.
+    pub namespace: Namespace,
+    /// What was asked, clipped.
+    pub goal: String,
+    /// How it ended.
+    pub outcome: TaskOutcome,
+    /// Why that is believed.
+    pub reason: String,
+    /// When the last thing in it happened.
+    pub ended_at: Option<Timestamp>,
+    /// The files that it changed, the first ones.
+    pub files: Vec<String>,
+    /// The start of the assistant's last words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub report: Option<Citation>,
+    /// How good a hit it is.
+    pub score: TaskScore,
+    /// Words of the query that stand in its digest.
+    #[serde(skip)]
+    pub matched: Vec<String>,
+}
+
+/// The score of a task: 0–1, comparable with that of a memory.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct TaskScore {
+    /// The whole.
+    pub total: f64,
+    /// The share of its own words.
+    pub words: f64,
+    /// The share of tasks that changed the same files.
+    pub files: f64,
+}
+
+/// Returns the tasks that bear on `text`, best first; none where the filter asks for what only memories have.
+///
+/// # Errors
+/// [`StoreError`] if the file cannot be read.
+pub(crate) fn search_tasks(
+    store: &Database,
+    text: &str,
+    filter: &Filter,
+    limit: usize,
+) -> Result<Vec<FoundTask>, StoreError> {
+    let (from, before) = (filter.created_from, filter.created_before);
+    let plain = Filter { created_from: None, created_before: None, unexpired_at: None, ..filter.clone() };
+    if limit == 0 || plain != (Filter { namespaces: filter.namespaces.clone(), ..Filter::default() }) {
+        return Ok(Vec::new());
+    }
+    let query = Query::of(text);
+    let mut ranked = rank(store, &query, filter)?;
+    ranked.truncate(WITH_FILES.max(limit));
+    let rows: Vec<i64> = ranked.iter().map(|hit| hit.row).collect();
+    let tasks: Vec<Task> = store.tasks_at(&rows)?;
+    let scores = with_files(&ranked, &tasks);
+    let best = scores.iter().map(|(words, files)| words + files).fold(f64::MIN_POSITIVE, f64::max);
+    let mut found: Vec<FoundTask> = Vec::new();
+    for ((hit, task), (words, files)) in ranked.iter().zip(tasks).zip(scores) {
+        let is_in_time = from.is_none_or(|from| task.record.ended_at.is_some_and(|at| at >= from))
+            && before.is_none_or(|before| task.record.started_at.is_some_and(|at| at < before));
+        if is_in_time {
+            let fit = share(hit.matched.len(), FULL_MATCH.min(query.words.len()));
+            let part = |value: f64| value / best * fit;
+            let score = TaskScore { total: part(words + files), words: part(words), files: part(files) };
+            let matched = hit.matched.iter().map(|place| query.words[*place].1.clone()).collect();
+            found.push(shown(in_session(store, task)?, score, matched));
+        }
+    }
+    found.sort_by(|a, b| b.score.total.total_cmp(&a.score.total).then_with(|| a.task.cmp(&b.task)));
+    // What a sub-agent did is a part of the task that started it.
+    let mut seen = HashSet::new();
+    found.retain(|one| seen.insert(one.task.clone()));
+    found.truncate(limit);
+    Ok(found)
+}
+
+/// The words of a query, by number, with their weights.
+struct Query {
+    words: Vec<(u32, String, f64)>,
+}
+
+impl Query {
+    fn of(text: &str) -> Self {
+        let mut words: BTreeMap<u32, (String, f64)> = BTreeMap::new();
+        let (title, rest) = text.trim().split_once('\n').unwrap_or(("", text));
+        for (weight, text) in [(TITLE_WEIGHT, title), (1.0, rest)] {
+            code_words(text, |word| {
+                if words.len() < MAX_QUERY_WORDS {
+                    words.entry(word_number(word)).or_insert_with(|| (word.to_owned(), weight));
+                }
+            });
+        }
+        Self { words: words.into_iter().map(|(number, (word, weight))| (number, word, weight)).collect() }
+    }
+}
+
+/// A task with a word of the query.
+struct Hit {
+    row: i64,
+    length: u32,
+    /// Words of the query by place, with their weight.
+    weights: Vec<(usize, u8)>,
+    matched: Vec<usize>,
+    score: f64,
+}
+
+/// Scores every task that has a word of the query, best first.
+fn rank(store: &Database, query: &Query, filter: &Filter) -> Result<Vec<Hit>, StoreError> {
+    let (mut hits, mut tasks, mut words) = (Vec::new(), 0_u32, 0_u64);
+    let mut occurrences = vec![0_u32; query.words.len()];
+    store.for_task_words(&filter.namespaces, |row, length, stored| {
+        tasks += 1;
+        words += u64::from(length);
+        let mut weights = Vec::new();
+        let mut place = 0;
+        // Both lists are in order, so one pass over both finds what they share.
+        for (number, weight) in stored_words(stored) {
+            while query.words.get(place).is_some_and(|(sought, ..)| *sought < number) {
+                place += 1;
+            }
+            if query.words.get(place).is_some_and(|(sought, ..)| *sought == number) {
+                occurrences[place] += 1;
+                weights.push((place, weight));
+            }
+        }
+        if !weights.is_empty() {
+            hits.push(Hit { row, length, weights, matched: Vec::new(), score: 0.0 });
+        }
+    })?;
+    #[expect(clippy::cast_precision_loss, reason = "a mean of lengths needs no more digits")]
+    let mean = (words as f64 / f64::from(tasks.max(1))).max(1.0);
+    for hit in &mut hits {
+        let norm = SATURATION * (1.0 - LENGTH_SHARE + LENGTH_SHARE * f64::from(hit.length) / mean);
+        for (place, weight) in &hit.weights {
+            let (among, weight) = (f64::from(occurrences[*place]), f64::from(*weight));
+            let rarity = (1.0 + (f64::from(tasks) - among + 0.5) / (among + 0.5)).ln();
+            hit.score += query.words[*place].2 * rarity * weight * (SATURATION + 1.0) / (weight + norm);
+        }
+        hit.matched = hit.weights.iter().map(|(place, _)| *place).collect();
+    }
+    hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.row.cmp(&b.row)));
+    Ok(hits)
+}
+
+/// Returns for each task the score of its words, and what the best task that changed a file of it adds.
+fn with_files(ranked: &[Hit], tasks: &[Task]) -> Vec<(f64, f64)> {
+    let mut by_file: HashMap<&str, Vec<f64>> = HashMap::new();
+    for (hit, task) in ranked.iter().zip(tasks).take(WITH_FILES) {
+        for path in changed(task) {
+            by_file.entry(path).or_default().push(hit.score);
+        }
+    }
+    let scores = ranked.iter().zip(tasks).map(|(hit, task)| {
+        let others = |path: &str| by_file.get(path).map_or(0.0, |scores| scores.iter().take(FILE_TASKS).sum::<f64>());
+        let best = changed(task).map(others).fold(0.0, f64::max);
+        (hit.score, FILE_SHARE * best)
+    });
+    scores.collect()
+}
+
+fn changed(task: &Task) -> impl Iterator<Item = &str> {
+    task.record.files.iter().filter(|file| file.is_changed()).map(|file: &TaskFile| file.path.as_str())
+}
+
+/// Returns the task that started the sub-agent whose task this is, or the task itself.
+fn in_session(store: &Database, task: Task) -> Result<Task, StoreError> {
+    let Some(parent) = &task.parent else { return Ok(task) };
+    let at = task.record.started_at.map(Timestamp::as_millisecond);
+    Ok(store.task_around(parent, at)?.unwrap_or(task))
+}
+
+fn shown(task: Task, score: TaskScore, matched: Vec<String>) -> FoundTask {
+    let files = changed(&task).take(SHOWN_FILES).map(str::to_owned).collect();
+    let record = task.record;
+    FoundTask {
+        task: task.id,
+        transcript: task.transcript,
+        namespace: task.namespace,
+        goal: start(&record.goal, SHOWN_GOAL),
+        outcome: record.outcome,
+        reason: record.reason,
+        ended_at: record.ended_at,
+        files,
+        report: record.report.map(|report| Citation { text: start(&report.text, SHOWN_REPORT), ..report }),
+        score,
+        matched,
+    }
+}
+
+/// Returns the start of a text on one line.
+fn start(text: &str, limit: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(limit) {
+        Some((end, _)) => format!("{}…", line[..end].trim_end()),
+        None => line,
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of words are small")]
+fn share(part: usize, whole: usize) -> f64 {
+    (part as f64 / whole.max(1) as f64).min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Store;
+    use crate::store::samples::{put_tasks, task};
+
+    fn found(store: &Store, text: &str) -> Vec<String> {
+        search_tasks(store, text, &Filter::default(), 10).unwrap().into_iter().map(|one| one.goal).collect()
+    }
+
+    fn store() -> Store {
+        let store = Store::in_memory().unwrap();
+        let tasks = [
+            task("Speed up the nightly export", &["src/export/writer.py"]),
+            task("Fix the login of new customers", &["src/auth/session_store.py"]),
+            task("Write a page about the release", &["docs/release.md"]),
+        ];
+        put_tasks(&store, "claude-code:s1", "shop", &tasks);
+        store
+    }
+
+    #[test]
+    fn a_task_is_found_by_its_goal_and_by_the_parts_of_its_files() {
+        let store = store();
+        assert_eq!(found(&store, "why is login slow")[0], "Fix the login of new customers");
+        assert_eq!(found(&store, "SessionStore raises KeyError")[0], "Fix the login of new customers");
+        assert_eq!(found(&store, "export/writer.py")[0], "Speed up the nightly export");
+        assert_eq!(found(&store, "kubernetes"), [""; 0]);
+    }
+
+    #[test]
+    fn a_filter_of_memories_finds_no_task_and_one_of_time_those_within() {
+        let store = store();
+        let tagged = Filter { tags: vec!["x".into()], ..Filter::default() };
+        assert_eq!(search_tasks(&store, "login", &tagged, 10).unwrap(), []);
+        let late = Filter { created_from: Some(crate::store::samples::day(9)), ..Filter::default() };
+        assert_eq!(search_tasks(&store, "login", &late, 10).unwrap(), []);
+        assert_eq!(search_tasks(&store, "login", &Filter::default(), 10).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn the_parts_of_a_score_make_the_whole_and_a_longer_match_scores_more() {
+        let store = store();
+        let scores: Vec<_> = search_tasks(&store, "login page", &Filter::default(), 10).unwrap();
+        for one in &scores {
+            assert!((one.score.words + one.score.files - one.score.total).abs() < 1e-9);
+            assert!(one.score.total <= 0.5 + 1e-9, "one word of two: {one:?}");
+        }
+        assert_eq!(scores.len(), 2);
+    }
+}

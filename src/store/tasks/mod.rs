@@ -1,0 +1,337 @@
+//! The work ledger: tasks of agents' logs, and the indexes by which they are found.
+//!
+//! A task is derived from its log alone, so it is no part of a changeset: each run that reads another version of it adds a
+//! row, and undoing the run makes the row before it current again.
+
+mod words;
+
+use std::collections::BTreeSet;
+
+use rusqlite::{OptionalExtension as _, Row, params};
+use sha2::{Digest as _, Sha256};
+use transcripts::hex;
+
+use crate::guard::Redacted;
+use crate::memory::{Namespace, Task, TaskRecord};
+use crate::store::row::{json, spelled, to_json};
+use crate::store::{Database, NamespaceSubtree, RunId, StoreError, Writer};
+
+#[cfg(test)]
+use words::digest;
+use words::task_words;
+pub(crate) use words::{stored_words, word_number};
+
+/// What a task can be looked up by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum FactKind {
+    /// The path of a file.
+    Path,
+    /// The last part of the path of a file.
+    FileName,
+    /// The signature of an error.
+    Error,
+    /// The signature of a command.
+    Command,
+}
+
+impl FactKind {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Path => "path",
+            Self::FileName => "name",
+            Self::Error => "error",
+            Self::Command => "command",
+        }
+    }
+}
+
+/// The tasks of a log, and where it belongs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LogTasks<'a> {
+    /// The log's key.
+    pub transcript: &'a str,
+    /// The key of the session that started the sub-agent whose log this is.
+    pub parent: Option<&'a str>,
+    /// The project.
+    pub namespace: &'a Namespace,
+    /// The tasks, in order.
+    pub records: &'a Redacted<Vec<TaskRecord>>,
+}
+
+const COLUMNS: &str = "t.seq, t.id, t.transcript, t.parent, t.place, t.namespace, t.record";
+impl Writer<'_> {
+    /// Stores the tasks of a log; returns how many are new or other than before.
+    ///
+    /// A version that was undone stays undone until the log says something else.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub(crate) fn put_tasks(&self, log: &LogTasks<'_>) -> Result<usize, StoreError> {
+        let mut changed = 0;
+        for (place, record) in log.records.iter().enumerate() {
+            let text = to_json(record)?;
+            let newest = self.query_one(
+                "SELECT seq, state, record = ?3 AND namespace = ?4, run IS ?5 FROM tasks
+                 WHERE transcript = ?1 AND place = ?2 ORDER BY seq DESC LIMIT 1",
+                params![log.transcript, place, text, log.namespace.to_string(), self.run.map(RunId::as_str)],
+                |row| {
+                    Ok((
+                        row.get::<_, i64>(0)?,
+                        row.get::<_, String>(1)?,
+                        row.get::<_, bool>(2)?,
+                        row.get::<_, bool>(3)?,
+                    ))
+                },
+            )?;
+            match &newest {
+                Some((_, state, true, _)) if state != "replaced" => continue,
+                // One run leaves one version, however often it reads the log.
+                Some((seq, state, _, true)) if state == "current" => {
+                    self.execute("DELETE FROM tasks WHERE seq = ?1", [seq])?;
+                }
+                Some((seq, ..)) => self.retire_task(*seq)?,
+                None => {}
+            }
+            self.insert_task(log, place, record, &text)?;
+            changed += 1;
+        }
+        // Of a log that was rewound, the tasks behind the end are gone.
+        let beyond = self.query_all(
+            "SELECT seq FROM tasks WHERE transcript = ?1 AND place >= ?2 AND state = 'current' ORDER BY seq",
+            params![log.transcript, log.records.len()],
+            |row| row.get(0),
+        )?;
+        for seq in beyond {
+            self.retire_task(seq)?;
+        }
+        Ok(changed)
+    }
+
+    fn insert_task(&self, log: &LogTasks<'_>, place: usize, record: &TaskRecord, text: &str) -> Result<(), StoreError> {
+        let seq = self.query_only(
+            "INSERT INTO tasks (id, transcript, parent, place, namespace, run, state, started_at, record)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'current', ?7, ?8) RETURNING seq",
+            params![
+                task_id(log.transcript, place),
+                log.transcript,
+                log.parent,
+                place,
+                log.namespace.to_string(),
+                self.run.map(RunId::as_str),
+                record.started_at.map(jiff::Timestamp::as_millisecond),
+                text,
+            ],
+            |row| row.get(0),
+        )?;
+        self.index_task(seq, record)
+    }
+
+    /// Stores a task that was exported elsewhere, unless one of the same place of the same log is there, or was; returns
+    /// whether it was stored.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub(crate) fn import_task(&self, task: &Task) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM tasks WHERE transcript = ?1 AND place = ?2";
+        let is_known = self.query_one(sql, params![task.transcript, task.place], |_| Ok(()))?.is_some();
+        if is_known || self.is_withdrawn(&task.transcript)? {
+            return Ok(false);
+        }
+        let records = self.redact(vec![task.record.clone()]);
+        let parent = task.parent.as_deref();
+        let log = LogTasks { transcript: &task.transcript, parent, namespace: &task.namespace, records: &records };
+        self.insert_task(&log, task.place, &records[0], &to_json(&records[0])?)?;
+        Ok(true)
+    }
+
+    /// Makes a version one of the past; it is found no more.
+    fn retire_task(&self, seq: i64) -> Result<(), StoreError> {
+        self.execute("UPDATE tasks SET state = 'replaced' WHERE seq = ?1 AND state = 'current'", [seq])?;
+        self.execute("DELETE FROM task_facts WHERE task = ?1", [seq])?;
+        self.execute("DELETE FROM task_words WHERE task = ?1", [seq]).map(drop)
+    }
+
+    fn index_task(&self, seq: i64, record: &TaskRecord) -> Result<(), StoreError> {
+        for (kind, key) in facts(record) {
+            let sql = "INSERT OR IGNORE INTO task_facts (kind, key, task) VALUES (?1, ?2, ?3)";
+            self.execute(sql, params![kind.as_str(), key, seq])?;
+        }
+        let (length, words) = task_words(record);
+        let sql = "INSERT OR REPLACE INTO task_words (task, length, words) VALUES (?1, ?2, ?3)";
+        self.execute(sql, params![seq, length, words]).map(drop)
+    }
+
+    /// Takes back the versions that a run added, and makes those before them current again.
+    pub(super) fn undo_tasks(&self, run: &RunId) -> Result<(), StoreError> {
+        let added = self.query_all(
+            "SELECT seq, transcript, place, state FROM tasks WHERE run = ?1 ORDER BY seq DESC",
+            [run.as_str()],
+            |row| {
+                Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, i64>(2)?, row.get::<_, String>(3)?))
+            },
+        )?;
+        for (seq, transcript, place, state) in added {
+            self.retire_task(seq)?;
+            self.execute("UPDATE tasks SET state = 'undone' WHERE seq = ?1", [seq])?;
+            if state != "current" {
+                continue;
+            }
+            let before = self.query_one(
+                "SELECT seq, record FROM tasks WHERE transcript = ?1 AND place = ?2 AND seq < ?3 AND state = 'replaced'
+                 ORDER BY seq DESC LIMIT 1",
+                params![transcript, place, seq],
+                |row| Ok((row.get::<_, i64>(0)?, json::<TaskRecord>(row.get_ref(1)?.as_str()?, 1)?)),
+            )?;
+            if let Some((seq, record)) = before {
+                self.execute("UPDATE tasks SET state = 'current' WHERE seq = ?1", [seq])?;
+                self.index_task(seq, &record)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the id of a task.
+fn task_id(transcript: &str, place: usize) -> String {
+    hex(&Sha256::digest(format!("{transcript}#{place}").as_bytes())[..8])
+}
+
+/// Returns everything by which a task is looked up.
+fn facts(record: &TaskRecord) -> BTreeSet<(FactKind, String)> {
+    let mut found = BTreeSet::new();
+    for file in &record.files {
+        for path in std::iter::once(&file.path).chain(&file.renamed_to) {
+            found.insert((FactKind::Path, path.clone()));
+            found.insert((FactKind::FileName, path.rsplit('/').next().unwrap_or(path).to_owned()));
+        }
+    }
+    found.extend(record.errors.iter().map(|error| (FactKind::Error, error.signature.clone())));
+    let signatures = record.commands.iter().filter_map(|command| command.signature.clone());
+    found.extend(signatures.map(|signature| (FactKind::Command, signature)));
+    found
+}
+
+impl Database {
+    /// Returns the namespaces of tasks that are meant, as a list in JSON, with what was merged into them; `None` for all.
+    fn task_spaces(&self, within: &[NamespaceSubtree]) -> Result<Option<String>, StoreError> {
+        if within.is_empty() {
+            return Ok(None);
+        }
+        let sql = "SELECT DISTINCT namespace FROM tasks WHERE state = 'current' ORDER BY namespace";
+        let mut meant = Vec::new();
+        for namespace in self.query_all(sql, (), |row| spelled::<Namespace>(row, 0))? {
+            let now = self.merged_into(&namespace)?;
+            if within.iter().any(|one| one.contains(&now)) {
+                meant.push(namespace.to_string());
+            }
+        }
+        to_json(&meant).map(Some)
+    }
+
+    /// Returns the current tasks that have this fact, the newest first.
+    ///
+    /// `within` are the projects to look in, all where it is empty.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn tasks_with(
+        &self,
+        kind: FactKind,
+        key: &str,
+        within: &[NamespaceSubtree],
+        limit: usize,
+    ) -> Result<Vec<Task>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM task_facts f JOIN tasks t ON t.seq = f.task
+             WHERE f.kind = ?2 AND f.key = ?3 AND (?1 IS NULL OR t.namespace IN (SELECT value FROM json_each(?1)))
+             ORDER BY t.started_at DESC, t.seq DESC LIMIT ?4"
+        );
+        self.query_all(&sql, params![self.task_spaces(within)?, kind.as_str(), key, limit], task_from_row)
+    }
+
+    /// Returns all keys of a kind in these projects, with the number of tasks of each.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn task_keys(
+        &self,
+        kind: FactKind,
+        within: &[NamespaceSubtree],
+    ) -> Result<Vec<(String, usize)>, StoreError> {
+        let sql = "SELECT f.key, count(*) FROM task_facts f JOIN tasks t ON t.seq = f.task
+             WHERE f.kind = ?2 AND (?1 IS NULL OR t.namespace IN (SELECT value FROM json_each(?1))) GROUP BY f.key ORDER BY f.key";
+        self.query_all(sql, params![self.task_spaces(within)?, kind.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
+    }
+
+    /// Returns the current tasks of these rows, in their order.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn tasks_at(&self, rows: &[i64]) -> Result<Vec<Task>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM json_each(?1) wanted CROSS JOIN tasks t ON t.seq = wanted.value ORDER BY wanted.key"
+        );
+        self.query_all(&sql, [to_json(&rows)?], task_from_row)
+    }
+
+    /// Returns the current tasks of these projects, all where the list is empty, by log and place.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn tasks(&self, within: &[NamespaceSubtree]) -> Result<Vec<Task>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM tasks t
+             WHERE t.state = 'current' AND (?1 IS NULL OR t.namespace IN (SELECT value FROM json_each(?1))) ORDER BY t.transcript, t.place"
+        );
+        self.query_all(&sql, [self.task_spaces(within)?], task_from_row)
+    }
+
+    /// Calls `take` with the row, the length and the words of each current task of these projects.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn for_task_words(
+        &self,
+        within: &[NamespaceSubtree],
+        mut take: impl FnMut(i64, u32, &[u8]),
+    ) -> Result<(), StoreError> {
+        let sql = "SELECT w.task, w.length, w.words FROM tasks t JOIN task_words w ON w.task = t.seq
+             WHERE t.state = 'current' AND (?1 IS NULL OR t.namespace IN (SELECT value FROM json_each(?1))) ORDER BY t.seq";
+        let spaces = self.task_spaces(within)?;
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(sql)?;
+            let mut rows = statement.query([spaces])?;
+            while let Some(row) = rows.next()? {
+                take(row.get(0)?, row.get(1)?, row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?);
+            }
+            Ok(())
+        })
+    }
+
+    /// Returns the task within which a sub-agent of `parent` was started at this time.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn task_around(&self, parent: &str, at: Option<i64>) -> Result<Option<Task>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM tasks t WHERE t.transcript = ?1 AND t.state = 'current'
+             ORDER BY t.started_at <= ?2 DESC, CASE WHEN t.started_at <= ?2 THEN -t.place ELSE t.place END LIMIT 1"
+        );
+        self.read(|conn| Ok(conn.prepare_cached(&sql)?.query_row(params![parent, at], task_from_row).optional()?))
+    }
+}
+
+fn task_from_row(row: &Row<'_>) -> rusqlite::Result<Task> {
+    Ok(Task {
+        row: row.get(0)?,
+        id: row.get(1)?,
+        transcript: row.get(2)?,
+        parent: row.get(3)?,
+        place: row.get(4)?,
+        namespace: spelled(row, 5)?,
+        record: json(row.get_ref(6)?.as_str()?, 6)?,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! The digest of a task, and the words by which it is found.
+
+use std::collections::BTreeMap;
+
+use crate::memory::{TaskFile, TaskRecord};
+use crate::text::code::code_words;
+
+/// Longest part of each field that is looked at, in bytes.
+const GOAL_BYTES: usize = 4_000;
+const REPORT_BYTES: usize = 2_000;
+const FILES_BYTES: usize = 900;
+const SYMBOLS_BYTES: usize = 1_200;
+const COMMANDS_BYTES: usize = 600;
+const ERRORS_BYTES: usize = 900;
+/// Bytes of all words of a digest together, each counted once with the space behind it.
+const DIGEST_BYTES: usize = 2_048;
+/// Bytes of a word in an index: its number, and its weight.
+const WORD_BYTES: usize = 5;
+
+/// Returns the texts of a task that are searched, with what each of their words counts, the most telling first.
+fn fields(record: &TaskRecord) -> [(u32, String); 6] {
+    let report = record.report.as_ref().map_or("", |report| report.text.as_str());
+    let changed = record.files.iter().filter(|file| file.is_changed()).map(|file| file.path.as_str());
+    let read = record.files.iter().filter(|file: &&TaskFile| !file.is_changed()).map(|file| file.path.as_str());
+    let commands = record.commands.iter().filter_map(|command| command.signature.as_deref());
+    let mut known: Vec<&str> = Vec::new();
+    let commands = commands.filter(|command| {
+        let is_new = !known.contains(command);
+        known.push(command);
+        is_new
+    });
+    [
+        (4, joined(changed.chain(read), FILES_BYTES)),
+        (2, joined(record.symbols.iter().map(String::as_str), SYMBOLS_BYTES)),
+        (2, clipped(&record.goal, GOAL_BYTES).to_owned()),
+        (2, joined(record.errors.iter().map(|error| error.line.as_str()), ERRORS_BYTES)),
+        (2, clipped(report, REPORT_BYTES).to_owned()),
+        (1, joined(commands, COMMANDS_BYTES)),
+    ]
+}
+
+/// Returns the digest of a task: its words in at most 2 KB, with their weights.
+pub(super) fn digest(record: &TaskRecord) -> BTreeMap<String, u32> {
+    let (mut weights, mut left): (BTreeMap<String, u32>, usize) = (BTreeMap::new(), DIGEST_BYTES);
+    for (weight, text) in fields(record) {
+        code_words(&text, |word| {
+            if let Some(known) = weights.get_mut(word) {
+                *known += weight;
+            } else if left > word.len() {
+                left -= word.len() + 1;
+                weights.insert(word.to_owned(), weight);
+            }
+        });
+    }
+    weights
+}
+
+fn clipped(text: &str, limit: usize) -> &str {
+    &text[..text.floor_char_boundary(limit.min(text.len()))]
+}
+
+/// Joins texts with spaces, as many as fit.
+fn joined<'t>(texts: impl Iterator<Item = &'t str>, limit: usize) -> String {
+    let mut all = String::new();
+    for text in texts {
+        if !all.is_empty() && all.len() + text.len() >= limit {
+            break;
+        }
+        all.extend([clipped(text, limit), " "]);
+    }
+    all
+}
+
+/// Returns the length of a task's digest and its words, as they are stored.
+pub(super) fn task_words(record: &TaskRecord) -> (u32, Vec<u8>) {
+    let (mut numbers, mut length): (BTreeMap<u32, u32>, u32) = (BTreeMap::new(), 0);
+    for (word, weight) in digest(record) {
+        length += weight;
+        *numbers.entry(word_number(&word)).or_default() += weight;
+    }
+    let mut words = Vec::with_capacity(numbers.len() * WORD_BYTES);
+    for (number, weight) in numbers {
+        words.extend(number.to_le_bytes());
+        words.push(u8::try_from(weight).unwrap_or(u8::MAX));
+    }
+    (length, words)
+}
+
+/// Returns the pairs of a word's number and its weight, by number.
+pub(crate) fn stored_words(words: &[u8]) -> impl Iterator<Item = (u32, u8)> + '_ {
+    words.chunks_exact(WORD_BYTES).map(|pair| (u32::from_le_bytes([pair[0], pair[1], pair[2], pair[3]]), pair[4]))
+}
+
+/// Returns the number of a word.
+pub(crate) fn word_number(word: &str) -> u32 {
+    let mut hash: u32 = 0x811c_9dc5;
+    for byte in word.bytes() {
+        hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    }
+    hash
+}

@@ -1,0 +1,169 @@
+//! The tasks that touched a file, and why.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::clipped;
+use crate::memory::{Citation, Task, TaskFile, TaskOutcome};
+use crate::store::{Database, FactKind, NamespaceSubtree, StoreError};
+
+/// Tasks of one file that are looked at, the newest.
+const MAX_TASKS: usize = 200;
+/// Longest goal and report that are shown, in characters.
+const SHOWN: usize = 240;
+
+/// A task that touched a file.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FileUsage {
+    /// The task's id.
+    pub task: String,
+    /// The log that it stands in.
+    pub transcript: String,
+    /// When the last thing in it happened.
+    pub ended_at: Option<Timestamp>,
+    /// The path of the file in the task.
+    pub path: String,
+    /// What was done with the file.
+    pub did: String,
+    /// Whether it was changed, not only read.
+    pub changed: bool,
+    /// What was asked, clipped.
+    pub goal: String,
+    /// How it ended.
+    pub outcome: TaskOutcome,
+    /// Why that is believed.
+    pub reason: String,
+    /// The assistant's last words, clipped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub report: Option<Citation>,
+    /// Commits of the task.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commits: Vec<String>,
+    /// Messages that show what was done with the file.
+    pub messages: Vec<String>,
+}
+
+/// Returns the tasks that touched `path`, those that changed it first, each group newest first.
+///
+/// The path may be relative to the project, or only the end of one; tasks of the whole path come before those of its
+/// end. `commit` is that of the line that is asked about: only tasks that made it are returned, if there are any.
+///
+/// # Errors
+/// [`StoreError`] if the file cannot be read.
+pub(crate) fn blame(
+    store: &Database,
+    path: &str,
+    commit: Option<&str>,
+    within: &[NamespaceSubtree],
+) -> Result<Vec<FileUsage>, StoreError> {
+    let path = path.replace('\\', "/");
+    let path = path.trim_start_matches("./").trim_end_matches('/');
+    let mut tasks = store.tasks_with(FactKind::Path, path, within, MAX_TASKS)?;
+    if tasks.is_empty() {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        tasks = store.tasks_with(FactKind::FileName, name, within, MAX_TASKS)?;
+    }
+    let made = |task: &Task| {
+        let is_it = |one: &Citation| {
+            one.text.split(' ').next().is_some_and(|id| commit.is_some_and(|full| full.starts_with(id)))
+        };
+        task.record.commits.iter().any(is_it)
+    };
+    if tasks.iter().any(made) {
+        tasks.retain(made);
+    }
+    let mut touches: Vec<FileUsage> = tasks.into_iter().filter_map(|task| touch(task, path)).collect();
+    // Stable, so that the newest stay first.
+    touches.sort_by_key(|touch| !touch.changed);
+    Ok(touches)
+}
+
+fn touch(task: Task, path: &str) -> Option<FileUsage> {
+    let is_it = |one: &str| one == path || ends_with_path(one, path) || ends_with_path(path, one);
+    let files = task.record.files.iter();
+    let file =
+        files.into_iter().find(|file| is_it(&file.path) || file.renamed_to.as_deref().is_some_and(is_it))?.clone();
+    let record = task.record;
+    Some(FileUsage {
+        task: task.id,
+        transcript: task.transcript,
+        ended_at: record.ended_at,
+        did: did(&file),
+        changed: file.is_changed(),
+        path: file.path,
+        goal: clipped(&record.goal, SHOWN),
+        outcome: record.outcome,
+        reason: record.reason,
+        report: record.report.map(|report| Citation { text: clipped(&report.text, SHOWN), ..report }),
+        commits: record.commits.into_iter().map(|commit| commit.text).collect(),
+        messages: file.messages,
+    })
+}
+
+/// Whether a path ends with the other one as a path, not only as letters.
+fn ends_with_path(path: &str, end: &str) -> bool {
+    path.strip_suffix(end).is_some_and(|rest| rest.ends_with('/'))
+}
+
+/// Says in words what was done with a file.
+fn did(file: &TaskFile) -> String {
+    let times = |count: u32, word: &str| match count {
+        0 => None,
+        1 => Some(word.to_owned()),
+        count => Some(format!("{word} {count} times")),
+    };
+    let parts = [
+        file.created.then(|| "created".to_owned()),
+        times(file.edited, "edited"),
+        file.renamed_to.as_ref().map(|to| format!("renamed to {to}")),
+        file.deleted.then(|| "deleted".to_owned()),
+        times(file.read, "read"),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Store;
+    use crate::store::samples::{put_tasks, task};
+
+    fn goals(store: &Store, path: &str) -> Vec<String> {
+        blame(store, path, None, &[]).unwrap().into_iter().map(|touch| touch.goal).collect()
+    }
+
+    #[test]
+    fn tasks_that_changed_the_file_come_before_those_that_read_it() {
+        let store = Store::in_memory().unwrap();
+        let mut read = task("Look at the loader", &["src/loader.py"]);
+        (read.files[0].edited, read.files[0].read) = (0, 2);
+        put_tasks(&store, "claude-code:s1", "shop", &[task("Fix the loader", &["src/loader.py"]), read]);
+        let touches = blame(&store, "./src/loader.py", None, &[]).unwrap();
+        let shown: Vec<_> = touches.iter().map(|touch| (touch.goal.as_str(), touch.did.as_str())).collect();
+        assert_eq!(shown, [("Fix the loader", "edited"), ("Look at the loader", "read 2 times")]);
+    }
+
+    #[test]
+    fn the_end_of_a_path_is_enough_where_it_is_a_path() {
+        let store = Store::in_memory().unwrap();
+        put_tasks(
+            &store,
+            "claude-code:s1",
+            "shop",
+            &[task("a", &["src/db/loader.py"]), task("b", &["src/preloader.py"])],
+        );
+        assert_eq!(goals(&store, "loader.py"), ["a"]);
+        assert_eq!(goals(&store, "/home/ana/shop/src/db/loader.py"), ["a"]);
+        assert_eq!(goals(&store, "lib/loader.py"), [""; 0]);
+    }
+
+    #[test]
+    fn of_a_line_the_task_that_made_its_commit_is_named() {
+        let store = Store::in_memory().unwrap();
+        let mut made = task("Make the loader faster", &["a.py"]);
+        made.commits.push(Citation { text: "1a2b3c4 Make it faster".into(), message: "m9".into() });
+        put_tasks(&store, "claude-code:s1", "shop", &[made, task("Write the loader", &["a.py"])]);
+        let of = |commit| blame(&store, "a.py", Some(commit), &[]).unwrap().len();
+        assert_eq!((of("1a2b3c4d5e6f"), of("99999999")), (1, 2));
+    }
+}

@@ -1,0 +1,139 @@
+//! The commands that work in a project: how they were called, how often that succeeded, and what failed.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::command::signature;
+use crate::store::{Database, FactKind, NamespaceSubtree, StoreError};
+use crate::text::code::code_words;
+
+/// Signatures that are looked at for one topic, and tasks of each, the newest.
+const MAX_SIGNATURES: usize = 12;
+const MAX_TASKS: usize = 60;
+/// Most commands that are returned.
+const MAX_SHOWN: usize = 12;
+
+/// A command, as it was called.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Usage {
+    /// The command.
+    pub command: String,
+    /// The folder in which it ran, where that is not the project's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// How often it ran.
+    pub runs: u32,
+    /// How often it failed.
+    pub failed: u32,
+    /// Tasks in which it ran.
+    pub tasks: u32,
+    /// When it ran last.
+    pub at: Option<Timestamp>,
+    /// The last error, where it never succeeded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// The last task in which it ran.
+    pub task: String,
+    /// The log that it stands in.
+    pub transcript: String,
+}
+
+/// Returns the calls of a command, or of the commands that a topic names: those that succeeded in most tasks first, and
+/// those that never succeeded last.
+///
+/// # Errors
+/// [`StoreError`] if the file cannot be read.
+pub(crate) fn how(store: &Database, asked: &str, within: &[NamespaceSubtree]) -> Result<Vec<Usage>, StoreError> {
+    let mut sought = Vec::new();
+    code_words(asked, |word| sought.push(word.to_owned()));
+    let is_about = |command: &str| {
+        let mut words = Vec::new();
+        code_words(command, |word| words.push(word.to_owned()));
+        // `test` means `tests` and `unittest`, too.
+        sought.iter().all(|one| words.iter().any(|word| word == one || one.len() > 3 && word.contains(one.as_str())))
+    };
+    let all = store.task_keys(FactKind::Command, within)?;
+    let own = signature(asked);
+    let mut keys: Vec<(String, usize)> = all.iter().filter(|(key, _)| Some(key) == own.as_ref()).cloned().collect();
+    if keys.is_empty() && !sought.is_empty() {
+        keys = all.into_iter().filter(|(key, _)| is_about(key)).collect();
+        keys.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        keys.truncate(MAX_SIGNATURES);
+    }
+    let mut found: BTreeMap<(String, Option<String>), Usage> = BTreeMap::new();
+    for (key, _) in keys {
+        for task in store.tasks_with(FactKind::Command, &key, within, MAX_TASKS)? {
+            let errors = task.record.errors;
+            for one in task.record.commands.into_iter().filter(|one| one.signature.as_ref() == Some(&key)) {
+                let error = errors.iter().rev().find(|error| error.command == one.command).map(|error| &error.line);
+                // Tasks come newest first, so what is taken first is the last time.
+                let usage = found.entry((one.command.clone(), one.folder.clone())).or_insert_with(|| Usage {
+                    command: one.command,
+                    folder: one.folder,
+                    runs: 0,
+                    failed: 0,
+                    tasks: 0,
+                    at: task.record.ended_at,
+                    error: error.cloned(),
+                    task: task.id.clone(),
+                    transcript: task.transcript.clone(),
+                });
+                usage.runs += one.runs;
+                usage.failed += one.failed;
+                usage.tasks += 1;
+            }
+        }
+    }
+    let mut usages: Vec<Usage> = found.into_values().collect();
+    for usage in usages.iter_mut().filter(|usage| usage.failed < usage.runs) {
+        usage.error = None;
+    }
+    let worked = |usage: &Usage| usage.runs - usage.failed;
+    usages.sort_by(|a, b| {
+        let by_success = (worked(b) > 0).cmp(&(worked(a) > 0)).then(b.tasks.cmp(&a.tasks));
+        by_success.then(worked(b).cmp(&worked(a))).then(b.at.cmp(&a.at)).then_with(|| a.command.cmp(&b.command))
+    });
+    usages.truncate(MAX_SHOWN);
+    Ok(usages)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::{TaskCommand, TaskRecord};
+    use crate::store::Store;
+    use crate::store::samples::{put_tasks, task};
+
+    fn with(commands: &[(&str, u32, u32)]) -> TaskRecord {
+        let command = |(command, runs, failed): &(&str, u32, u32)| TaskCommand {
+            command: (*command).into(),
+            signature: signature(command),
+            folder: None,
+            runs: *runs,
+            failed: *failed,
+            exit: None,
+            messages: vec!["m2".into()],
+        };
+        TaskRecord { commands: commands.iter().map(command).collect(), ..task("Run the tests", &["a.rs"]) }
+    }
+
+    fn shown(store: &Store, asked: &str) -> Vec<(String, u32, u32)> {
+        how(store, asked, &[]).unwrap().into_iter().map(|one| (one.command, one.runs, one.failed)).collect()
+    }
+
+    #[test]
+    fn calls_that_work_come_before_those_that_never_did() {
+        let store = Store::in_memory().unwrap();
+        let records = [
+            with(&[("cargo test --all", 2, 2), ("cargo test --lib", 1, 0)]),
+            with(&[("cargo test --lib", 3, 1), ("cargo build", 1, 0)]),
+        ];
+        put_tasks(&store, "claude-code:s1", "shop", &records);
+        let expected = [("cargo test --lib".to_owned(), 4, 1), ("cargo test --all".to_owned(), 2, 2)];
+        assert_eq!(shown(&store, "cargo test"), expected);
+        assert_eq!(shown(&store, "test"), expected);
+        assert_eq!(shown(&store, "deploy"), []);
+    }
+}

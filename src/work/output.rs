@@ -1,0 +1,225 @@
+//! Readers of the output of a command: its exit status, the error, the result of tests, commits. Pure.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::command::{error_line, parts};
+
+/// Longest signature of an error, in characters.
+const MAX_SIGNATURE: usize = 160;
+/// Where in an output its frame is looked for, in bytes from either end.
+const FRAME_BYTES: usize = 400;
+
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("the tests compile it")
+}
+
+static EXIT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r#"(?m)^(?:Error: )?(?:Exit code:?|Process exited with code|Command exited with code|exit status:?|Exit Code:) (-?\d{1,5})\b|"exit_code":\s*(-?\d{1,5})\b"#,
+    )
+});
+
+/// Returns the exit status that an agent wrote around the output of a command.
+pub(super) fn exit_status(output: &str) -> Option<i32> {
+    // Only the frame is looked at: what the command printed may speak of exit codes, too.
+    let head = &output[..output.floor_char_boundary(FRAME_BYTES.min(output.len()))];
+    let tail = &output[output.ceil_char_boundary(output.len().saturating_sub(FRAME_BYTES))..];
+    let found = EXIT.captures(head).or_else(|| EXIT.captures(tail))?;
+    found.get(1).or_else(|| found.get(2))?.as_str().parse().ok()
+}
+
+static RAISED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"(?m)^(?:E\s+)?((?:[A-Za-z_][\w.]*)?[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit)\b(?::.*)?)$")
+});
+
+/// Returns the exception that the output ends with, as Python, Java and others write one on a line of its own.
+pub(super) fn raised(output: &str) -> Option<&str> {
+    let last = output.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
+    RAISED.find(last).map(|found| found.as_str())
+}
+
+/// Returns the line of the output of a failed command that says what is wrong.
+pub(super) fn failure_line(output: &str) -> Option<String> {
+    // The last exception is the one that ended the program; those before it are its causes.
+    let raised = RAISED.captures_iter(output).last().map(|found| found[1].trim().to_owned());
+    let line = raised.or_else(|| error_line(output))?;
+    Some(line.chars().take(240).collect())
+}
+
+static VARIABLE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r"\x1b\[[0-9;]*m",
+        r#"|(?:[A-Za-z]:)?[~.\w-]*(?:[/\\][\w.@+-]+)+[/\\]?"#,
+        r"|\b0x[0-9a-fA-F]+\b|\b[0-9a-f]{7,40}\b|\b\d+(?:[.,:]\d+)*\b"
+    ))
+});
+
+/// Returns an error without what differs from one occurrence to the next: paths, numbers and hashes.
+pub(crate) fn error_signature(line: &str) -> String {
+    let plain = VARIABLE.replace_all(line, |found: &regex::Captures<'_>| {
+        let text = &found[0];
+        match text.as_bytes() {
+            [0x1b, ..] => "",
+            _ if text.contains(['/', '\\']) => "<path>",
+            _ if text.bytes().all(|byte| byte.is_ascii_digit() || b".,:".contains(&byte)) => "<n>",
+            _ => "<id>",
+        }
+    });
+    let words = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+    words.chars().take(MAX_SIGNATURE).collect::<String>().trim_end().to_owned()
+}
+
+static TESTING: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?x)^(?:\w+=\S*\s+|(?:sudo|env|time|command|npx|bunx|xvfb-run)\s+|timeout\s+(?:-\S+\s+)*\S+\s+
+            |(?:uv|poetry|pipenv|pdm|hatch|conda|mise|bundle|pnpm|yarn)\s+(?:run|exec)\s+(?:-\S+\s+)*
+            |python[\d.]*\s+(?:-\S+\s+)*|(?:\S*/)?)*(?:
+            py\.?test | tox | nosetests | nextest | jest | vitest | mocha | ava | karma | rspec | phpunit | ctest
+            | cypress\ run | playwright\ test | go\ test | runtests(?:\.py)? | bin/test | unittest | doctest
+            | (?:cargo|bun|deno|npm|pnpm|yarn|mvn|gradle|gradlew|dotnet|mix|swift|sbt|make|just|rake|bazel|nx|zig|stack|cabal|dart|flutter|manage\.py|rails|composer)
+              \ (?:\+\S+\ )?(?:run\ |-\S+\ )*(?:test|check)\S*
+        )(?:$|[\s:])",
+    )
+});
+
+/// Whether a command runs tests.
+pub(super) fn runs_tests(command: &str) -> bool {
+    parts(command).iter().any(|part| TESTING.is_match(part))
+}
+
+static FAILED_TESTS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?m)\b[1-9]\d* (?:failed|failing|failures?|errors?)\b|^FAILED\b|^FAIL\b|test result: FAILED|FAILURES!|\b(?:Failures|Errors|failures|errors)[:=] ?[1-9]|^--- FAIL|tests finished: .*\b[1-9]\d* (?:failed|exceptions)",
+    )
+});
+static PASSED_TESTS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?m)\b[1-9]\d* (?:passed|passing|tests? passed)\b|^OK\b|test result: ok|^ok\s|^PASS\b|All tests passed|tests finished: [1-9]\d* passed",
+    )
+});
+
+/// Returns whether tests passed, and the line that says so.
+pub(super) fn test_result(output: &str, failed: Option<bool>) -> (Option<bool>, Option<String>) {
+    let line = |pattern: &Regex| {
+        let place = pattern.find_iter(output).last()?.start();
+        let from = output[..place].rfind('\n').map_or(0, |end| end + 1);
+        let line = output[from..].lines().next().unwrap_or_default().trim().trim_matches(['=', ' ']);
+        Some(line.chars().take(160).collect::<String>())
+    };
+    // What is printed counts before the status: a pipe ends with the status of its last command.
+    if let Some(found) = line(&FAILED_TESTS) {
+        return (Some(false), Some(found));
+    }
+    if failed == Some(true) {
+        return (Some(false), None);
+    }
+    match line(&PASSED_TESTS) {
+        Some(found) => (Some(true), Some(found)),
+        None => (failed.map(|failed| !failed), None),
+    }
+}
+
+static COMMIT: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?m)^(?:\[[^\]\n]{1,120}? ([0-9a-f]{7,40})\]|Commit ([0-9a-f]{7,40})) (.+)$"));
+static PULL_REQUEST: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"https://[\w.-]+/[\w./-]+/(?:pull|pulls|merge_requests|pull-requests)/\d+\b"));
+
+/// Returns the commits that a command says it made: the id and the first line of the message.
+pub(super) fn commits(output: &str) -> impl Iterator<Item = String> + '_ {
+    COMMIT.captures_iter(output).map(|found| {
+        let id = found.get(1).or_else(|| found.get(2)).map_or("", |id| id.as_str());
+        format!("{id} {}", found[3].trim().chars().take(120).collect::<String>())
+    })
+}
+
+/// Returns the addresses of pull requests in the output of a command.
+pub(super) fn pull_requests(output: &str) -> impl Iterator<Item = &str> {
+    PULL_REQUEST.find_iter(output).map(|found| found.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exit_status_is_read_from_the_frame_of_an_agent() {
+        let table = [
+            ("Exit code 1\nboom", Some(1)),
+            ("Chunk ID: x\nWall time: 1s\nProcess exited with code 0\nOutput:\nok", Some(0)),
+            (r#"{"output":"x","metadata":{"exit_code":127,"duration_seconds":0.1}}"#, Some(127)),
+            ("the exit code 3 is documented", None),
+        ];
+        for (output, expected) in table {
+            assert_eq!(exit_status(output), expected, "{output}");
+        }
+    }
+
+    #[test]
+    fn a_signature_leaves_out_what_differs_between_two_occurrences() {
+        let table = [
+            ("error[E0308]: mismatched types", "error[E0308]: mismatched types"),
+            ("cat: /home/a/x.txt: No such file", "cat: <path>: No such file"),
+            ("ValueError: expected 3, got 17.5 at 0xdeadbeef", "ValueError: expected <n>, got <n> at <id>"),
+            ("fatal: bad object 1f2e3d4c5b6a", "fatal: bad object <id>"),
+        ];
+        for (line, expected) in table {
+            assert_eq!(error_signature(line), expected);
+        }
+    }
+
+    #[test]
+    fn the_exception_that_ended_the_program_is_the_error() {
+        let text = "Traceback (most recent call last):\n  File \"x.py\", line 3, in f\nKeyError: 'a'\n\nDuring handling\n\
+                    ImportError: cannot import name 'x'\n";
+        assert_eq!(failure_line(text).as_deref(), Some("ImportError: cannot import name 'x'"));
+        assert_eq!(raised(text), Some("ImportError: cannot import name 'x'"));
+        assert_eq!(raised("ValueError: x\nfine now"), None);
+    }
+
+    #[test]
+    fn commands_that_run_tests_are_recognised() {
+        for command in [
+            "pytest -x",
+            "cd a && python -m pytest b.py | tail -3",
+            "cargo test --lib",
+            "npm run test:unit",
+            "python tests/runtests.py admin",
+            "go test ./...",
+            "./bin/test sympy/core",
+            "python -m unittest a",
+            "make check",
+        ] {
+            assert!(runs_tests(command), "{command}");
+        }
+        for command in ["cat pytest.ini", "ls tests", "git commit -m 'add test'", "pip install pytest", "cargo build"] {
+            assert!(!runs_tests(command), "{command}");
+        }
+    }
+
+    #[test]
+    fn the_result_of_tests_is_what_they_print() {
+        let table = [
+            ("=== 2 failed, 3 passed in 1s ===", None, Some(false)),
+            ("=== 5 passed in 1s ===", Some(false), Some(true)),
+            ("test result: ok. 9 passed; 0 failed;", Some(false), Some(true)),
+            ("Ran 4 tests in 0.1s\n\nOK", None, Some(true)),
+            ("tests finished: 14 passed, 1 exceptions, in 2 s", Some(false), Some(false)),
+            ("collected 0 items", Some(true), Some(false)),
+            ("…", None, None),
+        ];
+        for (output, failed, expected) in table {
+            assert_eq!(test_result(output, failed).0, expected, "{output}");
+        }
+    }
+
+    #[test]
+    fn commits_and_pull_requests_are_read_from_the_output() {
+        let made = "[main 1a2b3c4] Fix the loader\n 2 files changed";
+        assert_eq!(commits(made).collect::<Vec<_>>(), ["1a2b3c4 Fix the loader"]);
+        assert_eq!(commits("Commit 0a1b2c3 feat: x").collect::<Vec<_>>(), ["0a1b2c3 feat: x"]);
+        let opened = "https://github.com/ana/shop/pull/7\n";
+        assert_eq!(pull_requests(opened).collect::<Vec<_>>(), ["https://github.com/ana/shop/pull/7"]);
+    }
+}

@@ -1,0 +1,541 @@
+//! The tasks of an agent's log: what was asked, what was done with which files and commands, and how it ended. Pure.
+//!
+//! A task goes from a request that starts new work to the next such request. Calls are paired with their results by the
+//! ids that the log gives, or else in order. A fact names the messages that show it.
+
+use std::collections::VecDeque;
+
+use transcripts::{Action, FileAccess, Kind, Message, Role, Transcript};
+
+use super::clipped;
+use super::command::{is_misuse, only_looks, signature, tidied};
+use super::output::{
+    commits, error_signature, exit_status, failure_line, pull_requests, raised, runs_tests, test_result,
+};
+use super::shell::changed_files;
+use crate::memory::{Citation, Remedy, TaskCommand, TaskError, TaskFile, TaskOutcome, TaskRecord, TestRun};
+use crate::text::tokens::words;
+
+/// Longest goal and report that are kept, in characters.
+const MAX_GOAL: usize = 4_000;
+const MAX_REPORT: usize = 2_000;
+/// Most facts of each kind that one task keeps.
+const MAX_FILES: usize = 200;
+const MAX_COMMANDS: usize = 200;
+const MAX_ERRORS: usize = 60;
+const MAX_SYMBOLS: usize = 60;
+/// Most messages that are cited for one fact.
+const MAX_CITED: usize = 3;
+/// Most commands and files that are named as what cleared an error.
+const MAX_REMEDIES: usize = 5;
+/// Longest command that is shown, in characters.
+const MAX_SHOWN: usize = 300;
+/// A request of fewer words goes on with the task before it.
+const MIN_REQUEST_WORDS: usize = 5;
+/// First words of requests that go on with what was done before.
+const CONTINUING: &str = "yes no ok okay continue proceed go still again also and but that this it why thanks wait great \
+                          good perfect undo revert retry";
+
+/// Returns the tasks of a log, in order; none where nothing in it was done.
+pub(crate) fn tasks(transcript: &Transcript) -> Vec<TaskRecord> {
+    if !transcript.messages.iter().any(|message| message.action.is_some()) {
+        return Vec::new();
+    }
+    // In the log of a sub-agent nobody but other agents speaks.
+    let is_agents = !transcript.messages.iter().any(Message::is_human);
+    let mut reader = Reader { transcript, drafts: Vec::new(), waiting: VecDeque::new(), open: Vec::new() };
+    for message in &transcript.messages {
+        reader.take(message, is_agents);
+    }
+    while let Some(call) = reader.waiting.pop_front() {
+        reader.end(&call, None);
+    }
+    reader.drafts.into_iter().map(Draft::finished).collect()
+}
+
+/// Returns the key of the session that started the sub-agent whose log this is.
+pub(crate) fn parent_session(transcript: &Transcript) -> Option<String> {
+    let (session, _) = transcript.external_id.split_once('/')?;
+    let is_agents = !transcript.messages.iter().any(Message::is_human);
+    is_agents.then(|| format!("{}:{session}", transcript.source))
+}
+
+/// A call whose result has not come yet.
+struct Call<'t> {
+    /// The task.
+    draft: usize,
+    message: &'t Message,
+    action: &'t Action,
+}
+
+/// An error that has not been cleared yet.
+struct OpenError {
+    draft: usize,
+    place: usize,
+    target: String,
+    signature: Option<String>,
+    is_misuse: bool,
+    files: Vec<String>,
+    commands: Vec<String>,
+}
+
+/// Reads a log message by message.
+struct Reader<'t> {
+    transcript: &'t Transcript,
+    drafts: Vec<Draft>,
+    waiting: VecDeque<Call<'t>>,
+    open: Vec<OpenError>,
+}
+
+impl<'t> Reader<'t> {
+    fn take(&mut self, message: &'t Message, is_agents: bool) {
+        let asks = message.is_human() || is_agents && message.role == Role::Other && message.kind == Kind::Prose;
+        if asks && self.drafts.last().is_none_or(|draft| !is_agents && draft.ends_before(&message.text)) {
+            let folder = self.transcript.project.clone().filter(|project| project.contains(['/', '\\']));
+            self.drafts.push(Draft::new(message, folder, self.transcript.branch.clone()));
+        }
+        let Some(draft) = self.drafts.last_mut() else { return };
+        draft.see(message, asks);
+        match (message.kind, &message.action) {
+            (Kind::ToolCall, Some(action)) => {
+                draft.is_worked = true;
+                draft.record.report = None;
+                let call = Call { draft: self.drafts.len() - 1, message, action };
+                // The log says at the call how it ended where the result has no text.
+                if action.failed.is_some() || action.exit.is_some() {
+                    self.end(&call, None);
+                } else {
+                    self.waiting.push_back(call);
+                }
+            }
+            (Kind::ToolCall, None) => draft.record.report = None,
+            (Kind::ToolResult, action) => {
+                let id = action.as_ref().and_then(|action| action.call.as_ref());
+                let place = match id {
+                    Some(id) => self.waiting.iter().position(|call| call.action.call.as_ref() == Some(id)),
+                    None => self.waiting.iter().position(|call| call.action.call.is_none()),
+                };
+                if let Some(call) = place.and_then(|place| self.waiting.remove(place)) {
+                    self.end(&call, Some(message));
+                } else if let Some(action) = action.as_ref().filter(|action| !action.files.is_empty()) {
+                    // Aider says in its own output what it has changed.
+                    let call = Call { draft: self.drafts.len() - 1, message, action };
+                    self.touch(&call, &action.files, action.folder.as_deref());
+                    self.note_commits(call.draft, message);
+                } else if id.is_none() {
+                    self.note_commits(self.drafts.len() - 1, message);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes in a call that has ended.
+    fn end(&mut self, call: &Call<'t>, result: Option<&Message>) {
+        let text = result.map_or("", |result| result.text.as_str());
+        let ended = result.and_then(|result| result.action.as_deref());
+        let exit = ended.and_then(|action| action.exit).or(call.action.exit).or_else(|| exit_status(text));
+        let failed = match exit {
+            Some(exit) => Some(exit != 0),
+            None => ended.and_then(|action| action.failed).or(call.action.failed),
+        };
+        // Refused by a person or by the agent's own rules: it was never done.
+        if result.is_some_and(|result| result.text.starts_with("The user doesn't want")) {
+            return;
+        }
+        match &call.action.command {
+            Some(command) => self.run(call, command, result.unwrap_or(call.message), text, (exit, failed)),
+            None if failed == Some(true) => {}
+            None => {
+                self.touch(call, &call.action.files, call.action.folder.as_deref());
+                self.drafts[call.draft].note_symbols(&call.action.names);
+            }
+        }
+    }
+
+    /// Takes in a command and what it printed.
+    fn run(
+        &mut self,
+        call: &Call<'t>,
+        command: &str,
+        result: &Message,
+        text: &str,
+        (exit, mut failed): (Option<i32>, Option<bool>),
+    ) {
+        // A pipe ends with the status of its last command, but the exception is still printed.
+        if failed != Some(true) && command.contains('|') && raised(text).is_some() {
+            failed = Some(true);
+        }
+        let shown = shown(command);
+        let name = signature(command);
+        let folder = call.action.folder.clone();
+        let draft = &mut self.drafts[call.draft];
+        let folder_elsewhere = folder.clone().filter(|folder| draft.record.folder.as_ref() != Some(folder));
+        draft.note_command(&shown, name.as_deref(), folder_elsewhere, (exit, failed), [call.message, result]);
+        if runs_tests(command) {
+            let (passed, summary) = test_result(text, failed);
+            draft.note_test(TestRun { command: shown.clone(), passed, summary, message: result.id.clone() });
+            if passed == Some(false) {
+                failed = Some(true);
+            }
+        }
+        if failed == Some(true) {
+            self.fail(call, command, &shown, name, result, text);
+            return;
+        }
+        let files = changed_files(command);
+        self.touch(call, &files, folder.as_deref());
+        self.note_commits(call.draft, result);
+        if failed == Some(false) || !text.is_empty() {
+            self.clear(command, name.as_deref(), &shown, result);
+        }
+        if !only_looks(command) {
+            for open in self.open.iter_mut().filter(|open| open.commands.len() < MAX_REMEDIES) {
+                if !open.commands.contains(&shown) {
+                    open.commands.push(shown.clone());
+                }
+            }
+        }
+    }
+
+    fn note_commits(&mut self, draft: usize, result: &Message) {
+        let draft = &mut self.drafts[draft];
+        let cite = |text: String| Citation { text, message: result.id.clone() };
+        let known = draft.record.commits.len();
+        draft.record.commits.extend(commits(&result.text).map(cite).take(20));
+        if draft.record.commits.len() > known {
+            draft.last = Some(Proof::Commit);
+        }
+        for address in pull_requests(&result.text) {
+            // Listing pull requests makes none.
+            let is_made = result.text.lines().count() < 12;
+            if is_made && !draft.record.pull_requests.iter().any(|one| one.text == address) {
+                draft.record.pull_requests.push(cite(address.to_owned()));
+            }
+        }
+        draft.record.pull_requests.truncate(5);
+    }
+
+    fn fail(
+        &mut self,
+        call: &Call<'t>,
+        command: &str,
+        shown: &str,
+        name: Option<String>,
+        result: &Message,
+        text: &str,
+    ) {
+        let draft = &mut self.drafts[call.draft];
+        draft.last = Some(Proof::Failure(shown.to_owned()));
+        // Looking for what is not there is no error.
+        let Some(line) = failure_line(text).filter(|_| name.is_some()) else { return };
+        let signature = error_signature(&line);
+        let errors = &mut draft.record.errors;
+        if let Some(known) = errors.iter_mut().find(|one| one.signature == signature && one.command == shown) {
+            known.count += 1;
+            known.cleared = None;
+        } else if errors.len() < MAX_ERRORS {
+            let (command, message) = (shown.to_owned(), result.id.clone());
+            errors.push(TaskError {
+                signature: signature.clone(),
+                line: line.clone(),
+                command,
+                count: 1,
+                message,
+                cleared: None,
+            });
+        } else {
+            return;
+        }
+        let place =
+            errors.iter().position(|one| one.signature == signature && one.command == shown).unwrap_or_default();
+        let is_open = self.open.iter().any(|open| open.draft == call.draft && open.place == place);
+        if !is_open {
+            self.open.push(OpenError {
+                draft: call.draft,
+                place,
+                target: target(command),
+                signature: name,
+                is_misuse: is_misuse(&line),
+                files: Vec::new(),
+                commands: Vec::new(),
+            });
+        }
+    }
+
+    /// Closes the errors that the success of a command clears: those of the same command, and where the error was about
+    /// how it was called, those of another spelling of it.
+    fn clear(&mut self, command: &str, name: Option<&str>, shown: &str, result: &Message) {
+        let target = target(command);
+        let drafts = &mut self.drafts;
+        self.open.retain_mut(|open| {
+            let is_same = open.target == target;
+            let is_instead = open.is_misuse && open.signature.is_some() && open.signature.as_deref() == name;
+            if !is_same && !is_instead {
+                return true;
+            }
+            if let Some(error) = drafts[open.draft].record.errors.get_mut(open.place) {
+                error.cleared = Some(Remedy {
+                    command: shown.to_owned(),
+                    files: std::mem::take(&mut open.files),
+                    commands: std::mem::take(&mut open.commands),
+                    message: result.id.clone(),
+                });
+            }
+            false
+        });
+    }
+
+    fn touch(&mut self, call: &Call<'t>, files: &[transcripts::FileAction], folder: Option<&str>) {
+        let draft = &mut self.drafts[call.draft];
+        for file in files {
+            let root = draft.record.folder.clone();
+            let place = |path: &str| within(path, folder, root.as_deref());
+            let path = place(&file.path);
+            let access = match &file.access {
+                FileAccess::Renamed(to) if !to.is_empty() => FileAccess::Renamed(place(to)),
+                other => other.clone(),
+            };
+            draft.note_file(&path, &access, &call.message.id);
+            if access != FileAccess::Read {
+                draft.last = Some(Proof::Edit);
+                for open in self.open.iter_mut().filter(|open| open.files.len() < MAX_REMEDIES) {
+                    if !open.files.contains(&path) {
+                        open.files.push(path.clone());
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The last thing that says how a task stands.
+enum Proof {
+    Edit,
+    Commit,
+    Failure(String),
+    Tests(bool, String),
+}
+
+/// A task while its part of the log is read.
+struct Draft {
+    record: TaskRecord,
+    is_worked: bool,
+    is_interrupted: bool,
+    last: Option<Proof>,
+}
+
+impl Draft {
+    fn new(request: &Message, folder: Option<String>, branch: Option<String>) -> Self {
+        let record = TaskRecord {
+            goal: clipped(&request.text, MAX_GOAL),
+            outcome: TaskOutcome::Unknown,
+            reason: String::new(),
+            started_at: request.time.map(|time| time.at),
+            ended_at: None,
+            folder,
+            branch,
+            report: None,
+            files: Vec::new(),
+            symbols: Vec::new(),
+            commands: Vec::new(),
+            errors: Vec::new(),
+            tests: Vec::new(),
+            commits: Vec::new(),
+            pull_requests: Vec::new(),
+            messages: (request.id.clone(), request.id.clone()),
+        };
+        Self { record, is_worked: false, is_interrupted: false, last: None }
+    }
+
+    /// Whether the task is over when this is said: something was done and reported, and the words ask for more than to
+    /// go on.
+    fn ends_before(&self, request: &str) -> bool {
+        let words = words(request);
+        let first = words.first().map(|word| word.text.to_lowercase()).unwrap_or_default();
+        let goes_on = words.len() < MIN_REQUEST_WORDS || CONTINUING.split_whitespace().any(|word| word == first);
+        self.is_worked && self.record.report.is_some() && !goes_on
+    }
+
+    fn see(&mut self, message: &Message, asks: bool) {
+        self.record.messages.1.clone_from(&message.id);
+        self.record.ended_at = message.time.map(|time| time.at).or(self.record.ended_at);
+        if asks {
+            self.is_interrupted = false;
+        } else if message.kind == Kind::Context && message.text.starts_with("[Request interrupted by user") {
+            self.is_interrupted = true;
+        } else if message.kind == Kind::Prose && matches!(message.role, Role::Assistant | Role::Other) {
+            self.is_interrupted = false;
+            self.record.report =
+                Some(Citation { text: clipped(&message.text, MAX_REPORT), message: message.id.clone() });
+        }
+    }
+
+    fn note_file(&mut self, path: &str, access: &FileAccess, message: &str) {
+        let files = &mut self.record.files;
+        let place = files.iter().position(|file| file.path == path).unwrap_or(files.len());
+        if place == files.len() {
+            if files.len() == MAX_FILES {
+                return;
+            }
+            files.push(TaskFile { path: path.to_owned(), ..TaskFile::default() });
+        }
+        let file = &mut files[place];
+        let was_changed = file.is_changed();
+        // Only what is written before anything else was done with it can be new.
+        let is_new = file.read == 0 && !was_changed;
+        match access {
+            FileAccess::Read => file.read += 1,
+            FileAccess::Created => file.created = true,
+            FileAccess::Written if is_new => file.created = true,
+            FileAccess::Edited | FileAccess::Written => file.edited += 1,
+            FileAccess::Deleted => file.deleted = true,
+            FileAccess::Renamed(to) => file.renamed_to = Some(to.clone()),
+        }
+        if !was_changed && file.is_changed() {
+            file.messages.clear();
+        }
+        let counts = *access != FileAccess::Read || !file.is_changed();
+        if counts && file.messages.len() < MAX_CITED && file.messages.last().is_none_or(|last| last != message) {
+            file.messages.push(message.to_owned());
+        }
+    }
+
+    fn note_symbols(&mut self, names: &[String]) {
+        for name in names {
+            if self.record.symbols.len() < MAX_SYMBOLS && !self.record.symbols.contains(name) {
+                self.record.symbols.push(name.clone());
+            }
+        }
+    }
+
+    fn note_command(
+        &mut self,
+        command: &str,
+        name: Option<&str>,
+        folder: Option<String>,
+        (exit, failed): (Option<i32>, Option<bool>),
+        messages: [&Message; 2],
+    ) {
+        let commands = &mut self.record.commands;
+        let place = commands.iter().position(|one| one.command == command).unwrap_or(commands.len());
+        if place == commands.len() {
+            if commands.len() == MAX_COMMANDS {
+                return;
+            }
+            let (command, signature) = (command.to_owned(), name.map(str::to_owned));
+            commands.push(TaskCommand {
+                command,
+                signature,
+                folder,
+                runs: 0,
+                failed: 0,
+                exit: None,
+                messages: Vec::new(),
+            });
+        }
+        let one = &mut commands[place];
+        one.runs += 1;
+        one.failed += u32::from(failed == Some(true));
+        one.exit = exit;
+        one.messages.truncate(1);
+        if one.messages.is_empty() {
+            one.messages.push(messages[0].id.clone());
+        }
+        one.messages.push(messages[1].id.clone());
+        one.messages.dedup();
+    }
+
+    fn note_test(&mut self, run: TestRun) {
+        if let Some(passed) = run.passed {
+            let summary = run.summary.clone().unwrap_or_else(|| run.command.clone());
+            self.last = Some(Proof::Tests(passed, summary));
+        }
+        self.record.tests.retain(|known| known.command != run.command);
+        self.record.tests.push(run);
+        if self.record.tests.len() > MAX_ERRORS {
+            self.record.tests.remove(0);
+        }
+    }
+
+    fn finished(mut self) -> TaskRecord {
+        let changed = self.record.files.iter().any(TaskFile::is_changed);
+        let reported = self.record.report.is_some();
+        let (outcome, reason) = match &self.last {
+            _ if self.is_interrupted => (TaskOutcome::Abandoned, "the user interrupted it".to_owned()),
+            Some(Proof::Commit) => {
+                let commit = self.record.commits.last().map_or("", |commit| commit.text.as_str());
+                (TaskOutcome::Done, format!("it was committed: {commit}"))
+            }
+            Some(Proof::Tests(true, summary)) => (TaskOutcome::Done, format!("the last tests passed: {summary}")),
+            Some(Proof::Tests(false, summary)) => (TaskOutcome::Failed, format!("the last tests failed: {summary}")),
+            Some(Proof::Failure(command)) if !reported => {
+                (TaskOutcome::Failed, format!("the last command failed: {command}"))
+            }
+            Some(_) | None if reported && changed => {
+                (TaskOutcome::Done, "files were changed, and the assistant reported at the end".to_owned())
+            }
+            Some(_) | None if reported && self.is_worked => {
+                (TaskOutcome::Done, "the assistant answered after looking".to_owned())
+            }
+            Some(_) => (TaskOutcome::Abandoned, "the log ends in the middle of it".to_owned()),
+            None if self.is_worked => (TaskOutcome::Abandoned, "the log ends in the middle of it".to_owned()),
+            None => (TaskOutcome::Unknown, "nothing was done that the log shows".to_owned()),
+        };
+        (self.record.outcome, self.record.reason) = (outcome, clipped(&reason, MAX_SHOWN));
+        // Those that were changed say most; the order is else that of the log.
+        self.record.files.sort_by_key(|file| !file.is_changed());
+        self.record
+    }
+}
+
+/// Returns a command as it is shown: on one line, and of a script its first line.
+fn shown(command: &str) -> String {
+    tidied(command).unwrap_or_else(|| {
+        let line = command.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        clipped(line.trim(), MAX_SHOWN)
+    })
+}
+
+/// Returns what a command is about apart from how it is called: its words without options, output and versions.
+fn target(command: &str) -> String {
+    let last = super::command::parts(command).into_iter().next_back().unwrap_or(command);
+    let plain = |word: &&str| !word.starts_with('-') && !word.contains('>');
+    let words = last.split_whitespace().filter(plain).map(|word| match word {
+        "python3" => "python",
+        "pip3" => "pip",
+        word => word,
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// Returns a path relative to the project's folder, if it lies in that.
+fn within(path: &str, folder: Option<&str>, root: Option<&str>) -> String {
+    let is_absolute = path.starts_with(['/', '~', '\\']) || path.get(1..3).is_some_and(|drive| drive.starts_with(':'));
+    let joined = match folder.or(root).filter(|_| !is_absolute) {
+        Some(folder) => format!("{}/{path}", folder.trim_end_matches(['/', '\\'])),
+        None => path.to_owned(),
+    };
+    let joined = normal(&joined.replace('\\', "/"));
+    let root = root.map(|root| normal(&root.replace('\\', "/")));
+    let inside = root.and_then(|root| joined.strip_prefix(&root)?.strip_prefix('/').map(str::to_owned));
+    inside.filter(|inside| !inside.is_empty()).unwrap_or(joined)
+}
+
+/// Takes `.` and `..` out of a path.
+fn normal(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "." => {}
+            "" if !parts.is_empty() => {}
+            ".." if parts.last().is_some_and(|last| !matches!(*last, "" | ".." | "~")) => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+#[cfg(test)]
+#[path = "task_tests.rs"]
+mod tests;
