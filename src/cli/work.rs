@@ -21,7 +21,7 @@ const MAX_INPUT_BYTES: u64 = 1 << 20;
 
 /// Where a question is asked.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Reach {
+pub(crate) struct AskArgs {
     /// Ask about all projects, not only that of this folder
     #[arg(long)]
     everywhere: bool,
@@ -30,7 +30,7 @@ pub(crate) struct Reach {
     limit: usize,
 }
 
-impl Reach {
+impl AskArgs {
     fn filter(&self, memories: &Memories, context: &Context<'_>) -> anyhow::Result<Filter> {
         let namespaces = context.settings()?.namespace().map(NamespaceSubtree::Under).into_iter().collect();
         let filter = Filter { namespaces, ..Filter::default() };
@@ -52,7 +52,7 @@ pub(crate) struct BlameArgs {
     #[arg(value_name = "PATH")]
     path: String,
     #[command(flatten)]
-    reach: Reach,
+    reach: AskArgs,
 }
 
 pub(crate) fn blame(args: &BlameArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
@@ -129,7 +129,7 @@ pub(crate) struct FixArgs {
     #[arg(required = true)]
     error: Vec<String>,
     #[command(flatten)]
-    reach: Reach,
+    reach: AskArgs,
 }
 
 pub(crate) fn fix(args: &FixArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
@@ -189,7 +189,7 @@ pub(crate) struct HowArgs {
     #[arg(required = true, value_name = "COMMAND")]
     command: Vec<String>,
     #[command(flatten)]
-    reach: Reach,
+    reach: AskArgs,
 }
 
 pub(crate) fn how(args: &HowArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {

@@ -35,6 +35,7 @@ mod http;
 mod inbox;
 mod ingest_agents;
 mod layering;
+mod ledger;
 mod llm_faults;
 mod machine;
 mod mcp;

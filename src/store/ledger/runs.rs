@@ -194,7 +194,8 @@ impl Database {
     /// # Errors
     /// [`StoreError::NothingToUndo`] if there is none.
     pub(crate) fn last_effective_run(&self) -> Result<Run, StoreError> {
-        let changed = "status <> 'undone' AND EXISTS (SELECT 1 FROM history WHERE run_id = runs.id AND undone = 0)";
+        let changed = "status <> 'undone' AND (EXISTS (SELECT 1 FROM history WHERE run_id = runs.id AND undone = 0)
+             OR EXISTS (SELECT 1 FROM tasks WHERE run = runs.id AND state <> 'undone'))";
         self.runs_where(changed, &[], 1)?.pop().ok_or(StoreError::NothingToUndo)
     }
 

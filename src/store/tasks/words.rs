@@ -17,7 +17,7 @@ const DIGEST_BYTES: usize = 2_048;
 /// Bytes of a word in an index: its number, and its weight.
 const WORD_BYTES: usize = 5;
 
-/// Returns the texts of a task that are searched, with what each of their words counts, the most telling first.
+/// Returns the texts of a task that are searched, with what each of their words counts, the most useful first.
 fn fields(record: &TaskRecord) -> [(u32, String); 6] {
     let report = record.report.as_ref().map_or("", |report| report.text.as_str());
     let changed = record.files.iter().filter(|file| file.is_changed()).map(|file| file.path.as_str());
