@@ -1,4 +1,4 @@
-//! Hooks in the settings of agents: install, uninstall and list.
+//! Installs, uninstalls and lists hooks in the settings of agents.
 
 use std::fs;
 use std::io::Write as _;
@@ -112,7 +112,7 @@ fn change(target: &Target, install: Option<bool>, context: &Context<'_>) -> anyh
     }
     if agent == Agent::ClaudeCode {
         let folder = settings.with_file_name("commands");
-        // The slash commands belong to Claude Code alone; Codex has no such files.
+        // Only Claude Code has files for slash commands; Codex does not.
         let found = command_changes(&folder, install.is_none());
         changes.extend(found.with_context(|| format!("cannot read {}", folder.display()))?);
         for other in foreign_commands(&folder) {
@@ -130,7 +130,7 @@ fn change(target: &Target, install: Option<bool>, context: &Context<'_>) -> anyh
         return Ok(ExitStatus::Success);
     }
     let names = changes.iter().map(|change| change.path.display().to_string()).collect::<Vec<_>>().join(", ");
-    // A script without a terminal must not hang on a question or be taken for a yes.
+    // A script without a terminal must neither hang on a question nor count as agreeing.
     if !target.yes && !can_ask() {
         bail!("cannot ask whether to write {names}; add --yes, or --dry-run to look only");
     }
@@ -145,7 +145,7 @@ fn change(target: &Target, install: Option<bool>, context: &Context<'_>) -> anyh
     Ok(ExitStatus::Success)
 }
 
-/// Returns the change of the settings, if there is one.
+/// Returns the change to the settings, if there is one.
 fn settings_change(
     agent: Agent,
     install: Option<bool>,
@@ -157,7 +157,7 @@ fn settings_change(
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
     };
-    // Compared as JSON and not as text, so that mere formatting is no reason to rewrite the file.
+    // Compared as JSON and not as text, so that the file is not rewritten because of formatting alone.
     let before = parsed(&text, path)?;
     let after = match install {
         Some(subagents) => hook::install(&before, agent, &program(context)?, subagents),
@@ -248,7 +248,8 @@ fn quoted(word: &str) -> String {
     } else if cfg!(windows) {
         format!("\"{word}\"")
     } else {
-        // Nothing is special between single quotes but the quote itself, so it is closed, escaped and opened again.
+        // Between single quotes only the quote itself is special, so the quotation is closed, the quote escaped, and
+        // the quotation opened again.
         format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
@@ -277,7 +278,7 @@ fn report(out: &Printer, path: &Path, what: &str, wrote: bool) -> anyhow::Result
     Ok(())
 }
 
-/// Copies the file beside itself, under a name that is free.
+/// Copies the file to the same folder, under a name that is not taken.
 fn back_up(path: &Path) -> anyhow::Result<PathBuf> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let backup = (1..).map(|number| path.with_file_name(format!("{name}.before-afterthought-{number}")));
@@ -286,9 +287,9 @@ fn back_up(path: &Path) -> anyhow::Result<PathBuf> {
     Ok(backup)
 }
 
-/// Replaces the file with `text` in one step; a link to it stays a link.
+/// Replaces the content of the file with `text` atomically; a symbolic link is kept as a link.
 fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
-    // Dotfiles are often links into a repository; renaming over the link would cut it off.
+    // Dotfiles are often links into a repository; renaming over the link would replace it.
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let failed = || format!("cannot write {}", path.display());
@@ -305,15 +306,15 @@ fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
 
 /// Slash commands of Claude Code: name, description, and hint at the argument.
 ///
-/// Each is a file whose text the hook understands, so that the hook does the work whether it gets what was typed or the
-/// expanded text. Without the files Claude Code would refuse a prompt that begins with an unknown command.
+/// Each is a file whose text the hook understands, so that the hook works whether it receives the typed command or the
+/// expanded text. Without the files, Claude Code would reject a prompt that begins with an unknown command.
 const COMMANDS: [(&str, &str, &str); 3] = [
     ("remember", "Remember something for later sessions", "what to remember"),
     ("recall", "Show the model what is remembered about something", "what to look for"),
     ("forget", "Forget a memory", "id, or what it is about"),
 ];
 
-/// Returns the files to write to or remove from `folder`; a file of the same name that is not ours is left alone.
+/// Returns the files to write to or remove from `folder`; a file with the same name that is not ours is not changed.
 fn command_changes(folder: &Path, undo: bool) -> std::io::Result<Vec<Change>> {
     let mut changes = Vec::new();
     for (name, does, follows) in COMMANDS {

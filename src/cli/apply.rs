@@ -35,7 +35,7 @@ pub(crate) struct ApplyArgs {
 }
 
 impl ApplyArgs {
-    /// Whether it writes, rather than shows what it would.
+    /// Whether it writes the changes instead of only showing them.
     pub(crate) fn writes(&self) -> bool {
         !self.dry_run
     }
@@ -44,16 +44,16 @@ impl ApplyArgs {
 pub(crate) fn run(args: &ApplyArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let out = context.out;
     let plan = read(&args.file)?;
-    // A plan says which database it is for, which is the better error where this one does not exist.
+    // A plan names its database, which gives a better error if this one does not exist.
     let memories = context.memories_with(Partial::default())?;
-    // A repeated command is no error, so scripts may apply a plan without first checking.
+    // Repeating the command is not an error, so scripts may apply a plan without checking first.
     if let Some(run) = memories.applied_by(&plan)? {
         return known(&run, out);
     }
     // With --json a question would end up between the lines that a program parses.
     let asks = !args.yes && !out.is_json() && can_ask();
     if args.dry_run || asks {
-        // Applied for real to a copy: only that shows which changes would be decided again.
+        // The plan is actually applied to a copy: only this shows which changes would be decided again.
         let copy = memories.copy_in_memory()?;
         let tried = copy.apply_plan(&plan).with_context(|| cannot(&args.file))?;
         print_changes(&tried, true, out)?;
@@ -156,14 +156,14 @@ fn hint(PlanOutcome { run, done, .. }: &PlanOutcome, out: &Printer) {
     out.note(format_args!("{DIM}`afterthought undo {}` reverts it{DIM:#}", run.short()));
 }
 
-/// Saves a plan where only this user can read it, whole or not at all.
+/// Saves a plan readable by this user only, completely or not at all.
 pub(crate) fn save(path: &Path, plan: &SavedPlan, out: &Printer) -> anyhow::Result<()> {
     let unwritable = || format!("cannot save the plan as {}; check the folder and its permissions", path.display());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // Such a file is private from its first byte.
+    // A temporary file is private from its first byte.
     let mut file = tempfile::NamedTempFile::new_in(folder).with_context(unwritable)?;
     file.write_all(plan.to_text().as_bytes()).with_context(unwritable)?;
-    // Renamed into place, so that an interrupted save never leaves half a plan that could be applied.
+    // Renamed into place, so that an interrupted save never leaves an incomplete plan that could be applied.
     file.persist(path).with_context(unwritable)?;
     out.note(format_args!(
         "{} saved in {}; `afterthought runs apply {}` applies {}",

@@ -57,7 +57,7 @@ enum LogForm {
 }
 
 impl Global {
-    /// Returns the printer that the options ask for.
+    /// Returns the printer that the options select.
     pub(crate) fn printer(&self) -> Printer {
         let verbosity = match (self.quiet, self.verbose) {
             (true, _) => Verbosity::Quiet,
@@ -67,14 +67,14 @@ impl Global {
         Printer::new(if self.json { Output::Json } else { Output::Human }, verbosity)
     }
 
-    /// Sends the library's diagnostics to standard error: warnings, or what `AFTERTHOUGHT_LOG` asks for.
+    /// Sends the library's diagnostics to standard error: warnings, or the levels in `AFTERTHOUGHT_LOG`.
     pub(crate) fn start_tracing(&self) {
         // `rmcp` warns about clients that disconnect, which is normal, so only its errors are shown.
         let filter = tracing_subscriber::EnvFilter::try_from_env("AFTERTHOUGHT_LOG").unwrap_or_else(|_| {
             tracing_subscriber::EnvFilter::new(if self.quiet { "error" } else { "warn,rmcp=error" })
         });
         let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false);
-        // It can only fail if a subscriber is set, and then that one is as good.
+        // This can only fail if a subscriber is already set, which is just as good.
         if self.logs_json() {
             subscriber.with_writer(|| DiagnosticsWriter::new(EscapeMode::Json)).json().try_init().ok();
         } else {
@@ -83,7 +83,7 @@ impl Global {
     }
 
     /// Returns whether diagnostics are JSON. Faulty settings are reported by the command that reads them. A hook has no
-    /// time to read them twice.
+    /// time to read the settings twice.
     fn logs_json(&self) -> bool {
         if self.log_format.is_none() && super::hook::is_called() {
             return false;
@@ -123,7 +123,7 @@ impl Global {
 pub(crate) struct Context<'a> {
     /// The global options.
     pub global: &'a Global,
-    /// Where it prints.
+    /// The printer for all output.
     pub out: &'a Printer,
 }
 
@@ -136,7 +136,7 @@ impl Context<'_> {
     /// Opens the memories of an existing database for reading and writing.
     pub(crate) fn memories(&self) -> anyhow::Result<Memories> {
         let path = self.settings()?.db.value;
-        // What needs a memory or a run must not leave an empty database behind where there is none.
+        // A command that needs a memory or a run must not create an empty database.
         anyhow::ensure!(path.exists(), "{}", no_memories(&path));
         self.memories_with(Partial::default())
     }
@@ -160,7 +160,7 @@ impl Context<'_> {
     /// Opens the memories for reading if there is a database.
     pub(crate) fn memories_if_any(&self) -> anyhow::Result<Option<Memories>> {
         let config = self.settings()?;
-        // SQLite would create the file when it opens it, and reading must leave no empty database behind.
+        // SQLite would create the file on opening, but reading must not leave an empty database behind.
         if !config.db.value.exists() {
             return Ok(None);
         }
@@ -169,7 +169,7 @@ impl Context<'_> {
     }
 }
 
-/// Returns what is said where there is no database at `path`.
+/// Returns the message for the case that there is no database at `path`.
 pub(crate) fn no_memories(path: &Path) -> String {
     format!("no memories yet: {} does not exist; `afterthought run PATH` creates it", path.display())
 }
@@ -180,7 +180,7 @@ pub(crate) fn must_be_folder(path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reads a moment; a day alone means its start in UTC.
+/// Parses a time; a date alone means the start of that day in UTC.
 pub(crate) fn time(text: &str) -> Result<Timestamp, String> {
     let day = || text.parse::<jiff::civil::Date>().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok();
     let moment = text.parse().ok().or_else(|| Some(day()?.timestamp()));
@@ -196,7 +196,7 @@ pub(crate) fn machine() -> Machine<'static> {
     }
 }
 
-/// Returns the present moment; the only clock of the command line.
+/// Returns the current time; the command line uses no other clock.
 pub(crate) fn now() -> Timestamp {
     Timestamp::now()
 }

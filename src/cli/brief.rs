@@ -12,7 +12,7 @@ use super::args::Context;
 use super::exit::ExitStatus;
 use super::printer::{BOLD, DIM, Printer, counted, one_line, spelled};
 
-/// Number of memories that are listed for each reason of leaving some out.
+/// Number of memories that are listed for each reason for leaving some out.
 const NAMED: usize = 10;
 
 /// Print the memories that a new conversation should start with
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &BriefArgs, context: &Context<'_>) -> anyhow::Result<Exi
     } else {
         context.out.line(brief.text.trim_end())?;
     }
-    // The brief is already printed; a database that cannot be written is no reason to fail.
+    // The brief is already printed; a database that cannot be written must not make the command fail.
     if !args.why
         && !brief.shown.is_empty()
         && let Ok(memories) = memories.into_writable()
@@ -93,7 +93,7 @@ impl BriefArgs {
     }
 }
 
-/// Reports on standard error why there is nothing: standard output may go into a prompt.
+/// Reports on standard error why the brief is empty: standard output may go into a prompt.
 fn print_nothing(brief: &Brief, request: &BriefRequest, out: &Printer) {
     if request.namespaces.is_empty() {
         return out.note("memory is switched off; see memory.enabled");
@@ -159,7 +159,7 @@ fn not_recalled(request: &BriefRequest, memories: &Memories) -> anyhow::Result<B
     Ok(counts)
 }
 
-/// Spells the parts of a standing, each with its weight.
+/// Returns the components of a rating as text, each with its weight.
 fn parts(standing: &Standing) -> String {
     let own = format!(
         "importance {:.2} × {} · confidence {:.2} × {} · recency {:.2} × {} · tier {:.2} × {}",

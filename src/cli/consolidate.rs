@@ -13,7 +13,7 @@ use super::exit::ExitStatus;
 use super::model::{ModelArgs, runtime, stop_on_interrupt};
 use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, counted, one_line, set_message};
 
-/// Longest text of a memory that is printed, in characters.
+/// Maximum length of a memory's text that is printed, in characters.
 const SHOWN: usize = 140;
 
 /// Merge duplicates, resolve contradictions and link related memories
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &ConsolidateArgs, context: &Context<'_>) -> anyhow::Resu
     };
     let summary = runtime.block_on(work);
     bar.finish_and_clear();
-    // After the spinner is cleared, since it would otherwise stay on the line of the error.
+    // The spinner is cleared first, since it would otherwise stay on the line of the error.
     let summary = summary?;
     print_summary(&summary, args.dry_run, out)?;
     let is_whole = !summary.interrupted && summary.total.failed_calls == 0 && summary.halted.is_none();
@@ -84,7 +84,7 @@ fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, dry_run: bool) {
         Event::Did(namespace, changes) => bar.suspend(|| {
             for change in *changes {
                 if dry_run {
-                    // A closed pipe must not end the pass; its summary reports the error again.
+                    // A closed pipe must not end the pass; printing the summary reports the error again.
                     show(change, namespace, out).ok();
                 } else {
                     out.detail(format_args!(

@@ -61,7 +61,7 @@ pub(crate) fn backup(args: &BackupArgs, context: &Context<'_>) -> anyhow::Result
 pub(crate) fn restore(args: &RestoreBackupArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let config = context.settings()?;
     let path = &config.db.value;
-    // A script has said what it wants; the previous database is kept either way.
+    // A script has made its choice explicit; the previous database is kept in any case.
     if path.exists() && !args.yes && can_ask() && !is_yes(&format!("Replace {} by this backup?", path.display()))? {
         return Ok(context.out.nothing("nothing was restored"));
     }
@@ -101,7 +101,7 @@ pub(crate) fn check(_: &CheckArgs, context: &Context<'_>) -> anyhow::Result<Exit
     if context.existing_memories()?.is_none() {
         return Ok(ExitStatus::NoMatch);
     }
-    // Opened for writing, so that a file of an earlier version is brought up to date first.
+    // Opened for writing, so that a file of an earlier version is migrated first.
     let checked = context.memories()?.check()?;
     if context.out.is_json() {
         context.out.json(&checked)?;
@@ -120,10 +120,10 @@ pub(crate) fn check(_: &CheckArgs, context: &Context<'_>) -> anyhow::Result<Exit
 pub(crate) fn repair(_: &RepairArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let config = context.settings()?;
     if !config.db.value.exists() {
-        // Called for its note only: it reports the missing file.
+        // Called only for its message about the missing file.
         return Ok(context.existing_memories()?.map_or(ExitStatus::NoMatch, |_| ExitStatus::Success));
     }
-    // Not through an open connection: a file with damaged pages may not open at all.
+    // Done without an open connection, since opening a file with damaged pages may fail.
     let repaired = Memories::repair(&config)?;
     if context.out.is_json() {
         context.out.json(&repaired)?;
@@ -173,7 +173,7 @@ fn print_flaws(flaws: &[Flaw], out: &Printer) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Time between two full passes of repeated maintenance; the others only expire and purge.
+/// Interval between full passes of repeated maintenance; passes in between only expire and purge.
 const FULL_EVERY: Duration = Duration::from_hours(1);
 
 /// Run scheduled maintenance: expire, fade, retire, promote and purge memories
@@ -212,12 +212,13 @@ pub(crate) fn maintain(args: &MaintainArgs, context: &Context<'_>) -> anyhow::Re
     Ok(ExitStatus::Success)
 }
 
-/// Runs maintenance again and again until the process ends; each round is one transaction.
+/// Runs maintenance repeatedly until the process ends; each round is one transaction.
 fn repeat_maintenance(every: Duration, days: Option<u32>, memories: &Memories, out: &Printer) -> anyhow::Result<()> {
     let mut last_full = Instant::now();
     loop {
         std::thread::sleep(every);
-        // With a short pause, full passes come more often than hourly: a pause of 60 s keeps the hour, 5 s means 5 min.
+        // With a short pause, full passes are more frequent than hourly: a pause of 60 s means every hour, 5 s every 5
+        // min.
         let is_full = last_full.elapsed() >= FULL_EVERY.min(every * 60);
         match memories.maintain(if is_full { Maintenance::Full } else { Maintenance::Expired }, days) {
             Ok(report) if report.done.is_empty() => {}
@@ -225,12 +226,12 @@ fn repeat_maintenance(every: Duration, days: Option<u32>, memories: &Memories, o
             // Another process may lock the file for long; the next round tries again.
             Err(error) => out.warn(error),
         }
-        // Also after an error: a full pass over a locked file would only fail again at once.
+        // Updated even after an error: a full pass over a locked file would only fail again at once.
         last_full = if is_full { Instant::now() } else { last_full };
     }
 }
 
-/// Whether a report is about work that was done or would be done.
+/// Whether a report describes work that was done, or work that would be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tense {
     Did,
@@ -262,7 +263,7 @@ fn print_maintenance(report: &Report, tense: Tense, memories: &Memories, out: &P
         out.line(format_args!("         {DIM}forgotten long ago; this cannot be undone{DIM:#}"))?;
     }
     let would = if tense == Tense::Would { "would be " } else { "" };
-    // Expired memories are always reported, so the first name is left out of the list below.
+    // Expired memories are always reported separately, so the first name is left out of the list below.
     let names = ["expire", "fade", "unite", "retire", "promote", "demote"];
     let others = names[1..].iter().filter(|name| count(name) > 0);
     let others: Vec<String> = others.map(|name| format!("{} {would}{}", count(name), past(name))).collect();
@@ -282,7 +283,7 @@ fn past(act: &str) -> String {
     if act.ends_with('e') { format!("{act}d") } else { format!("{act}ed") }
 }
 
-/// Reads a pause such as `60s`, of at least a second.
+/// Parses a pause such as `60s`, of at least one second.
 fn pause(text: &str) -> Result<Duration, String> {
     let wrong = || "it is no time between two; write it like 60s, 5m or 1h".to_owned();
     let pause: SignedDuration = text.parse().map_err(|_| wrong())?;
@@ -309,7 +310,7 @@ pub(crate) struct AuditArgs {
 pub(crate) fn audit(args: &AuditArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let (config, out) = (context.settings()?, context.out);
     let (mut entries, broken) = Memories::audit_log(&config)?;
-    // The log is a file of its own, so its entries outlive the memories that they name.
+    // The log is a separate file, so its entries outlive the memories that they name.
     entries.retain(|entry| is_wanted(args, entry));
     for entry in &entries {
         if out.is_json() {
@@ -332,7 +333,8 @@ pub(crate) fn audit(args: &AuditArgs, context: &Context<'_>) -> anyhow::Result<E
 }
 
 fn is_wanted(args: &AuditArgs, entry: &AuditEntry) -> bool {
-    // Ids are time-ordered, so their starts are alike within a session; the end is easier to distinguish and works too.
+    // Ids are time-ordered, so ids of one session have the same beginning; their ends are easier to distinguish and are
+    // accepted, too.
     let is_of = |part: &str| entry.ids.iter().any(|id| id.as_str().starts_with(part) || id.as_str().ends_with(part));
     args.since.is_none_or(|since| entry.at >= since) && args.memory.as_deref().is_none_or(is_of)
 }
@@ -397,14 +399,14 @@ pub(crate) fn encrypt(args: &EncryptArgs, context: &Context<'_>) -> anyhow::Resu
     let path = &config.db.value;
     let mut key_file = None;
     if let Some(text) = &args.new_key {
-        // Checked before a key is made, since a key without a database would only confuse the next attempt.
+        // Checked before a key is generated, since a key without a database would only confuse the next attempt.
         anyhow::ensure!(path.exists(), StoreError::Missing { path: path.clone() });
         let home = key_home(text)?;
         let place = Memories::make_key(&home)?;
         context.out.note(format_args!(
             "the new key is in {place}; keep a copy elsewhere, since the memories are lost without it"
         ));
-        // A key in a file of another name is not found by itself, so later commands need the variable.
+        // A key in a file with another name is not found automatically, so later commands need the variable.
         if let KeyHome::File(file) = home
             && Memories::default_key_file().as_ref() != Some(&file)
         {

@@ -146,12 +146,12 @@ pub(crate) fn relate(args: &RelateArgs, context: &Context<'_>) -> anyhow::Result
         let (_, is_new) = memories.relate(from.as_str(), args.relation, to.as_str(), reason, Author::Person)?;
         if is_new { "linked" } else { "unchanged" }
     };
-    // Read again, so that what is printed is the state after the change.
+    // Read again, so that the state after the change is printed.
     let both = [memories.get_memory(&from)?, memories.get_memory(&to)?];
     report(context, &both.into_iter().flatten().collect::<Vec<_>>(), word)
 }
 
-/// Prints the outcome for each memory; exits 1 if there is none.
+/// Prints the outcome for each memory; returns exit code 1 if there is none.
 pub(super) fn report(context: &Context<'_>, changed: &[Memory], word: &str) -> anyhow::Result<ExitStatus> {
     for memory in changed {
         if context.out.is_json() {

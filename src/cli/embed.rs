@@ -1,4 +1,4 @@
-//! Vectors for search by meaning: `db embed`, and the vectors of memories that other commands have written.
+//! Vectors for search by meaning: `db embed`, and vectors of memories that other commands have written.
 
 use crate::api::{Coverage, EMBEDDED_ASIDE, EmbedEvent, Filled, Memories, Progress, VectorStatus, vector_status};
 use crate::config::Config;
@@ -85,7 +85,7 @@ fn print_coverage(status: &VectorStatus, out: &Printer) -> anyhow::Result<ExitSt
 }
 
 /// Computes vectors of memories that a command has just written, up to a limit. A failure is only reported: the
-/// memories are stored, and wait.
+/// memories are stored, and wait for their vectors.
 pub(crate) fn catch_up(context: &Context<'_>) {
     let out = context.out;
     match context.settings().and_then(|config| embed_aside(context, &config)) {
@@ -111,7 +111,7 @@ fn embed_aside(context: &Context<'_>, config: &Config) -> anyhow::Result<Option<
     Ok(runtime()?.block_on(context.memories()?.embed_waiting(EMBEDDED_ASIDE, CancellationToken::new()))?)
 }
 
-/// Returns the state of vectors for `status --check`, or the fault. No server is asked.
+/// Returns the state of vectors for `status --check`, or the fault. No server is contacted.
 pub(crate) fn finding(config: &Config) -> Result<String, String> {
     let reader = Memories::builder().config(config.clone()).read_only();
     let memories = if config.db.value.exists() { reader.open().ok() } else { None };

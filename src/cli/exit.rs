@@ -1,15 +1,15 @@
-//! Exit codes and their meaning.
+//! Exit codes and their meanings.
 
 use std::process::ExitCode;
 
-/// How a command ended; the only values that the process exits with.
+/// How a command ended; the process exits only with these values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ExitStatus {
-    /// Done, or found: 0.
+    /// Success: 0.
     Success,
     /// Nothing found: 1.
     NoMatch,
-    /// It could not be done: 2.
+    /// Failure: 2.
     Error,
     /// Finished, but part of the work failed or was interrupted and is left for the next run: 3.
     Failures,

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &ExportArgs, context: &Context<'_>) -> anyhow::Result<Ex
     let mut print = |memory: Exported| -> anyhow::Result<()> {
         match args.format {
             Format::Jsonl => context.out.json(&memory)?,
-            // JSONL is streamed; Markdown is composed from all memories at once.
+            // JSONL is streamed; Markdown is rendered from all memories at once.
             Format::Markdown => collected.push(memory),
         }
         Ok(())

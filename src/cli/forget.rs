@@ -1,4 +1,4 @@
-//! `forget`: forgets single memories, which can be restored, or erases conversations and all that rests on them.
+//! `forget`: forgets single memories, which can be restored, or erases conversations and everything that rests on them.
 
 use crate::api::{Author, Erased, Erasure, ErasureScope, Memories, Order, RewriteOutcome};
 use crate::memory::Memory;
@@ -58,7 +58,7 @@ fn before(text: &str) -> Result<Timestamp, String> {
 pub(crate) fn run(args: &ForgetArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let memories = context.memories()?;
     if let Some(scope) = scope(args, &memories)? {
-        // An erasure covers whole conversations; ignoring a narrower filter would erase more than was asked for.
+        // An erasure covers whole conversations; ignoring a narrower filter would erase more than requested.
         if args.selection.has_filters() {
             bail!(
                 "--session, --source, --project and --before erase conversations as a whole; leave out the other filters"
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &ForgetArgs, context: &Context<'_>) -> anyhow::Result<Ex
         args.ids.clone()
     };
     if args.dry_run {
-        // Resolved even for a dry run, so that a mistyped id is an error in both.
+        // Resolved even for a dry run, so that a mistyped id is an error in both cases.
         let named = ids.iter().map(|id| memories.resolve(id)).collect::<Result<Vec<_>, _>>()?;
         return report(context, &named, "would be forgotten");
     }
@@ -102,7 +102,7 @@ fn scope(args: &ForgetArgs, memories: &Memories) -> anyhow::Result<Option<Erasur
         return Ok(Some(ErasureScope::Project(memories.project(text)?.namespace)));
     }
     let session = args.session.clone().map(ErasureScope::Session);
-    // `--source` is a filter of `memory list` as well; next to ids it does not start an erasure.
+    // `--source` is a filter of `memory list` as well; combined with ids it does not start an erasure.
     let source = args.selection.source().filter(|_| args.ids.is_empty());
     let source = source.map(|text| ErasureScope::Source(text.to_owned()));
     Ok(session.or(source).or(args.before.map(ErasureScope::Before)))
@@ -156,7 +156,7 @@ fn print_erased(
     for one in &erased.conversations {
         let title = one.title.as_deref().map(|title| format!(" {}", one_line(title, 60))).unwrap_or_default();
         let at = one.started_at.map(day).unwrap_or_default();
-        // A title is text of the conversation; after the erasure it must not be printed again.
+        // A title is text from the conversation; after the erasure it must not be printed again.
         let title = if sealed.is_none() { title } else { String::new() };
         out.line(format_args!("{REMOVED}- {}{REMOVED:#}{title} {DIM}{at}{DIM:#}", one.key))?;
     }

@@ -23,7 +23,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("datasets", "datasets"),
     ("text", "text"),
 ];
-/// The longest name, so that the columns of all families stand below each other.
+/// The longest name, so that the columns of all families are aligned.
 const NAME_WIDTH: usize = 18;
 
 pub(crate) fn run(_: &FormatsArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
@@ -44,7 +44,7 @@ pub(crate) fn run(_: &FormatsArgs, context: &Context<'_>) -> anyhow::Result<Exit
             let rule = if out.is_verbose() { format!("\nrecognised by: {}", format.rule()) } else { String::new() };
             format.about().to_owned() + &rule
         };
-        // Every table is laid out by itself, so names are padded to align the columns of all families.
+        // Every table is laid out separately, so names are padded to align the columns of all families.
         let of_family = INGESTORS.iter().filter(|format| format.family() == *family);
         let rows = of_family.map(|format| [format!("{:<NAME_WIDTH$}", format.name()), about(*format)]);
         out.table([title, ""], rows.collect())?;

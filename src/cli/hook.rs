@@ -1,4 +1,4 @@
-//! `hook`: the command that agents call. Whatever fails, it exits 0 and in time.
+//! `hook`: the command that agents call. Whatever fails, it exits in time with code 0.
 
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -36,14 +36,14 @@ pub(crate) struct HookArgs {
     limit_ms: Option<u64>,
 }
 
-/// Longest wait for an agent that is still reading an answer when the time is over.
+/// Longest wait for an agent that is still reading the output when the time limit is reached.
 const MAX_SPEAKING: Duration = Duration::from_millis(200);
-/// Longest wait for the vector of a prompt; after that the search is by words alone.
+/// Longest wait for the vector of a prompt; after that the search uses words alone.
 const MAX_WAIT_FOR_VECTOR: Duration = Duration::from_millis(800);
 
 /// Whether an agent called, even with arguments that cannot be parsed.
 pub(crate) fn is_called() -> bool {
-    // The raw arguments are searched because this is also asked when clap could not parse them.
+    // The raw arguments are searched because this is also needed if clap cannot parse them.
     std::env::args().skip(1).any(|argument| argument == "hook")
 }
 
@@ -69,24 +69,24 @@ pub(crate) fn run(args: &HookArgs, context: &Context<'_>) -> ExitStatus {
     ExitStatus::Success
 }
 
-/// Does the work while a watchdog thread looks at the clock, since only the end of the process stops work that hangs.
-/// The work runs on this thread because memory for another thread comes in many small pieces.
+/// Does the work while a watchdog thread monitors the time, since only exiting the process stops work that hangs. The
+/// work runs on this thread because memory for another thread is allocated in many small pieces.
 fn within(deadline: Instant, work: &Work, settings: Config) -> anyhow::Result<()> {
-    // The default message would only end up in the agent's own log; the error is noted in ours.
+    // The default message would only end up in the agent's own log; the error is recorded in ours.
     std::panic::set_hook(Box::new(|_| {}));
     // Held while the output is written, so that the watchdog does not exit in the middle of a JSON object.
     let speaking = Arc::new(Mutex::new(()));
     let (over, clock) = channel::<()>();
     let late = Late { deadline, speaking: Arc::clone(&speaking), log: work.log.clone(), who: work.who() };
     std::thread::Builder::new().spawn(move || late.watch(&clock)).context("cannot start")?;
-    // A panic would exit with 101, which the agent would report to the person as a failed hook.
+    // A panic would exit with code 101, which the agent would report to the person as a failed hook.
     let done = catch_unwind(AssertUnwindSafe(|| work.go(settings, &speaking)));
-    // Dropping the sender wakes the watchdog, which then returns instead of ending the process.
+    // Dropping the sender wakes the watchdog, which then returns instead of exiting the process.
     drop(over);
     done.unwrap_or_else(|_| Err(anyhow!("it ended in the middle; please report this")))
 }
 
-/// The watchdog that ends the process when its time is over.
+/// The watchdog that exits the process when the time limit is reached.
 struct Late {
     deadline: Instant,
     speaking: Arc<Mutex<()>>,
@@ -97,14 +97,15 @@ struct Late {
 impl Late {
     fn watch(&self, clock: &Receiver<()>) {
         let left = self.deadline.saturating_duration_since(Instant::now());
-        // `Disconnected` means that the work is done in time.
+        // `Disconnected` means that the work was finished in time.
         if clock.recv_timeout(left) != Err(RecvTimeoutError::Timeout) {
             return;
         }
         if let Some(log) = &self.log {
             log.note(&self.who, "it took too long and was given up", now());
         }
-        // Half an answer would be worse than none, but an agent that does not read must not block the exit for long.
+        // An incomplete answer would be worse than none, but an agent that does not read must not block the exit for
+        // long.
         let begun = Instant::now();
         // Not `lock`: an agent that stops reading would block the writer, and with it the watchdog, for ever.
         let mut speaking = self.speaking.try_lock();
@@ -112,14 +113,14 @@ impl Late {
             std::thread::sleep(Duration::from_millis(5));
             speaking = self.speaking.try_lock();
         }
-        // Only the end of the process stops a thread that hangs.
+        // Only exiting the process stops a thread that hangs.
         std::process::exit(0);
     }
 }
 
 fn log(global: &Global, settings: Option<&Config>) -> Option<HookLog> {
     let database = settings.map(|settings| settings.db.value.clone()).or_else(|| global.db.clone());
-    // A log at the default place still helps when the settings that name the database cannot be read.
+    // A log in the default place still helps if the settings that name the database cannot be read.
     let database = database.or_else(|| Some(Folders::of_platform().ok()?.default_db));
     database.map(|database| HookLog::beside(&database))
 }
@@ -173,7 +174,7 @@ impl Work {
             // Agents expect one JSON object at most; a second one would make the output invalid.
             if !std::mem::replace(&mut is_answered, true) {
                 let _speaking = speaking.lock();
-                // An agent that has closed its end is no failure.
+                // An agent that has closed its end is not an error.
                 let mut out = std::io::stdout().lock();
                 writeln!(out, "{}", escaped(&output.json(event).to_string(), EscapeMode::Json))
                     .and_then(|()| out.flush())
@@ -204,7 +205,7 @@ fn is_denied(settings: &Config, input: &Input) -> anyhow::Result<bool> {
 /// Starts a worker for `database` outside the folder of the session.
 fn start(global: &Global, database: &Path) -> std::io::Result<()> {
     let program = std::env::current_exe()?;
-    // The worker runs in another folder, where relative paths would name other files.
+    // The worker runs in another folder, where relative paths would refer to other files.
     let database = std::path::absolute(database)?;
     let config = global.config.as_deref().map(std::path::absolute).transpose()?;
     let text = |path: &PathBuf| path.to_string_lossy().into_owned();
@@ -213,7 +214,7 @@ fn start(global: &Global, database: &Path) -> std::io::Result<()> {
     arguments.extend(global.namespace.iter().flat_map(|name| ["--namespace".to_owned(), name.to_string()]));
     arguments.extend(["runs", "work", "--detached"].map(str::to_owned));
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    // A process in the session's folder would keep it from being removed on Windows, or unmounted on Unix.
+    // A process in the session's folder would prevent it from being removed on Windows, or unmounted on Unix.
     let folder = database.parent().unwrap_or(Path::new("/"));
     start_worker(&program, &arguments, folder)
 }

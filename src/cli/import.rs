@@ -74,10 +74,10 @@ pub(crate) fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<Ex
     let mut trouble = Ok(());
     let report = memories.import(&args.paths, &options, &mut |event| {
         let printed = print_event(&event, out);
-        // The import goes on; a broken output is reported at its end.
+        // The import continues; a broken output is reported at the end.
         trouble = std::mem::replace(&mut trouble, Ok(())).and(printed);
     })?;
-    // Before anything is consolidated, so that no model is asked for results that cannot be printed.
+    // Checked before anything is consolidated, so that no model is used for results that cannot be printed.
     trouble?;
     let ImportReport { failed, gathered, .. } = report;
     // Without --consolidate the memories are already stored here; with it they were only gathered.
@@ -91,12 +91,12 @@ pub(crate) fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<Ex
     if let Some(run) = &imported.run {
         out.note(format_args!("{DIM}`afterthought undo {}` reverts it{DIM:#}", run.short()));
     }
-    // Saved before the outcomes are printed: a closed pipe must not cost the plan.
+    // Saved before the outcomes are printed: a closed pipe must not lose the plan.
     if let Some(path) = &args.out {
         apply::save(path, &imported.plan, out)?;
     }
     imported.outcomes.iter().try_for_each(|outcome| print_outcome(outcome, out))?;
-    // A failed question leaves both memories in place, so the import as a whole still counts, with exit 3.
+    // A failed request leaves both memories in place, so the import as a whole still succeeds, with exit code 3.
     let status = report_trouble(&imported, out);
     Ok(if failed > 0 { ExitStatus::Failures } else { status })
 }

@@ -1,4 +1,4 @@
-//! `list`: lists memories by their properties; defines the filters that other commands share.
+//! `list`: lists memories by their properties, and defines the filters that other commands share.
 
 use crate::api::{Filter, Memories, NamespaceSubtree, Order, unit_importance};
 use crate::memory::{Memory, MemoryType, Namespace, Scope, Status};
@@ -105,7 +105,7 @@ impl Selection {
     /// Returns the filter, confined to the global `--namespace` and what is below it.
     pub(crate) fn filter(&self, context: &Context<'_>) -> anyhow::Result<Filter> {
         let namespace = context.settings()?.namespace();
-        // A project may have namespaces below it, and people who name it mean those as well.
+        // A project may have namespaces below it, which people who name the project mean as well.
         let within = if self.exact_namespace { NamespaceSubtree::Exactly } else { NamespaceSubtree::Under };
         let statuses = match (self.all, self.statuses.is_empty()) {
             (true, _) => Vec::new(),
@@ -135,12 +135,12 @@ impl Selection {
         self.source.as_deref()
     }
 
-    /// Whether anything but the source confines the selection beyond being active.
+    /// Whether anything except the source restricts the selection further than to active memories.
     pub(crate) fn has_filters(&self) -> bool {
         !Self { source: None, ..self.clone() }.is_empty()
     }
 
-    /// Whether anything confines the selection beyond being active.
+    /// Whether anything restricts the selection further than to active memories.
     pub(crate) fn is_empty(&self) -> bool {
         self.types.is_empty()
             && self.categories.is_empty()
@@ -157,8 +157,8 @@ impl Selection {
     }
 }
 
-/// Returns `filter`, confined to the project of the working directory and the global namespace where no namespace is
-/// given and the folder belongs to a known project. Standard error says so.
+/// Returns `filter`, restricted to the project of the working directory and the global namespace if no namespace is
+/// given and the folder belongs to a known project. A note on standard error reports this.
 pub(crate) fn in_project_of_folder(filter: Filter, memories: &Memories, out: &Printer) -> anyhow::Result<Filter> {
     if !filter.namespaces.is_empty() {
         return Ok(filter);
@@ -167,7 +167,7 @@ pub(crate) fn in_project_of_folder(filter: Filter, memories: &Memories, out: &Pr
     let Some(project) = folder.to_str().map(|folder| memories.known_namespace_of(folder)).transpose()?.flatten() else {
         return Ok(filter);
     };
-    // Every folder has a namespace; only one that a log was read from is worth narrowing a search for.
+    // Every folder has a namespace; only one from which a log was read is a reason to narrow a search.
     if !memories.projects()?.iter().any(|known| known.namespace == project) {
         return Ok(filter);
     }
@@ -211,7 +211,7 @@ pub(crate) fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<Exit
                 memory.namespace.to_string(),
                 format!("{:.1}", memory.claim.importance),
                 memory.status.to_string(),
-                // A log may be imported years later; when a fact began to hold says more than when it was read.
+                // A log may be imported years later; when a fact became true is more informative than when it was read.
                 day(memory.claim.valid_from.unwrap_or(memory.created_at)),
             ]
         });

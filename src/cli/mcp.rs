@@ -36,11 +36,11 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// Returns the server that the options ask for.
+    /// Returns the server that the options define.
     pub(crate) fn server(&self, config: Config) -> anyhow::Result<MemoryServer> {
         let served = match (config.namespace(), &self.project) {
             (Some(namespace), None) => ServedNamespaces::Namespace(namespace),
-            // A folder on the command line beats a namespace from the settings.
+            // A folder on the command line takes precedence over a namespace from the settings.
             (_, Some(folder)) => {
                 super::args::must_be_folder(folder)?;
                 ServedNamespaces::ProjectAt(std::path::absolute(folder).context("cannot read the working directory")?)
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &McpArgs, context: &Context<'_>) -> anyhow::Result<ExitS
     let runtime = runtime()?;
     let outcome = runtime.block_on(async {
         let stop = CancellationToken::new();
-        // Before serving: from here on an interrupt ends the session in order instead of killing the process.
+        // Installed before serving: from here on, an interrupt ends the session cleanly instead of killing the process.
         stop_on_signal(stop.clone())?;
         anyhow::Ok(serve_stdio(server, stop).await?)
     });

@@ -195,7 +195,8 @@ fn command() -> clap::Command {
 }
 
 fn compact(command: clap::Command) -> clap::Command {
-    // Moved to before and after help, because the template then controls their place and both forms print the same.
+    // Set as the texts before and after the help, because the template then controls their position and both forms
+    // print the same.
     let about = command.get_long_about().or(command.get_about()).cloned().unwrap_or_default();
     let examples = command.get_after_help().map(|text| format!("{text}\n\n")).unwrap_or_default();
     let command = command.before_help(about).after_help("").mut_subcommands(compact);
@@ -209,12 +210,12 @@ pub fn main() -> ExitCode {
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
-            // Clap prints help and version to standard output, mistakes to standard error.
+            // Clap prints help and version to standard output, and errors to standard error.
             match one_line(&error) {
                 Some(line) => Printer::new(printer::Output::Human, printer::Verbosity::Normal).error_text(&line),
                 None => drop(error.print()),
             }
-            // To an agent, the exit code of a mistake would mean that the person's prompt is refused.
+            // To an agent, the exit code of a usage error would mean that the person's prompt is refused.
             let is_failure = error.use_stderr() && !hook::is_called();
             return if is_failure { ExitStatus::Error } else { ExitStatus::Success }.into();
         }
@@ -223,7 +224,7 @@ pub fn main() -> ExitCode {
     let out = cli.global.printer();
     cli.global.start_tracing();
     let status = dispatch(&cli, &out).unwrap_or_else(|error| {
-        // A reader such as `head` that has seen enough is no failure.
+        // It is not an error if a reader such as `head` stops reading.
         if is_broken_pipe(&error) {
             return ExitStatus::Success;
         }
@@ -236,7 +237,7 @@ pub fn main() -> ExitCode {
 fn dispatch(cli: &Cli, out: &Printer) -> anyhow::Result<ExitStatus> {
     let context = Context { global: &cli.global, out };
     let status = answer(&cli.command, &context)?;
-    // Not after an error: nothing may have been written then, and a warning about vectors would distract from it.
+    // Not after an error: nothing may have been written, and a warning about vectors would distract from the error.
     if says_new_things(&cli.command) {
         embed::catch_up(&context);
     }
@@ -322,7 +323,7 @@ fn answer(command: &Command, context: &Context<'_>) -> anyhow::Result<ExitStatus
     }
 }
 
-/// Returns the message for an invalid value on one line; other mistakes need the usage, too.
+/// Returns the message for an invalid value on one line; other usage errors need the usage, too.
 fn one_line(error: &clap::Error) -> Option<String> {
     // Clap wraps a wrong value in usage and a hint over several lines; scripts and agents read one line more easily.
     let is_value = matches!(error.kind(), ErrorKind::ValueValidation | ErrorKind::InvalidValue);
@@ -352,7 +353,7 @@ mod tests {
     /// Returns the help of `command` and of all below it, as a person reads it in 80 columns.
     fn reference(command: &mut clap::Command, path: &str, text: &mut String) {
         let help = command.clone().term_width(80).render_help().to_string();
-        // The global options are the same everywhere, and stand in the first help.
+        // The global options are the same everywhere, and appear in the first help.
         let own = if path.contains(' ') { help.split("\nGlobal options:\n").next().unwrap_or_default() } else { &help };
         write!(text, "## {path}\n\n```text\n{}\n```\n\n", own.trim_end()).unwrap();
         for sub in command.get_subcommands_mut().filter(|sub| !sub.is_hide_set()) {
@@ -380,7 +381,7 @@ mod tests {
         assert_eq!(too_long, [""; 0]);
     }
 
-    /// Verbs that help begins with.
+    /// Verbs with which a line of help may begin.
     const VERBS: &[&str] = &[
         "Accept", "Apply", "Back", "Check", "Compare", "Compute", "Decrypt", "Edit", "Encrypt", "Export", "Find",
         "Forget", "Import", "Install", "Link", "List", "Measure", "Merge", "Name", "Pin", "Print", "Process", "Reject",

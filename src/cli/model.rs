@@ -100,14 +100,15 @@ pub(crate) fn report_discovered(model: &Model, out: &Printer) {
     }
 }
 
-/// Returns a runtime with one worker beside this thread, so that an interrupt is seen while this one computes.
+/// Returns a runtime with one worker thread in addition to this thread, so that an interrupt is noticed while this
+/// thread computes.
 pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    // A current-thread runtime would handle signals only between computations, so Ctrl-C would seem to do nothing.
+    // A current-thread runtime would handle signals only between computations, so Ctrl-C would appear to do nothing.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     runtime.context("cannot start")
 }
 
-/// Lets paid work finish after the first interrupt or termination signal, and ends the process at the second.
+/// Lets paid work finish after the first interrupt or termination signal, and exits the process at the second.
 pub(crate) fn stop_on_interrupt(cancel: CancellationToken) {
     tokio::spawn(async move {
         // If no handler can be installed, the signal keeps its default action and ends the process.
@@ -124,7 +125,7 @@ pub(crate) fn stop_on_interrupt(cancel: CancellationToken) {
 #[cfg(unix)]
 async fn asked_to_end() -> std::io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
-    // Service managers and containers send SIGTERM, which deserves the same orderly end as Ctrl-C.
+    // Service managers and containers send SIGTERM, which must cause the same clean shutdown as Ctrl-C.
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::select! {
         ended = tokio::signal::ctrl_c() => ended,
@@ -137,7 +138,7 @@ async fn asked_to_end() -> std::io::Result<()> {
     tokio::signal::ctrl_c().await
 }
 
-/// Reads a price as it is written on a command line.
+/// Parses a price as it is written on the command line.
 pub(crate) fn price(text: &str) -> Result<Price, String> {
     let amount = |text: &str| text.trim().trim_start_matches('$').parse::<f64>().ok();
     let amounts = text.split_once(',').and_then(|(prompt, completion)| Some((amount(prompt)?, amount(completion)?)));

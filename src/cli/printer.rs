@@ -15,12 +15,12 @@ use crate::api::{EscapeMode, escaped};
 
 /// A style of text: `{DIM}` turns it on, `{DIM:#}` off.
 ///
-/// It is written as a mark that only this process knows, and that the printer replaces by the sequence of the terminal.
-/// So a sequence in the text of a log or a memory is never taken for one of ours.
+/// It is written as a marker that only this process knows, and that the printer replaces with the terminal's escape
+/// sequence. In this way, an escape sequence in the text of a log or a memory is never mistaken for one of ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct StyleMark(&'static str);
 
-/// Text as it is.
+/// Text without a style.
 pub(crate) const PLAIN: StyleMark = StyleMark("");
 /// Dim text: ids, times, hints.
 pub(crate) const DIM: StyleMark = StyleMark("2");
@@ -33,7 +33,7 @@ pub(crate) const CHANGED: StyleMark = StyleMark("33");
 /// What was removed or went wrong.
 pub(crate) const REMOVED: StyleMark = StyleMark("31");
 
-/// What stands before the code of a style.
+/// The prefix of a style's code.
 static MARK: LazyLock<String> = LazyLock::new(|| {
     // The keys of a hasher are random in each process.
     format!("\u{1b}[{:016x}:", RandomState::new().build_hasher().finish())
@@ -49,7 +49,8 @@ impl Display for StyleMark {
     }
 }
 
-/// Returns `text` as the terminal may get it: our styles as its sequences, any other control character spelled out.
+/// Returns `text` in a form that is safe for the terminal: our styles as escape sequences, any other control character
+/// escaped.
 pub(crate) fn painted(text: &str) -> String {
     let mut parts = text.split(MARK.as_str());
     let mut out = escaped(parts.next().unwrap_or_default(), EscapeMode::Text).into_owned();
@@ -63,7 +64,7 @@ pub(crate) fn painted(text: &str) -> String {
     out
 }
 
-/// Shows `text` beside the spinner of `bar`.
+/// Shows `text` next to the spinner of `bar`.
 pub(crate) fn set_message(bar: &ProgressBar, text: &str) {
     bar.set_message(painted(text));
 }
@@ -92,10 +93,10 @@ impl io::Write for DiagnosticsWriter {
     }
 }
 
-/// Columns below which a table gives way to lines.
+/// Width in columns below which lines are printed instead of a table.
 const NARROW: u16 = 100;
 
-/// How much is printed on standard error.
+/// The amount of output on standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verbosity {
     /// Errors only.
@@ -106,7 +107,7 @@ pub(crate) enum Verbosity {
     Verbose,
 }
 
-/// Whether standard output is for people or for programs.
+/// The kind of standard output: for people or for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Output {
     /// Text and tables.
@@ -115,7 +116,7 @@ pub(crate) enum Output {
     Json,
 }
 
-/// The one place that writes to the terminal.
+/// Writes to the terminal; no other code does.
 #[derive(Debug)]
 pub(crate) struct Printer {
     output: Output,
@@ -128,12 +129,12 @@ impl Printer {
         Self { output, verbosity }
     }
 
-    /// Whether JSON was asked for.
+    /// Whether JSON was requested.
     pub(crate) fn is_json(&self) -> bool {
         self.output == Output::Json
     }
 
-    /// Whether reasons and every skipped record are wanted.
+    /// Whether reasons and every skipped record are printed.
     pub(crate) fn is_verbose(&self) -> bool {
         self.verbosity == Verbosity::Verbose
     }
@@ -141,7 +142,7 @@ impl Printer {
     /// Writes a line of data.
     #[expect(clippy::unused_self, reason = "all output goes through the printer")]
     pub(crate) fn line(&self, line: impl Display) -> io::Result<()> {
-        // Not `println!`, which panics on a closed pipe; `anstream` drops the colours where they are not seen.
+        // Not `println!`, which panics on a closed pipe; `anstream` removes the colours where they cannot be shown.
         writeln!(anstream::stdout().lock(), "{}", painted(&line.to_string()))
     }
 
@@ -157,12 +158,12 @@ impl Printer {
             return Ok(());
         }
         let mut table = Table::new();
-        // One line under the header and none between the rows, so that a list stays a list.
+        // One line under the header and none between the rows, so that the table reads as a list.
         table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
         if let Some(width) = width() {
             table.set_width(width);
         }
-        // Before the columns are measured, or they would not be as wide as what is printed.
+        // Done before the columns are measured; otherwise their widths would not match the printed text.
         let cell = |text: String| cell(&text).into_owned();
         table.set_header(header).add_rows(rows.into_iter().map(|row| row.map(cell)));
         self.line(table.trim_fmt())
@@ -183,7 +184,7 @@ impl Printer {
         self.line(table.trim_fmt())
     }
 
-    /// Whether lines are too short for a table of several columns to be read.
+    /// Whether lines are too short for a readable table of several columns.
     #[expect(clippy::unused_self, reason = "the printer alone knows where the output goes")]
     pub(crate) fn is_narrow(&self) -> bool {
         width().is_some_and(|width| width < NARROW)
@@ -240,14 +241,14 @@ impl Printer {
     }
 }
 
-/// Returns the width of lines: that of `COLUMNS`, else the terminal's; a pipe has none.
+/// Returns the width of lines: the value of `COLUMNS`, else the width of the terminal; a pipe has none.
 fn width() -> Option<u16> {
-    // Narrower widths would break tables into single letters.
+    // With smaller widths, tables would be broken into single letters.
     let asked = std::env::var("COLUMNS").ok().and_then(|width| width.parse().ok()).filter(|width| *width >= 20);
     asked.or_else(|| terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0))
 }
 
-/// Returns the count and its noun, in the plural where it is not one.
+/// Returns the count with its noun, in the plural unless the count is one.
 pub(crate) fn counted(count: impl TryInto<u64>, noun: &str) -> String {
     let count = count.try_into().unwrap_or(u64::MAX);
     let many = match noun.strip_suffix('y') {
@@ -274,7 +275,7 @@ pub(crate) fn size(bytes: u64) -> String {
     }
 }
 
-/// Returns an error and its causes on one line. A cause that its parent already quotes says nothing new.
+/// Returns an error and its causes on one line, without causes that are already quoted in the text before.
 pub(crate) fn spelled(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -306,9 +307,9 @@ fn cell(text: &str) -> Cow<'_, str> {
 pub(crate) fn one_line(text: &str, limit: usize) -> String {
     // A line break in a memory would otherwise look like a line of output.
     let folded = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    // Before it is cut, so that what is printed is as long as what is counted.
+    // Escaped before it is cut, so that the printed length equals the counted length.
     let folded = escaped(&folded, EscapeMode::Text).into_owned();
-    // Characters and not bytes: cutting within a UTF-8 sequence would panic.
+    // Cut by characters and not by bytes: cutting within a UTF-8 sequence would panic.
     if folded.chars().count() <= limit {
         return folded;
     }

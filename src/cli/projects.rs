@@ -110,7 +110,7 @@ fn alias(what: &str, name: &str, context: &Context<'_>) -> anyhow::Result<ExitSt
 
 /// Returns the folder that `what` names, made absolute if it is on this machine; `None` for a name or an address.
 fn folder(what: &str) -> Option<String> {
-    // A path of another machine must not be resolved here; logs copied from Windows keep their drive letters.
+    // A path from another machine must not be resolved here; logs copied from Windows keep their drive letters.
     let is_elsewhere =
         what.starts_with(['/', '\\']) || what.get(1..3).is_some_and(|rest| rest == ":\\" || rest == ":/");
     if is_elsewhere {
@@ -119,7 +119,7 @@ fn folder(what: &str) -> Option<String> {
     // `shop/api` may be a namespace or an address, so it is a folder only if one exists.
     let is_near = what.starts_with('.') || what.ends_with('/') || (what.contains('/') && Path::new(what).is_dir());
     let path = is_near.then(|| std::path::absolute(what).ok())??;
-    // `std::path::absolute` keeps `..` on Unix, and the folder need not exist, so `canonicalize` is no help.
+    // `std::path::absolute` keeps `..` on Unix, and the folder need not exist, so `canonicalize` cannot be used.
     let clean = path.components().fold(PathBuf::new(), |folder, part| match part {
         Component::CurDir => folder,
         Component::ParentDir => folder.parent().map(Path::to_owned).unwrap_or(folder),

@@ -11,7 +11,7 @@ pub(crate) fn can_ask() -> bool {
 
 /// Asks, and returns the answer in lower case; empty if there is none.
 pub(crate) fn ask(question: &str) -> io::Result<String> {
-    // On standard error, since standard output may be redirected to a file.
+    // Printed on standard error, since standard output may be redirected to a file.
     let mut out = anstream::stderr().lock();
     write!(out, "{} ", painted(question))?;
     out.flush()?;
@@ -21,7 +21,7 @@ pub(crate) fn ask(question: &str) -> io::Result<String> {
     Ok(answer.trim().to_lowercase())
 }
 
-/// Asks for a yes; anything else is a no.
+/// Asks a yes-or-no question; any answer except yes means no.
 pub(crate) fn is_yes(question: &str) -> io::Result<bool> {
     Ok(matches!(ask(&format!("{question} [y/N]"))?.as_str(), "y" | "yes"))
 }

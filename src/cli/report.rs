@@ -13,7 +13,7 @@ use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, one_l
 /// Number of changes that are shown; further ones are only counted, and `memory list` shows them all.
 const SHOWN: usize = 200;
 
-/// Number of undone runs that a run names when it adds nothing.
+/// Maximum number of undone runs that are named when a run adds nothing.
 const NAMED_UNDONE: usize = 3;
 
 /// Prints the changes and the summary of a run.
@@ -32,10 +32,10 @@ impl<'a> RunReporter<'a> {
         Self { out, memories, is_plan, shown: 0, hidden: 0, trouble: Ok(()) }
     }
 
-    /// Prints the changes of a plan. A failure to print is returned at the end, since the work goes on.
+    /// Prints the changes of a plan. A failure to print is returned at the end, since the work continues.
     pub(crate) fn print_changes(&mut self, plan: &Plan) {
         for change in &plan.changes {
-            // After a broken pipe the run goes on, since its requests are paid for; only the printing stops.
+            // After a broken pipe the run continues, since its requests are paid for; only the printing stops.
             if self.trouble.is_err() || (change.decision == Decision::Skip && !self.out.is_verbose()) {
                 continue;
             }
@@ -91,12 +91,12 @@ impl<'a> RunReporter<'a> {
     }
 }
 
-/// Says that memories are absent because their run was undone, where that may be why nothing was added.
+/// Reports that memories are absent because their run was undone, if that may be why nothing was added.
 fn print_undone(out: &Printer, memories: &Memories, summary: &Summary) {
     if summary.windows.known == 0 || summary.changes() > 0 {
         return;
     }
-    // The hint is an extra: a file that cannot be read was reported by the run itself.
+    // The hint is an extra: a file that cannot be read has been reported by the run itself.
     for (run, windows) in memories.undone_windows().unwrap_or_default().into_iter().take(NAMED_UNDONE) {
         let id = run.short();
         out.note(format_args!(
@@ -136,7 +136,7 @@ pub(super) fn lines(change: &Change) -> Vec<String> {
         Decision::Support => ("=", DIM),
         Decision::Skip => (" ", DIM),
     };
-    // A new memory has an id of its own; any other decision is about the memory that it targets.
+    // A new memory has its own id; any other decision is about the memory that it targets.
     let id = change.new_id.as_ref().or(change.target.as_ref()).map_or("", MemoryId::short);
     let kind = format!("{}/{}", claim.memory_type, claim.category);
     let space = &change.incoming.namespace;
@@ -144,7 +144,7 @@ pub(super) fn lines(change: &Change) -> Vec<String> {
     if let Some(before) =
         change.before.as_deref().filter(|_| !matches!(change.decision, Decision::Support | Decision::Skip))
     {
-        // A late memory was superseded on arrival, so the text it is shown with is the one that still holds.
+        // A late memory was superseded on arrival, so it is shown with the text that is still valid.
         let word = if change.born_superseded { "newer" } else { "was" };
         lines.push(format!("  {REMOVED}{word}: {}{REMOVED:#}", one_line(before, 160)));
     }
@@ -274,7 +274,7 @@ fn print_batches(out: &Printer, summary: &Summary) {
     }
 }
 
-/// Prints how many files were passed over and left out.
+/// Prints the numbers of files that were ignored and left out.
 pub(crate) fn print_files(out: &Printer, files: Files, filtered: SelectionCounts, conversations: u64) {
     if files.unchanged > 0 {
         out.note(format_args!(
@@ -294,7 +294,7 @@ pub(crate) fn print_files(out: &Printer, files: Files, filtered: SelectionCounts
     }
 }
 
-/// Prints what the selection left out, so that nobody assumes it was read.
+/// Prints what the selection excluded, so that nobody assumes that it was read.
 fn print_filtered(out: &Printer, filtered: SelectionCounts) {
     let parts = [
         (filtered.files_excluded, "file", "excluded"),

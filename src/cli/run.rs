@@ -130,7 +130,7 @@ struct LogArgs {
 
 impl LogArgs {
     fn sources(&self) -> anyhow::Result<Sources> {
-        // Otherwise a bare `run` would read nothing and report success.
+        // Otherwise `run` without arguments would read nothing and report success.
         ensure!(
             !self.paths.is_empty() || !self.from.is_empty(),
             "no log is named; give a PATH, or --from NAME with a name from `afterthought log list`"
@@ -168,7 +168,7 @@ impl LogArgs {
             // Swapped times would select nothing and look like an empty log.
             ensure!(since < until, "nothing lies between --since {from} and --until {to}; give the earlier time first");
         }
-        // An unset shell variable expands to an empty text, and as a filter that is surely a mistake.
+        // An unset shell variable expands to an empty text, and an empty filter is certainly a mistake.
         for (flag, texts) in [("--project", &self.project), ("--exclude", &self.exclude)] {
             ensure!(
                 !texts.iter().any(|text| text.trim().is_empty()),
@@ -217,9 +217,10 @@ impl LogArgs {
 /// Whether a run writes, or only makes a plan.
 #[derive(Debug, Clone, Copy)]
 enum Mode<'a> {
-    /// Written; with `Some`, requests go out in batches, and the run waits for the replies or not.
+    /// The changes are written. With `Some`, requests are sent in batches; the value says whether the run waits for the
+    /// replies.
     Write(Option<bool>),
-    /// Shown, and saved in this file.
+    /// The plan is shown, and saved in this file if one is given.
     Plan(Option<&'a Path>),
 }
 
@@ -253,7 +254,7 @@ fn extract(args: &LogArgs, mode: Mode<'_>, context: &Context<'_>) -> anyhow::Res
     let bar = out.progress();
     let mut reporter = RunReporter::new(out, &memories, matches!(mode, Mode::Plan(_)));
     let mut watch = |event: &Event<'_>| {
-        // Where the logs cannot even be read, advice about a model would only distract.
+        // If the logs cannot even be read, advice about a model would only distract.
         let is_under_way = !matches!(event, Event::Failure(_));
         if let Some(hint) = hint.take_if(|_| is_under_way) {
             bar.suspend(|| out.note(hint));
@@ -293,9 +294,9 @@ fn without_model(model: &Model, config: &Config) -> Option<&'static str> {
     )
 }
 
-/// Opens the database. A plan by rules that is not saved has nothing to keep, so it does not create one.
+/// Opens the database. A plan made by the rules and not saved has nothing to store, so it does not create one.
 fn open(config: Config, mode: Mode<'_>, model: &Model) -> anyhow::Result<Memories> {
-    // The rules leave no paid replies to be kept, so a plan of theirs needs no file.
+    // With the rules there are no paid replies to store, so their plan needs no database file.
     let creates_none = matches!(mode, Mode::Plan(None)) && model.name().is_none() && !config.db.value.exists();
     let builder = Memories::builder().config(config).through(AuditChannel::Command);
     Ok(if creates_none { builder.path("memory:").open()? } else { builder.writable().open()? })
@@ -315,7 +316,7 @@ fn exit_status(summary: &Summary) -> ExitStatus {
     }
 }
 
-/// Reports an event. The progress bar is suspended while a line is printed; moving it meanwhile would deadlock.
+/// Reports an event. The progress bar is suspended while a line is printed; updating it in the meantime would deadlock.
 fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, reporter: &mut RunReporter<'_>) {
     match event {
         Event::File(report) => bar.suspend(|| {
@@ -350,7 +351,7 @@ fn estimate(args: &LogArgs, in_batches: bool, context: &Context<'_>) -> anyhow::
     let request = args.request(&config, false)?;
     let exists = config.db.value.exists();
     let builder = Memories::builder().config(config).through(AuditChannel::Command);
-    // An estimate never creates a database, nor updates its schema.
+    // An estimate neither creates a database nor updates its schema.
     let memories = if exists { builder.read_only().open()? } else { builder.path("memory:").open()? };
     let bar = out.progress();
     let mut reporter = RunReporter::new(out, &memories, true);

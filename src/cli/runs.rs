@@ -146,7 +146,7 @@ pub(crate) struct CancelArgs {
 pub(crate) fn queue(args: &QueueArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
     let mut jobs = memories.jobs()?;
-    // Finished jobs stay in the queue and would bury those that need attention.
+    // Finished jobs stay in the queue and would hide those that need attention.
     jobs.retain(|job| args.all || job.status != JobStatus::Done);
     let windows = memories.failed_windows()?;
     if context.out.is_json() {
@@ -214,7 +214,7 @@ pub(crate) fn retry(args: &RetryArgs, context: &Context<'_>) -> anyhow::Result<E
     if context.existing_memories()?.is_none() {
         return Ok(ExitStatus::NoMatch);
     }
-    // Windows carry no due time: the ledger sends them again when a run reads their log.
+    // Windows have no due time: they are tried again when a run reads their log.
     let (due, windows) = context.memories()?.retry(id)?;
     if let Some(id) = id.filter(|_| due == 0) {
         bail!("job {id} has not failed; see `afterthought runs queue`");

@@ -11,7 +11,7 @@ use super::exit::ExitStatus;
 use super::mcp::{Served, stop_on_signal};
 use super::model::runtime;
 
-/// Name of the variable with the token that clients must show.
+/// Name of the variable with the token that clients must send.
 const TOKEN: &str = "AFTERTHOUGHT_TOKEN";
 
 /// Serve agents over HTTP at /mcp
@@ -39,7 +39,8 @@ pub(crate) fn run(args: &ServeArgs, context: &Context<'_>) -> anyhow::Result<Exi
         let stop = CancellationToken::new();
         stop_on_signal(stop.clone())?;
         let (address, served) = listen(server, &listening, stop).await?;
-        // Printed only once the socket listens: callers wait for this line, and port 0 is known only now.
+        // Printed only once the socket listens: callers wait for this line, and the actual port for port 0 is known
+        // only now.
         context.out.line(format_args!("http://{address}/mcp"))?;
         anyhow::Ok(served.await?)
     });

@@ -37,7 +37,7 @@ pub(crate) struct ServiceArgs {
 }
 
 pub(crate) fn run(args: &ServiceArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    // Service managers start programs with a minimal `PATH` and another working directory, so paths are absolute.
+    // Service managers start programs with a minimal `PATH` and a different working directory, so paths are absolute.
     let program = std::env::current_exe().context("cannot find this program's own file")?;
     let mut words = vec![program.to_string_lossy().into_owned()];
     for (option, path) in [("--db", &context.global.db), ("--config", &context.global.config)] {
@@ -110,7 +110,7 @@ fn unit(words: &[String]) -> String {
 }
 
 fn agent(words: &[String]) -> String {
-    // A property list is XML, where these characters are markup.
+    // A property list is XML, in which these characters are markup.
     let escaped = |word: &String| word.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let arguments = words.iter().map(|word| format!("        <string>{}</string>\n", escaped(word)));
     let arguments = arguments.collect::<Vec<_>>().concat();

@@ -74,11 +74,11 @@ fn row(survey: &Survey, home: Option<&Path>) -> [String; 6] {
     ]
 }
 
-/// Returns how much was read, in words.
+/// Returns a description of how much was read.
 fn progress(total: &SourceTotals) -> String {
     let conversations = counted(total.conversations, "conversation");
     match (total.files_new, total.files_changed) {
-        // First, because no file at all would also match the arms below.
+        // This comes first, because no file at all would also match the arms below.
         (new, _) if new == total.files => "nothing".to_owned(),
         (0, 0) => format!("all, {conversations}"),
         (new, 0) => format!("{conversations}, {} new", counted(new, "file")),

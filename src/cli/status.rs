@@ -113,7 +113,7 @@ fn overview(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Success)
 }
 
-/// Statistics and spending, as one JSON object.
+/// Statistics and spending, printed as one JSON object.
 #[derive(Serialize)]
 struct All<'a> {
     #[serde(flatten)]
@@ -121,7 +121,7 @@ struct All<'a> {
     spending: Spending,
 }
 
-/// Returns the counts, greatest first.
+/// Returns the counts, largest first.
 fn spell<K: Ord + std::fmt::Display>(counts: &BTreeMap<K, usize>) -> String {
     let mut counts: Vec<_> = counts.iter().collect();
     counts.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
@@ -158,9 +158,9 @@ fn all(config: &Config) -> Vec<Check> {
     let reader = Memories::builder().config(config.clone()).read_only();
     let memories = if path.exists() { reader.open().ok() } else { None };
     let of_hooks = hook_checks(memories.as_ref(), path, now());
-    // The connection that closes last removes the files of the write-ahead log, which one for reading cannot.
+    // The connection that closes last removes the files of the write-ahead log, which a read-only connection cannot.
     drop(memories);
-    // Opened for writing, because a file that can be read but not written is a fault, too.
+    // Opened for writing, because a file that is readable but not writable is a fault, too.
     checks.extend(database(path, config));
     checks.extend(of_hooks);
     checks
@@ -192,7 +192,7 @@ fn model(config: &Config) -> Check {
     let from = if settings.api_key.is_some() { format!("key from {key}") } else { "without a key".to_owned() };
     let what = format!("{} at {}, {from}", settings.model, config.base_url.value.as_deref().unwrap_or("OpenAI"));
     let answer = runtime().map_err(|error| error.to_string()).and_then(|runtime| {
-        // A key and an address alone do not show that anybody answers there.
+        // A key and an address alone do not show that a server answers.
         runtime.block_on(lists_model(&settings))
     });
     match answer {
@@ -282,7 +282,7 @@ fn encryption(memories: &Memories) -> Check {
     }
 }
 
-/// Checks the pages alone; `db check` checks everything.
+/// Checks only the pages; `db check` checks everything.
 fn pages(memories: &Memories) -> Check {
     match (memories.check_pages(), memories.needs_compaction()) {
         (Ok(flaws), Ok(unsealed)) => match flaws.first() {
@@ -380,7 +380,7 @@ fn agent_checks(agent: Agent, fired: &[HookFiring], now: Timestamp) -> Vec<Check
     let state = if missing.is_empty() {
         Check::new(name, State::Good, there)
     } else {
-        // What is installed still works, so this is only a note.
+        // The installed hooks still work, so this is only a note.
         let finding = format!(
             "{there}, {} missing; run `afterthought agent install {}` again",
             missing.join(", "),
@@ -433,19 +433,19 @@ fn is_there(program: &str) -> bool {
     std::env::split_paths(&folders).any(|folder| folder.join(path).is_file())
 }
 
-/// Days over which spending is added up.
+/// Number of days over which spending is added up.
 const DAYS: u32 = 30;
 
-/// Money spent, as far as prices are known.
+/// Money spent, counting only models with a known price.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 struct Spending {
-    /// Dollars of today.
+    /// US dollars spent today.
     today: f64,
-    /// Dollars of the last thirty days, today included.
+    /// US dollars spent in the last thirty days, including today.
     thirty_days: f64,
-    /// Calls of those days.
+    /// Number of calls in those days.
     calls: u64,
-    /// Whether some of them were of models without a price.
+    /// Whether some of the calls were to models without a price.
     is_partial: bool,
 }
 
@@ -470,7 +470,7 @@ impl Spending {
     }
 }
 
-/// Returns the work that is left, and the commands that do it.
+/// Returns the remaining work, and the commands that do it.
 fn backlog(health: &Health) -> String {
     let parts = [
         (health.jobs_waiting, "waiting"),
@@ -524,9 +524,9 @@ fn last_run(health: &Health, now: Timestamp) -> String {
     }
 }
 
-/// Spells a time that has passed, in the unit that fits.
+/// Returns elapsed time as text, in a suitable unit.
 fn age(at: Timestamp, now: Timestamp) -> String {
-    // Clocks may go backwards, and a negative age makes no sense.
+    // Clocks may be set back, and a negative age makes no sense.
     let seconds = now.duration_since(at).as_secs().max(0);
     match seconds {
         0..120 => format!("{seconds} s"),

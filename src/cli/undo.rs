@@ -1,4 +1,4 @@
-//! `undo`: reverts a run, with or without the changes that were built on it.
+//! `undo`: reverts a run, with or without the changes that build on it.
 
 use crate::api::{LaterChanges, Memories, Run, RunId, UndoReport};
 use crate::memory::MemoryId;
@@ -48,7 +48,7 @@ struct Later {
 }
 
 impl UndoArgs {
-    /// Whether it writes, rather than only showing what it would do.
+    /// Whether it writes the changes instead of only showing them.
     pub(crate) fn writes(&self) -> bool {
         !self.dry_run
     }
@@ -56,7 +56,7 @@ impl UndoArgs {
 
 pub(crate) fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let (memories, out) = (context.memories()?, context.out);
-    // A run that changed nothing has nothing to take back, and the person means the one before.
+    // A run that changed nothing has nothing to undo, so the person means an earlier one.
     let run = if args.run.trim().eq_ignore_ascii_case("last") {
         memories.last_effective_run()?
     } else {
@@ -106,11 +106,11 @@ fn choose(
     let alone = || Some(vec![run.id.clone()]);
     let with_later = || {
         let mut runs: Vec<RunId> = later.iter().filter_map(|one| one.run.clone()).chain([run.id.clone()]).collect();
-        // Run ids are UUIDv7 and sort by start. The newest goes first, since each run was built on the ones before.
+        // Run ids are UUIDv7 and sort by start. The newest comes first, since each run builds on the ones before.
         runs.sort_by(|a, b| b.cmp(a));
         Some(runs)
     };
-    // Changes by hand always stay, so they alone need no question.
+    // Changes by hand are always kept, so if there are only these, no question is needed.
     if args.later.keep || later.iter().all(|one| one.run.is_none()) {
         return Ok(alone());
     }
@@ -136,7 +136,7 @@ fn choose(
     })
 }
 
-/// Returns a line about who has changed which memories since.
+/// Returns a line about a later run and the memories that it changed.
 fn named(one: &LaterChanges, memories: &Memories) -> anyhow::Result<String> {
     let who = match &one.run {
         Some(id) => {
@@ -189,7 +189,7 @@ fn print_undone(
 /// Prints a line for each memory that an undo would remove or restore.
 fn print_affected(action: &str, ids: &[MemoryId], memories: &Memories, out: &Printer) -> anyhow::Result<()> {
     for id in ids {
-        // The text is the present one; what a restored memory said before is in its history.
+        // The current text is shown; the earlier text of a restored memory is in its history.
         let content = memories.get_memory(id)?.map(|memory| one_line(&memory.claim.content, 160)).unwrap_or_default();
         out.line(format_args!("{action} {} {content}", id.short()))?;
     }

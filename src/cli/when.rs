@@ -1,23 +1,23 @@
-//! Times as people write them: dates, moments, ages, and the names of days; pure.
+//! Times as people write them: dates, times, ages, and the names of days. Performs no I/O.
 
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, Zoned};
 
-/// Which end of a range a time is. A day belongs to the range as a whole.
+/// The end of a range that a time denotes. A day is included in the range as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// The first moment that is in the range.
+    /// The start: the first moment in the range.
     Since,
-    /// The first moment that is not.
+    /// The end: the first moment after the range.
     Until,
 }
 
-/// Returns the moment that `text` means as one `end` of a range: a date, in the time zone of `now`; an RFC 3339 time;
-/// an age such as `12h`, `7d`, `2w`, `3mo` or `1y`; `today` or `yesterday`.
+/// Parses `text` as one `end` of a range: a date, in the time zone of `now`; an RFC 3339 time; an age such as `12h`,
+/// `7d`, `2w`, `3mo` or `1y`; `today` or `yesterday`.
 ///
 /// # Errors
-/// What can be written, if it is none of these.
+/// A message with the accepted forms, if `text` has none of them.
 pub(crate) fn moment(text: &str, end: End, now: &Zoned) -> Result<Timestamp, String> {
     let text = text.trim();
     // A time with an offset is absolute; every other form depends on the zone of `now`.
@@ -34,7 +34,7 @@ fn day(text: &str, now: &Zoned) -> Option<Date> {
     match text.to_lowercase().as_str() {
         "today" => Some(now.date()),
         "yesterday" => now.date().yesterday().ok(),
-        // A text with a time parses as a date, too, and would lose it.
+        // A text with a time would also parse as a date, and lose the time.
         _ if text.contains(['T', 't', ' ', ':']) => None,
         _ => text.parse().ok(),
     }
@@ -43,10 +43,10 @@ fn day(text: &str, now: &Zoned) -> Option<Date> {
 fn of_day(date: Date, end: End, zone: &TimeZone) -> Option<Timestamp> {
     let first = match end {
         End::Since => date,
-        // The end is exclusive, so the whole of the named day belongs to the range.
+        // The end is exclusive, so the named day is included as a whole.
         End::Until => date.tomorrow().ok()?,
     };
-    // Midnight is looked up in the zone, because days with a change of clocks do not have 24 hours.
+    // Midnight is looked up in the zone, because days on which the clocks change do not have 24 hours.
     Some(first.to_zoned(zone.clone()).ok()?.timestamp())
 }
 

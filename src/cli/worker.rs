@@ -24,15 +24,15 @@ use super::exit::ExitStatus;
 use super::model::{ModelArgs, report_discovered, runtime, stop_on_interrupt};
 use super::printer::{counted, one_line, spelled};
 
-/// Pause between two renewals of the lease.
-// Several renewals fit into each lease, so that one which comes late loses nothing.
+/// Interval between renewals of the lease.
+// Several renewals fit into each lease, so that a late renewal does not lose it.
 const TICK: Duration = Duration::from_secs(15);
-/// Pause between two scans of the folders, and between two rounds of maintenance.
-// Names, sizes and times of ten thousand files are compared within some hundredths of a second.
+/// Interval between scans of the folders, and between rounds of maintenance.
+// Comparing names, sizes and times of ten thousand files takes only some hundredths of a second.
 const ROUND: SignedDuration = SignedDuration::from_mins(1);
-/// Pause between two rounds of full maintenance.
+/// Interval between rounds of full maintenance.
 const FULL: SignedDuration = SignedDuration::from_hours(1);
-/// Pause before checking again whether another process is done.
+/// Interval between checks whether another process has finished.
 const BUSY: Duration = Duration::from_secs(5);
 
 /// Process the queue of logs that are due
@@ -87,14 +87,14 @@ pub(crate) struct WatchArgs {
 
 pub(crate) fn run(args: &WorkArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     if args.detached {
-        // A detached worker runs beside an interactive agent and must not slow it down.
+        // A detached worker runs at the same time as an interactive agent and must not slow it down.
         lower_priority();
         // Memories from prompts wait for their vectors.
         catch_up(context);
     }
     let memories = context.memories_with(Partial::default())?;
     let cancel = CancellationToken::new();
-    // Staying a while saves starting a process after every turn; a person who runs the command wants it to end.
+    // Lingering for a while avoids starting a process after every turn; a person who runs the command wants it to end.
     let until = WorkerEnd::NothingIn(if args.detached { LINGER } else { SignedDuration::ZERO });
     let worked = runtime()?.block_on(async {
         stop_on_interrupt(cancel.clone());
@@ -106,7 +106,7 @@ pub(crate) fn run(args: &WorkArgs, context: &Context<'_>) -> anyhow::Result<Exit
         // Nobody reads its standard error.
         HookLog::beside(&memories.config().db.value).note("worker", &spelled(error), now());
     }
-    // Not before the log entry above, which is the only trace of a detached failure.
+    // Only after the log entry above, which is the only record of a failure when detached.
     let worked = worked?;
     if let Some(pid) = worked.busy {
         context.out.note(format_args!("process {pid} is working on the queue"));
@@ -153,7 +153,8 @@ async fn work(
 
 fn settings_in(folder: Option<&Path>, model: &ModelArgs, context: &Context<'_>) -> anyhow::Result<Config> {
     match folder {
-        // Each log is extracted under the settings of its own project, not those of the folder that is watched from.
+        // Each log is extracted under the settings of its own project, not those of the folder in which the watcher
+        // runs.
         Some(folder) => context.global.settings_at(folder, model.settings()),
         None => context.global.settings(model.settings()),
     }
@@ -185,7 +186,7 @@ pub(crate) fn watch(args: &WatchArgs, context: &Context<'_>) -> anyhow::Result<E
         bail!("process {pid} is watching with this database; stop it first");
     }
     let outcome = runtime()?.block_on(watch_logs(args, context, &memories, &owner));
-    // Given back even after a failure, so that the next watcher need not find out whether this process is still alive.
+    // Released even after a failure, so that the next watcher need not find out whether this process is still alive.
     memories.end_lease(WATCH_LEASE, &owner)?;
     outcome
 }
@@ -253,7 +254,7 @@ impl Rounds<'_> {
             Ok(count) => out.detail(format_args!("{} queued", counted(count, "finished log"))),
             Err(error) => out.warn(format_args!("cannot scan the folders: {error}")),
         }
-        // Once an hour all memories are looked through; in between, only what has expired.
+        // Once an hour all memories are checked; in between, only those that have expired.
         let is_full = now >= self.next_full;
         match memories.maintain(if is_full { Maintenance::Full } else { Maintenance::Expired }, None) {
             Ok(report) if report.done.is_empty() => {}
@@ -273,7 +274,7 @@ impl Rounds<'_> {
             // A folder that is missing or empty has no logs; it may appear later.
             let found =
                 self.args.folders.iter().flat_map(|folder| discover(std::slice::from_ref(folder)).unwrap_or_default());
-            // Nobody named these files one by one, so those of no known format are passed over without an error.
+            // These files were not named individually, so those of unknown format are ignored without an error.
             return found.map(|found| (NAMED_FILES.to_owned(), Found { named: false, ..found })).collect();
         }
         let wanted =
@@ -288,7 +289,7 @@ impl Rounds<'_> {
     }
 }
 
-/// Lets work in progress finish after the first signal, and ends the process at the second.
+/// Lets work in progress finish after the first signal, and exits the process at the second.
 fn stop_on_signals(cancel: CancellationToken) {
     tokio::spawn(async move {
         signalled().await;
@@ -310,7 +311,7 @@ async fn signalled() {
                 _ = interrupt.recv() => {}
             }
         }
-        // Without handlers a signal ends the process, which loses nothing.
+        // Without handlers a signal terminates the process, which loses nothing.
         _ => std::future::pending().await,
     }
 }

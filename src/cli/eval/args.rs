@@ -141,7 +141,7 @@ pub(super) enum RetrieverArg {
 }
 
 impl EvalArgs {
-    /// Returns the settings that the arguments ask for; `recorded` is the model that has answered before.
+    /// Returns the settings that result from the arguments; `recorded` is the model of a recording.
     pub(super) fn partial(&self, recorded: Option<&str>) -> anyhow::Result<Partial> {
         let instructions = self.instructions.as_ref().map(|path| {
             std::fs::read_to_string(path).with_context(|| {
@@ -149,7 +149,8 @@ impl EvalArgs {
             })
         });
         Ok(Partial {
-            // A recording was made with a model, so without one named on the command line it is replayed as one.
+            // A recording was made with a model, so unless one is named on the command line, it is replayed as that
+            // model.
             extractor: recorded.map_or_else(|| self.choice(), |_| Some(ExtractorChoice::Llm)),
             model: self.model.clone().or_else(|| recorded.map(str::to_owned)).map(Some),
             base_url: self.base_url.clone().map(Some),
@@ -161,7 +162,7 @@ impl EvalArgs {
         })
     }
 
-    /// Whether the arguments say who extracts and decides.
+    /// Whether the arguments determine what extracts and decides.
     pub(super) const fn says_who_answers(&self) -> bool {
         let named = self.extractor.is_some() || self.model.is_some() || self.base_url.is_some();
         named || self.record.is_some() || self.replay.is_some()
@@ -188,7 +189,7 @@ impl EvalArgs {
         Some(match self.extractor? {
             ExtractorArg::Llm => ExtractorChoice::Llm,
             ExtractorArg::Auto => ExtractorChoice::Auto,
-            // A control asks no model.
+            // A control uses no model.
             ExtractorArg::Rules
             | ExtractorArg::None
             | ExtractorArg::EverySentence
@@ -199,7 +200,7 @@ impl EvalArgs {
     }
 }
 
-/// Returns how a value is spelled on the command line.
+/// Returns the spelling of a value on the command line.
 pub(super) fn name_of(value: &impl ValueEnum) -> Option<String> {
     Some(value.to_possible_value()?.get_name().to_owned())
 }

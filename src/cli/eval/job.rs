@@ -39,7 +39,7 @@ pub(super) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Returns `cost` with its price, where that is known.
+    /// Returns `cost` with its price, if that is known.
     pub(super) fn priced(&self, cost: Cost) -> Cost {
         Cost { money: self.price.map(|price| price.cost(cost.prompt_tokens, cost.completion_tokens)), ..cost }
     }
@@ -50,8 +50,8 @@ impl Job<'_> {
         row.timed(started)
     }
 
-    /// Collects rows with the files or folders of their cases, and prints a report about them and what could not be
-    /// read; returns whether anything failed.
+    /// Collects rows with the files or folders of their cases, and prints a report about them and about unreadable
+    /// records; returns whether anything failed.
     pub(super) fn take(
         &self,
         label: &str,
@@ -84,12 +84,12 @@ impl Job<'_> {
     }
 }
 
-/// Rows as they are made, and those that an earlier run has kept.
+/// Rows of this run, and those kept from an earlier run.
 pub(super) struct Gather {
     out: Option<PathBuf>,
     cache: Option<Cache>,
     manifest: Manifest,
-    /// Everything that a row depends on besides its case.
+    /// Everything that a row depends on in addition to its case.
     frame: String,
     started: Instant,
     rows: RefCell<Vec<Row>>,
@@ -128,10 +128,10 @@ impl Gather {
         if args.fresh
             && let Some(out) = &args.out
         {
-            // The folder does not exist the first time.
+            // The folder does not exist in the first run.
             std::fs::remove_dir_all(path_beside(out, "calls")).ok();
         }
-        // Stores that are kept, and recordings, need a real run.
+        // Keeping stores, or recording, requires a real run.
         let cache = args.out.as_ref().filter(|_| args.keep.is_none() && args.record.is_none());
         let cache = cache.map(|out| Cache::open_beside(out, args.fresh)).transpose()?;
         let frame = json!([manifest.prompts, manifest.extractor, manifest.label, manifest.options, code()]).to_string();
@@ -148,35 +148,35 @@ impl Gather {
 
     /// Returns the folder in which the replies of a run are kept, if there is a result file.
     pub(super) fn calls(&self, repeat: u32) -> Option<PathBuf> {
-        // Rules, controls and recordings repeat themselves at no cost, so there is nothing to keep.
+        // Rules, controls and recordings can be repeated at no cost, so there is nothing to keep.
         let out = self.out.as_ref().filter(|_| !self.manifest.deterministic)?;
         Some(path_beside(out, "calls").join(repeat.to_string()))
     }
 
-    /// Returns the outcome of a case that an earlier run has kept under this content, else runs the case and keeps the
-    /// outcome, unless it failed.
+    /// Returns the outcome of a case if an earlier run has kept one for this content; otherwise runs the case and keeps
+    /// the outcome, unless it failed.
     pub(super) async fn cached(
         &self,
         (kind, content, repeat): (Kind, Option<&str>, u32),
         run: impl Future<Output = Vec<Row>>,
     ) -> anyhow::Result<Vec<Row>> {
-        // The key covers everything that can change the rows; a stale hit would pass for a measurement.
+        // The key covers everything that can change the rows; a stale hit would be mistaken for a measurement.
         let key = content.map(|content| hash_of(&[&self.frame, kind.as_str(), content, &repeat.to_string()]));
         let (Some(cache), Some(key)) = (&self.cache, key) else { return Ok(run.await) };
         if let Some(rows) = cache.get(&key) {
             return Ok(rows);
         }
         let rows = run.await;
-        // A failure may be a server's bad day, so the case is run again next time.
+        // A failure may be a temporary problem of a server, so the case is run again next time.
         if rows.iter().all(|row| row.error.is_none()) {
             cache.put(&key, &rows)?;
         }
         Ok(rows)
     }
 
-    /// Collects the row of a case that is at `place`.
+    /// Collects the row of the case at `place`.
     pub(super) fn row(&self, mut row: Row, place: &Path, repeat: u32) {
-        // A row of one way of searching already names its suite.
+        // A row about a search method already names its suite.
         if row.suite.is_empty() {
             row.suite = self.suite_of(place);
         }
@@ -184,7 +184,7 @@ impl Gather {
         self.rows.borrow_mut().push(row);
     }
 
-    /// Collects the cost of requests for all cases together that lie at `place`.
+    /// Collects the cost of requests made for all cases at `place` together.
     pub(super) fn shared(&self, cost: Cost, place: &Path, repeat: u32) {
         let suite = self.suite_of(place);
         self.shared.borrow_mut().push(SharedCost { suite, repeat, cost });
@@ -192,7 +192,7 @@ impl Gather {
 
     /// Returns the name of the suite that contains `place`.
     pub(super) fn suite_of(&self, place: &Path) -> String {
-        // Links and relative paths would otherwise hide that a file is within a suite.
+        // Otherwise links and relative paths would hide that a file is within a suite.
         let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let place = whole(place);
         let containing = self.manifest.suites.iter().filter(|suite| place.starts_with(whole(&suite.path)));
@@ -218,7 +218,7 @@ impl Gather {
         }
         let Some(path) = &self.out else { return Ok(()) };
         results.write(path)?;
-        // Only once the results are written, so that a failure in between loses no finished case.
+        // Removed only once the results are written, so that a failure in between loses no finished case.
         self.cache.as_ref().map_or(Ok(()), Cache::prune)?;
         let kept = if hits > 0 { format!(", {hits} of them from an earlier run") } else { String::new() };
         out.note(format_args!("{}{kept} are in {}", counted(results.rows.len() as u64, "row"), path.display()));
@@ -245,7 +245,7 @@ fn options(args: &EvalArgs, config: &Config) -> BTreeMap<String, Value> {
 
 /// Identifies the running program, since a new build may behave differently.
 fn code() -> String {
-    // Size and time stand in for the content: hashing the whole program at each start would be slow.
+    // Size and time represent the content: hashing the whole program at each start would be slow.
     let about = std::env::current_exe().and_then(std::fs::metadata);
     let changed = about.as_ref().ok().and_then(|about| about.modified().ok());
     let length = about.map(|about| about.len()).unwrap_or_default();

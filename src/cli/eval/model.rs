@@ -1,4 +1,4 @@
-//! The model of an evaluation, and the recordings it is answered from.
+//! The model of an evaluation, and the recordings that may replace it.
 
 use std::path::Path;
 
@@ -11,13 +11,13 @@ use anyhow::Context as _;
 /// Folders of recorded exchanges.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tape<'a> {
-    /// To write into.
+    /// The folder to write into.
     pub record: Option<&'a Path>,
-    /// To answer from.
+    /// The folder to answer from.
     pub replay: Option<&'a Path>,
 }
 
-/// Returns where replies come from: a server, a server that is recorded, or a recording.
+/// Returns the source of replies: a server, a recorded server, or a recording.
 pub(super) fn exchange(
     tape: Tape<'_>,
     config: &Config,
@@ -37,7 +37,7 @@ pub(super) fn exchange(
     })
 }
 
-/// Returns how to reach the model; `None` if neither a key nor a server is configured.
+/// Returns the settings of the model; `None` if neither a key nor a server is configured.
 pub(super) fn model_settings(config: &Config) -> anyhow::Result<Option<ModelSettings>> {
     Ok(api::model_settings(config, &variable)?)
 }
@@ -46,7 +46,7 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// Returns the guard that the settings ask for.
+/// Returns the guard that follows the settings.
 pub(super) fn guard_of(config: &Config) -> Guard {
     Guard::from(&config.guard)
 }

@@ -1,4 +1,4 @@
-//! `eval compare`, `eval gate` and `eval report`: work on result files.
+//! `eval compare`, `eval gate` and `eval report`, which work on result files.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::cli::args::Context;
 use crate::cli::exit::ExitStatus;
 use crate::cli::printer::{ADDED, BOLD, CHANGED, DIM, PLAIN, Printer, REMOVED, StyleMark, one_line};
 
-/// Longest text on one line, in characters.
+/// Maximum length of a text on one line, in characters.
 const WIDTH: usize = 220;
 
 /// Prints the blocks of a report.
@@ -48,7 +48,7 @@ fn print_table(rows: &[Vec<Cell>], out: &Printer) -> anyhow::Result<()> {
         out.rows(rows.iter().map(|cells| cells.iter().map(|cell| cell.text.clone()).collect()).collect())?;
         return Ok(out.line("")?);
     }
-    // Tables of the printer would count the codes of colours as text.
+    // The printer's tables would count colour codes as text.
     let length = |cells: &Vec<Cell>, at: usize| cells.get(at).map_or(0, |cell| cell.text.chars().count());
     for cells in rows {
         let mut line = String::new();
@@ -75,7 +75,7 @@ const fn style(tone: Rating) -> StyleMark {
     }
 }
 
-/// Returns how much of a report is printed.
+/// Returns the extent to which a report is printed.
 pub(super) fn detail(out: &Printer) -> Detail {
     if out.is_verbose() { Detail::Full } else { Detail::Short }
 }

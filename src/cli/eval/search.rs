@@ -27,17 +27,17 @@ use transcripts::{Message, MessageTime};
 use super::args::{RetrieverArg, name_of};
 use super::system::texts_of;
 
-/// Characters of the content that serve as a title, if there is none.
+/// Number of characters of the content that serve as the title, if there is none.
 const TITLE: usize = 40;
 /// Seed of the random retriever.
 const SEED: u64 = 0x0bad_5ea4_c4ed_0001;
 
-/// Returns a term of the evaluation in the program's own type, or the reverse: both have the same spelling.
+/// Converts a term of the evaluation to the program's own type, or the reverse: both have the same spelling.
 pub(super) fn convert<T: std::str::FromStr>(text: &str) -> anyhow::Result<T> {
     text.parse().map_err(|_| anyhow!("{text:?} is not known to this version"))
 }
 
-/// Returns what a memory of a case claims, with the defaults of the case format.
+/// Returns the claim of a memory in a case, with the defaults of the case format.
 pub(super) fn claim_of(given: &CaseMemory) -> anyhow::Result<Claim> {
     let title = given.title.clone().unwrap_or_else(|| given.content.chars().take(TITLE).collect());
     let category = given.category.as_deref().unwrap_or("fact");
@@ -62,7 +62,7 @@ pub(super) fn claim_of(given: &CaseMemory) -> anyhow::Result<Claim> {
 pub(super) struct CaseStore {
     pub(super) store: Store,
     pub(super) now: Timestamp,
-    // Ids are new in every run, so results are compared by the names that the case gives.
+    // Ids differ in every run, so results are compared by the names in the case.
     names: HashMap<MemoryId, String>,
     /// The model of the vectors, once they are made.
     model: Option<VectorModel>,
@@ -87,7 +87,7 @@ impl CaseStore {
             let earlier = || now.checked_sub(hours.hours()).unwrap_or(now);
             let said = given.said.flatten().map_or_else(earlier, Moment::noon);
             let transcript = format!("eval:{case}/{}", given.source.as_deref().unwrap_or(&given.id));
-            // Messages are numbered within their conversation, because the search credits neighbours of a hit.
+            // Messages are numbered within their conversation, because the search gives a bonus to neighbours of a hit.
             let place = places.entry(transcript.clone()).or_default();
             *place += 1;
             let namespace = given.namespace.as_deref().map_or_else(|| Ok(Namespace::global()), convert)?;
@@ -167,7 +167,7 @@ impl CaseStore {
         self.found(&self.store.list(&Filter::default(), Order::Id, usize::MAX >> 1, 0)?)
     }
 
-    /// Returns at most `limit` memories of `namespaces` that `retriever` finds for `query`, best first.
+    /// Returns at most `limit` memories in `namespaces` that `retriever` finds for `query`, best first.
     pub(super) async fn find(
         &self,
         retriever: &Retriever<'_>,
@@ -187,7 +187,7 @@ impl CaseStore {
                 (0..limit.min(pool.len())).map(|_| pool.swap_remove(random.below(pool.len()))).collect()
             }
             RetrieverArg::Everything => {
-                // Expired memories are left out, so that the control fails for its lack of ranking alone.
+                // Expired memories are left out, so that the control fails only because of its lack of ranking.
                 let filter = Filter { unexpired_at: Some(self.now), ..filter };
                 self.store.list(&filter, Order::Updated, limit, 0)?
             }
@@ -204,7 +204,7 @@ impl CaseStore {
         })
     }
 
-    /// Composes the brief of a situation. Controls give all that they draw, whatever it costs.
+    /// Composes the brief of a situation. Controls return everything that they draw, regardless of the budget.
     pub(super) fn brief(&self, situation: &Situation, retriever: &Retriever<'_>) -> anyhow::Result<ComposedBrief> {
         let memories = match retriever.kind {
             RetrieverArg::Search => {
@@ -242,7 +242,7 @@ pub(super) struct Retriever<'a> {
 }
 
 impl Retriever<'_> {
-    /// The search by words alone.
+    /// The search by words only.
     pub(super) const WORDS: Self = Self { kind: RetrieverArg::Search, embedder: None };
 
     /// Returns its name in reports.
@@ -276,7 +276,7 @@ impl Retriever<'_> {
 /// The turns of `LoCoMo` conversations as memories; each conversation is a namespace of one store.
 pub(super) struct Turns {
     pub(super) store: CaseStore,
-    /// Namespaces of the conversations, with ids and texts of their turns.
+    /// Namespaces of the conversations, with the ids and texts of their turns.
     pub(super) conversations: Vec<(Namespace, Vec<(String, String)>)>,
 }
 
@@ -289,7 +289,7 @@ impl Turns {
         let now = last.checked_add(24.hours()).unwrap_or(last);
         let mut turns = Self { store: CaseStore::empty(now)?, conversations: Vec::new() };
         for (number, sample) in samples.iter().enumerate() {
-            // The number keeps conversations apart whose ids are equal.
+            // The number distinguishes conversations with equal ids.
             let namespace = Namespace::try_from(vec!["conversation".to_owned(), format!("{}-{number}", sample.id)])
                 .unwrap_or_else(|_| Namespace::global());
             let mut made = Vec::new();
@@ -376,7 +376,7 @@ impl Turns {
 pub(super) struct Ablation {
     pub(super) name: &'static str,
     weights: Weights,
-    /// Whether turns count that only a neighbour was found for.
+    /// Whether turns count of which only a neighbour was found.
     with_beside: bool,
 }
 
@@ -401,7 +401,7 @@ pub(super) fn ablations() -> Vec<Ablation> {
     ]
 }
 
-/// Bare FTS5 over the turns of a conversation: the words of the question without stop words, joined by `OR`.
+/// Plain FTS5 over the turns of a conversation: the words of the question without stop words, joined by `OR`.
 pub(super) struct BareFts5(Connection);
 
 impl BareFts5 {

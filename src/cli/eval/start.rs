@@ -27,7 +27,7 @@ pub(super) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<Exit
     // A recording is found by its request, so the replies of several runs would overwrite each other.
     let once = args.repeat == 1 || args.record.is_none();
     ensure!(once, "a recording holds one answer to each request; record without --repeat, or keep the runs with --out");
-    // Before anything renders a prompt, since the hash of the prompts goes into the manifest.
+    // Done before any prompt is rendered, since the hash of the prompts goes into the manifest.
     if let Some(folder) = &args.prompt {
         prompts::use_folder(folder)?;
     }
@@ -73,7 +73,7 @@ pub(super) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<Exit
         stop_on_interrupt(cancel);
         let mut failed = false;
         for repeat in 1..=args.repeat {
-            // Each repetition has replies of its own; shared ones would hide the noise that repeating measures.
+            // Each repetition has its own replies; shared ones would hide the noise that repetitions measure.
             let kept = gather.calls(repeat).filter(|_| args.record.is_none());
             let source = if asks { Some(answering(args, &config, replay, kept.as_deref(), &guard)?) } else { None };
             let subject = match (args.control(), &source) {
@@ -91,7 +91,7 @@ pub(super) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<Exit
     Ok(if failed { ExitStatus::Failures } else { ExitStatus::Success })
 }
 
-/// Returns where replies come from: a recording, a server, or a server behind the replies that are kept in `kept`.
+/// Returns the source of replies: a recording, a server, or a server for requests that `kept` does not answer.
 fn answering(
     args: &EvalArgs,
     config: &Config,
@@ -102,7 +102,7 @@ fn answering(
     let record = args.record.as_deref().or(kept);
     let source = exchange(Tape { record, replay }, config, model_settings(config)?, guard)?;
     Ok(match (source, kept) {
-        // Replies of an interrupted run are answered from disk, so continuing it does not pay for them again.
+        // Requests of an interrupted run are answered from disk, so continuing it does not pay for them again.
         (Source::Recorded(recorder), Some(folder)) => {
             Source::Kept(Replay::new(folder, recorder.model().to_owned())?, recorder)
         }

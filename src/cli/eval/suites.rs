@@ -1,4 +1,4 @@
-//! Runs each kind of suite: reads the cases, runs the program on them, and hands the scores on.
+//! Runs each kind of suite: reads the cases, runs the program on them, and passes on the scores.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -126,7 +126,7 @@ async fn run_lines<T: LineCase>(
     job.take(label, rows, None, errors)
 }
 
-/// Asks the questions of a case of its memories, or of those that are extracted from its conversation.
+/// Searches for the questions of a case among its memories, or among those extracted from its conversation.
 async fn run_questions(job: &Job<'_>, placed: &Placed<QaCase>, retriever: &Retriever<'_>) -> anyhow::Result<Vec<Row>> {
     let (case, now) = (&placed.case, placed.case.now.last());
     let folder = CaseFolder::new(job.options.keep.as_deref(), &placed.label())?;
@@ -188,7 +188,7 @@ async fn run_one_case(job: &Job<'_>, (folder, case): DiscoveredCase) -> Vec<Row>
             return vec![Row::new(Kind::Extraction, folder.display().to_string()).failed(spelled(&error.into()))];
         }
     };
-    // Made first, so that a case that cannot run still belongs to its groups.
+    // Created first, so that a case that cannot run still belongs to its groups.
     let empty = extraction::empty_row(&case);
     // Cases in progress may finish, but no further one starts after an interrupt.
     if job.options.cancel.is_cancelled() {
@@ -242,7 +242,7 @@ async fn run_longmemeval(job: &Job<'_>, file: &Path, retriever: &Retriever<'_>) 
     take_of(job, file, &retriever.name(), rows)
 }
 
-/// Runs the pipeline over the users of a `HaluMem` file, and searches a store of all points besides.
+/// Runs the pipeline over the users of a `HaluMem` file, and also searches a store of all points.
 async fn run_halumem(job: &Job<'_>, file: &Path, retriever: &Retriever<'_>) -> anyhow::Result<bool> {
     let (mut users, mut questions, mut retrieval) = (Vec::new(), Vec::new(), Vec::new());
     for user in halumem::read(file)? {
@@ -268,13 +268,13 @@ async fn run_halumem(job: &Job<'_>, file: &Path, retriever: &Retriever<'_>) -> a
         store.insert_predictions(&extraction.predictions)?;
         for (number, question) in user.questions() {
             let started = Instant::now();
-            // By words alone, so that the figures of the extraction do not depend on an embedding server.
+            // Searched by words alone, so that the figures of the extraction do not depend on an embedding server.
             let found = store.find(&Retriever::WORDS, &question.question, &[], halumem::LIMIT).await?;
             let row = halumem::score_question(&user, number, question, &found, tokens::count);
             questions.push(row.timed(started));
         }
     }
-    // Not `||`, which would skip the other tables after a failure.
+    // `||` would skip the other tables after a failure.
     let failed = take_of(job, file, &job.label, users)? | take_of(job, file, &job.label, questions)?;
     Ok(failed | take_of(job, file, &retriever.name(), retrieval)?)
 }
@@ -297,7 +297,7 @@ async fn run_locomo(job: &Job<'_>, file: &Path, corrections: Option<&Path>) -> a
         job.context.out.note(format_args!(
             "{citations} corrected; {questions} used for retrieval only, since the answer is wrong"
         ));
-        // Corrected labels are another test, so earlier rows must not be reused.
+        // Corrected labels are a different test, so earlier rows must not be reused.
         content.push_str(&content_hash(path)?);
     }
     let content = &content;
@@ -326,7 +326,7 @@ async fn run_sample(job: &Job<'_>, sample: &Sample) -> anyhow::Result<Vec<Row>> 
     let started = Instant::now();
     let folder = CaseFolder::new(job.options.keep.as_deref(), &sample.id)?;
     let log = folder.path().join(format!("{}.json", sample.id.replace(['/', '\\'], "-")));
-    // Only the conversation is written: the questions and facts of the file would give the answers away.
+    // Only the conversation is written: the questions and facts in the file would reveal the answers.
     std::fs::write(&log, sample.conversation.to_string()).with_context(|| format!("cannot write {}", log.display()))?;
     let sources = Sources { paths: vec![log], format: Some("locomo".to_owned()), ..Sources::default() };
     let extraction = run_logs(&sources, &folder.database(), job.subject, job.options).await?;
@@ -348,10 +348,10 @@ async fn run_sample(job: &Job<'_>, sample: &Sample) -> anyhow::Result<Vec<Row>> 
     Ok(rows)
 }
 
-/// Ways of searching whose rows go into the result file; the others are ablations.
+/// Search methods whose rows go into the result file; the others are ablations.
 const KEPT: [&str; 3] = ["bare FTS5", "search", "search and vectors"];
 
-/// Measures bare FTS5, the search, and the search without each of its parts on the turns of a file.
+/// Measures plain FTS5, the search, and the search without each of its parts on the turns of a file.
 async fn run_ablations(job: &Job<'_>, file: &Path, retriever: &Retriever<'_>) -> anyhow::Result<()> {
     let samples = locomo::read(file)?;
     let mut turns = Turns::of(&samples)?;

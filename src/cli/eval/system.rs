@@ -1,4 +1,4 @@
-//! Runs the pipeline over the logs of a case, into a store of its own.
+//! Runs the pipeline over the logs of a case, into a separate store.
 
 use std::cell::Cell;
 use std::fs;
@@ -24,10 +24,10 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use transcripts::{Kind, Transcript};
 
-/// Modification time of logs without a date of their own, unless the case gives one: 2026-01-01.
+/// Modification time of logs without a date, unless the case specifies one: 2026-01-01.
 const CHANGED_AT: Timestamp = Timestamp::constant(1_767_225_600, 0);
 
-/// What is measured.
+/// The system that is measured.
 pub(super) enum Subject<'a, C> {
     /// The pipeline with a model.
     Llm(&'a C),
@@ -48,7 +48,7 @@ impl<C> Copy for Subject<'_, C> {}
 /// Settings of all runs.
 pub(super) struct RunOptions<'a> {
     pub(super) guard: &'a Guard,
-    /// Limit of what all cases together may cost.
+    /// Limit on the total cost of all cases.
     pub(super) budget: &'a Budget,
     /// Namespace for everything, instead of one for each project.
     pub(super) namespace: Option<Namespace>,
@@ -134,7 +134,7 @@ pub(super) fn inline_sources(paths: Vec<PathBuf>) -> Sources {
     Sources { paths, format: Some(INLINE_FORMAT.to_owned()), ..Sources::default() }
 }
 
-/// Runs `case`. An error means that nothing of it may be scored.
+/// Runs `case`. An error means that no part of it may be scored.
 pub(super) async fn run_case<C: Complete>(
     case: &LoadedCase,
     subject: Subject<'_, C>,
@@ -172,7 +172,7 @@ pub(super) async fn run_logs<C: Complete>(
     options: &RunOptions<'_>,
 ) -> anyhow::Result<Extraction> {
     let read = conversations(sources, options.guard).await?;
-    // A log that is skipped silently would show as missed memories.
+    // A log that is skipped silently would look like missed memories.
     if let Some((path, error)) = read.failed.into_iter().next() {
         bail!("{}: {error}", path.display());
     }
@@ -199,7 +199,7 @@ pub(super) async fn run_logs<C: Complete>(
     Ok(extraction)
 }
 
-/// Imports copies of the same logs, as somebody does who exports them again, and returns the number of active memories.
+/// Imports copies of the same logs, as if they had been exported again, and returns the number of active memories.
 async fn reread<C: Complete>(
     sources: &Sources,
     database: &Path,
@@ -250,7 +250,7 @@ async fn run_pipeline<C: Complete>(
     Ok(extraction)
 }
 
-/// Returns why the memories of a run do not show what the extractor can do, if they do not.
+/// Returns why the memories of a run do not represent the extractor's ability, if they do not.
 fn incomplete(summary: &Summary) -> Option<String> {
     let first = || summary.failures.first().map(|failure| format!("{}: {}", failure.what, failure.why));
     if let Some(why) = &summary.halted {
@@ -259,7 +259,7 @@ fn incomplete(summary: &Summary) -> Option<String> {
     if summary.interrupted {
         return Some("interrupted".to_owned());
     }
-    // Partly read logs would show as low recall, which would blame the extractor.
+    // Partly read logs would look like low recall of the extractor.
     let failed = summary.windows.failed + summary.files.failed;
     (failed > 0).then(|| first().unwrap_or_else(|| "a part of the logs could not be read".to_owned()))
 }
@@ -293,7 +293,7 @@ pub(super) fn texts_of(memory: &Memory) -> Vec<&str> {
             texts.extend([procedure.name.as_str(), &procedure.description]);
             texts.extend(procedure.steps.iter().chain(&procedure.triggers).map(String::as_str));
         }
-        // Both repeat content and value.
+        // Both repeat the content and the value.
         Some(Structured::Pattern { .. } | Structured::Profile { .. }) | None => {}
     }
     texts
@@ -357,7 +357,7 @@ impl<C: Complete> Complete for Meter<'_, C> {
         let mut used = self.used.get();
         match &answer {
             Ok((reply, _)) => {
-                // Counted here and not by the ledger, so that recorded replies cost what they cost when they were made.
+                // Counted here and not by the ledger, so that recorded replies count with their original cost.
                 used.calls += 1;
                 used.prompt_tokens += request.prompt_tokens();
                 used.completion_tokens += reply.completion_tokens;
@@ -385,8 +385,8 @@ impl<C: Complete> InFlight<C> {
         Self { inner, permits: Semaphore::new(limit.max(1)), refused: Mutex::default() }
     }
 
-    /// Returns why a request was refused before it was sent, if one was: a limit was reached, or the recording lacks it.
-    /// Decisions made without it say nothing about the model.
+    /// Returns why a request was refused before it was sent, if one was: a limit was reached, or the recording does not
+    /// contain it. Decisions made without the request show nothing about the model.
     pub(super) fn refused(&self) -> Option<String> {
         self.refused.lock().ok()?.clone()
     }
@@ -400,7 +400,8 @@ impl<C: Complete> Complete for InFlight<C> {
         if let Err(error @ (LlmError::Budget { .. } | LlmError::NotRecorded { .. })) = &answer
             && let Ok(mut refused) = self.refused.lock()
         {
-            // Only the first: after a limit is reached, every further request is refused for the same reason.
+            // Only the first refusal is kept: after a limit is reached, every further request is refused for the same
+            // reason.
             refused.get_or_insert_with(|| error.to_string());
         }
         answer

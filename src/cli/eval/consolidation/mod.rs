@@ -1,4 +1,4 @@
-//! Runs consolidation cases: each in a store of its own, with the decisions about all of them made together.
+//! Runs consolidation cases: each in its own store, with the decisions about all of them made together.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,13 +32,13 @@ use store::{CaseHome, Conversations, DISTRACTORS, Spot, Templates, namespace};
 
 mod store;
 
-/// Number of memories that are decided about together, as in a run of the pipeline.
+/// Number of memories whose decisions are made together, as in a run of the pipeline.
 const BATCH: usize = 200;
-/// Makes the decisions: the rules, the rules with a model, or a control.
+/// The method of decision: the rules, the rules with a model, or a control.
 enum Decider<'a, C> {
-    /// The rules, with a model for what they leave open.
+    /// The rules, with a model for the cases that they leave open.
     Model(&'a C),
-    /// The rules alone.
+    /// Only the rules.
     Rules,
     /// Control: everything is new.
     AlwaysNew,
@@ -69,7 +69,7 @@ impl<C: Complete> Decider<'_, C> {
     }
 }
 
-/// Returns a change with nothing but a decision.
+/// Returns a change that contains only a decision.
 fn change(case: &CandidateContext, decision: Decision, reason: &str) -> Change {
     let makes = match decision {
         Decision::Add | Decision::Refine | Decision::Contradict => true,
@@ -124,7 +124,7 @@ struct Refusing(Cell<u64>);
 impl Complete for Refusing {
     async fn complete(&self, _: &Request) -> Result<(Reply, crate::llm::Cost), LlmError> {
         self.0.set(self.0.get() + 1);
-        // Of all errors the one that blames neither a server nor a reply.
+        // This error blames neither a server nor a reply.
         Err(LlmError::InBatch)
     }
 
@@ -133,7 +133,7 @@ impl Complete for Refusing {
     }
 }
 
-/// Counts of all cases together.
+/// Total counts of all cases.
 #[derive(Default)]
 struct Totals {
     /// Memories that arrived; those of a second run do not count.
@@ -166,7 +166,8 @@ pub(super) async fn run(job: &Job<'_>, paths: &[PathBuf]) -> anyhow::Result<bool
             run_cases::<Source>(job, cases, &Decider::Similarity).await?
         }
         (_, Subject::Llm(source)) => {
-            // A whole batch is decided about at once, so without a limit all its requests would be sent together.
+            // The decisions about a whole batch are made at once, so without a limit all its requests would be sent
+            // together.
             let model = InFlight::new(Budgeted::new(source, job.options.budget), job.args.jobs);
             let meter = Meter::new(&model);
             let ran = run_cases(job, cases, &Decider::Model(&meter)).boxed_local().await?;
@@ -181,7 +182,7 @@ pub(super) async fn run(job: &Job<'_>, paths: &[PathBuf]) -> anyhow::Result<bool
         (_, Subject::Control(_)) => bail!("consolidation has no such control; use --extractor none or similarity"),
     };
     bar.finish_and_clear();
-    // A decision that was made without its request is one by the rules, and must not count for the model.
+    // A decision whose request failed was made by the rules, and must not count for the model.
     if let Some(why) = &refused {
         rows = rows.into_iter().map(|(file, row)| (file, row.failed(why.clone()))).collect();
         job.context
@@ -194,7 +195,7 @@ pub(super) async fn run(job: &Job<'_>, paths: &[PathBuf]) -> anyhow::Result<bool
         ("asked_again", totals.asked_again),
         ("distractors_retired", totals.distractors_retired),
     ];
-    // The first row of each kind carries them.
+    // The first row of each kind contains them.
     for kind in [Kind::Pair, Kind::Stream] {
         if let Some((_, row)) = rows.iter_mut().find(|(_, row)| row.kind == kind.as_str()) {
             row.counts.extend(totals.map(|(name, count)| (name.to_owned(), count)));
@@ -227,7 +228,7 @@ async fn run_cases<C: Complete>(
 /// Arrival of all incoming memories of pairs.
 const PAIR_ARRIVAL: u32 = 1;
 
-/// A pair before its decision.
+/// A pair that is not decided yet.
 struct ReadyPair<'a> {
     placed: &'a Placed<Pair>,
     known: IncomingClaim,
@@ -283,7 +284,7 @@ fn namespaces_of(pair: &Pair) -> anyhow::Result<Vec<Namespace>> {
     Ok(both)
 }
 
-/// Makes the store again, since keeping those of all pairs would take too much memory, and applies the change.
+/// Creates the store again, since keeping those of all pairs would take too much memory, and applies the change.
 fn finish_pair(
     one: &ReadyPair<'_>,
     case: &CandidateContext,
@@ -359,14 +360,14 @@ async fn run_streams<C: Complete>(
     Ok(streams.iter().zip(&outcomes).map(|(placed, outcome)| score_stream(placed, outcome)).collect())
 }
 
-/// Lets everything arrive again. Requests to a model are refused and counted.
+/// Processes all arrivals again. Requests to a model are refused and counted.
 async fn run_again<C: Complete>(
     running: &mut [RunningStream<'_>],
     arrivals: &BTreeSet<u32>,
     decider: &Decider<'_, C>,
     run: &mut Run<'_>,
 ) -> anyhow::Result<()> {
-    // A second run must need no request: whatever it asks was decided before.
+    // A second run must need no request, since everything was decided before.
     let refusing = Refusing::default();
     let decider = match decider {
         Decider::Model(_) | Decider::Rules => Decider::Model(&refusing),
@@ -383,7 +384,7 @@ async fn run_again<C: Complete>(
     Ok(())
 }
 
-/// Decides about what arrives in all streams: together for rules and models, one by one for controls.
+/// Decides about the arrivals of all streams: together for rules and models, one by one for controls.
 async fn arrive<C: Complete>(
     running: &mut [RunningStream<'_>],
     arrival: u32,
@@ -468,7 +469,7 @@ impl<'a> RunningStream<'a> {
         Ok(Self { placed, home, events, failed_acts: Vec::new(), added: 0 })
     }
 
-    /// Returns what arrives in the order of the pipeline: by time, memories without one last.
+    /// Returns the arrivals in the order of the pipeline: by time, memories without one last.
     fn arriving(&self, arrival: u32) -> Vec<(String, IncomingClaim)> {
         let mut arriving: Vec<_> = self.events.iter().filter(|(_, at, ..)| *at == arrival).collect();
         arriving.sort_by_key(|(_, _, incoming, _)| {
@@ -490,7 +491,7 @@ impl<'a> RunningStream<'a> {
         Ok(())
     }
 
-    /// Returns the places of the events that a person pins at once.
+    /// Returns the positions of the events that a person pins immediately.
     fn pinned(&self, ids: &[String]) -> Vec<usize> {
         let is_pinned = |id: &String| {
             let event = self.placed.case.events.iter().find(|event| event.id() == Some(id.as_str()));
@@ -512,7 +513,7 @@ impl<'a> RunningStream<'a> {
         Ok(())
     }
 
-    /// Returns whether there was a memory for the act.
+    /// Performs an act, and returns whether there was a memory for it.
     fn perform(&self, act: &Act) -> anyhow::Result<bool> {
         let fits: &[Status] = match act.act {
             Action::Forget => &[Status::Active, Status::Pending],

@@ -16,16 +16,16 @@ use transcripts::{Message, MessageTime};
 
 use crate::cli::eval::search::{claim_of, convert};
 
-/// When everything is written, after all times in the cases: 2027-01-01.
+/// The time at which everything is written, after all times in the cases: 2027-01-01.
 const NOW: Timestamp = Timestamp::constant(1_798_761_600, 0);
-/// When distractors were written, before everything else: 2025-01-01.
+/// The time at which distractors were written, before everything else: 2025-01-01.
 const BEFORE: Timestamp = Timestamp::constant(1_735_689_600, 0);
 /// Source of distractors.
 pub(super) const DISTRACTORS: &str = "eval:distractor";
-/// Separates the name of a case from an id that several cases have.
+/// Separates the name of a case from an id that occurs in several cases.
 const OF_CASE: char = '~';
 
-/// The message in which something was said; it identifies an event in whatever memory rests on it.
+/// The message in which something was said; it identifies an event in any memory that rests on it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Spot {
     /// Key of the transcript.
@@ -103,12 +103,12 @@ pub(super) fn namespace(said: &CaseMemory) -> anyhow::Result<Namespace> {
 /// Stores to copy: inserting many memories is slow, copying them is not.
 pub(super) struct Templates {
     pub(super) distractors: usize,
-    /// By how many namespaces a case has, less one.
+    /// Indexed by the number of namespaces of a case, minus one.
     pub(super) stores: Vec<Store>,
 }
 
 impl Templates {
-    /// Returns a store with nothing but distractors, for a case with these namespaces.
+    /// Returns a store that contains only distractors, for a case with these namespaces.
     pub(super) fn home(&mut self, case: &str, namespaces: Vec<Namespace>) -> anyhow::Result<CaseHome> {
         while self.stores.len() < namespaces.len() {
             // A template for one more namespace starts as a copy of the last, so no distractor is inserted twice.
@@ -136,7 +136,7 @@ fn inner(index: usize) -> Namespace {
 pub(super) struct CaseHome {
     pub(super) store: Store,
     case: String,
-    /// As the case spells them, in order of appearance.
+    /// The namespaces as the case spells them, in order of appearance.
     namespaces: Vec<Namespace>,
     revisions: Vec<(Namespace, i64)>,
     distractors: usize,
@@ -161,7 +161,7 @@ impl CaseHome {
         })
     }
 
-    /// Reads the memories that `incoming` are compared with, under names that no other case has.
+    /// Reads the memories with which `incoming` are compared, under names that no other case uses.
     pub(super) fn look(&mut self, incoming: Vec<IncomingClaim>) -> anyhow::Result<Vec<CandidateContext>> {
         // All stores use the same inner namespaces, so that copies of one template serve every case.
         let inside = incoming.into_iter().map(|one| IncomingClaim { namespace: self.inward(&one.namespace), ..one });
@@ -180,7 +180,7 @@ impl CaseHome {
         Ok(looked.cases)
     }
 
-    /// Applies the changes to all that was last read.
+    /// Applies the changes to everything that was last read.
     pub(super) fn apply(&self, changes: Vec<Change>, now: Timestamp) -> anyhow::Result<Applied> {
         let changes = changes.into_iter().map(|change| self.bring_in(change)).collect();
         let plan = Plan { changes, revisions: self.revisions.clone(), ..Plan::default() };
@@ -189,7 +189,7 @@ impl CaseHome {
 
     fn bring_in(&self, mut change: Change) -> Change {
         change.incoming.namespace = self.inward(&change.incoming.namespace);
-        // The planned rows name ids of the merged cases: they are planned again from the memories in this store.
+        // The planned rows contain ids of the merged cases, so they are planned again from the memories in this store.
         change.rows.clear();
         for id in change.target.iter_mut().chain(&mut change.also).chain(&mut change.related) {
             if let Some((_, own)) = id.as_str().rsplit_once(OF_CASE) {
@@ -211,7 +211,7 @@ impl CaseHome {
     /// Returns the number of distractors that are no longer active.
     pub(super) fn retired_distractors(&self) -> Result<u64, StoreError> {
         let recalled = Filter { source: Some(DISTRACTORS.to_owned()), ..Filter::default() };
-        // Counted as what is missing among the active ones, which needs no list of thousands.
+        // Counted as the number missing among the active ones, which avoids a list of thousands.
         let all = self.distractors * self.namespaces.len();
         Ok(all.saturating_sub(self.store.count(&recalled)?) as u64)
     }
@@ -234,14 +234,14 @@ impl CaseHome {
     }
 }
 
-/// Stores invented memories in `namespace`, said in the hours after [`BEFORE`].
+/// Stores invented memories in `namespace`, stated in the hours after [`BEFORE`].
 fn insert_distractors(store: &Store, namespace: &Namespace, count: usize) -> anyhow::Result<()> {
     if count == 0 {
         return Ok(());
     }
     let (guard, claims) = (Guard::default(), distractors(count).iter().map(claim_of).collect::<Result<Vec<_>, _>>()?);
     store.write(None, BEFORE, |writer| {
-        // Fewer hours than a year has, so that all distractors are said well before `NOW`.
+        // Fewer hours than in a year, so that all distractors are stated well before `NOW`.
         for (index, (claim, hour)) in claims.into_iter().zip((0..8_000).cycle()).enumerate() {
             let evidence = Evidence {
                 transcript: format!("{DISTRACTORS}/{index}"),
