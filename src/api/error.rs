@@ -67,7 +67,7 @@ pub enum ApiError {
     NoLedger {
         /// Name of the adapter.
         adapter: String,
-        /// What was asked for.
+        /// What was requested.
         what: &'static str,
     },
     /// The text contains a secret.
@@ -126,7 +126,7 @@ pub enum ApiError {
     /// The namespace is not one of those that the caller may access.
     #[error("{asked} is not served here; only {served}")]
     OutOfReach {
-        /// What was asked for.
+        /// What was requested.
         asked: String,
         /// What can be reached.
         served: String,
@@ -163,7 +163,7 @@ pub enum ApiError {
     /// A path pattern is invalid.
     #[error("cannot understand {origin} {text:?}: {reason}")]
     Pattern {
-        /// Where it comes from.
+        /// The source of the pattern.
         origin: &'static str,
         /// The pattern.
         text: String,

@@ -73,7 +73,7 @@ pub struct ImportReport {
     pub failed: usize,
     /// Files that were read.
     pub files: usize,
-    /// Memories to be consolidated, where that was asked for.
+    /// Memories to be consolidated, if that was requested.
     pub gathered: Vec<Imported>,
 }
 
@@ -102,7 +102,7 @@ pub struct ConsolidatedImport {
     pub plan: SavedPlan,
     /// Decisions, calls and tokens.
     pub settled: ImportResult,
-    /// The reason why the model was no longer asked, if it was not.
+    /// Why the model was no longer used, if it was not.
     pub halted: Option<String>,
 }
 
@@ -303,11 +303,11 @@ impl Memories {
         })
     }
 
-    /// Passes every task of the work ledger to `each`: those of `namespaces`, all where there are none; returns how many
-    /// there were.
+    /// Calls `each` with every task of the work ledger in `namespaces`, or in all if the list is empty, and returns
+    /// their number.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read, or what `each` returns.
+    /// [`ApiError`] if they cannot be read, or the error of `each`.
     pub fn export_tasks<E: From<ApiError>>(
         &self,
         namespaces: &[Namespace],

@@ -207,7 +207,7 @@ impl Memories {
     /// determines the relations that they leave open.
     ///
     /// # Errors
-    /// As [`Memories::save_memories`], and if the model that was asked for is not configured.
+    /// As [`Memories::save_memories`], and if the requested model is not configured.
     pub async fn consolidate_memories(&self, memories: Vec<NewMemory>) -> Result<ConsolidationResult, ApiError> {
         let store = self.ledger("consolidate memories")?;
         let memories = memories.into_iter().map(|new| Ok(incoming(self.acceptable(new)?)));

@@ -139,7 +139,7 @@ impl Memories {
         Ok(self.ledger(PROJECTS)?.project(text)?)
     }
 
-    /// Gives the project `what` the name `name`.
+    /// Adds the name `name` to the project `what`.
     ///
     /// # Errors
     /// [`ApiError`] if there is no such project, or another one has the name.

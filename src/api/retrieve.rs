@@ -68,7 +68,7 @@ impl Memories {
     /// use.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read, or nothing that is asked for is within reach.
+    /// [`ApiError`] if they cannot be read, or none of the requested namespaces can be accessed.
     pub fn retrieve_memories(&self, text: &str, options: &RetrievalOptions) -> Result<Vec<SearchResult>, ApiError> {
         let now = Timestamp::now();
         let since = options.recent_within.map(|within| now - within);
@@ -216,7 +216,7 @@ impl Memories {
     /// Returns a page of the memories that pass a filter. This does not count as a use of the memories.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read, or nothing that is asked for is within reach.
+    /// [`ApiError`] if they cannot be read, or none of the requested namespaces can be accessed.
     pub fn list_memories(
         &self,
         filter: Filter,

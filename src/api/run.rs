@@ -44,7 +44,7 @@ impl Model {
     /// settings.
     ///
     /// # Errors
-    /// [`ApiError`] if the model that was asked for is not configured, or what is configured cannot be used.
+    /// [`ApiError`] if the requested model is not configured, or the configuration cannot be used.
     pub(crate) async fn choose(config: &Config, options: &ModelOptions) -> Result<Self, ApiError> {
         let environment = |name: &str| std::env::var(name).ok();
         let configured = model_settings(config, &environment)?;

@@ -1,4 +1,4 @@
-//! Asks the work ledger: which tasks touched a file, what cleared an error, which commands work.
+//! Queries of the work ledger: the tasks that touched a file, the remedies of an error, the commands that work.
 
 use super::{ApiError, Memories};
 use crate::search::{FoundTask, search_tasks};
@@ -6,35 +6,35 @@ use crate::store::{Filter, NamespaceSubtree};
 use crate::work::{self, FileUsage, KnownError, Usage};
 
 impl Memories {
-    /// Returns the tasks that bear on a text, best first, where the filter says no more than projects and times.
+    /// Returns the tasks that are relevant to a text, best first, if the filter contains only projects and times.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read, or no namespace that is asked for can be reached.
+    /// [`ApiError`] if they cannot be read, or none of the requested namespaces can be accessed.
     pub fn search_tasks(&self, text: &str, filter: &Filter, limit: usize) -> Result<Vec<FoundTask>, ApiError> {
         let filter = self.confined(filter.clone())?;
         Ok(search_tasks(self.ledger("search tasks")?, text, &filter, limit)?)
     }
 
-    /// Returns the tasks that touched a file, those that changed it first; `commit` is that of a line of it.
+    /// Returns the tasks that touched a file, those that changed it first; `commit` is the commit of one of its lines.
     ///
     /// # Errors
-    /// As [`Memories::search_tasks`].
+    /// As for [`Memories::search_tasks`].
     pub fn blame(&self, path: &str, commit: Option<&str>, filter: &Filter) -> Result<Vec<FileUsage>, ApiError> {
         Ok(work::blame(self.ledger("look up a file")?, path, commit, &self.projects_of(filter)?)?)
     }
 
-    /// Returns what cleared an error before.
+    /// Returns the remedies that resolved an error before.
     ///
     /// # Errors
-    /// As [`Memories::search_tasks`].
+    /// As for [`Memories::search_tasks`].
     pub fn fix(&self, printed: &str, filter: &Filter) -> Result<KnownError, ApiError> {
         Ok(work::fix(self.ledger("look up an error")?, printed, &self.projects_of(filter)?)?)
     }
 
-    /// Returns the calls of a command, or of the commands that a topic names, those that work first.
+    /// Returns the calls of a command, or of the commands that a topic names, successful ones first.
     ///
     /// # Errors
-    /// As [`Memories::search_tasks`].
+    /// As for [`Memories::search_tasks`].
     pub fn how(&self, asked: &str, filter: &Filter) -> Result<Vec<Usage>, ApiError> {
         Ok(work::how(self.ledger("look up a command")?, asked, &self.projects_of(filter)?)?)
     }

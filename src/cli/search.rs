@@ -50,7 +50,7 @@ pub(crate) fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<Ex
     let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
     let (out, request) = (context.out, args.request(&memories, context)?);
     let SearchResults { found, standing, fallback } = memories.search(&request)?;
-    // An order of memories is none of tasks, and pages are those of memories.
+    // Orders and pages apply only to memories, not to tasks.
     let is_ranked = args.sort.is_none() && args.offset == 0;
     let tasks = if is_ranked { memories.search_tasks(&request.text, &request.filter, args.limit)? } else { Vec::new() };
     let (found, tasks) = foremost(found, tasks, args.limit);
@@ -109,7 +109,7 @@ impl SearchArgs {
     }
 }
 
-/// Returns the best of both, as many as are asked for.
+/// Returns the best of both, as many as requested.
 fn foremost(mut found: Vec<Found>, mut tasks: Vec<FoundTask>, limit: usize) -> (Vec<Found>, Vec<FoundTask>) {
     while found.len() + tasks.len() > limit {
         let weakest = tasks.last().map_or(f64::INFINITY, |task| task.score.total);

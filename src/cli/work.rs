@@ -1,4 +1,4 @@
-//! `blame`, `fix` and `how`: questions to the work ledger.
+//! `blame`, `fix` and `how`, which query the work ledger.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -16,7 +16,7 @@ use super::exit::ExitStatus;
 use super::list::in_project_of_folder;
 use super::printer::{BOLD, DIM, Printer, counted, day, one_line};
 
-/// Longest output of a command that is read from standard input, in bytes.
+/// Maximum size of a command's output that is read from standard input, in bytes.
 const MAX_INPUT_BYTES: u64 = 1 << 20;
 
 /// Where a question is asked.
@@ -76,7 +76,7 @@ pub(crate) fn blame(args: &BlameArgs, context: &Context<'_>) -> anyhow::Result<E
     Ok(ExitStatus::Success)
 }
 
-/// Returns the path within the repository that it lies in, or as it is.
+/// Returns the path relative to its repository, or unchanged if it is in none.
 fn in_project(path: &str) -> String {
     let Ok(whole) = std::path::absolute(path) else { return path.to_owned() };
     let root = whole.ancestors().skip(1).find(|folder| folder.join(".git").exists());
@@ -84,7 +84,7 @@ fn in_project(path: &str) -> String {
     inside.map_or_else(|| path.to_owned(), str::to_owned)
 }
 
-/// Returns the commit that a line is from.
+/// Returns the commit that last changed a line.
 fn commit_of(path: &str, line: u32) -> anyhow::Result<String> {
     let whole = std::path::absolute(path)?;
     let folder = whole.parent().context("the path names no file")?;
@@ -223,7 +223,7 @@ fn print_usage(usage: &Usage, out: &Printer) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints a task that a search found.
+/// Prints a task found by a search.
 pub(crate) fn print_task(task: &FoundTask, explain: bool, out: &Printer) -> anyhow::Result<()> {
     out.line(format_args!("{BOLD}{:.2}{BOLD:#} {}", task.score.total, one_line(&task.goal, 200)))?;
     let (at, id) = (when(task.ended_at), &task.task);

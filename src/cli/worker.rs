@@ -270,8 +270,7 @@ impl Rounds<'_> {
     /// Returns every log in the folders, with the program that keeps it.
     fn logs(&self) -> Vec<(String, Found)> {
         if !self.args.folders.is_empty() {
-            // A folder that is empty, or gone, has no logs.
-            // A folder that is missing or empty has no logs; it may appear later.
+            // A folder that is missing or empty has no logs; logs may appear later.
             let found =
                 self.args.folders.iter().flat_map(|folder| discover(std::slice::from_ref(folder)).unwrap_or_default());
             // These files were not named individually, so those of unknown format are ignored without an error.

@@ -1,4 +1,4 @@
-//! The texts of actions and of a task's record that the guard reads.
+//! The texts in actions and in a task's record that the guard processes.
 
 use transcripts::{Action, FileAccess};
 

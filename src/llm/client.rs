@@ -183,7 +183,7 @@ impl Client {
     }
 }
 
-/// Whether `reason` contains a longer piece of what was asked; such a piece must not get into a log.
+/// Whether `reason` contains a longer piece of the request, which must not appear in a log.
 fn quotes(reason: &str, asked: &str) -> bool {
     /// Shorter matches are considered coincidence.
     const LONGEST_CHANCE: usize = 40;

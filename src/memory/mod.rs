@@ -17,7 +17,7 @@ pub use spelled::{
 };
 pub use task::{Citation, Remedy, Task, TaskCommand, TaskError, TaskFile, TaskOutcome, TaskRecord, TestRun};
 
-/// What a memory says, apart from where it is kept and how it is used.
+/// The content of a memory, independent of its storage and usage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
     /// The type: a fact, an event or a way of doing something.
@@ -85,10 +85,10 @@ impl Claim {
 pub struct Memory {
     /// Identity.
     pub id: MemoryId,
-    /// What it says.
+    /// Its claim.
     #[serde(flatten)]
     pub claim: Claim,
-    /// Where it belongs.
+    /// The namespace that it belongs to.
     pub namespace: Namespace,
     /// Whether it is recalled.
     pub status: Status,

@@ -1,4 +1,4 @@
-//! The record of a task: what an agent was asked, what it did, and how that ended. Plain data.
+//! The record of a task: the request to an agent, its actions, and the outcome. Plain data.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -18,47 +18,48 @@ string_enum!(
     Unknown = "unknown",
 });
 
-/// A task of the work ledger: its record, and where it stands.
+/// A task of the work ledger: its record, and its place in a log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
     /// Its row in this file.
     #[serde(skip)]
     pub row: i64,
-    /// Its id: the same for the same place of the same log, on every machine.
+    /// Its id, which is the same for the same place in the same log on every machine.
     pub id: String,
     /// The log's key.
     pub transcript: String,
     /// The key of the session that started the sub-agent whose log this is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// Its place among the tasks of the log, from 0.
+    /// Its position among the tasks of the log, counted from 0.
     pub place: usize,
-    /// Where it belongs.
+    /// The namespace that it belongs to.
     pub namespace: Namespace,
-    /// What is known of it.
+    /// What is known about it.
     #[serde(flatten)]
     pub record: TaskRecord,
 }
 
-/// What an agent did from one request that starts new work to the next. Each fact names the messages that show it.
+/// The actions of an agent between one request that starts new work and the next. Each fact names the messages that
+/// show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskRecord {
     /// The request, clipped.
     pub goal: String,
     /// How it ended.
     pub outcome: TaskOutcome,
-    /// Why that is believed.
+    /// The reason for assuming this outcome.
     pub reason: String,
-    /// When it was asked.
+    /// When the request was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
-    /// When the last thing in it happened.
+    /// The time of its last event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
     /// The folder of the project, as the log spells it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
-    /// The branch.
+    /// The git branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     /// The assistant's last words, clipped.
@@ -73,10 +74,10 @@ pub struct TaskRecord {
     /// Commands, in the order in which they were first run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<TaskCommand>,
-    /// Errors of commands, in the order in which they were first met.
+    /// Errors of commands, in the order in which they first occurred.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<TaskError>,
-    /// Runs of tests: for each command the last.
+    /// Test runs: the last one of each command.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<TestRun>,
     /// Commits.
@@ -98,7 +99,7 @@ pub struct Citation {
     pub message: String,
 }
 
-/// A file of a task. Its path is relative to the folder of the project where it lies in that.
+/// A file of a task. Its path is relative to the folder of the project if the file is inside it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TaskFile {
@@ -110,21 +111,21 @@ pub struct TaskFile {
     /// How often it was edited.
     #[serde(skip_serializing_if = "is_zero")]
     pub edited: u32,
-    /// Whether the task made it.
+    /// Whether the task created it.
     #[serde(skip_serializing_if = "is_false")]
     pub created: bool,
     /// Whether the task deleted it.
     #[serde(skip_serializing_if = "is_false")]
     pub deleted: bool,
-    /// Where the task moved it.
+    /// The path to which the task moved it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub renamed_to: Option<String>,
-    /// The first messages that show it, those of changes before those of reads.
+    /// The first messages that show it, changes before reads.
     pub messages: Vec<String>,
 }
 
 impl TaskFile {
-    /// Whether anything but reading was done.
+    /// Whether the task did more than read the file.
     #[must_use]
     pub const fn is_changed(&self) -> bool {
         self.edited > 0 || self.created || self.deleted || self.renamed_to.is_some()
@@ -136,10 +137,10 @@ impl TaskFile {
 pub struct TaskCommand {
     /// The command on one line.
     pub command: String,
-    /// What it is known by, such as `cargo test`.
+    /// The signature that identifies it, such as `cargo test`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
-    /// The folder in which it ran, where that is not the project's.
+    /// The folder in which it ran, if that is not the project's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
     /// How often it ran.
@@ -147,32 +148,32 @@ pub struct TaskCommand {
     /// How often it failed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failed: u32,
-    /// The exit status of the last run, where the log gives it.
+    /// The exit status of the last run, if the log contains it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<i32>,
-    /// Its first run and its last.
+    /// The messages of its first and its last run.
     pub messages: Vec<String>,
 }
 
-/// An error that a command ended with.
+/// An error with which a command ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskError {
     /// The line that says what is wrong, without paths, numbers and hashes.
     pub signature: String,
-    /// That line.
+    /// The original line.
     pub line: String,
     /// The command.
     pub command: String,
-    /// How often it was met.
+    /// How often it occurred.
     pub count: u32,
     /// The first message that shows it.
     pub message: String,
-    /// What cleared it.
+    /// What resolved it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cleared: Option<Remedy>,
 }
 
-/// How an error was cleared: the later success of the command, and what was done in between.
+/// How an error was resolved: the later success of the command, and what was done in between.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Remedy {
     /// The command that succeeded.
@@ -180,7 +181,7 @@ pub struct Remedy {
     /// The files that were changed in between.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// Other commands in between that did more than look.
+    /// Other commands in between that did more than read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
     /// The message that shows the success.
@@ -192,7 +193,7 @@ pub struct Remedy {
 pub struct TestRun {
     /// The command.
     pub command: String,
-    /// Whether all passed; `None` where that does not show.
+    /// Whether all passed; `None` if that is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passed: Option<bool>,
     /// The line that sums it up.

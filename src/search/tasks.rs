@@ -1,4 +1,4 @@
-//! Tasks of the work ledger, ranked for a text: BM25 over their digests, and what tasks that changed the same files add.
+//! Tasks of the work ledger, ranked for a text by BM25 over their digests and by tasks that changed the same files.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -9,52 +9,52 @@ use crate::memory::{Citation, Namespace, Task, TaskFile, TaskOutcome};
 use crate::store::{Database, Filter, StoreError, stored_words, word_number};
 use crate::text::code::code_words;
 
-/// How fast further occurrences of a word count less, and how much a long digest counts against a task.
+/// How slowly the effect of further occurrences of a word levels off.
 // Chosen on logs of nine repositories, with the weights of fields: words of a goal that returns in files and symbols say
 // more than in memories, so they saturate late.
 const SATURATION: f64 = 5.0;
 const LENGTH_SHARE: f64 = 0.9;
-/// What the tasks that changed a file add to each of them, as a part of the scores of the best of them.
+/// Share of the best score among the tasks that changed a file that is added to each of them.
 const FILE_SHARE: f64 = 0.5;
 const FILE_TASKS: usize = 5;
 /// How much the words of the first line of a longer text count: it says what the text is about.
 const TITLE_WEIGHT: f64 = 2.0;
-/// Tasks whose files are compared, the best first.
+/// Number of tasks, best first, whose files are compared.
 const WITH_FILES: usize = 60;
-/// Words of a query that are looked for, the first ones.
+/// Maximum number of words of a query that are searched; later ones are ignored.
 const MAX_QUERY_WORDS: usize = 400;
-/// A task that has so many words of a query fits as well as one can; a shorter query has to be met as a whole.
+/// Number of words of a query with which a task matches fully; a shorter query must match completely.
 const FULL_MATCH: usize = 6;
 /// Longest goal and report of a result, in characters, and most files.
 const SHOWN_GOAL: usize = 200;
 const SHOWN_REPORT: usize = 160;
 const SHOWN_FILES: usize = 6;
 
-/// A task that bears on a query, as far as it is shown.
+/// A task that is relevant to a query, with the fields that are shown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FoundTask {
     /// The task's id.
     pub task: String,
-    /// The log that it stands in.
+    /// The key of its log.
     pub transcript: String,
-    /// Where it belongs.
+    /// The namespace that it belongs to.
     pub namespace: Namespace,
-    /// What was asked, clipped.
+    /// The request, clipped.
     pub goal: String,
     /// How it ended.
     pub outcome: TaskOutcome,
-    /// Why that is believed.
+    /// The reason for assuming this outcome.
     pub reason: String,
-    /// When the last thing in it happened.
+    /// The time of its last event.
     pub ended_at: Option<Timestamp>,
     /// The files that it changed, the first ones.
     pub files: Vec<String>,
     /// The start of the assistant's last words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub report: Option<Citation>,
-    /// How good a hit it is.
+    /// Its score.
     pub score: TaskScore,
-    /// Words of the query that stand in its digest.
+    /// Words of the query that occur in its digest.
     #[serde(skip)]
     pub matched: Vec<String>,
 }
@@ -62,15 +62,16 @@ pub struct FoundTask {
 /// The score of a task: 0–1, comparable with that of a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TaskScore {
-    /// The whole.
+    /// The total.
     pub total: f64,
-    /// The share of its own words.
+    /// The part due to its own words.
     pub words: f64,
-    /// The share of tasks that changed the same files.
+    /// The part due to tasks that changed the same files.
     pub files: f64,
 }
 
-/// Returns the tasks that bear on `text`, best first; none where the filter asks for what only memories have.
+/// Returns the tasks that are relevant to `text`, best first; none if the filter has conditions that apply only to
+/// memories.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -105,7 +106,7 @@ pub(crate) fn search_tasks(
         }
     }
     found.sort_by(|a, b| b.score.total.total_cmp(&a.score.total).then_with(|| a.task.cmp(&b.task)));
-    // What a sub-agent did is a part of the task that started it.
+    // The work of a sub-agent is a part of the task that started it.
     let mut seen = HashSet::new();
     found.retain(|one| seen.insert(one.task.clone()));
     found.truncate(limit);
@@ -136,13 +137,13 @@ impl Query {
 struct Hit {
     row: i64,
     length: u32,
-    /// Words of the query by place, with their weight.
+    /// Words of the query by position, with their weights.
     weights: Vec<(usize, u8)>,
     matched: Vec<usize>,
     score: f64,
 }
 
-/// Scores every task that has a word of the query, best first.
+/// Scores every task that contains a word of the query, best first.
 fn rank(store: &Database, query: &Query, filter: &Filter) -> Result<Vec<Hit>, StoreError> {
     let (mut hits, mut tasks, mut words) = (Vec::new(), 0_u32, 0_u64);
     let mut occurrences = vec![0_u32; query.words.len()];
@@ -151,7 +152,7 @@ fn rank(store: &Database, query: &Query, filter: &Filter) -> Result<Vec<Hit>, St
         words += u64::from(length);
         let mut weights = Vec::new();
         let mut place = 0;
-        // Both lists are in order, so one pass over both finds what they share.
+        // Both lists are in order, so one pass over both finds the common words.
         for (number, weight) in stored_words(stored) {
             while query.words.get(place).is_some_and(|(sought, ..)| *sought < number) {
                 place += 1;
@@ -180,7 +181,7 @@ fn rank(store: &Database, query: &Query, filter: &Filter) -> Result<Vec<Hit>, St
     Ok(hits)
 }
 
-/// Returns for each task the score of its words, and what the best task that changed a file of it adds.
+/// Returns for each task the score of its words, and the bonus from the best task that changed one of its files.
 fn with_files(ranked: &[Hit], tasks: &[Task]) -> Vec<(f64, f64)> {
     let mut by_file: HashMap<&str, Vec<f64>> = HashMap::new();
     for (hit, task) in ranked.iter().zip(tasks).take(WITH_FILES) {

@@ -128,7 +128,7 @@ pub enum StoreError {
         /// What SQLite said.
         source: rusqlite::Error,
     },
-    /// Another process holds the file for longer than we wait.
+    /// Another process locks the file for longer than the timeout.
     #[error("{} is locked by another process; try again when it has finished", .path.display())]
     Locked {
         /// The file.
@@ -163,19 +163,19 @@ pub enum StoreError {
     /// There is no copy to restore.
     #[error("there is no backup at {}; `afterthought db backup FILE` makes one", .path.display())]
     NoBackup {
-        /// Where it was looked for.
+        /// The path where it was expected.
         path: PathBuf,
     },
     /// No memory has this id.
     #[error("no memory has an id like {id}; see `afterthought memory list`")]
     UnknownMemory {
-        /// What was asked for.
+        /// The text that was given.
         id: String,
     },
     /// Several memories have ids that match.
     #[error("{count} memories have an id like {id}; give more of it")]
     AmbiguousMemory {
-        /// What was asked for.
+        /// The text that was given.
         id: String,
         /// The number of matches.
         count: usize,
@@ -185,7 +185,7 @@ pub enum StoreError {
         "{id:?} is no id; give at least four characters of one, from its start or its end, as `afterthought memory list` prints it"
     )]
     ShortId {
-        /// What was asked for.
+        /// The text that was given.
         id: String,
     },
     /// There is a memory with this id already.
@@ -209,13 +209,13 @@ pub enum StoreError {
     /// No project is known by this name.
     #[error("no project is known as {name:?}; see `afterthought project list`")]
     UnknownProject {
-        /// What was asked for.
+        /// The text that was given.
         name: String,
     },
     /// Several projects have this name.
     #[error("several projects are called {name:?}: {candidates}; name one of these")]
     AmbiguousProject {
-        /// What was asked for.
+        /// The text that was given.
         name: String,
         /// How the projects differ.
         candidates: String,
@@ -223,7 +223,7 @@ pub enum StoreError {
     /// No run has this id.
     #[error("no run has an id like {id}; see `afterthought runs list`")]
     UnknownRun {
-        /// What was asked for.
+        /// The text that was given.
         id: String,
     },
     /// Every run that changed something has already been undone.

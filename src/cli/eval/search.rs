@@ -376,7 +376,7 @@ impl Turns {
 pub(super) struct Ablation {
     pub(super) name: &'static str,
     weights: Weights,
-    /// Whether turns count of which only a neighbour was found.
+    /// Whether turns of which only a neighbour was found are counted.
     with_beside: bool,
 }
 

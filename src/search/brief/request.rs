@@ -123,7 +123,7 @@ impl Section {
 /// Maximum number of memories of each section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quotas {
-    /// Of [`Section::Standing`]; what goes over it may stand with the long-term ones.
+    /// Of [`Section::Standing`]; further standing memories may be shown with the long-term ones.
     pub standing: usize,
     /// Of [`Section::LongTerm`].
     pub long_term: usize,

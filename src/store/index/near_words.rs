@@ -73,8 +73,8 @@ impl NearForms {
     }
 }
 
-/// Returns the words by which claims that may say the same as `claim` are found in `namespace`: twelve hex digits each,
-/// without duplicates. The first is its subject, if it has one. Claims of different namespaces have no word in common.
+/// Returns the words by which claims similar to `claim` are found in `namespace`: twelve hex digits each, without
+/// duplicates. The first is its subject, if it has one. Claims of different namespaces have no word in common.
 #[must_use]
 pub(crate) fn near_words(namespace: &Namespace, claim: &Claim) -> Vec<String> {
     let NearForms { words, concepts, .. } = NearForms::of(namespace, claim);

@@ -28,7 +28,7 @@ pub(crate) struct Ranked {
     pub seq: Seq,
     /// Its id.
     pub id: MemoryId,
-    /// What it says.
+    /// Its content.
     pub content: String,
     /// 0–1.
     pub importance: f64,

@@ -263,7 +263,7 @@ impl Drop for Closing<'_> {
 pub(in crate::store) struct Fresh {
     pub(in crate::store) memory: Memory,
     pub(in crate::store) spelled: Spelled,
-    /// The whole of it, for the history.
+    /// The whole row as JSON, for the history.
     pub(in crate::store) json: String,
     /// Its evidence, without duplicates.
     pub(in crate::store) evidence: Vec<FreshPiece>,
@@ -279,7 +279,7 @@ pub(in crate::store) struct FreshPiece {
     pub(in crate::store) piece: Evidence,
     /// The messages in which the quote occurs.
     pub(in crate::store) messages: String,
-    /// The whole of it, for the history.
+    /// The whole row as JSON, for the history.
     pub(in crate::store) json: String,
 }
 

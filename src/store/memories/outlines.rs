@@ -11,7 +11,7 @@ use crate::store::{Database, StoreError};
 /// A memory without its texts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outline {
-    /// Which memory.
+    /// Id of the memory.
     pub id: MemoryId,
     /// Where it belongs.
     pub namespace: Namespace,
@@ -103,7 +103,7 @@ const READ_THROUGH: usize = 8;
 /// The fields of a memory by which a brief selects.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct BriefRow {
-    /// Which memory.
+    /// Id of the memory.
     pub id: MemoryId,
     /// Its type.
     pub memory_type: MemoryType,

@@ -1,7 +1,7 @@
-//! The work ledger: tasks of agents' logs, and the indexes by which they are found.
+//! The work ledger: tasks from agents' logs, and the indexes by which they are found.
 //!
-//! A task is derived from its log alone, so it is no part of a changeset: each run that reads another version of it adds a
-//! row, and undoing the run makes the row before it current again.
+//! A task is derived from its log alone, so it is not part of a changeset: each run that reads a different version of a
+//! task adds a row, and undoing the run makes the previous row current again.
 
 mod words;
 
@@ -21,7 +21,7 @@ use words::digest;
 use words::task_words;
 pub(crate) use words::{stored_words, word_number};
 
-/// What a task can be looked up by.
+/// The kinds of keys by which tasks are looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum FactKind {
     /// The path of a file.
@@ -45,7 +45,7 @@ impl FactKind {
     }
 }
 
-/// The tasks of a log, and where it belongs.
+/// The tasks of a log, and the project of the log.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LogTasks<'a> {
     /// The log's key.
@@ -60,9 +60,9 @@ pub(crate) struct LogTasks<'a> {
 
 const COLUMNS: &str = "t.seq, t.id, t.transcript, t.parent, t.place, t.namespace, t.record";
 impl Writer<'_> {
-    /// Stores the tasks of a log; returns how many are new or other than before.
+    /// Stores the tasks of a log; returns how many are new or changed.
     ///
-    /// A version that was undone stays undone until the log says something else.
+    /// A version that was undone stays undone until the log changes.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -85,7 +85,7 @@ impl Writer<'_> {
             )?;
             match &newest {
                 Some((_, state, true, _)) if state != "replaced" => continue,
-                // One run leaves one version, however often it reads the log.
+                // One run adds at most one version, however often it reads the log.
                 Some((seq, state, _, true)) if state == "current" => {
                     self.execute("DELETE FROM tasks WHERE seq = ?1", [seq])?;
                 }
@@ -95,7 +95,7 @@ impl Writer<'_> {
             self.insert_task(log, place, record, &text)?;
             changed += 1;
         }
-        // Of a log that was rewound, the tasks behind the end are gone.
+        // If a log was rewound, the tasks beyond its end no longer exist.
         let beyond = self.query_all(
             "SELECT seq FROM tasks WHERE transcript = ?1 AND place >= ?2 AND state = 'current' ORDER BY seq",
             params![log.transcript, log.records.len()],
@@ -126,8 +126,8 @@ impl Writer<'_> {
         self.index_task(seq, record)
     }
 
-    /// Stores a task that was exported elsewhere, unless one of the same place of the same log is there, or was; returns
-    /// whether it was stored.
+    /// Stores a task that was exported elsewhere, unless there is or was one for the same place in the same log;
+    /// returns whether it was stored.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -144,7 +144,7 @@ impl Writer<'_> {
         Ok(true)
     }
 
-    /// Makes a version one of the past; it is found no more.
+    /// Marks a version as past, so that it is no longer found.
     fn retire_task(&self, seq: i64) -> Result<(), StoreError> {
         self.execute("UPDATE tasks SET state = 'replaced' WHERE seq = ?1 AND state = 'current'", [seq])?;
         self.execute("DELETE FROM task_facts WHERE task = ?1", [seq])?;
@@ -161,7 +161,7 @@ impl Writer<'_> {
         self.execute(sql, params![seq, length, words]).map(drop)
     }
 
-    /// Takes back the versions that a run added, and makes those before them current again.
+    /// Removes the versions that a run added, and makes the previous ones current again.
     pub(super) fn undo_tasks(&self, run: &RunId) -> Result<(), StoreError> {
         let added = self.query_all(
             "SELECT seq, transcript, place, state FROM tasks WHERE run = ?1 ORDER BY seq DESC",
@@ -212,7 +212,7 @@ fn facts(record: &TaskRecord) -> BTreeSet<(FactKind, String)> {
 }
 
 impl Database {
-    /// Returns the namespaces of tasks that are meant, as a list in JSON, with what was merged into them; `None` for all.
+    /// Returns the namespaces to search, including those merged into them, as a list in JSON; `None` means all.
     fn task_spaces(&self, within: &[NamespaceSubtree]) -> Result<Option<String>, StoreError> {
         if within.is_empty() {
             return Ok(None);
@@ -228,9 +228,9 @@ impl Database {
         to_json(&meant).map(Some)
     }
 
-    /// Returns the current tasks that have this fact, the newest first.
+    /// Returns the current tasks that have this fact, newest first.
     ///
-    /// `within` are the projects to look in, all where it is empty.
+    /// `within` contains the projects to search; all are searched if it is empty.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -263,7 +263,7 @@ impl Database {
         self.query_all(sql, params![self.task_spaces(within)?, kind.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
-    /// Returns the current tasks of these rows, in their order.
+    /// Returns the current tasks in these rows, in the given order.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -274,7 +274,7 @@ impl Database {
         self.query_all(&sql, [to_json(&rows)?], task_from_row)
     }
 
-    /// Returns the current tasks of these projects, all where the list is empty, by log and place.
+    /// Returns the current tasks of these projects, or of all if the list is empty, by log and position.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.

@@ -5,19 +5,19 @@ use std::collections::BTreeMap;
 use crate::memory::{TaskFile, TaskRecord};
 use crate::text::code::code_words;
 
-/// Longest part of each field that is looked at, in bytes.
+/// Maximum length of each field that is read, in bytes.
 const GOAL_BYTES: usize = 4_000;
 const REPORT_BYTES: usize = 2_000;
 const FILES_BYTES: usize = 900;
 const SYMBOLS_BYTES: usize = 1_200;
 const COMMANDS_BYTES: usize = 600;
 const ERRORS_BYTES: usize = 900;
-/// Bytes of all words of a digest together, each counted once with the space behind it.
+/// Maximum total size of the words of a digest in bytes, each counted once with a following space.
 const DIGEST_BYTES: usize = 2_048;
-/// Bytes of a word in an index: its number, and its weight.
+/// Size in bytes of a word in an index: its number and its weight.
 const WORD_BYTES: usize = 5;
 
-/// Returns the texts of a task that are searched, with what each of their words counts, the most useful first.
+/// Returns the texts of a task that are searched, with the weight of their words, most useful first.
 fn fields(record: &TaskRecord) -> [(u32, String); 6] {
     let report = record.report.as_ref().map_or("", |report| report.text.as_str());
     let changed = record.files.iter().filter(|file| file.is_changed()).map(|file| file.path.as_str());
