@@ -133,9 +133,9 @@ pub struct Capabilities {
 pub struct NewMemory {
     /// What it says.
     pub claim: Claim,
-    /// Where it belongs.
+    /// The namespace that it belongs to.
     pub namespace: Namespace,
-    /// Where it came from.
+    /// Its source.
     pub source: String,
     /// How it came to be.
     pub method: ExtractionMethod,

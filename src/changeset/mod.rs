@@ -61,7 +61,7 @@ pub struct RowChange {
     pub reason: Option<String>,
 }
 
-/// A row of the memory state. A side is `None` where the row does not exist; both are `None` once it was purged.
+/// A row of the memory state. A side is `None` if the row does not exist; both are `None` once the row has been purged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "entity", rename_all = "lowercase")]
 pub enum Row {
@@ -100,7 +100,7 @@ pub enum Row {
 /// A value that was rejected in a namespace, so that it is not learnt again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tombstone {
-    /// The memory that said it.
+    /// The memory whose value was rejected.
     pub memory: MemoryId,
     /// Where the value must not be learnt again.
     pub namespace: Namespace,

@@ -226,7 +226,7 @@ fn repeat_maintenance(every: Duration, days: Option<u32>, memories: &Memories, o
             // Another process may lock the file for long; the next round tries again.
             Err(error) => out.warn(error),
         }
-        // Updated even after an error: a full pass over a locked file would only fail again at once.
+        // Updated even after an error: a full pass over a locked file would only fail again immediately.
         last_full = if is_full { Instant::now() } else { last_full };
     }
 }

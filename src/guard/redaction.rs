@@ -112,7 +112,7 @@ impl Guard {
     }
 
     fn redact_text(&self, text: &mut String, findings: &mut Findings) {
-        // Removing one secret can complete the shape of another beside it, so the surroundings are scanned again, and
+        // Removing one secret can complete the shape of another next to it, so the surroundings are scanned again, and
         // then the whole text until nothing is found. Each finding removes at least four characters that are never read
         // again, so this terminates.
         while let Some(replaced) = scan::replace(text, self.find(text), findings) {

@@ -11,7 +11,7 @@ use crate::guard::values::{
 pub struct Secret {
     /// Name in kebab-case; what is removed becomes `[redacted:<name>]`.
     pub name: &'static str,
-    /// Literals of which one appears in every match, in any case; only where one is found is the pattern tried.
+    /// Literals, in any case, one of which appears in every match; the pattern is tried only where one is found.
     pub hints: &'static [&'static str],
     /// The shape, tried from the start of the hint, or from up to `reach` bytes before it.
     pub pattern: &'static str,

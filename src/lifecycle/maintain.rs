@@ -17,7 +17,7 @@ use crate::store::{Database, Filter, Outline, RunId, RunStatus, Store, StoreErro
 pub struct Step {
     /// The memory that the action applies to.
     pub memory: MemoryId,
-    /// Where it belongs.
+    /// The namespace that it belongs to.
     pub namespace: Namespace,
     /// What.
     #[serde(flatten)]
@@ -255,7 +255,7 @@ fn carry_out(
              put the clock right if it is wrong"
         );
     }
-    // Before the steps, so that only what was planned is deleted permanently.
+    // Done before the steps, so that only what was planned is deleted permanently.
     if !report.done.purges.is_empty() || report.done.replies > 0 {
         store.purge(rules.purge_days, now)?;
     }
@@ -270,7 +270,7 @@ fn carry_out(
         });
         let status = if done.is_ok() { RunStatus::Finished } else { RunStatus::Failed };
         let summary = done.as_ref().map_or_else(|error| json!({"error": error.to_string()}), |due| json!(due.counts()));
-        // Also after a failure; otherwise the run would appear to be still in progress.
+        // Ended even after a failure; otherwise the run would appear to be still in progress.
         store.finish_run(&run, status, &summary, now)?;
         (report.run, report.done.steps) = (Some(run), done?.steps);
     }

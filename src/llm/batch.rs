@@ -26,7 +26,7 @@ const ENDPOINT: &str = "/v1/chat/completions";
 impl Client {
     /// Returns the line of a batch's file that contains `request` under the name `key`, including the line break.
     ///
-    /// The line uses the form that the server is known to accept by now, since a batch cannot be retried quickly.
+    /// The line uses the form that the server is currently known to accept, since a batch cannot be retried quickly.
     #[must_use]
     pub(crate) fn batch_line(&self, key: &str, request: &Request) -> String {
         let body = wire::body(request, &self.settings.model, &self.dialect());

@@ -1,4 +1,4 @@
-//! Finds the project that a conversation belongs to, from its log and this machine's repositories.
+//! Finds the project that a conversation belongs to, from its log and the repositories on this machine.
 //!
 //! ```text
 //! folder or address in the log ─▶ name in afterthought.toml ─┐

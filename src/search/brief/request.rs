@@ -97,11 +97,11 @@ pub enum Counting {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Section {
-    /// What is pinned, preferences, and instructions that apply whatever is asked.
+    /// Pinned memories, preferences, and instructions that apply to every request.
     Standing,
-    /// What is kept until it is superseded.
+    /// Memories that are kept until they are superseded.
     LongTerm,
-    /// What is over soon.
+    /// Memories that expire soon.
     ShortTerm,
 }
 

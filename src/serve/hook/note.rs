@@ -24,7 +24,7 @@ impl HookLog {
         Self { path: database.with_extension("hooks.log") }
     }
 
-    /// Returns where it is.
+    /// Returns the path of the log.
     #[must_use]
     pub(crate) fn path(&self) -> &Path {
         &self.path

@@ -111,7 +111,7 @@ impl Store {
         }
         let pages = |to: &mut Connection| {
             let backup = rusqlite::backup::Backup::new(&copy, to)?;
-            // All pages in one step, so that nobody sees a mixture of the two files.
+            // All pages are copied in one step, so that no process sees a mixture of the two files.
             backup.run_to_completion(i32::MAX, std::time::Duration::from_millis(20), None)
         };
         pages(&mut store.db.conn).map_err(|error| StoreError::from(error).at(path))?;

@@ -117,7 +117,7 @@ impl Writer<'_> {
         for id in &alone {
             self.purge(id)?;
         }
-        // After the purge: only then does no memory replace them any more.
+        // Done after the purge, because only then are they no longer superseded by any memory.
         erased.restored = self.reactivate(held)?;
         (erased.memories, erased.kept) = (alone, others);
         self.erase_ledger(&keys, scope, &mut erased)?;

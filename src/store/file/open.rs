@@ -113,7 +113,7 @@ impl Store {
         let mut copy = Self::in_memory_with(key.as_ref())?;
         let pages = |from: &Connection, to: &mut Connection| {
             let backup = rusqlite::backup::Backup::new(from, to)?;
-            // All pages in one step, so that no other process writes in between.
+            // All pages are copied in one step, so that no other process writes in between.
             backup.run_to_completion(i32::MAX, RETRY_PAUSE, None)
         };
         pages(&self.db.conn, &mut copy.db.conn).map_err(|error| StoreError::from(error).at(&self.db.path))?;

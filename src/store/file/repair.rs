@@ -222,7 +222,7 @@ fn copy_into(
     make_version(&mut conn, fresh, known_version())?;
     drop(conn);
     let store = Store::open(fresh)?;
-    // After the migration, since it writes to the tables of the current schema.
+    // Done after the migration, since it writes to the tables of the current schema.
     let restored = restore_from_history(&store, lost.iter().all(|loss| loss.table != "history"), now)?;
     for loss in &mut lost {
         match loss.table.as_str() {

@@ -63,7 +63,7 @@ pub(crate) struct StoredRequest {
 pub(crate) struct OpenRequest {
     /// Number of windows that it is about.
     pub windows: usize,
-    /// The memories that it shows; `None` where it is not rendered yet.
+    /// The memories that it shows; `None` if it has not been rendered yet.
     pub known: Option<Vec<Memory>>,
     /// Whether a request about these windows waits in a batch.
     pub is_out: bool,

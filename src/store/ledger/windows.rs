@@ -132,7 +132,8 @@ impl Store {
         now: Timestamp,
     ) -> Result<Vec<Claimed>, StoreError> {
         self.read(|conn| {
-            // One transaction for all: a commit for each of many windows would each cost a write to the log.
+            // One transaction for all: a separate commit for each of many windows would cost a write to the log every
+            // time.
             let transaction = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
             let claimed = keys.iter().map(|key| claim(&transaction, key, owner, lease_until, now));
             let claimed = claimed.collect::<Result<Vec<_>, _>>()?;

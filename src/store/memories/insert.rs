@@ -133,7 +133,7 @@ impl Writer<'_> {
                 for FreshPiece { piece: of, messages, .. } in evidence {
                     fill_piece(&mut piece, &memory.id, of, messages)?;
                 }
-                // After the evidence, which would otherwise change the row again with each piece.
+                // Written after the evidence, which would otherwise change the row again with each piece.
                 fill_usage(&mut usage, memory, fresh.confirmed_at())?;
                 put_new(conn, &mut waiting, seq, &spelled.namespace, entry)?;
                 *changes.entry(&spelled.namespace).or_default() += 1;

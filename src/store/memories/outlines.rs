@@ -13,7 +13,7 @@ use crate::store::{Database, StoreError};
 pub struct Outline {
     /// Id of the memory.
     pub id: MemoryId,
-    /// Where it belongs.
+    /// The namespace that it belongs to.
     pub namespace: Namespace,
     /// Its type.
     pub memory_type: MemoryType,

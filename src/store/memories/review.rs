@@ -31,7 +31,7 @@ impl Writer<'_> {
     /// # Errors
     /// [`StoreError::UnknownMemory`] if it is not there.
     pub fn restore(&self, id: &MemoryId) -> Result<bool, StoreError> {
-        // Also for an active memory: its tombstone would prevent new evidence from being learnt.
+        // Lifted even for an active memory: its tombstone would prevent new evidence from being learnt.
         self.lift_tombstone(id)?;
         let mut memory = self.memory(id)?;
         if memory.status == Status::Active {
