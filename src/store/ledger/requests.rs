@@ -126,8 +126,8 @@ impl Store {
                     |row| row.get(0),
                 )
                 .optional()?;
-            // Two groups of windows may render the same text; the request stays with the first group, and the reply is
-            // found by its key.
+            // Two groups of windows may render the same text; the first keeps the request, the other finds the reply by
+            // key.
             let Some(id) = stored else { return Ok(part.root) };
             let root = part.root.map_or(id, |root| root.0);
             transaction.prepare_cached("UPDATE requests SET root = ?2 WHERE id = ?1")?.execute([id, root])?;
