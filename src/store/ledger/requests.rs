@@ -126,8 +126,7 @@ impl Store {
                     |row| row.get(0),
                 )
                 .optional()?;
-            // Two groups of windows may render the same text; the first keeps the request, the other finds the reply by
-            // key.
+            // Two groups of windows may render the same text; the second finds the reply by its key.
             let Some(id) = stored else { return Ok(part.root) };
             let root = part.root.map_or(id, |root| root.0);
             transaction.prepare_cached("UPDATE requests SET root = ?2 WHERE id = ?1")?.execute([id, root])?;
@@ -241,7 +240,7 @@ impl Store {
     }
 
     /// Deletes the replies under `keys`, ignoring missing ones. A request that windows wait for is kept, and may be
-    /// sent again unchanged.
+    /// sent again.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
