@@ -140,9 +140,16 @@ impl MemoryChange {
         let change = self.clone();
         let content = change.content.map_or_else(|| claim.content.clone(), |text| text.trim().to_owned());
         let is_same = content == claim.content;
-        let title =
-            if claim.title == first_words(&claim.content) { first_words(&content) } else { claim.title.clone() };
         let value = claim.value.as_ref().and_then(|value| value_in(&content, &claim.content, value));
+        let title = if claim.title == first_words(&claim.content) {
+            first_words(&content)
+        } else {
+            // A title of the person's own stays, but for the value that it names. A shorter one may be part of a word.
+            match (&claim.value, &value) {
+                (Some(old), Some(new)) if old.chars().count() > 2 => claim.title.replace(old.as_str(), new),
+                (Some(_) | None, Some(_) | None) => claim.title.clone(),
+            }
+        };
         Claim {
             title: change.title.unwrap_or(title),
             value: change.value.or(if is_same { claim.value.clone() } else { value }),

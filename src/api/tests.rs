@@ -395,6 +395,18 @@ fn a_changed_content_takes_its_title_value_and_summary_along() {
     let unclear = MemoryChange { content: Some("Ana has moved abroad.".into()), ..MemoryChange::default() };
     assert_eq!(update(unclear).unwrap().0.claim.value, None, "a value that nobody knows is not kept");
 
+    let back = MemoryChange {
+        content: Some("Ana lives in Oslo.".into()),
+        title: Some("At home in Oslo".into()),
+        value: Some("Oslo".into()),
+        ..MemoryChange::default()
+    };
+    update(back).unwrap();
+    let again = MemoryChange { content: Some("Ana lives in Porto.".into()), ..MemoryChange::default() };
+    assert_eq!(update(again).unwrap().0.claim.title, "At home in Porto", "a title of its own follows the value");
+    let unclear = MemoryChange { content: Some("Ana has moved abroad.".into()), ..MemoryChange::default() };
+    update(unclear).unwrap();
+
     let named = MemoryChange { title: Some("Home".into()), ..MemoryChange::default() };
     let (after, _) = update(named.clone()).unwrap();
     assert_eq!((after.claim.title.as_str(), after.claim.content.as_str()), ("Home", "Ana has moved abroad."));

@@ -34,6 +34,9 @@ struct Plain {
     memory_type: Option<MemoryType>,
     category: Option<String>,
     title: Option<String>,
+    summary: Option<String>,
+    // Read as it is, since another program's shape is no reason to refuse the line.
+    structured: Option<serde_json::Value>,
     subject: Option<String>,
     #[serde(alias = "dedup_key")]
     key: Option<String>,
@@ -86,6 +89,8 @@ fn foreign(plain: Plain, namespace: &Namespace, now: Timestamp) -> Imported {
     let words: Vec<_> = plain.content.split_whitespace().take(8).collect();
     let title = plain.title.unwrap_or_else(|| words.join(" "));
     let claim = Claim {
+        summary: plain.summary.filter(|summary| !summary.trim().is_empty()),
+        structured: plain.structured.and_then(|value| serde_json::from_value(value).ok()),
         subject: plain.subject,
         key: plain.key,
         value: plain.value,
@@ -287,6 +292,18 @@ mod tests {
         assert_eq!(imported.memory.claim.title, "The user likes tea.");
         assert!((imported.memory.claim.importance - 0.8).abs() < 1e-9);
         assert_eq!(imported.memory.extraction_method, ExtractionMethod::Imported);
+    }
+
+    #[test]
+    fn a_loose_line_keeps_the_fields_that_it_has() {
+        let text = r#"{"content":"The build failed on arm64.","summary":"arm64 fails","type":"episodic",
+            "structured":{"situation":"arm64","action":"cross build","outcome":"failure"},"created_at":"2025-03-04T10:00:00Z"}"#;
+        let memory = parse(text).unwrap().memory;
+        assert_eq!(memory.claim.summary.as_deref(), Some("arm64 fails"));
+        assert!(matches!(memory.claim.structured, Some(crate::memory::Structured::Episode(_))));
+        assert_eq!(memory.created_at, "2025-03-04T10:00:00Z".parse().unwrap());
+        let other = parse(r#"{"content":"Tea.","structured":"a shape of its own"}"#).unwrap();
+        assert_eq!(other.memory.claim.structured, None);
     }
 
     #[test]
