@@ -97,7 +97,7 @@ impl Prompt {
         let templates = Environment::new();
         let template = match templates.template_from_str(text) {
             Ok(template) => template,
-            Err(error) => return Some(format!("it is no template: {error}")),
+            Err(error) => return Some(format!("it is not a template: {error}")),
         };
         // A misspelt variable renders as nothing, so it is looked for before any request is made.
         let used = template.undeclared_variables(false);
@@ -240,7 +240,7 @@ mod tests {
             ),
             ("extract/system.md", " \n", "extract/system.md: it is empty"),
             ("extract/systen.md", "x", "extract/systen.md: no prompt has this name; there are extract/system.md"),
-            ("extract/system.md", "{% if %}", "extract/system.md: it is no template: syntax error"),
+            ("extract/system.md", "{% if %}", "extract/system.md: it is not a template: syntax error"),
             ("extract/system.md", "{{ categories | shout }}", "extract/system.md: it cannot be filled: unknown filter"),
         ];
         for (file, text, expected) in table {

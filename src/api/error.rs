@@ -83,7 +83,7 @@ pub enum ApiError {
         reason: &'static str,
     },
     /// The category does not exist.
-    #[error("{category:?} is no category; use one of {allowed}")]
+    #[error("{category:?} is not a category; use one of {allowed}")]
     Category {
         /// What was given.
         category: String,

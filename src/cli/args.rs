@@ -184,7 +184,7 @@ pub(crate) fn must_be_folder(path: &Path) -> anyhow::Result<()> {
 pub(crate) fn time(text: &str) -> Result<Timestamp, String> {
     let day = || text.parse::<jiff::civil::Date>().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok();
     let moment = text.parse().ok().or_else(|| Some(day()?.timestamp()));
-    moment.ok_or_else(|| "it is no time; write it like 2027-01-31 or 2027-01-31T18:00:00Z".to_owned())
+    moment.ok_or_else(|| "it is not a time; write it like 2027-01-31 or 2027-01-31T18:00:00Z".to_owned())
 }
 
 /// Returns the platform, home folder and environment, which determine where other programs keep their files.

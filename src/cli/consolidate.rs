@@ -29,7 +29,7 @@ pub(crate) struct ConsolidateArgs {
     /// Show what would change, and write no memory
     #[arg(long)]
     dry_run: bool,
-    /// Repeat changes that `undo` has reverted
+    /// Reapply changes that `undo` reverted
     #[arg(long)]
     again: bool,
 }

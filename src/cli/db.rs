@@ -285,7 +285,7 @@ fn past(act: &str) -> String {
 
 /// Parses a pause such as `60s`, of at least one second.
 fn pause(text: &str) -> Result<Duration, String> {
-    let wrong = || "it is no time between two; write it like 60s, 5m or 1h".to_owned();
+    let wrong = || "it is not a time between two; write it like 60s, 5m or 1h".to_owned();
     let pause: SignedDuration = text.parse().map_err(|_| wrong())?;
     let pause = Duration::try_from(pause).map_err(|_| wrong())?;
     // A pause near zero would be a busy loop that keeps the database locked.

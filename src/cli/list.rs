@@ -177,7 +177,7 @@ pub(crate) fn in_project_of_folder(filter: Filter, memories: &Memories, out: &Pr
 }
 
 fn importance(text: &str) -> Result<f64, String> {
-    let value = text.parse().map_err(|_| "it is no number; write it like 0.7 or 7".to_owned())?;
+    let value = text.parse().map_err(|_| "it is not a number; write it like 0.7 or 7".to_owned())?;
     unit_importance(value).map_err(|error| error.to_string())
 }
 

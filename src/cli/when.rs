@@ -26,7 +26,7 @@ pub(crate) fn moment(text: &str, end: End, now: &Zoned) -> Result<Timestamp, Str
     let found = found.or_else(|| age(text).and_then(|age| now.checked_sub(age).ok()).map(|at| at.timestamp()));
     let local = || text.parse::<DateTime>().ok()?.to_zoned(now.time_zone().clone()).ok();
     found.or_else(|| Some(local()?.timestamp())).ok_or_else(|| {
-        format!("{text:?} is no time; write it like 2027-01-31, 2027-01-31T18:00:00Z, 7d, 2w, 3mo or yesterday")
+        format!("{text:?} is not a time; write it like 2027-01-31, 2027-01-31T18:00:00Z, 7d, 2w, 3mo or yesterday")
     })
 }
 

@@ -39,7 +39,7 @@ fn what_is_missing_is_named_with_its_setting() {
         (
             "base_url = 'here'\nmodel = 'm'",
             None,
-            "\"here\": this is no http address; set the base URL to one like http://127.0.0.1:11434/v1",
+            "\"here\": this is not an http address; set the base URL to one like http://127.0.0.1:11434/v1",
         ),
     ];
     for (text, key, expected) in rows {

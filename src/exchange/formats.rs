@@ -124,7 +124,7 @@ fn read_claude_ai(input: Input, terms: &Terms, gathered: &mut Gathered) -> Resul
         take_parts(own.unwrap_or_default(), "", &terms.namespace, terms, gathered);
         for (id, text) in projects.into_iter().flatten() {
             let Some(text) = text.as_str() else {
-                gathered.skip(number, "the memory of a project is no text");
+                gathered.skip(number, "the memory of a project is not text");
                 continue;
             };
             // Kept separate from the person's own memories, since what one project contains does not concern another.
@@ -206,7 +206,7 @@ fn take_entity(line: &Value, number: usize, terms: &Terms, gathered: &mut Gather
     }
     for observation in observations {
         let Some(said) = observation.as_str().filter(|said| !said.trim().is_empty()) else {
-            gathered.skip(number, "an observation is no text");
+            gathered.skip(number, "an observation is not text");
             continue;
         };
         let tags = text(line, "entityType").map(str::to_lowercase).into_iter().collect();

@@ -16,7 +16,7 @@ use crate::store::{CleanMemory, Store, StoreError, Writer, normalised_hash};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
     /// The line is not JSON, or not an object with the fields of a memory.
-    #[error("line {line} is no memory: {reason}; each line must be an object with at least \"content\"")]
+    #[error("line {line} is not a memory: {reason}; each line must be an object with at least \"content\"")]
     Line {
         /// 1-based.
         line: usize,
@@ -334,7 +334,7 @@ mod tests {
     fn a_bad_line_is_named_without_its_text() {
         for text in ["{\"content\":", "[]", "{\"secret\":1}", "{\"content\":\" \"}"] {
             let error = parse(text).unwrap_err().to_string();
-            assert!(error.starts_with("line 3 is no memory") && !error.contains("secret"), "{error}");
+            assert!(error.starts_with("line 3 is not a memory") && !error.contains("secret"), "{error}");
         }
     }
 

@@ -62,7 +62,7 @@ fn read_sections(text: &str, stem: &str, terms: &Terms, gathered: &mut Gathered)
             gathered.leave_out(part.line, format!("the section {:?} holds only a placeholder", part.heading));
         // An introduction describes the file itself.
         } else if has_headings && part.level < 2 {
-            gathered.leave_out(part.line, "the text before the first section is no memory of its own");
+            gathered.leave_out(part.line, "the text before the first section is not a memory of its own");
         } else {
             let heading = if part.heading.is_empty() { described.unwrap_or(stem) } else { &part.heading };
             // Topic files may share headings, so the stem distinguishes their keys. `MEMORY.md` is the main file.

@@ -82,7 +82,7 @@ impl<'c> Call<'c> {
 impl Client {
     pub(super) async fn json(&self, call: Call<'_>) -> Result<Value, LlmError> {
         let body = self.call(call).await?;
-        let broken = |_| self.permanent("the answer is no JSON".to_owned(), NO_BATCHES);
+        let broken = |_| self.permanent("the answer is not JSON".to_owned(), NO_BATCHES);
         serde_json::from_slice(&body).map_err(broken)
     }
 

@@ -295,7 +295,7 @@ pub enum PriceError {
     )]
     Form(#[from] toml::de::Error),
     /// A price is negative or not a number.
-    #[error("the price of {model} is no amount of money; set it to zero or more")]
+    #[error("the price of {model} is not an amount of money; set it to zero or more")]
     Amount {
         /// The model.
         model: String,

@@ -128,7 +128,7 @@ fn says_too_many(rejection: &Rejection) -> bool {
 fn read(answer: &[u8], count: usize) -> Result<Embedded, Fault> {
     let broken = |reason: &str| Fault::Broken(format!("the answer {reason}"));
     let Ok(answer) = serde_json::from_slice::<Answer>(answer) else {
-        let value = serde_json::from_slice::<Value>(answer).map_err(|_| broken("is no whole JSON"))?;
+        let value = serde_json::from_slice::<Value>(answer).map_err(|_| broken("is not complete JSON"))?;
         return Err(match Rejection::read(&value) {
             Some(rejection) => Fault::Status { status: rejection.status(), wait: None, rejection },
             None => broken("holds no embeddings"),
@@ -149,7 +149,7 @@ fn read(answer: &[u8], count: usize) -> Result<Embedded, Fault> {
     }
     // A single such number would make every comparison with the vector meaningless.
     if vectors.iter().flatten().any(|number| !number.is_finite()) {
-        return Err(broken("holds what is no number"));
+        return Err(broken("holds what is not a number"));
     }
     let usage = answer.usage.unwrap_or_default();
     Ok(Embedded { vectors, tokens: usage.prompt_tokens.or(usage.total_tokens).unwrap_or_default() })
@@ -186,12 +186,12 @@ mod tests {
             ),
             (r#"{"data":[{"embedding":[1]},{"embedding":[1,2]}]}"#, "the answer holds vectors of several lengths"),
             (r#"{"data":[{"embedding":[]},{"embedding":[]}]}"#, "the answer holds vectors of several lengths"),
-            (r#"{"data":[{"embedding":[1e999]},{"embedding":[1]}]}"#, "the answer is no whole JSON"),
+            (r#"{"data":[{"embedding":[1e999]},{"embedding":[1]}]}"#, "the answer is not complete JSON"),
             (r#"{"data":[{"embedding":[1e39]},{"embedding":[1]}]}"#, "the answer holds no embeddings"),
             (r#"{"data":[{"embedding":[null]},{"embedding":[1]}]}"#, "the answer holds no embeddings"),
             (r#"{"error":{"message":"model \"m\" not found"}}"#, "status 404: model \"m\" not found"),
             ("{}", "the answer holds no embeddings"),
-            ("<html>", "the answer is no whole JSON"),
+            ("<html>", "the answer is not complete JSON"),
         ];
         for (answer, expected) in rows {
             assert_eq!(outcome(answer, 2).unwrap_err(), expected, "{answer}");

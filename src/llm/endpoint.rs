@@ -46,7 +46,7 @@ impl Endpoint {
         let wrong =
             |reason: &str, remedy| LlmError::Permanent { endpoint: shown.clone(), reason: reason.to_owned(), remedy };
         let mut url = http_url(&settings.base_url).ok_or_else(|| {
-            wrong("this is no http address", "set the base URL to one like http://127.0.0.1:11434/v1")
+            wrong("this is not an http address", "set the base URL to one like http://127.0.0.1:11434/v1")
         })?;
         let query: Vec<(String, String)> = url.query_pairs().into_owned().collect();
         // A password in the address is a secret like the key, and error messages of the transport quote the address.
@@ -206,7 +206,7 @@ async fn exchange(http: &reqwest::Client, request: reqwest::Request) -> Result<V
         Err(_) if body.trim_ascii_start().starts_with(b"<") => {
             Err(Fault::Broken("the answer is a web page (does the base URL end in /v1?)".to_owned()))
         }
-        Err(_) => Err(Fault::Broken("the answer is no whole JSON".to_owned())),
+        Err(_) => Err(Fault::Broken("the answer is not complete JSON".to_owned())),
     }
 }
 
@@ -395,7 +395,7 @@ mod tests {
             let error = endpoint(text).unwrap_err().to_string();
             assert_eq!(
                 error,
-                format!("{shown}: this is no http address; set the base URL to one like http://127.0.0.1:11434/v1")
+                format!("{shown}: this is not an http address; set the base URL to one like http://127.0.0.1:11434/v1")
             );
         }
     }

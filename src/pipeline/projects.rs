@@ -180,13 +180,13 @@ fn remember(sighting: &Redacted<ProjectSighting>, lookup: &mut Lookup<'_>) -> Re
 #[derive(Debug, thiserror::Error)]
 pub enum NamingError {
     /// The name is not valid.
-    #[error("{name:?} is no name for a project; {ALLOWED}")]
+    #[error("{name:?} is not a name for a project; {ALLOWED}")]
     BadName {
         /// The name.
         name: String,
     },
     /// The path is a home folder or a root folder.
-    #[error("{path} is no project's folder; name one inside it")]
+    #[error("{path} is not a project's folder; name one inside it")]
     NoProject {
         /// The path.
         path: String,

@@ -316,7 +316,7 @@ fn name_in(text: &str) -> Result<Option<String>, String> {
         None => Ok(None),
         Some(toml::Value::String(name)) => match checked(name) {
             Some(name) => Ok(Some(name)),
-            None => Err(format!("project = {name:?} is no name; {ALLOWED}")),
+            None => Err(format!("project = {name:?} is not a name; {ALLOWED}")),
         },
         Some(_) => Err("project must be a name in quotes".to_owned()),
     }

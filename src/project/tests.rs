@@ -236,9 +236,9 @@ fn only_the_name_of_the_project_is_read() {
         ("project = ", "line 1"),
         ("jobs = 2\nproject", "line 2"),
         ("project = 3", "in quotes"),
-        ("project = ''", "is no name"),
-        ("project = '../x'", "is no name"),
-        ("project = \"a\\nb\"", "is no name"),
+        ("project = ''", "is not a name"),
+        ("project = '../x'", "is not a name"),
+        ("project = \"a\\nb\"", "is not a name"),
     ] {
         assert!(name_in(text).unwrap_err().contains(part), "{text}");
     }

@@ -182,7 +182,7 @@ pub enum StoreError {
     },
     /// What was given is not part of an id.
     #[error(
-        "{id:?} is no id; give at least four characters of one, from its start or its end, as `afterthought memory list` prints it"
+        "{id:?} is not an id; give at least four characters of one, from its start or its end, as `afterthought memory list` prints it"
     )]
     ShortId {
         /// The text that was given.
@@ -207,7 +207,7 @@ pub enum StoreError {
         id: String,
     },
     /// No project is known by this name.
-    #[error("no project is known as {name:?}; see `afterthought project list`")]
+    #[error("no project is called {name:?}; see `afterthought project list`")]
     UnknownProject {
         /// The text that was given.
         name: String,

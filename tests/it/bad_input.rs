@@ -186,7 +186,7 @@ const ROWS: &[Row] = &[
         prepare: chat,
         args: &["run", "chat.json", "--replay", "none", "--model", "m"],
         code: 2,
-        told: "error: cannot use the recording none: it is no folder; name one that --record has written",
+        told: "error: cannot use the recording none: it is not a folder; name one that --record has written",
     },
     Row {
         name: "database in a file",
@@ -310,14 +310,14 @@ const ROWS: &[Row] = &[
         prepare: nothing,
         args: &["memory", "show", "zzzzzzzz"],
         code: 2,
-        told: "error: \"zzzzzzzz\" is no id; give at least four characters of one, from its start or its end, as `afterthought memory list` prints it",
+        told: "error: \"zzzzzzzz\" is not an id; give at least four characters of one, from its start or its end, as `afterthought memory list` prints it",
     },
     Row {
         name: "short id",
         prepare: nothing,
         args: &["memory", "show", "ab"],
         code: 2,
-        told: "error: \"ab\" is no id; give at least four characters of one, from its start or its end, as `afterthought memory list` prints it",
+        told: "error: \"ab\" is not an id; give at least four characters of one, from its start or its end, as `afterthought memory list` prints it",
     },
     Row {
         name: "unknown run",
@@ -331,7 +331,7 @@ const ROWS: &[Row] = &[
         prepare: nothing,
         args: &["memory", "update", "abcdef12", "--category", "gossip"],
         code: 2,
-        told: "error: \"gossip\" is no category; use one of fact, preference, decision, convention, project, task, note, solution, mistake, pattern, workflow, profile",
+        told: "error: \"gossip\" is not a category; use one of fact, preference, decision, convention, project, task, note, solution, mistake, pattern, workflow, profile",
     },
     Row {
         name: "importance out of range",
@@ -359,7 +359,7 @@ const ROWS: &[Row] = &[
         prepare: nothing,
         args: &["remember", "The user likes tea.", "--expires", "tomorrow"],
         code: 2,
-        told: "error: invalid value 'tomorrow' for '--expires <TIME>': it is no time; write it like 2027-01-31 or 2027-01-31T18:00:00Z",
+        told: "error: invalid value 'tomorrow' for '--expires <TIME>': it is not a time; write it like 2027-01-31 or 2027-01-31T18:00:00Z",
     },
     Row {
         name: "remember nothing",
@@ -436,7 +436,7 @@ const ROWS: &[Row] = &[
         prepare: chat,
         args: &["run", "chat.json", "--base-url", "not a url", "--model", "m"],
         code: 2,
-        told: "error: \"not a url\": this is no http address; set the base URL to one like http://127.0.0.1:11434/v1",
+        told: "error: \"not a url\": this is not an http address; set the base URL to one like http://127.0.0.1:11434/v1",
     },
 ];
 

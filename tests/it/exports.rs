@@ -129,7 +129,7 @@ fn a_whole_chatgpt_export_is_read_from_its_shards_alone() {
             ]
         );
         let left = "turns of the user on branches that are not shown any more: 1";
-        assert_eq!(skipped, [left, "marked `is_do_not_remember`, so nothing of it is kept"]);
+        assert_eq!(skipped, [left, "marked `is_do_not_remember`, so none of it is kept"]);
         let origin = path.join("conversations-001.json#1").display().to_string();
         assert_eq!((seen[0].key().as_str(), seen[1].origin.as_str()), ("chatgpt:c-pottery", origin.as_str()));
     }

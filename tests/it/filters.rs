@@ -102,7 +102,7 @@ fn projects_and_patterns_choose() {
 fn a_filter_that_cannot_be_understood_is_an_error() {
     let desk = desk();
     let table: &[(&[&str], &str)] = &[
-        (&["--since", "soon"], "--since \"soon\" is no time; write it like 2027-01-31"),
+        (&["--since", "soon"], "--since \"soon\" is not a time; write it like 2027-01-31"),
         (
             &["--since", "2026-03-02", "--until", "2026-03-01"],
             "nothing lies between --since 2026-03-02 and --until 2026-03-01; give the earlier time first",

@@ -123,7 +123,7 @@ fn every_fixture_is_told_apart_from_all_other_formats() {
 fn the_table_is_complete_and_its_words_are_for_people() {
     let folders = std::fs::read_dir(root()).unwrap().flatten().map(|entry| entry.file_name());
     for folder in folders.map(|name| name.to_string_lossy().into_owned()) {
-        assert!(by_name(&folder).is_ok(), "fixtures/{folder} is no format");
+        assert!(by_name(&folder).is_ok(), "fixtures/{folder} is not a format");
     }
     for (place, ingestor) in INGESTORS.iter().enumerate() {
         let name = ingestor.name();

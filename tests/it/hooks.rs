@@ -317,7 +317,7 @@ fn input_that_is_empty_garbage_or_huge_stops_no_hook() {
         assert_eq!(desk.called(agent, event, "{}"), "");
     }
     let log = fs::read_to_string(desk.world.path("memories.hooks.log")).unwrap();
-    assert!(log.contains("the input is no JSON object") && !log.contains("sk-ant"), "{log}");
+    assert!(log.contains("the input is not a JSON object") && !log.contains("sk-ant"), "{log}");
 }
 
 #[test]

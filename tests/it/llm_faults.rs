@@ -334,7 +334,7 @@ fn rows() -> Vec<Row> {
             "empty body",
             &[Answer::text(200, "")],
             3,
-            "URL: the answer is no whole JSON after 3 attempts; try again later, finished work is kept",
+            "URL: the answer is not complete JSON after 3 attempts; try again later, finished work is kept",
         ),
         row(
             "no choices",

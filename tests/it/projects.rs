@@ -329,9 +329,9 @@ fn a_person_names_projects_and_gives_folders_to_them() {
     assert_eq!(alias(&gone, "legacy").code, 0);
     let taken = alias("platform", "legacy");
     assert!(taken.code == 2 && taken.err.contains("afterthought project merge"), "{taken:?}");
-    assert!(alias("nobody", "x").err.contains("no project is known as \"nobody\"; see `afterthought project list`"));
-    assert!(alias("mono", "a/b").err.contains("is no name for a project"));
-    assert!(alias("/", "x").err.contains("is no project's folder"));
+    assert!(alias("nobody", "x").err.contains("no project is called \"nobody\"; see `afterthought project list`"));
+    assert!(alias("mono", "a/b").err.contains("is not a name for a project"));
+    assert!(alias("/", "x").err.contains("is not a project's folder"));
 
     let folder = desk.path("mono/api").to_string_lossy().into_owned();
     assert_eq!(alias(&folder, "api").out, "DESK/mono/api is api from now on: project/api\n");

@@ -298,5 +298,5 @@ fn spending_is_told_by_day_and_stops_the_next_run_of_the_day() {
     std::fs::write(&settings, "[prices]\n\"m-1\" = { prompt = -1, completion = 1 }\n").unwrap();
     let wrong = command(&[&["status", "--days", "30"][..], &config].concat()).output().unwrap();
     let told = String::from_utf8_lossy(&wrong.stderr);
-    assert!(told.contains("the price of m-1 is no amount of money") && told.contains("settings.toml"), "{wrong:?}");
+    assert!(told.contains("the price of m-1 is not an amount of money") && told.contains("settings.toml"), "{wrong:?}");
 }

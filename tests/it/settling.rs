@@ -99,7 +99,7 @@ fn a_line_that_is_no_case_is_named_with_its_field_and_counts_for_nothing() {
         ("pairs", &pair, "/expect", json!("ad"), "unknown variant `ad`, expected one of `add`"),
         ("pairs", &pair, "/expect", json!("contradict"), "why: a contradiction needs it"),
         ("pairs", &pair, "/known", json!({"content": "A."}), "missing field `said`"),
-        ("pairs", &pair, "/known/said", json!("yesterday"), "\"yesterday\" is no time; write a day"),
+        ("pairs", &pair, "/known/said", json!("yesterday"), "\"yesterday\" is not a time; write a day"),
         ("pairs", &pair, "/known/content", json!(" "), "known.content: empty; write what is remembered"),
         ("streams", &stream, "/active", json!([]), "active, waiting, gone: \"a\" is listed 0 times"),
         ("streams", &stream, "/active", json!([["a"], ["b"]]), "no event is called \"b\""),

@@ -332,7 +332,7 @@ impl<'de> Deserialize<'de> for Moment {
         };
         parsed.ok_or_else(|| {
             serde::de::Error::custom(format!(
-                "{text:?} is no time; write a day such as 2026-03-04, or 2026-03-04T18:30:00Z"
+                "{text:?} is not a time; write a day such as 2026-03-04, or 2026-03-04T18:30:00Z"
             ))
         })
     }

@@ -124,13 +124,13 @@ impl Baseline {
         let wrong = |reason: String| EvalError::Results { path: path.to_owned(), reason };
         let read: Self = serde_json::from_str(&text).map_err(|error| {
             wrong(format!(
-                "it is no baseline ({error}); `afterthought eval gate --baseline FILE --renew RESULT…` writes one"
+                "it is not a baseline ({error}); `afterthought eval gate --baseline FILE --renew RESULT…` writes one"
             ))
         })?;
         match (read.form.as_str(), read.version) {
             (FORM, ..=VERSION) => Ok(read),
             (FORM, later) => Err(wrong(format!("it has version {later}, but this program reads up to {VERSION}"))),
-            _ => Err(wrong("it is no baseline".to_owned())),
+            _ => Err(wrong("it is not a baseline".to_owned())),
         }
     }
 

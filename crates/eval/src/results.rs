@@ -154,9 +154,9 @@ impl Results {
         let text = read_text(path)?;
         let wrong = |reason: String| EvalError::Results { path: path.to_owned(), reason };
         let head: Head =
-            serde_json::from_str(&text).map_err(|error| wrong(format!("it is no result file ({error})")))?;
+            serde_json::from_str(&text).map_err(|error| wrong(format!("it is not a result file ({error})")))?;
         if head.form != FORM {
-            return Err(wrong("it is no result file; `afterthought eval SUITE --out FILE` writes one".to_owned()));
+            return Err(wrong("it is not a result file; `afterthought eval SUITE --out FILE` writes one".to_owned()));
         }
         // Checked before the rest is parsed, since a later version may have fields that are unknown here.
         if head.version > VERSION {
@@ -608,8 +608,8 @@ mod tests {
             let EvalError::Results { reason, .. } = Results::read(&file).unwrap_err() else { panic!("another error") };
             reason
         };
-        assert!(reason("not json").starts_with("it is no result file"));
-        assert!(reason("{}").starts_with("it is no result file; `afterthought eval SUITE --out FILE`"));
+        assert!(reason("not json").starts_with("it is not a result file"));
+        assert!(reason("{}").starts_with("it is not a result file; `afterthought eval SUITE --out FILE`"));
         let later = results().to_json().replace("\"version\": 1", "\"version\": 99");
         assert_eq!(reason(&later), "it has version 99, but this program reads up to 1; update afterthought");
         let mut undefined = results();

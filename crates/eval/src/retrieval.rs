@@ -240,7 +240,10 @@ impl LineCase for QaCase {
                     || self.memories.iter().any(|memory| memory.id == *piece)
             };
             if let Some(piece) = question.evidence.iter().find(|piece| !exists(piece)) {
-                return Err(format!("{}.evidence: {piece:?} stands in no message and is no memory's id", question.id));
+                return Err(format!(
+                    "{}.evidence: {piece:?} stands in no message and is not a memory's id",
+                    question.id
+                ));
             }
             if question.must.is_empty() != question.evidence.is_empty() {
                 return Err(format!(
@@ -643,7 +646,7 @@ mod tests {
         let table = [
             (
                 json!({"id": "q", "ask": "?", "answer": "Graz", "must": ["("], "evidence": ["Graz"]}),
-                "q.must[0]: \"(\" is no pattern",
+                "q.must[0]: \"(\" is not a pattern",
             ),
             (
                 json!({"id": "q", "ask": "?", "answer": "Graz", "must": ["graz"], "evidence": ["Linz"]}),

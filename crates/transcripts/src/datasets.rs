@@ -135,7 +135,7 @@ impl Ingestor for Locomo {
             if object.value["conversation"].is_object() {
                 read_sample(&object, objects.layout, sink);
             } else {
-                sink.skip(object.number, "no sample: it has no `conversation`");
+                sink.skip(object.number, "not a sample: `conversation` is missing");
             }
         }
         Ok(())
@@ -239,7 +239,7 @@ impl Ingestor for LongMemEval {
             if object.value["haystack_sessions"].is_array() {
                 read_question(&object, sink);
             } else {
-                sink.skip(object.number, "no question: it has no `haystack_sessions`");
+                sink.skip(object.number, "not a question: `haystack_sessions` is missing");
             }
         }
         Ok(())
@@ -439,7 +439,7 @@ impl Ingestor for ShareGpt {
         while let Some(object) = objects.next(sink)? {
             let row = &object.value;
             let Some(turns) = row["conversations"].as_array() else {
-                sink.skip(object.number, "no row: it has no `conversations`");
+                sink.skip(object.number, "not a row: `conversations` is missing");
                 continue;
             };
             let mut messages: Vec<Message> = preamble(&row["system"]).into_iter().collect();
@@ -503,7 +503,7 @@ impl Ingestor for WildChat {
         while let Some(object) = objects.next(sink)? {
             let row = &object.value;
             let Some(turns) = row["conversation"].as_array() else {
-                sink.skip(object.number, "no row: it has no `conversation`");
+                sink.skip(object.number, "not a row: `conversation` is missing");
                 continue;
             };
             let messages: Vec<Message> = turns.iter().flat_map(messages_of).collect();

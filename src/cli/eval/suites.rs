@@ -37,7 +37,7 @@ pub(super) async fn run(job: &Job<'_>) -> anyhow::Result<bool> {
         for path in &job.args.paths {
             ensure!(
                 PublicSet::of(path) == Some(PublicSet::Locomo),
-                "{} is no LoCoMo file; --recall takes conversations with questions",
+                "{} is not a LoCoMo file; --recall takes conversations with questions",
                 path.display()
             );
             run_ablations(job, path, &retriever).await?;

@@ -59,7 +59,7 @@ pub struct SavedPlan {
 pub enum SavedPlanError {
     /// The text is not a plan, or only part of one.
     #[error(
-        "it is no plan that was saved whole, at line {line}, column {column}; take out whole lines of \"changes\" only, or save it again with `plan --out`"
+        "it is not a plan that was saved whole, at line {line}, column {column}; take out whole lines of \"changes\" only, or save it again with `plan --out`"
     )]
     Damaged {
         /// 1-based line at which reading failed.

@@ -136,7 +136,7 @@ pub enum InputError {
     #[error("there was no input; agents send one JSON object on standard input")]
     Nothing,
     /// It is not a JSON object.
-    #[error("the input is no JSON object (line {line}, column {column})")]
+    #[error("the input is not a JSON object (line {line}, column {column})")]
     NotAnObject {
         /// Where the error was found, counted from 1.
         line: usize,

@@ -15,7 +15,7 @@ const PROGRAM: &str = "afterthought";
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
     /// The value of a part that contains hooks has the wrong type.
-    #[error("{part} is no {kind}; put that right, or move the file away")]
+    #[error("{part} is not {kind}; fix it, or move the file away")]
     Shape {
         /// Which part.
         part: String,
@@ -54,12 +54,12 @@ pub fn install(settings: &Value, agent: Agent, program: &str, subagents: bool) -
     if is_installed(settings, &wanted) {
         return Ok(settings.clone());
     }
-    let root = clean.as_object_mut().ok_or_else(|| shape("the whole", "object"))?;
+    let root = clean.as_object_mut().ok_or_else(|| shape("the file", "an object"))?;
     let hooks = root.entry("hooks").or_insert_with(|| Value::Object(Map::new()));
-    let hooks = hooks.as_object_mut().ok_or_else(|| shape("hooks", "object"))?;
+    let hooks = hooks.as_object_mut().ok_or_else(|| shape("hooks", "an object"))?;
     for (event, group) in wanted {
         let groups = hooks.entry(event.wire()).or_insert_with(|| Value::Array(Vec::new()));
-        groups.as_array_mut().ok_or_else(|| shape(&format!("hooks.{}", event.wire()), "list"))?.push(group);
+        groups.as_array_mut().ok_or_else(|| shape(&format!("hooks.{}", event.wire()), "a list"))?.push(group);
     }
     Ok(clean)
 }
@@ -70,12 +70,12 @@ pub fn install(settings: &Value, agent: Agent, program: &str, subagents: bool) -
 /// [`SettingsError`] if the part that contains hooks cannot be understood.
 pub fn uninstall(settings: &Value) -> Result<Value, SettingsError> {
     let mut settings = settings.clone();
-    let root = settings.as_object_mut().ok_or_else(|| shape("the whole", "object"))?;
+    let root = settings.as_object_mut().ok_or_else(|| shape("the file", "an object"))?;
     let Some(hooks) = root.get_mut("hooks") else { return Ok(settings) };
-    let hooks = hooks.as_object_mut().ok_or_else(|| shape("hooks", "object"))?;
+    let hooks = hooks.as_object_mut().ok_or_else(|| shape("hooks", "an object"))?;
     let mut emptied = Vec::new();
     for (event, groups) in hooks.iter_mut() {
-        let groups = groups.as_array_mut().ok_or_else(|| shape(&format!("hooks.{event}"), "list"))?;
+        let groups = groups.as_array_mut().ok_or_else(|| shape(&format!("hooks.{event}"), "a list"))?;
         let before = groups.len();
         for group in groups.iter_mut() {
             if let Some(commands) = group.get_mut("hooks").and_then(Value::as_array_mut) {
@@ -231,9 +231,9 @@ mod tests {
     #[test]
     fn what_cannot_be_understood_is_left_alone() {
         for (settings, part) in [
-            (json!([]), "the whole is no object"),
-            (json!({"hooks": []}), "hooks is no object"),
-            (json!({"hooks": {"Stop": {}}}), "hooks.Stop is no list"),
+            (json!([]), "the file is not an object"),
+            (json!({"hooks": []}), "hooks is not an object"),
+            (json!({"hooks": {"Stop": {}}}), "hooks.Stop is not a list"),
         ] {
             let error = install(&settings, Agent::Codex, "afterthought", false).unwrap_err().to_string();
             assert!(error.starts_with(part), "{error}");

@@ -134,7 +134,7 @@ fn from_file(path: &Path) -> Result<Key, StoreError> {
     let data = fs::metadata(path).map_err(|error| bad(format!("it cannot be read: {error}")))?;
     // Reading a device or a pipe could block or never end.
     if !data.is_file() || data.len() > MAX_BYTES {
-        return Err(bad("it is no file of one line".to_owned()));
+        return Err(bad("it is not a file of one line".to_owned()));
     }
     #[cfg(unix)]
     {

@@ -329,7 +329,7 @@ fn complaint(lines: &[Value]) -> Option<String> {
         let body =
             line["body"].as_object().is_some_and(|body| body.contains_key("model") && body["messages"].is_array());
         if !(is_whole && is_right && is_new && body) {
-            return Some(format!("line {} is no request", number + 1));
+            return Some(format!("line {} is not a request", number + 1));
         }
     }
     lines.is_empty().then(|| "the file is empty".to_owned())

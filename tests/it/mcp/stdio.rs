@@ -33,7 +33,7 @@ fn a_conversation_ends_with_its_input_and_every_answer_is_given() {
 fn what_a_client_does_wrong_is_told_and_does_not_end_the_server() {
     let desk = Desk::new();
     let mut client = Piped::start(&desk, &[]);
-    client.send("this is no message");
+    client.send("this is not a message");
     client.send(r#"{"jsonrpc": "2.0", "id": "#);
     let answer = client.ask("tools/call", &json!({"name": "memory_erase", "arguments": {}}));
     assert_eq!(answer["error"]["code"], -32602, "{answer}");
@@ -61,7 +61,7 @@ fn what_a_client_does_wrong_is_told_and_does_not_end_the_server() {
         (
             "memory_store",
             json!({"category": "gossip", "subject": "x", "content": "x"}),
-            "memory_store: \"gossip\" is no category; use one of fact",
+            "memory_store: \"gossip\" is not a category; use one of fact",
         ),
         (
             "memory_store",
@@ -73,7 +73,7 @@ fn what_a_client_does_wrong_is_told_and_does_not_end_the_server() {
             json!({"category": "fact", "subject": "x", "content": "x", "importance": 11}),
             "memory_store: importance 11 is out of range",
         ),
-        ("memory_history", json!({"id": "x"}), "memory_history: \"x\" is no id; give at least four characters"),
+        ("memory_history", json!({"id": "x"}), "memory_history: \"x\" is not an id; give at least four characters"),
         ("memory_forget", json!({"id": "0000dead"}), "memory_forget: no memory has an id like 0000dead"),
         (
             "memory_forget",

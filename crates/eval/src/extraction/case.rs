@@ -341,7 +341,7 @@ pub(crate) fn compile(id: &str, field: &str, patterns: &[String]) -> Result<Vec<
         // Multi-line, because each text of a memory is on its own line and `^` should match at the start of each.
         let regex = RegexBuilder::new(&normalize_pattern(pattern)).case_insensitive(true).multi_line(true).build();
         let regex =
-            regex.map_err(|error| (place.clone(), format!("{pattern:?} is no pattern: {}", last_line(&error))))?;
+            regex.map_err(|error| (place.clone(), format!("{pattern:?} is not a pattern: {}", last_line(&error))))?;
         // A stray `|` at the end is easily overlooked and would make every memory correct.
         if regex.is_match("") {
             return Err((place, format!("{pattern:?} matches everything")));
@@ -506,7 +506,7 @@ mod tests {
             ),
             (
                 case(json!([{"text": "x", "all": ["("], "evidence": ["We"]}])),
-                "line 1: a: m1.all[0]: \"(\" is no pattern",
+                "line 1: a: m1.all[0]: \"(\" is not a pattern",
             ),
             (case(json!([{"text": "x", "any": ["x"], "evidence": []}])), "unknown field `any`"),
         ] {

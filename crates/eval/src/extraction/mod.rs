@@ -911,7 +911,7 @@ mod tests {
             {"id": "m1", "text": "t", "type": ["semantic"], "importance": "high", "all": ["a"], "none": ["b"], "evidence": ["c"]}],
             "forbidden": [{"id": "f1", "kind": "secret", "all": ["x"]}]});
         let table = [
-            ("/memories/0/all", json!(["(a"]), "case.json: m1.all[0]: \"(a\" is no pattern: unclosed group"),
+            ("/memories/0/all", json!(["(a"]), "case.json: m1.all[0]: \"(a\" is not a pattern: unclosed group"),
             ("/memories/0/all", json!([]), "case.json: m1.all: no pattern is given, so everything would match"),
             ("/memories/0/all", json!(["a|"]), "case.json: m1.all[0]: \"a|\" matches everything"),
             (
@@ -921,7 +921,11 @@ mod tests {
             ),
             ("/memories/0/type", json!([]), "case.json: m1.type: no type is named"),
             ("/forbidden/0/id", json!("m1"), "case.json: m1: two entries have this id"),
-            ("/forbidden/0/all", json!(["[z"]), "case.json: f1.all[0]: \"[z\" is no pattern: unclosed character class"),
+            (
+                "/forbidden/0/all",
+                json!(["[z"]),
+                "case.json: f1.all[0]: \"[z\" is not a pattern: unclosed character class",
+            ),
             ("/logs", json!([]), "case.json: logs: no log is named"),
         ];
         for (place, value, expected) in table {

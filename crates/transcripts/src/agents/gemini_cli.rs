@@ -234,7 +234,7 @@ impl Session {
             if message.is_object() {
                 self.take_message(number, message, sink);
             } else {
-                sink.skip(number, "an element of `messages` is no object");
+                sink.skip(number, "an element of `messages` is not an object");
             }
         }
     }

@@ -31,7 +31,7 @@ impl Ingestor for AiStudio {
             if prompt["chunkedPrompt"]["chunks"].is_array() {
                 read_prompt(&prompt, &stem, &origin, (number, changed), sink);
             } else {
-                sink.skip(number, "no prompt: it has no `chunkedPrompt`");
+                sink.skip(number, "not a prompt: `chunkedPrompt` is missing");
             }
         }
         Ok(())

@@ -33,7 +33,7 @@ impl Ingestor for ChatbotUi {
             if chat["messages"].is_array() {
                 read_chat(&chat, format!("{path}#{number}"), number, sink);
             } else {
-                sink.skip(number, "no chat: it has no `messages`");
+                sink.skip(number, "not a chat: `messages` is missing");
             }
         }
         Ok(())

@@ -71,10 +71,10 @@ fn said<'a>(conversation: &'a Value, number: usize, sink: &mut Sink<'_>) -> Opti
 
 fn read_conversation(conversation: &Value, origin: String, number: usize, sink: &mut Sink<'_>) {
     if let Some(mark) = private_mark(conversation) {
-        return sink.skip(number, format!("marked `{mark}`, so nothing of it is kept"));
+        return sink.skip(number, format!("marked `{mark}`, so none of it is kept"));
     }
     let Some(said) = said(conversation, number, sink) else {
-        return sink.skip(number, "no conversation: it has no `mapping`");
+        return sink.skip(number, "not a conversation: `mapping` is missing");
     };
     let started = identity::stamp(&conversation["create_time"]);
     let mut draft = Assembler::new("chatgpt", external_id(conversation, &said), origin);
@@ -343,9 +343,9 @@ mod tests {
         assert_eq!(seen.len(), 1);
         assert_eq!((seen[0].origin.as_str(), seen[0].messages[0].text.as_str()), ("conversations.json#4", "hi"));
         let reasons = [
-            (1, "no conversation: it has no `mapping`"),
-            (2, "marked `is_do_not_remember`, so nothing of it is kept"),
-            (3, "no conversation: it has no `mapping`"),
+            (1, "not a conversation: `mapping` is missing"),
+            (2, "marked `is_do_not_remember`, so none of it is kept"),
+            (3, "not a conversation: `mapping` is missing"),
         ];
         assert_eq!(skipped, reasons.map(|(number, reason)| (number, reason.to_owned())));
     }

@@ -43,10 +43,10 @@ fn is_conversation(value: &Value) -> bool {
 
 fn read_conversation(conversation: &Value, origin: String, number: usize, sink: &mut Sink<'_>) {
     let Some(messages) = conversation["chat_messages"].as_array() else {
-        return sink.skip(number, "no conversation: it has no `chat_messages`");
+        return sink.skip(number, "not a conversation: `chat_messages` is missing");
     };
     if conversation["is_temporary"] == true {
-        return sink.skip(number, "marked `is_temporary`, so nothing of it is kept");
+        return sink.skip(number, "marked `is_temporary`, so none of it is kept");
     }
     if messages.is_empty() {
         return sink.skip(number, "a conversation without messages, as a deleted one leaves behind");
@@ -232,7 +232,7 @@ impl Ingestor for ClaudeDesign {
             if session["messages"].is_array() {
                 read_session(session, origin, number, sink);
             } else {
-                sink.skip(number, "no session: it has no `messages`");
+                sink.skip(number, "not a session: `messages` is missing");
             }
         })
     }
@@ -495,10 +495,10 @@ mod tests {
             read_by(&ClaudeAi, &json!([temporary, conversation(&json!([])), {"uuid": "p", "docs": []}, 7]));
         assert!(seen.is_empty());
         let reasons = [
-            "marked `is_temporary`, so nothing of it is kept",
+            "marked `is_temporary`, so none of it is kept",
             "a conversation without messages, as a deleted one leaves behind",
-            "no conversation: it has no `chat_messages`",
-            "no conversation: it has no `chat_messages`",
+            "not a conversation: `chat_messages` is missing",
+            "not a conversation: `chat_messages` is missing",
         ];
         assert_eq!(skipped, reasons);
     }

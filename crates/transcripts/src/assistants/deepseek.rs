@@ -37,7 +37,7 @@ pub(crate) fn is_conversation(value: &Value) -> bool {
 
 fn read_conversation(conversation: &Value, origin: String, number: usize, sink: &mut Sink<'_>) {
     let Some(mapping) = conversation["mapping"].as_object() else {
-        return sink.skip(number, "no conversation: it has no `mapping`");
+        return sink.skip(number, "not a conversation: `mapping` is missing");
     };
     let messages: Vec<(&str, &Value)> = mapping.iter().map(|(id, node)| (id.as_str(), &node["message"])).collect();
     let time = |node: &Value| identity::instant(&node["message"]["inserted_at"]);

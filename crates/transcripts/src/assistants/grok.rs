@@ -39,11 +39,11 @@ impl Ingestor for Grok {
 
 fn read_conversation(one: &Value, origin: String, number: usize, sink: &mut Sink<'_>) {
     let Some(rows) = one["responses"].as_array() else {
-        return sink.skip(number, "no conversation: it has no `responses`");
+        return sink.skip(number, "not a conversation: `responses` is missing");
     };
     let meta = &one["conversation"];
     if meta["temporary"] == true {
-        return sink.skip(number, "marked `temporary`, so nothing of it is kept");
+        return sink.skip(number, "marked `temporary`, so none of it is kept");
     }
     // Some exports wrap each response in another object.
     let rows = rows.iter().map(|row| if row["response"].is_object() { &row["response"] } else { row });
@@ -202,6 +202,9 @@ mod tests {
         temporary["conversation"]["temporary"] = json!(true);
         let (seen, skipped) = read(&json!([temporary, {"conversation": {}}]));
         assert!(seen.is_empty());
-        assert_eq!(skipped, ["marked `temporary`, so nothing of it is kept", "no conversation: it has no `responses`"]);
+        assert_eq!(
+            skipped,
+            ["marked `temporary`, so none of it is kept", "not a conversation: `responses` is missing"]
+        );
     }
 }

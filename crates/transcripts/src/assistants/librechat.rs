@@ -67,7 +67,7 @@ fn read_conversation(
         (value["isTemporary"] == true).then_some("isTemporary").or_else(|| expires.then_some("expiredAt"))
     });
     if let Some(mark) = mark {
-        return sink.skip(number, format!("marked `{mark}`, so nothing of it is kept"));
+        return sink.skip(number, format!("marked `{mark}`, so none of it is kept"));
     }
     let before = messages.len();
     messages.retain(|message| message["messageId"].is_string());
@@ -445,7 +445,7 @@ mod tests {
         let mut secret = message("a", "0", true, 1);
         secret["expiredAt"] = json!("2026-04-01T00:00:00Z");
         let (seen, skipped) = read(&json!({"messages": [secret]}).to_string());
-        assert_eq!((seen.len(), skipped), (0, vec!["marked `expiredAt`, so nothing of it is kept".to_owned()]));
+        assert_eq!((seen.len(), skipped), (0, vec!["marked `expiredAt`, so none of it is kept".to_owned()]));
     }
 
     #[test]

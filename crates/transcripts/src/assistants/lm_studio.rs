@@ -31,7 +31,7 @@ impl Ingestor for LmStudio {
             if conversation["messages"].is_array() {
                 read_conversation(&conversation, &stem, &origin, number, sink);
             } else {
-                sink.skip(number, "no conversation: it has no `messages`");
+                sink.skip(number, "not a conversation: `messages` is missing");
             }
         }
         Ok(())

@@ -29,7 +29,7 @@ impl Ingestor for OpenWebUi {
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         export::each(input, sink, |row, origin, number, sink| match chat_of(row) {
             Some(chat) => read_chat(row, chat, origin, number, sink),
-            None => sink.skip(number, "no chat: it has no `history`"),
+            None => sink.skip(number, "not a chat: `history` is missing"),
         })
     }
 }
@@ -281,6 +281,6 @@ mod tests {
             assert_eq!(words, ["first", "second"]);
         }
         assert_eq!(read(&json!([tree])).1, ["turns of the user on branches that are not shown any more: 1"]);
-        assert_eq!(read(&json!([{"id": "x"}])).1, ["no chat: it has no `history`"]);
+        assert_eq!(read(&json!([{"id": "x"}])).1, ["not a chat: `history` is missing"]);
     }
 }

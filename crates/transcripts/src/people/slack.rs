@@ -294,8 +294,8 @@ fn is_post(value: &Value) -> bool {
 /// # Errors
 /// Why the record cannot be used.
 fn read(value: &Value, names: &Names) -> Result<Option<Post>, &'static str> {
-    let Some(id) = value["ts"].as_str() else { return Err("no message: it has no `ts`") };
-    let Some(stamp) = Stamp::parse(id) else { return Err("its `ts` is no time") };
+    let Some(id) = value["ts"].as_str() else { return Err("not a message: `ts` is missing") };
+    let Some(stamp) = Stamp::parse(id) else { return Err("its `ts` is not a time") };
     let subtype = value["subtype"].string();
     if STRUCTURAL.contains(&subtype) {
         return Ok(None);
@@ -799,10 +799,10 @@ mod tests {
         ]);
         assert_eq!(outline(&seen), [("C1".to_owned(), vec!["a".to_owned(), "b".to_owned()])]);
         let expected = [
-            "1 dev/2026-03-05.json: no message: it has no `ts`",
-            "2 dev/2026-03-05.json: no message: it has no `ts`",
-            "3 dev/2026-03-05.json: its `ts` is no time",
-            "1 dev/2026-03-06.json: no message: it has no `ts`",
+            "1 dev/2026-03-05.json: not a message: `ts` is missing",
+            "2 dev/2026-03-05.json: not a message: `ts` is missing",
+            "3 dev/2026-03-05.json: its `ts` is not a time",
+            "1 dev/2026-03-06.json: not a message: `ts` is missing",
         ];
         assert_eq!(skipped, expected);
     }

@@ -92,7 +92,7 @@ fn log_head(log: &Path) -> io::Result<Option<Vec<u8>>> {
 /// # Errors
 /// The same as for [`of`], and [`IngestError::Database`] if it is not a database.
 pub(crate) fn required(input: &Input) -> Result<Database, IngestError> {
-    let reason = || "it is no SQLite database".to_owned();
+    let reason = || "it is not a SQLite database".to_owned();
     of(input)?.ok_or_else(|| IngestError::Database { path: input.path.clone(), reason: reason() })
 }
 

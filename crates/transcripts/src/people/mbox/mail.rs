@@ -56,7 +56,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Mail, String> {
     });
     let Some(parsed) = parsed else { return Err("no mail: it has no headers".to_owned()) };
     if let Some(mark) = unwanted(&parsed) {
-        return Err(format!("marked as {mark}, so nothing of it is kept"));
+        return Err(format!("marked as {mark}, so none of it is kept"));
     }
     let subject = parsed.subject().map(str::trim).filter(|subject| !subject.is_empty());
     let mut stretches = stretches(&text(&parsed));

@@ -86,9 +86,9 @@ fn a_second_copy_is_left_out_and_what_was_put_aside_is_reported() {
     let (seen, skipped) = read_as("a.mbox", &text);
     assert_eq!((seen.len(), seen[0].messages.len()), (1, 1));
     let pieces = [
-        (3, "marked as spam, so nothing of it is kept"),
-        (4, "marked as a draft, so nothing of it is kept"),
-        (5, "marked as spam, so nothing of it is kept"),
+        (3, "marked as spam, so none of it is kept"),
+        (4, "marked as a draft, so none of it is kept"),
+        (5, "marked as spam, so none of it is kept"),
         (6, "no mail: it has no headers"),
     ];
     assert_eq!(skipped, pieces.map(|(number, reason)| (number, reason.to_owned())));
