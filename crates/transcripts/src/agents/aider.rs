@@ -11,6 +11,7 @@ use jiff::tz::Offset;
 
 use crate::message::identity;
 use crate::message::parts::call_on;
+use crate::message::program::is_written;
 use crate::message::speaker::slash_command;
 use crate::{
     Action, Assembler, FileAccess, FileAction, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message,
@@ -200,6 +201,7 @@ fn typed(text: &str) -> Message {
         (Some(command), _) => call_on("/run", command),
         (None, Some((name, words))) if ASKING.contains(&name) && !words.is_empty() => return Message::user(words),
         (None, Some((name, argument))) => call_on(&format!("/{name}"), argument),
+        (None, None) if is_written(text) => return Message::context(text),
         (None, None) => return Message::user(text),
     };
     Message::new(Role::User, Kind::ToolCall, call).doing("run", &arguments)

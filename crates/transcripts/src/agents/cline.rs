@@ -433,6 +433,7 @@ fn stated(text: &str) -> Vec<Message> {
     // If the words have no tags, the text before the surroundings is the user's.
     if let [first, ..] = messages.as_mut_slice()
         && is_bare
+        && !crate::message::speaker::is_only_injected(&first.text)
         && !NOTES.iter().any(|note| first.text.trim_start().starts_with(note))
         && !first.text.trim().is_empty()
         && !first.text.trim_start().starts_with('<')

@@ -7,4 +7,5 @@ pub(crate) mod chat;
 pub(crate) mod exchange;
 pub(crate) mod identity;
 pub(crate) mod parts;
+pub(crate) mod program;
 pub(crate) mod speaker;

@@ -1,6 +1,6 @@
 //! Recognises speakers by the beginnings of lines.
 
-use crate::message::identity;
+use crate::message::{identity, program};
 use crate::{MessageTime, Role, TimeSource};
 
 /// Words before a colon that begin a note, a field or a log line rather than name a person.
@@ -191,7 +191,9 @@ fn label(line: usize, text: &str) -> Option<Label> {
         .or_else(|| heading(text))
         .or_else(|| prefix(text))?;
     let (name, note) = split_note(head);
-    let role = side(name);
+    // SpecStory marks what a sub-agent was asked, and what it answered.
+    let is_aside = form == Form::Stamped && head.contains("sidechain");
+    let role = if is_aside { Some(Role::Other) } else { side(name) };
     let known_only = matches!(form, Form::Heading | Form::Tagged | Form::Stamped);
     if role.is_none() && (known_only || !looks_like_name(name)) {
         return None;
@@ -280,8 +282,12 @@ const INJECTED_TAGS: &[&str] = &[
     "local-command-caveat", "local-command-stdout", "local-command-stderr", "skill", "subagent_notification",
 ];
 
-/// Returns whether `text` consists only of injected blocks; a block that is never closed extends to the end.
+/// Whether `text` is nothing but injected blocks, or written by a program as a whole; a block that is never closed
+/// reaches to the end.
 pub(crate) fn is_only_injected(text: &str) -> bool {
+    if program::is_written(text) {
+        return true;
+    }
     let mut rest = text.trim();
     let mut found = false;
     while let Some(after) = without_leading_block(rest) {

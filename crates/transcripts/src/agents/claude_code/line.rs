@@ -28,6 +28,9 @@ pub(super) struct Line {
     pub(super) git_branch: Value,
     is_meta: Value,
     pub(super) is_sidechain: Value,
+    prompt_source: Value,
+    entrypoint: Value,
+    origin: Value,
     is_compact_summary: Value,
     is_visible_in_transcript_only: Value,
     is_api_error_message: Value,
@@ -124,7 +127,7 @@ impl Line {
             Carrier::Compacted
         } else if self.is_meta == true || self.is_visible_in_transcript_only == true {
             Carrier::Injected
-        } else if self.is_sidechain == true {
+        } else if self.is_sidechain == true || self.is_by_program() {
             Carrier::Agent
         } else if self.blocks().any(|block| kind(block) == "tool_result") {
             Carrier::Injected
@@ -133,6 +136,13 @@ impl Line {
         } else {
             Carrier::Typed
         }
+    }
+
+    /// Whether another program, not a person at the keyboard, wrote the prompt.
+    fn is_by_program(&self) -> bool {
+        // The development kit writes `sdk-py`, `sdk-ts` or `sdk-cli`; what a person types has the kind `human`.
+        let kind = self.origin["kind"].string();
+        self.prompt_source == "sdk" || self.entrypoint.string().starts_with("sdk") || !matches!(kind, "" | "human")
     }
 
     fn user_messages(&self) -> Vec<Message> {
@@ -211,8 +221,8 @@ const REFUSAL_WORDS: &str = "the user said:";
 
 /// Classifies text in the user's turn and returns the part of it that counts.
 ///
-/// For a slash command, the arguments are the user's words; a command without arguments contains no words.
-pub(super) fn classify(text: &str) -> Message {
+/// Of a slash command its arguments are the user's words; a command without any is no words at all.
+pub(crate) fn classify(text: &str) -> Message {
     let text = text.trim();
     if is_command(text) {
         match between(text, "command-args").filter(|arguments| !arguments.is_empty()) {

@@ -22,6 +22,7 @@ use serde_json::Value;
 use crate::json::Json;
 
 use self::line::Line;
+pub(crate) use self::line::classify;
 use crate::message::assemble::{Clock, Prompt, Prompts};
 use crate::message::identity;
 use crate::message::speaker::slash_command;

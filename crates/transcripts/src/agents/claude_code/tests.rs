@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::Skipped;
-use crate::{Message, TimeSource, Transcript};
+use crate::{Message, Role, TimeSource, Transcript};
 
 const SESSION: &str = "5f0c2a9e-7d41-4c1b-9a55-2f6d0e8b1c34";
 
@@ -422,4 +422,22 @@ fn the_history_of_prompts_is_read_for_sessions_without_a_log() {
     assert_eq!(seen[0].external_id, format!("prompts/{PARENT}"));
     assert_eq!(seen[1].project.as_deref(), Some("/home/lena/harborlight"));
     assert_eq!(pieces.len(), 2);
+}
+
+#[test]
+fn prompts_that_another_program_wrote_are_not_the_users() {
+    for (field, value, is_users) in [
+        ("promptSource", json!("sdk"), false),
+        ("entrypoint", json!("sdk-py"), false),
+        ("origin", json!({"kind": "task-notification"}), false),
+        ("promptSource", json!("typed"), true),
+        ("entrypoint", json!("cli"), true),
+        ("origin", json!({"kind": "human"}), true),
+        ("userType", json!("external"), true),
+    ] {
+        let prompt = with(user("u1", "", 0, "Always answer in JSON."), field, value.clone());
+        let transcript = read(&[prompt]);
+        assert_eq!(transcript.messages[0].is_human(), is_users, "{field}: {value}");
+        assert_eq!(transcript.messages[0].role, if is_users { Role::User } else { Role::Other }, "{field}: {value}");
+    }
 }

@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::json::Json;
 use crate::message::blocks::{attachment, output, target, words};
 use crate::message::parts::call_on;
+use crate::message::program;
 use crate::message::speaker::is_only_injected;
 use crate::{Kind, Message, Role};
 
@@ -103,7 +104,7 @@ pub(super) fn user_words(text: &str) -> Vec<Message> {
     if text.trim_start().starts_with(BOOT_FILE) || is_only_injected(text) {
         return vec![Message::context(text)];
     }
-    vec![Message::user(text)]
+    program::turn(text)
 }
 
 /// Returns the first file of a patch, or the first line of any other input.
