@@ -23,7 +23,6 @@ pub(super) fn finding(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
         Act::ProjectFact => project_fact(hit, voice),
         Act::Declared => declared(hit, voice),
         Act::SelfFact(key) => self_fact(hit, voice, key),
-        Act::Event => event(hit, voice),
         Act::Standing => standing(hit, voice),
         Act::Remember | Act::Mention => None,
     };
@@ -49,7 +48,11 @@ fn of_person(name: &str, key: &str) -> String {
 fn preference(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let value = value(hit, "v")?;
     let shared = hit.act == Act::Preference;
-    if is_of_the_moment(&value, hit) {
+    // Among people, what somebody likes is small talk, and lecturers invent it; what they prefer is not.
+    let clause = hit.clause.to_lowercase();
+    let prefers = ["prefer", "更", "偏好", "比起"].iter().any(|word| clause.contains(word));
+    let is_small_talk = voice.speaker.is_some() && shared && !prefers;
+    if is_of_the_moment(&value, hit) || is_small_talk {
         return None;
     }
     let over = hit.found.name("over").map_or("", |over| over.as_str());
@@ -61,6 +64,10 @@ fn preference(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let clause = hit.language.alone(&until_pointing(hit)?);
     if let (Some(topic), None) = (hit.found.name("topic"), &slot.attribute) {
         slot = Slot { attribute: Some(format!("favorite_{}", slug(topic.as_str(), false))), value: Some(value) };
+    }
+    // "I'd prefer a map here" is about the work at hand, unless it names what people choose once.
+    if slot.attribute.is_none() && hit.clause.to_lowercase().starts_with("i'd ") {
+        return None;
     }
     let key = slot.attribute.as_deref().map(preference_key);
     let mut claim = claim(MemoryType::Semantic, "preference", words(hit.language, &clause, voice), hit.language, voice);
@@ -80,14 +87,22 @@ fn is_of_the_moment(value: &str, hit: &Hit<'_>) -> bool {
 }
 
 fn wish(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
+    // Among people, it is an order for the day.
+    if voice.speaker.is_some() {
+        return None;
+    }
     let phrases = &hit.language.definition.phrases;
     let unwanted = value(hit, "not");
     let frame = if unwanted.is_some() { phrases.unwanted } else { phrases.wish };
     let value = unwanted.or_else(|| value(hit, "v"))?;
     let over = hit.found.name("over").map_or("", |over| over.as_str().trim());
     let slot = slot_of(&value, over);
-    // Most wishes are temporary, such as one for a break; one for a known tool or format lasts.
-    slot.attribute.as_ref()?;
+    // Most wishes pass, such as one for a break; one about a tool or a format that is known lasts.
+    // What stands in code marks beside what it replaces is a name, too.
+    let is_code = !over.is_empty() && value.starts_with('`') && value.ends_with('`');
+    if slot.attribute.is_none() && !is_code {
+        return None;
+    }
     if hit.language.points(&value) {
         return None;
     }
@@ -100,8 +115,9 @@ fn wish(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     if hit.found.name("not").is_none() {
         (claim.key, claim.value) = keyed(slot.attribute.as_deref().map(preference_key), slot.value);
     }
+    let personal = slot.attribute.as_deref().is_some_and(product::is_personal);
     claim.subject = slot.attribute;
-    Some(Finding { claim, audience: Audience::User, since: None })
+    Some(Finding { claim, audience: if personal { Audience::User } else { Audience::Project }, since: None })
 }
 
 fn habit(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
@@ -162,7 +178,7 @@ fn decision(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
         .map(|attribute| if personal { preference_key(attribute) } else { project_key(hit, attribute) });
     (claim.key, claim.value) = keyed(key, slot.value);
     claim.subject = slot.attribute;
-    let audience = if personal || (singular && claim.key.is_none()) { Audience::User } else { Audience::Project };
+    let audience = if personal { Audience::User } else { Audience::Project };
     Some(Finding { claim, audience, since: None })
 }
 
@@ -244,22 +260,7 @@ fn called(hit: &Hit<'_>, voice: &Voice<'_>, name: &str) -> Option<String> {
     })
 }
 
-/// Among people, what somebody did on a specific day is worth keeping; with an assistant, it is part of the work.
-fn event(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
-    voice.speaker?;
-    value(hit, "v")?;
-    let clause = until_pointing(hit)?;
-    if !clause.contains(|c: char| c.is_ascii_digit()) {
-        return None;
-    }
-    let content = (hit.language.definition.third_person)(&clause, voice.speaker)?;
-    let mut claim = claim(MemoryType::Episodic, "fact", finished(&content, hit.language), hit.language, voice);
-    claim.importance = 0.5;
-    claim.confidence = hit.confidence;
-    Some(Finding { claim, audience: Audience::User, since: None })
-}
-
-/// Returns a fact about the project, if the clause names the attribute or its value is known.
+/// Returns what the project has, where the attribute is named or its value known.
 pub(super) fn project_fact(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let value = value(hit, "v")?;
     let what = hit.found.name("what").map_or("", |what| what.as_str());
@@ -371,11 +372,9 @@ pub(super) fn standing(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
         triggers: when.into_iter().collect(),
         priority: None,
     }));
-    Some(Finding {
-        claim,
-        audience: if about_project || declared { Audience::Project } else { Audience::User },
-        since: None,
-    })
+    // What is to be done belongs to the project in which it was said; how to talk to the user belongs to the user.
+    let audience = if !declared && language.is_manner(step) { Audience::User } else { Audience::Project };
+    Some(Finding { claim, audience, since: None })
 }
 
 /// Returns `clause` without a leading "please", with a capital.
@@ -482,25 +481,27 @@ pub(super) fn note(
         || chatter
         || breaks_off(rest)
         || language.empty_value.is_match(rest)
-        || language.points(rest)
+        || points_away(language, rest)
         || is_errand(rest)
     {
         return None;
     }
     let content = words(language, rest, voice);
-    let slot = slot_of(rest, "");
-    let audience = if slot.attribute.is_some() || language.about_project.is_match(rest) {
-        Audience::Project
-    } else {
-        Audience::User
-    };
+    let audience = if is_of_the_speaker(rest) { Audience::User } else { Audience::Project };
     let mut claim = claim(MemoryType::Semantic, "note", content, language, voice);
     claim.importance = 0.8;
     claim.confidence = confidence;
     Some(Finding { claim, audience, since: None })
 }
 
-/// Whether the thing to remember has to be done only once.
+/// Whether `rest` begins with the one who says it.
+fn is_of_the_speaker(rest: &str) -> bool {
+    let lower = rest.to_lowercase();
+    ["i ", "i'", "my "].iter().any(|start| lower.starts_with(start))
+        || (lower.starts_with('我') && !lower.starts_with("我们"))
+}
+
+/// Whether what shall be remembered is only something to be done once.
 fn is_errand(rest: &str) -> bool {
     let lower = rest.to_lowercase();
     ["to ", "the milk", "about ", "when ", "how ", "what ", "why ", "me ", "要", "去"]

@@ -1,22 +1,15 @@
-//! Cue tables of the statement rules, one file per language.
+//! Cue tables, one file for each language.
 //!
 //! A table consists of sections of patterns, one per line:
 //!
-//! - `[veto]`: a sentence is not kept.
-//! - `[leans]`: a sentence depends on the one before it.
-//! - `[points]`: words that refer to something said before.
-//! - `[work]`: words about people's work.
-//! - `[amends]`: a sentence retracts something said before.
-//! - `[withdraws]`: a message begins by retracting the one before it.
-//! - `[shifts]`: a sentence changes the topic.
-//! - `[lead]`: words without meaning at the start of a sentence.
-//! - `[moves]`, `[corrects]`, `[changes]`: a day or a number is replaced.
-//! - `[ends]`: something is no longer true.
-//! - `[plays]`, `[lends]`: a person begins to speak as somebody else; `[goes]`: they continue; `[earnest]`: they stop.
-//!
-//! Every other section is named after a kind; a line in it that begins with `not` describes sentences that are not of
-//! that kind. `#` begins a comment. Every other line is a pattern that ignores case, in which `@name` is replaced with
-//! the words from the line `name = …` of the same table.
+//! `[veto]` holds what keeps a sentence from being kept, `[amends]` what takes back something said before, `[withdraws]`
+//! how a message begins that takes back the one before it, `[shifts]` how something else is begun, `[lead]` words that say nothing at the start of a sentence,
+//! `[moves]`, `[corrects]` and `[changes]` how a day or a number is replaced, `[ends]` how something is said to hold no more,
+//! `[plays]` and `[lends]` how one begins to speak as somebody else, `[goes]` how one goes on with it and `[earnest]` how one
+//! ends it. Tables of languages without a grammar have `[manner]`, words about how the assistant is to answer, and a section
+//! for each kind of explicit statement, in which a line that begins with `not` is what keeps a sentence from being of that
+//! kind. `#` begins a comment, and a line is a pattern in any capitals, in which `@name` stands for the words that
+//! `name = …` gives in the same table.
 
 use std::sync::LazyLock;
 
@@ -32,9 +25,7 @@ pub(super) struct Table {
     kinds: Vec<Kind>,
     exceptions: RegexSet,
     excepted: Vec<Kind>,
-    leans: RegexSet,
-    points: RegexSet,
-    work: RegexSet,
+    manner: RegexSet,
     amends: RegexSet,
     withdraws: RegexSet,
     shifts: RegexSet,
@@ -90,9 +81,7 @@ impl Table {
             kinds,
             exceptions: compiled(exceptions),
             excepted,
-            leans: set("leans"),
-            points: set("points"),
-            work: set("work"),
+            manner: set("manner"),
             amends: set("amends"),
             withdraws: set("withdraws"),
             shifts: set("shifts"),
@@ -124,19 +113,9 @@ impl Table {
         self.vetoes.is_match(sentence)
     }
 
-    /// Whether `sentence` cannot be understood without the one before it.
-    pub(super) fn leans(&self, sentence: &str) -> bool {
-        self.leans.is_match(sentence)
-    }
-
-    /// Whether `sentence` is clearer together with the one before it.
-    pub(super) fn points(&self, sentence: &str) -> bool {
-        self.points.is_match(sentence)
-    }
-
-    /// Whether `sentence` is about people's work.
-    pub(super) fn is_work(&self, sentence: &str) -> bool {
-        self.work.is_match(sentence)
+    /// Whether `sentence` is about how the assistant is to answer.
+    pub(super) fn is_manner(&self, sentence: &str) -> bool {
+        self.manner.is_match(sentence)
     }
 
     /// Whether `sentence` retracts something said before.
@@ -244,41 +223,19 @@ fn filled(pattern: &str, words: &[(String, String)]) -> String {
     words.iter().fold(pattern.to_owned(), |pattern, (name, value)| pattern.replace(name.as_str(), value))
 }
 
-/// The topic of a statement.
+/// What an explicit statement is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     /// Something that is always or never to be done.
     Rule,
-    /// Steps in order, for a specific situation.
-    Steps,
-    /// Something that was decided or agreed.
+    /// What is to be remembered.
+    Note,
+    /// What was decided or agreed.
     Decision,
-    /// A requirement, an impossibility or a restriction.
-    Limit,
-    /// Illness, medicine, diet.
-    Health,
-    /// Family, friends, colleagues, animals.
-    People,
-    /// Who does what.
-    Role,
-    /// An event in somebody's life or work.
-    Event,
-    /// Something that will happen on a specific day.
-    Plan,
-    /// The cause or the solution of a problem.
-    Cause,
-    /// An attempt that did not help.
-    Vain,
-    /// Something that a person likes or cannot bear.
-    Taste,
-    /// Something that is true now and was not before.
-    Change,
-    /// How things are named, written or formatted.
-    Form,
-    /// Who the speaker is, what they have and what they do.
+    /// Who the speaker is, where they live and work, what they must not eat.
     Own,
-    /// What things at work are, and where they are.
-    Fact,
+    /// What somebody likes, or cannot bear.
+    Taste,
 }
 
 /// How statements of a kind are stored.
@@ -286,28 +243,17 @@ pub(super) struct Shelf {
     pub(super) memory_type: MemoryType,
     pub(super) category: &'static str,
     pub(super) importance: f64,
-    /// Whether it is a personal matter of the speaker even in a conversation about work.
-    pub(super) personal: bool,
+    /// Whether it is what the speaker says of themselves.
+    pub(super) is_personal: bool,
 }
 
 /// Names of the sections of a table.
 const NAMES: &[(&str, Kind)] = &[
     ("rule", Kind::Rule),
-    ("steps", Kind::Steps),
+    ("note", Kind::Note),
     ("decision", Kind::Decision),
-    ("limit", Kind::Limit),
-    ("health", Kind::Health),
-    ("people", Kind::People),
-    ("role", Kind::Role),
-    ("event", Kind::Event),
-    ("plan", Kind::Plan),
-    ("cause", Kind::Cause),
-    ("vain", Kind::Vain),
-    ("taste", Kind::Taste),
-    ("change", Kind::Change),
-    ("form", Kind::Form),
     ("own", Kind::Own),
-    ("fact", Kind::Fact),
+    ("taste", Kind::Taste),
 ];
 
 impl Kind {
@@ -316,44 +262,16 @@ impl Kind {
         NAMES.iter().find(|(known, _)| *known == name).map(|&(_, kind)| kind)
     }
 
-    /// Whether a statement of this kind is meaningful only if it names a thing: "we always have fun" does not.
-    pub(super) const fn must_name(self) -> bool {
-        matches!(
-            self,
-            Self::Rule
-                | Self::Change
-                | Self::Decision
-                | Self::Taste
-                | Self::Limit
-                | Self::Event
-                | Self::Role
-                | Self::Fact
-                | Self::Own
-        )
-    }
-
-    /// Whether a few words suffice for a statement of this kind: "Maeve hates lilies".
-    pub(super) const fn is_plain(self) -> bool {
-        matches!(self, Self::Own | Self::Fact | Self::Health | Self::People | Self::Taste)
-    }
-
-    /// Returns how statements of this kind are stored.
+    /// Returns how statements of this kind are kept.
     pub(super) fn shelf(self) -> Shelf {
-        let shelf = |memory_type, category, importance, personal| Shelf { memory_type, category, importance, personal };
+        let shelf =
+            |memory_type, category, importance, is_personal| Shelf { memory_type, category, importance, is_personal };
         match self {
-            Self::Rule | Self::Form => shelf(MemoryType::Procedural, "convention", 0.8, false),
-            Self::Steps => shelf(MemoryType::Procedural, "workflow", 0.8, false),
+            Self::Rule => shelf(MemoryType::Procedural, "convention", 0.8, false),
+            Self::Note => shelf(MemoryType::Semantic, "note", 0.8, false),
             Self::Decision => shelf(MemoryType::Semantic, "decision", 0.8, false),
-            Self::Limit => shelf(MemoryType::Semantic, "project", 0.8, false),
-            Self::Health => shelf(MemoryType::Semantic, "fact", 0.9, true),
-            Self::People | Self::Own => shelf(MemoryType::Semantic, "fact", 0.6, true),
-            Self::Role | Self::Fact => shelf(MemoryType::Semantic, "project", 0.6, false),
-            Self::Event => shelf(MemoryType::Episodic, "fact", 0.6, true),
-            Self::Plan => shelf(MemoryType::Episodic, "fact", 0.7, false),
-            Self::Cause => shelf(MemoryType::Episodic, "solution", 0.7, false),
-            Self::Vain => shelf(MemoryType::Episodic, "mistake", 0.6, false),
+            Self::Own => shelf(MemoryType::Semantic, "fact", 0.7, true),
             Self::Taste => shelf(MemoryType::Semantic, "preference", 0.7, true),
-            Self::Change => shelf(MemoryType::Semantic, "fact", 0.7, false),
         }
     }
 }
@@ -373,13 +291,11 @@ mod tests {
             for Line { section, pattern, .. } in sections(text) {
                 let known = [
                     "veto",
-                    "leans",
-                    "points",
-                    "work",
+                    "manner",
                     "amends",
                     "withdraws",
-                    "shifts",
                     "lead",
+                    "shifts",
                     "moves",
                     "corrects",
                     "changes",

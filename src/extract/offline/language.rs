@@ -13,8 +13,8 @@ use super::grammar::{alone, english_past, third_person};
 use crate::text::language::{Language, detect_read};
 use crate::text::relative::{self, Dated};
 use Act::{
-    Decision, Declared, Dislike, Event, Habit, Mention, NamedDecision, Preference, ProjectFact, Remember, SelfFact,
-    Standing, Switch, Wish,
+    Decision, Declared, Dislike, Habit, Mention, NamedDecision, Preference, ProjectFact, Remember, SelfFact, Standing,
+    Switch, Wish,
 };
 
 /// The function of a clause, which determines how it is stored.
@@ -40,9 +40,7 @@ pub(super) enum Act {
     Declared,
     /// The speaker's own attribute, under this key.
     SelfFact(&'static str),
-    /// Did `v` on a specific day; only in conversations among people.
-    Event,
-    /// Gives a standing instruction: `do`, possibly with the condition `when`.
+    /// A standing instruction: `do`, perhaps `when`.
     Standing,
     /// Asks to remember `rest`.
     Remember,
@@ -70,10 +68,16 @@ pub(super) const fn cue(act: Act, confidence: u8, pattern: &'static str) -> Cue 
 pub(super) struct Definition {
     /// Patterns; a sentence that any of them matches is never kept.
     pub(super) vetoes: &'static [&'static str],
-    /// Pattern of a request that is kept only if `lasting` also matches.
+    /// Pattern of a request to put `rest` into a file that every later session of an agent reads; empty for none.
+    pub(super) recorded: &'static str,
+    /// Pattern of a request that is kept only where `lasting` stands in it too.
     pub(super) tasks: &'static str,
+    /// Pattern of words about how the assistant is to answer.
+    pub(super) manner: &'static str,
     /// Pattern of words that make a request a lasting one.
     pub(super) lasting: &'static str,
+    /// Pattern of words that do so even in the description of a task, in which "always" is about the task.
+    pub(super) abiding: &'static str,
     /// Patterns that only a standing instruction may match.
     pub(super) conditions: &'static [&'static str],
     /// Words without meaning before a statement.
@@ -144,7 +148,10 @@ pub(super) struct LanguageRules {
     pub(super) definition: &'static Definition,
     pub(super) vetoes: RegexSet,
     tasks: Regex,
+    recorded: Option<Regex>,
+    manner: Regex,
     lasting: Regex,
+    abiding: Regex,
     pub(super) conditions: RegexSet,
     pub(super) lead_in: Regex,
     pub(super) clause_break: Regex,
@@ -183,7 +190,10 @@ impl LanguageRules {
         Self {
             vetoes: set(definition.vetoes),
             tasks: anywhere(definition.tasks),
+            recorded: (!definition.recorded.is_empty()).then(|| anchored(definition.recorded)),
+            manner: anywhere(definition.manner),
             lasting: anywhere(definition.lasting),
+            abiding: anywhere(definition.abiding),
             conditions: set(definition.conditions),
             lead_in: anchored(definition.lead_in),
             clause_break: anywhere(definition.clause_break),
@@ -214,7 +224,23 @@ impl LanguageRules {
         (self.definition.alone)(clause)
     }
 
-    /// Whether `text` is not a statement of the speaker's own.
+    /// Returns what `text` asks to put into a file that every later session reads.
+    pub(super) fn recorded<'t>(&self, text: &'t str) -> Option<&'t str> {
+        let found = self.recorded.as_ref()?.captures(text)?;
+        found.name("rest").map(|rest| rest.as_str())
+    }
+
+    /// Whether `text` is about how the assistant is to answer, which is the same in every project.
+    pub(super) fn is_manner(&self, text: &str) -> bool {
+        self.manner.is_match(text)
+    }
+
+    /// Whether `text` says that it is to hold from now on, wherever it stands.
+    pub(super) fn is_abiding(&self, text: &str) -> bool {
+        self.abiding.is_match(text)
+    }
+
+    /// Whether `text` is none of the speaker's own statements.
     pub(super) fn forbids(&self, text: &str) -> bool {
         self.vetoes.is_match(text) || (self.tasks.is_match(text) && !self.lasting.is_match(text))
     }
@@ -259,8 +285,11 @@ const ENGLISH_DEFINITION: Definition = Definition {
         r"\b(?:my|our|the|admin|root|login) (?:\w+ )?(?:password|passphrase|passcode|api[ _-]?key|credential|private key)s?\b",
         r"\bignore (?:all |any |the |your )*(?:previous|prior|above|earlier)?\s*(?:instructions|rules)|system prompt|jailbreak|\bas an ai\b|\bmemor(?:y|ies) (?:system|store|pipeline)",
     ],
+    recorded: r"(?:(?:can|could|would) you |please |now |also |let's |and )*(?:(?:update|change|edit|amend|extend) (?:the |our |my )?(?:\S*/)?@?`?(?:(?:claude|agents|gemini|conventions|memory|copilot-instructions)(?:\.local)?\.md|\.?(?:cursor|cline|windsurf)rules|(?:cursor |project |your )(?:rules|memory))`?(?: file)?(?: to (?:say|state|mention|note|include|reflect))? (?:that|with the fact that)\s|(?:add|put|write|note|record|save|document) (?:it |this |that |down )*(?:in|into|to) (?:the |our |my )?(?:\S*/)?@?`?(?:(?:claude|agents|gemini|conventions|memory|copilot-instructions)(?:\.local)?\.md|\.?(?:cursor|cline|windsurf)rules|(?:cursor |project |your )(?:rules|memory))`?(?: file)?(?:,? that|:)\s|(?:create|add|make|write) (?:a|another|the) (?:new )?(?:cursor |project |workspace |coding )?(?:rule|convention|guideline) (?:(?:that|which) (?:specif(?:y|ies)|says?|states?)(?: that)?|saying(?: that)?|stating(?: that)?|that|:)\s)(?P<rest>.{8,}?)\??$",
     tasks: r"^(?:please |can you |could you )?(?:correct|write)\b",
+    manner: r"\b(?:answers?|repl(?:y|ies)|respon(?:d|ses?)|speak|talk|explain|explanations?)\b|\bcall me\b",
     lasting: r"\b(?:from now on|always|never|going forward|(?:before|after|in|for) (?:each|every|all))\b",
+    abiding: r"\b(?:from now on|going forward|in (?:the )?future|from here on)\b",
     conditions: &[r"\b(?:if|unless|whether|in case|would|could|should)\b"],
     lead_in: r"(?:(?:ok(?:ay)?|perfect|awesome|excellent|amazing|brilliant|wonderful|yay|alright|all right|so|also|and|but|well|btw|by the way|hi|hey|hello|yes|yeah|yep|no|nope|sure|right|thanks|thank you|great|nice|cool|oh|ah|hmm|actually|anyway|anyways|basically|honestly|personally|in general|generally|in fact|just so you know|just fyi|as (?:i|you) (?:said|mentioned|know)|one more thing|another thing|to be clear|to clarify|for context|some context|context|background|quick note|update|correction|p\.?s\.?|plus|additionally|first|second|third|finally|as for me|for me|good news|great news|first of all|heads up|speaking of which|in real life|in this (?:repo|repository|project|codebase)|after (?:some|much|a lot of) (?:discussion|thought|debate))(?:[\s,.:!;–—-]+|$))+",
     clause_break: r"(?:;|,|:|\s[–—-]{1,2}\s|,?\s(?:and|but|so|because|which is why))\s+(?:and\s+|but\s+|so\s+)?(?P<next>(?:(?:i|i'm|i've|we|we've|we're|my|our)|(?-i:\p{Lu})[\w-]+'s|(?-i:\p{Lu})\w+ (?:owns|leads|maintains)|keep (?:your|the)|run \S+ [^,;.]{3,60} (?:before|after) (?:each|every)|(?:since [\w ,]{4,20} )?(?-i:\p{Lu})[\w-]+ is (?:deployed|hosted)|[a-z]+ (?:reviews|questions|requests|tickets) go to)\s)|,?\s(?:and|but|so)\s+(?P<then>(?:please )?(?:always|never)\s)",
@@ -321,17 +350,20 @@ const ENGLISH_CUES: &[Cue] = &[
     cue(Mention, 80, r"(?:please |also )*(?:note|fyi|n\.?b\.?|important|reminder|you should know|just so you know)(?:,|:| that)*\s+(?P<rest>.{8,})"),
     // Standing instructions.
     cue(Standing, 85, r"(?:from now on|going forward|from here on(?: out)?|in (?:the )?future),?\s+(?:please\s+)?(?P<do>.{6,})"),
-    cue(Standing, 75, r"(?:by default|as a (?:general )?rule),?\s+(?:please\s+)?(?P<do>(?P<verb>[a-z-]+)\s.{4,})"),
-    cue(Standing, 85, r"(?P<when>(?:when you|once you|after you|before you)(?:'re| are)? [^,]{3,60}|(?:whenever|every time|each time|any time|anytime)\s[^,]{4,120}),\s+(?:please\s+|always\s+|you (?:should|must|need to)\s+|make sure (?:to|you|that you)\s+)*(?P<do>.{4,})"),
+    cue(Standing, 75, r"as a (?:general )?rule,?\s+(?:please\s+)?(?P<do>(?P<verb>[a-z-]+)\s.{4,})"),
+    cue(Standing, 85, r"(?P<when>(?:whenever|every time|each time|any time|anytime)\s[^,]{4,120}),\s+(?:please\s+|always\s+|you (?:should|must|need to)\s+|make sure (?:to|you|that you)\s+)*(?P<do>.{4,})"),
     cue(Standing, 80, r"(?P<when>(?:before|after|when)\s(?:\w+ing)\s?[^,]{0,100}),\s+(?:please\s+)?(?P<do>(?:always|never|make sure|please|run|use|check|add|update|write|ask|open|create|rebase|bump|tag|commit|format|lint|test|verify|read|do not|don't|include|keep|prefer|confirm|restart|run|regenerate)\b.{4,})"),
     cue(Standing, 80, r"(?:please\s+)?(?P<do>(?:always|never)\s+(?P<verb>[a-z'-]+)\b.{3,})"),
     cue(Standing, 80, r"(?:please\s+)?(?P<do>(?:do not|don't) (?:ever|under any circumstances)\s+.{4,})"),
-    cue(Standing, 75, r"(?:please\s+)?(?P<do>(?:do not|don't) (?P<verb>[a-z]+) .{3,120}?\b(?:without|unless|before|directly to)\b.{3,})"),
+    cue(Standing, 75, r"(?:please\s+)?(?P<do>(?:do not|don't) (?P<verb>[a-z]+) .{3,120}?\b(?:without|unless|directly to)\b.{3,})"),
     cue(Standing, 75, r"(?:please\s+)?(?P<do>(?:make sure|be sure|ensure)(?: to| that you| you| that)?\s+(?:\w+\s+)?(?:always|never|every|each)\b.{4,})"),
     cue(Standing, 80, r"you (?:should|must|need to|have to)\s+(?P<do>(?:always|never)\s.{4,})"),
+    cue(Standing, 75, r"(?P<do>you (?:should|must) (?:not|never) (?:be )?[a-z]+ .{4,})"),
+    cue(Standing, 80, r"(?P<do>we (?:should|must|need to|have to) (?:always|never)\s.{4,})"),
+    cue(Standing, 75, r"(?P<do>(?P<verb>[a-z-]+)\s[^,;]{3,80}), always$"),
     cue(Wish, 75, r"(?:please\s)?(?:do not use|don't use|avoid using)\s(?P<not>[^,;]{2,40})$"),
     cue(Standing, 80, r"i (?:want|need|expect|would like|'d like) you to\s+(?P<do>(?:always|never)\s.{4,})"),
-    cue(Standing, 75, r"(?P<do>(?:all|every|each|any|no) (?:new |public )?(?:commits?|prs?|pull requests?|functions?|modules?|endpoints?|migrations?|tests?|branch(?:es)?|releases?|commit messages?|files?|components?|bug ?fix(?:es)?|features?|changes?|code)\s+(?:\w+\s+){0,3}?(?:must|should|needs? to|needs?|has to|have to|may|can|goes|go)\s.{4,})"),
+    cue(Standing, 75, r"(?P<do>(?:all|every|each|any|no) (?:new |public )?(?:commits?|prs?|pull requests?|functions?|modules?|endpoints?|migrations?|tests?|branch(?:es)?|releases?|commit messages?|files?|components?|bug ?fix(?:es)?|features?|changes?|code)\s+(?:\w+\s+){0,3}?(?:must|should|needs? to|needs?|has to|have to)\s.{4,})"),
     cue(Standing, 75, r"(?P<do>(?:commit messages|pull requests|prs|branch names|doc comments|docstrings|(?:variable|column|table|function|class|test) names|timestamps|dates)\s(?:must|should|need|have to)\s.{4,})"),
     cue(Standing, 85, r"(?P<do>(?:please )?(?:keep|use|write|answer|reply|respond|talk|speak|call|put|add|run|name|format|avoid|stop|don't|do not|ask|explain|include)\s.{4,120}?)\s(?:from now on|going forward|from here on|in (?:the )?future)$"),
     cue(Standing, 85, r"(?:(?:our|the|a|new|one) )?(?:rule|convention|policy)(?: (?:for|of|in|on) (?:this|the|our|every|all) [\w-]+)?:\s(?P<do>.{6,})"),
@@ -355,7 +387,9 @@ const ENGLISH_CUES: &[Cue] = &[
     cue(Declared, 80, r"we\s(?:only )?(?:store|log|keep|name|pin|version|format|serve|save|encode|write|sort|cache|tag|publish|send|render)\s(?:with |to |in |as |by )?(?P<v>[^,;]{2,60}, (?:not|never)\s[^,;:]{2,60})"),
     cue(Declared, 80, r"(?P<what>(?-i:\p{Lu})[\w-]+(?: (?-i:\p{Lu})[\w-]+)?|staging|production) moves? (?:from (?P<old>[^,;]{2,40}) )?to (?P<v>[^,;]{2,60}? (?:on|in) \d.{2,20})$"),
     cue(NamedDecision, 85, r"i(?:'ve| have)? decided (?:on|for) (?P<v>(?-i:\p{Lu})[\w.+-]+(?: for [^,;]{3,40})?)"),
-    cue(Decision, 90, r"(?:i|we|the team)(?:'ve| have| has)?\s(?:just |recently |finally |now |already |also |all |both |ultimately |collectively |yesterday |today )*(?:decided|agreed|settled|chose|chosen|opted|resolved|voted|committed|standardi[sz]ed)\s(?:(?:on |in )(?:the week of )?[\d-]{4,10},? )?(?:that (?:we|i)(?:'ll| will)?\s|not to\s|(?:to|on|for|upon|against)\s)?(?:be\s)?(?P<v>.{3,})"),
+    cue(Decision, 75, r"(?:for [^,;]{3,40},? )?we\s(?:really |also |explicitly |definitely |certainly )*(?:don't|do not|dont|do) (?:want|need)(?: to)?\s(?P<v>.{8,})"),
+    cue(Decision, 75, r"let's\s(?:just |always )?(?P<do>(?:use|go with|stick (?:with|to)|keep|limit|call)\s(?P<v>[^,;]{2,60}? (?:instead of|rather than|and not|over)\s[^,;]{2,60}))$"),
+    cue(Decision, 90, r"(?:i|we|the team)(?:'ve| have| has)?\s(?:explicitly |deliberately |intentionally |consciously |just |recently |finally |now |already |also |all |both |ultimately |collectively |yesterday |today )*(?:decided|agreed|settled|chose|chosen|opted|resolved|voted|committed|standardi[sz]ed)\s(?:(?:on |in )(?:the week of )?[\d-]{4,10},? )?(?:that (?:we|i)(?:'ll| will)?\s|not to\s|(?:to|on|for|upon|against)\s)?(?:be\s)?(?P<v>.{3,})"),
     cue(Decision, 85, r"(?:the|our|my) (?:final )?decision (?:is|was)(?: to| that we)?:?\s(?P<v>.{4,})"),
     cue(Decision, 80, r"(?:it's|it is|it was) (?:been )?(?:decided|agreed|settled)(?: that|: |, )\s?(?P<v>.{4,})"),
     cue(NamedDecision, 85, r"(?:we|i)(?:'ll| will|'re going to| are going to|'m going to|'re going| are going|'re)\s(?:just |now |definitely )?(?:go(?:ing)? with|use|us(?:e|ing)|adopt(?:ing)?|stick(?:ing)? (?:with|to)|stay(?:ing)? (?:with|on)|standardi[sz](?:e|ing) on|pick(?:ing)?)\s(?P<v>.{2,})"),
@@ -429,7 +463,7 @@ const ENGLISH_CUES: &[Cue] = &[
     cue(SelfFact("user.experience"), 80, r"i(?:'ve| have)\s(?:been )?(?:(?:coding|programming|writing \S+|working (?:as|with|in) [^,.;]{2,40}|doing \S+|using \S+|teaching|painting|running|dancing)\s(?:for )?(?P<v>(?:over |about |around |almost |nearly )?(?:\d+|two|three|four|five|six|seven|eight|nine|ten|twenty|fifteen) years)|(?P<years>\d+\+? years of experience)).*"),
     cue(SelfFact("user.timezone"), 85, r"(?:my (?:time ?zone) is|i(?:'m| am) (?:in|on) (?:the )?(?:time ?zone )?)\s?(?P<v>(?-i:UTC|GMT|CET|CEST|EST|EDT|PST|PDT|CST|MST|JST|IST|BST|AEST|Europe/\w+|America/\w+|Asia/\w+|Australia/\w+|Africa/\w+|Pacific|Eastern|Central)(?:[+-]\d{1,2}(?::\d\d)?)?)(?: time(?: ?zone)?)?\b.*"),
     cue(SelfFact("user.language"), 85, r"(?:my (?:native|first|mother) (?:language|tongue) is|i(?:'m| am) a native speaker of|i (?:also |can )?speak)\s(?:fluent )?(?P<v>(?-i:English|German|French|Spanish|Italian|Portuguese|Dutch|Swedish|Danish|Norwegian|Finnish|Polish|Czech|Russian|Ukrainian|Turkish|Arabic|Hebrew|Hindi|Urdu|Bengali|Chinese|Mandarin|Cantonese|Japanese|Korean|Vietnamese|Thai|Greek|Hungarian|Romanian|Catalan|Swahili)(?:[^.;!]*))"),
-    cue(SelfFact("user.origin"), 80, r"(?:i(?:'m| am) (?:originally )?from|i come from|i was born in|i grew up in|my home ?town is)\s(?P<v>(?-i:\p{Lu}[\p{L}'’-]+(?: \p{Lu}[\p{L}'’-]+){0,2}))(?:\s(?:and|but|in|originally|though|on)\b.*)?[.!]*$"),
+    cue(SelfFact("user.origin"), 80, r"(?:i(?:'m| am) (?:originally )?from|i come from|i was born in|i grew up in|my home ?town is)\s(?P<v>(?-i:\p{Lu}[\p{L}'’-]+(?: \p{Lu}[\p{L}'’-]+){0,2}))(?:\s(?:in|originally)\b.*)?[.!]*$"),
     cue(SelfFact("user.birthday"), 85, r"(?:my birthday is|my birthday's|i was born)\s(?:on |in )?(?:the )?(?P<v>(?-i:January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec|\d{1,4})[\w ,./-]*)"),
     cue(SelfFact("user.age"), 80, r"i(?:'m| am)\s(?P<v>[1-9]\d)(?: years? old)[.!]*$"),
     cue(SelfFact("user.allergy"), 90, r"i(?:'m| am)\s(?:(?:severely|very|badly|mildly|also)\s)?allergic to\s(?P<v>.{2,60})"),
@@ -449,8 +483,6 @@ const ENGLISH_CUES: &[Cue] = &[
     // What the speaker works with.
     cue(Habit, 75, r"i(?:'m)?\s(?:(?:mostly|usually|always|mainly|currently|now|still|also|primarily|generally|typically|only|normally)\s)*(?:use|using|work with|code in|write|program in|develop in|develop on|work in)\s(?P<v>.{2,})"),
     cue(Habit, 80, r"my (?:[\w-]+ )?(?P<what>editor|ide|os|operating system|shell|terminal|time ?zone|package manager|language|framework) (?:of choice )?is\s(?:now )?(?P<v>.{2,})"),
-    // What people did, on a day that was resolved.
-    cue(Event, 75, r"(?:(?:on|in|around) (?:the week of )?\d{4}(?:-\d\d){0,2},?\s)?i\s(?:(?:just|also|finally|even|recently)\s)*(?P<v>(?:went|visited|attended|joined|started|finished|ran|bought|adopted|met|lost|graduated|opened|launched|signed up|began|won|quit|left|gave|passed|applied|celebrated|performed|hosted|moved|flew|travell?ed|hiked|camped|painted|volunteered|received|organi[sz]ed|completed|took|had|made)\b.*\b\d{4}(?:-\d\d){0,2}\b.*)"),
 ];
 
 const CHINESE_DEFINITION: Definition = Definition {
@@ -465,8 +497,11 @@ const CHINESE_DEFINITION: Definition = Definition {
         r"\[redacted:|(?:密码|口令|密钥|令牌|凭证|私钥|验证码|(?i:api[ _-]?key|token|secret))(?:是|为|：|:|=)|记住.*(?:密码|密钥|令牌)",
         r"忽略(?:之前|以上|所有|前面)|系统提示词",
     ],
+    recorded: r"(?:请|帮我|麻烦|把以下|再)*(?:写进|写入|写到|加到|加进|加入|记到|记入|更新到?)\s*(?:`?(?:claude|agents|gemini|memory)\.md`?|(?:项目)?(?:规则|规范|记忆)(?:文件)?)[里中]?[，,：:\s]+(?P<rest>.{4,})",
     tasks: r"^请?写",
+    manner: r"回答|回复|交流|解释|称呼",
     lasting: r"以后|每次|所有|一律|始终|总是",
+    abiding: r"以后|今后|往后|从现在",
     conditions: &[r"除非|是否"],
     lead_in: r"(?:(?:另外|还有|对了|顺便说一下|顺便提一下|顺便一提|其实|然后|嗯+|好的?|哦|那个|你好|您好|大家好|嗨|补充一下|说明一下|谢谢|是的|对|不过|而且|所以|首先|其次|最后|总之|经过讨论|讨论之后|讨论后)[，,、。！!：:\s]+)+",
     clause_break: r"[，,；;]\s*(?:并且|而且|但是?|所以|另外|同时)?(?P<next>(?:(?:主要|目前|现在)?负责|在[^，。,的]{2,12}(?:做|当|工作|上班)|(?:今年|去年|\d{4}(?:-\d\d)?年?|最近)?开始学|有[一两二三四][个只条]|住在|方向是|研究方向|(?:生产|测试)?(?:数据库|后端|前端|缓存|消息队列|队列)(?:是|用)|[^，,。]{2,16}(?:一律|统一)(?:用|使用|返回|放|写|要)|(?:我们?|咱们)(?:的|叫|住|是|在|喜欢|更|不|讨厌|习惯|用|使用|决定|有|对|会|已经|从|部署|改|养|来自)))",

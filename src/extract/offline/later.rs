@@ -11,10 +11,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::candidates::Gathered;
+use super::correction;
 use super::cues::Table;
 use super::scene::Scenes;
 use super::sentence::{fold, own_sentences, prose_sentences};
-use super::statement;
 use crate::extract::Task;
 use crate::memory::Candidate;
 use crate::text::language::detect_read;
@@ -47,9 +47,9 @@ fn corrected(task: &Task<'_>, ahead: &[usize], gathered: &mut Gathered<'_>) {
         if message.text.len() > MAX_BYTES {
             continue;
         }
-        let before = statement::last_of_same(task, at, message);
-        let amends = || statement::amends(&statement::lines(message, &own_sentences(&message.text)));
-        statement::take_back(message, before, amends, gathered);
+        let before = correction::last_of_same(task, at, message);
+        let amends = || correction::amends(message, &own_sentences(&message.text));
+        correction::take_back(message, before, amends, gathered);
     }
 }
 
@@ -218,7 +218,7 @@ fn values(text: &str) -> BTreeSet<String> {
 fn stems(text: &str) -> BTreeSet<String> {
     let text = CALENDAR.replace_all(text, " ");
     let stem = |word: String| word.trim_end_matches('s').chars().take(7).collect::<String>();
-    statement::topic_words(&text).into_iter().map(stem).collect()
+    correction::topic_words(&text).into_iter().map(stem).collect()
 }
 
 /// Maximum number of people's messages in which a name may occur and still identify a topic.
@@ -339,7 +339,7 @@ impl Topic {
         }
         names.extend(days(text).map(|day| (day, false)));
         Self {
-            words: statement::topic_words(text),
+            words: correction::topic_words(text),
             names,
             is_short: if is_han { han <= MAX_PLAIN_HAN } else { text.split_whitespace().count() <= MAX_PLAIN_WORDS },
         }

@@ -1,14 +1,18 @@
 //! The offline extractor: finds explicit statements by rules, without a model.
 //!
-//! It reads what people said sentence by sentence, and keeps only clauses that begin with a cue of their language and
-//! that no veto matches. It is designed for precision rather than recall: questions, hypotheses, role play, jokes,
-//! quotations and temporary statements are ignored.
+//! It reads sentence by sentence what people said, and keeps only explicit statements: what is to be remembered, standing
+//! instructions, decisions that name their object, what people say of themselves and prefer, and corrections of these. A
+//! cue of a language recognises them at the start of a clause, unless a veto forbids the sentence. It is made to be right
+//! rather than complete: most sentences of most conversations are true and help nobody later, and what is asked, supposed,
+//! played, joked, quoted or meant for the moment is left alone.
 
 mod candidates;
 mod claims;
 mod clause;
+mod correction;
 mod cues;
 mod episode;
+mod explicit;
 mod grammar;
 mod language;
 mod later;
@@ -16,17 +20,20 @@ mod product;
 mod read;
 mod scene;
 mod sentence;
-mod statement;
 
 use crate::extract::{Extraction, Outcome, Spent, Task};
+use crate::memory::MemoryType;
 
 use candidates::Gathered;
 use clause::Voice;
 use scene::Scenes;
 use sentence::own_sentences;
 
-/// Version of the rules; it changes whenever their results change.
-pub(crate) const VERSION: &str = "rules-9";
+/// Version of the rules; a change of what they find changes it.
+pub(crate) const VERSION: &str = "rules-10";
+
+/// Sentences of a message beyond which it describes a task, so that its instructions end with the task.
+const MAX_SENTENCES_ASIDE: usize = 8;
 
 /// Extracts what the people in the window state explicitly; the same window always results in the same candidates.
 ///
@@ -56,18 +63,19 @@ fn add_statements(task: &Task<'_>, at: usize, scenes: &Scenes, gathered: &mut Ga
     let voice = Voice::of(message);
     let mut said = own_sentences(&message.text);
     said.retain(|said| !scenes.hides(at, &message.text, said));
-    let mut lines = statement::lines(message, &said);
-    statement::without_jests(&mut said, &mut lines);
-    let before = statement::last_of_same(task, at, message);
-    statement::take_back(message, before, || statement::amends(&lines), gathered);
-    let mut is_read = vec![false; said.len()];
-    for (said, is_read) in said.iter().zip(&mut is_read) {
-        for finding in read::sentence(said, &voice) {
-            gathered.add(finding, &[(message, said)]);
-            *is_read = true;
+    correction::without_jests(message, &mut said);
+    let before = correction::last_of_same(task, at, message);
+    correction::take_back(message, before, || correction::amends(message, &said), gathered);
+    let is_brief = said.len() > MAX_SENTENCES_ASIDE;
+    for said in &said {
+        let findings = read::sentence(said, &voice).into_iter().chain(explicit::sentence(message, said, &voice));
+        for finding in findings {
+            // "Never do the next step first" in the description of a task holds for that task.
+            if !is_brief || finding.claim.memory_type != MemoryType::Procedural || read::is_abiding(said) {
+                gathered.add(finding, &[(message, said)]);
+            }
         }
     }
-    statement::stated(message, &lines, &is_read, gathered);
 }
 
 #[cfg(test)]

@@ -18,7 +18,18 @@ pub(super) fn sentence(sentence: &str, voice: &Voice<'_>) -> Vec<Finding> {
     let folded = fold(sentence);
     let text = &folded;
     let Some(language) = language::of(text) else { return Vec::new() };
-    if is_out_of_range(text) || language.forbids(text) {
+    if is_out_of_range(text) {
+        return Vec::new();
+    }
+    // "Can you add to CLAUDE.md that …" is a question only in its form.
+    if let Some(rest) = language.recorded(text).filter(|_| voice.speaker.is_none()) {
+        return if language.forbids(rest) {
+            Vec::new()
+        } else {
+            remembered(language, rest, voice, RECORDED).into_iter().collect()
+        };
+    }
+    if language.forbids(text) {
         return Vec::new();
     }
     let dated = (language.definition.dates)(text, voice.now);
@@ -37,7 +48,13 @@ pub(super) fn sentence(sentence: &str, voice: &Voice<'_>) -> Vec<Finding> {
     findings
 }
 
-/// Returns `part` with the subject of `whole`, which Chinese omits after the first clause.
+/// Whether `sentence` says that it is to hold from now on.
+pub(super) fn is_abiding(sentence: &str) -> bool {
+    let folded = fold(sentence);
+    language::of(&folded).is_some_and(|language| language.is_abiding(&folded) || language.recorded(&folded).is_some())
+}
+
+/// Returns `part` with the subject that Chinese leaves out after the first clause of `whole`.
 fn subject_of<'a>(whole: &str, part: &'a str) -> Cow<'a, str> {
     const VERBS: &[&str] = &[
         "负责",
@@ -120,13 +137,8 @@ fn recognised<'a>(
     asked: bool,
 ) -> Option<Finding> {
     match cue.act {
-        Act::Remember | Act::Mention => {
-            let rest = found.name("rest")?.as_str();
-            let inner = clause(language, rest, voice, true);
-            inner.or_else(|| {
-                if cue.act == Act::Remember { claims::note(language, rest, voice, cue.confidence) } else { None }
-            })
-        }
+        Act::Remember => remembered(language, found.name("rest")?.as_str(), voice, cue.confidence),
+        Act::Mention => clause(language, found.name("rest")?.as_str(), voice, true),
         Act::Preference
         | Act::Dislike
         | Act::Wish
@@ -137,12 +149,19 @@ fn recognised<'a>(
         | Act::ProjectFact
         | Act::Declared
         | Act::SelfFact(_)
-        | Act::Event
         | Act::Standing => {
             let hit = Hit { language, act: cue.act, confidence: cue.confidence, asked, clause: text, found };
             claims::finding(&hit, voice)
         }
     }
+}
+
+/// Confidence in what a person puts into a file of instructions.
+const RECORDED: f64 = 0.9;
+
+/// Returns what `rest` states, or else a note of its words, since somebody asked to remember it.
+fn remembered(language: &'static LanguageRules, rest: &str, voice: &Voice<'_>, confidence: f64) -> Option<Finding> {
+    clause(language, rest, voice, true).or_else(|| claims::note(language, rest, voice, confidence))
 }
 
 fn pattern(text: &str) -> Regex {

@@ -1,75 +1,85 @@
-//! Statements in their speaker's own words: which are kept, which are not, and which a correction retracts.
+//! What counts as an explicit statement, and what a correction takes back.
 
 use super::{all, said, transcript};
-use crate::memory::MemoryType;
+use crate::memory::{Audience, MemoryType};
 use transcripts::Message;
 
 type Row = (&'static str, Option<(MemoryType, &'static str)>);
 
 const PROCEDURAL: MemoryType = MemoryType::Procedural;
-const EPISODIC: MemoryType = MemoryType::Episodic;
 const SEMANTIC: MemoryType = MemoryType::Semantic;
 
 const ROWS: &[Row] = &[
-    (
-        "When you give me recipes: grams, not cups.",
-        Some((PROCEDURAL, "The user said: \"When you give me recipes: grams, not cups.\"")),
-    ),
-    (
-        "The kiln was cold because of the fuse, and a new element did nothing.",
-        Some((EPISODIC, "The user said: \"The kiln was cold because of the fuse, and a new element did nothing.\"")),
-    ),
-    (
-        "My sister Ada is getting married in Leeds on 9 August.",
-        Some((EPISODIC, "The user said: \"My sister Ada is getting married in Leeds on 9 August.\"")),
-    ),
-    (
-        "The report is due next Friday.",
-        Some((EPISODIC, "The user said: \"The report is due next Friday (2026-03-13).\"")),
-    ),
-    (
-        "Only Ravi has to sign off, and the vote must be confirmed by Monday the ninth.",
-        Some((
-            EPISODIC,
-            "The user said: \"Only Ravi has to sign off, and the vote must be confirmed by Monday the ninth (2026-03-09).\"",
-        )),
-    ),
+    // Standing instructions, in the speaker's own words.
     (
         "Ab jetzt immer auf Deutsch antworten, Code auf Englisch.",
         Some((PROCEDURAL, "Der Nutzer sagte: „Ab jetzt immer auf Deutsch antworten, Code auf Englisch.“")),
     ),
-    (
-        "Ich habe das Auto gestern verkauft, für 900 Euro.",
-        Some((EPISODIC, "Der Nutzer sagte: „Ich habe das Auto gestern (2026-03-03) verkauft, für 900 Euro.“")),
-    ),
-    (
-        "Mi hija es celíaca y no puede tomar ni un poco de pan.",
-        Some((SEMANTIC, "El usuario dijo: «Mi hija es celíaca y no puede tomar ni un poco de pan.»")),
-    ),
+    ("Nie direkt auf main pushen.", Some((PROCEDURAL, "Der Nutzer sagte: „Nie direkt auf main pushen.“"))),
     (
         "Nunca pongas el total sin IVA en las facturas.",
         Some((PROCEDURAL, "El usuario dijo: «Nunca pongas el total sin IVA en las facturas.»")),
     ),
-    ("以后报价都写到元，不要写万。", Some((PROCEDURAL, "用户说：“以后报价都写到元，不要写万。”"))),
-    ("生产库只有老秦能动，别人没有权限。", Some((SEMANTIC, "用户说：“生产库只有老秦能动，别人没有权限。”"))),
-    // Questions, hypotheses, role play, quotations, temporary and vague statements.
+    (
+        "A partir de ahora responde en español.",
+        Some((PROCEDURAL, "El usuario dijo: «A partir de ahora responde en español.»")),
+    ),
+    // What is to be remembered, decisions, and what the speaker says of themselves.
+    (
+        "Merk dir, dass die Abgabe am 13. März ist.",
+        Some((SEMANTIC, "Der Nutzer sagte: „Merk dir, dass die Abgabe am 13. März ist.“")),
+    ),
+    (
+        "Wir haben uns für Postgres entschieden.",
+        Some((SEMANTIC, "Der Nutzer sagte: „Wir haben uns für Postgres entschieden.“")),
+    ),
+    (
+        "Hemos decidido usar Postgres para la base de datos.",
+        Some((SEMANTIC, "El usuario dijo: «Hemos decidido usar Postgres para la base de datos.»")),
+    ),
+    ("Ich wohne in Leipzig.", Some((SEMANTIC, "Der Nutzer sagte: „Ich wohne in Leipzig.“"))),
+    ("Mi hija es celíaca.", Some((SEMANTIC, "El usuario dijo: «Mi hija es celíaca.»"))),
+    (
+        "Prefiero los tabuladores a los espacios.",
+        Some((SEMANTIC, "El usuario dijo: «Prefiero los tabuladores a los espacios.»")),
+    ),
+    // Put into a file that every session reads; a question only in its form.
+    (
+        "Can you update CLAUDE.md that we should always run `just fmt` together with `just lint`?",
+        Some((PROCEDURAL, "The team should always run `just fmt` together with `just lint`.")),
+    ),
+    (
+        "Create a rule that specifies that every bug fix starts with a failing test.",
+        Some((SEMANTIC, "Every bug fix starts with a failing test.")),
+    ),
+    ("请写进 CLAUDE.md：发布只在周二进行。", Some((SEMANTIC, "发布只在周二进行。"))),
+    ("Can you update CLAUDE.md?", None),
+    // True, but nobody asked to keep it.
+    ("The kiln was cold because of the fuse, and a new element did nothing.", None),
+    ("The report is due next Friday.", None),
+    ("When you give me recipes: grams, not cups.", None),
+    ("My sister Ada is getting married in Leeds on 9 August.", None),
+    ("I'd personally prefer a map here, then the combined array.", None),
+    ("Turns out the raw data is now newly used.", None),
+    ("We need the equivalent flag on `sync`, `run` and `watch`.", None),
+    ("Ich habe das Auto gestern verkauft, für 900 Euro.", None),
+    ("El proveedor de pan es Horno Garrido.", None),
+    ("生产库只有老秦能动，别人没有权限。", None),
+    // Asked, supposed, played, quoted, for the moment, of nothing in particular.
     ("Should the report be due next Friday?", None),
-    ("If we ever sold this, we'd need tips and a deadline on Friday.", None),
     ("I'm allergic to Mondays lol.", None),
-    ("Really, I LOVE it when the release moves to Friday 13 March.", None),
     ("Just this once, answer like a pirate and never use commas.", None),
+    ("By default, buffer the output and flush it at each newline.", None),
     ("Please shorten this: \"I am allergic to bees and my son starts school on 3 May.\"", None),
     ("It must never be like that.", None),
     ("Wäre schön, wenn wir ab Mai immer freitags frei hätten.", None),
     ("Diesmal bitte ohne Tests, ich muss um 15 Uhr los.", None),
-    ("Si yo tuviera 6.000 euros, me mudaba el 1 de marzo.", None),
     ("Por esta vez no uses tablas.", None),
-    ("要是哪天我们卖到国外，时区以后都要改吗？", None),
     ("就这一次，以后不用这样写。", None),
 ];
 
 #[test]
-fn sentences_come_to_what_they_state_or_to_nothing() {
+fn explicit_sentences_are_kept_and_others_are_not() {
     let mut wrong = Vec::new();
     for (sentence, expected) in ROWS {
         let found: Vec<_> = all(&transcript(vec![said(Message::user(*sentence))]))
@@ -89,45 +99,48 @@ fn contents(messages: Vec<Message>) -> Vec<String> {
 }
 
 #[test]
+fn instructions_in_the_description_of_a_task_end_with_the_task() {
+    let task = "Make these changes one at a time. Remove the handles. Never start the next step early. Move the buttons. \
+                Make them smaller. Drop the badges. Keep the ports. Light them up. Show the format.";
+    assert_eq!(contents(vec![Message::user(task)]), [""; 0]);
+    assert_eq!(contents(vec![Message::user("Never start the next step early.")]).len(), 1);
+    let lasting = format!("{task} From now on, run the linter first.");
+    assert_eq!(contents(vec![Message::user(lasting)]).len(), 1);
+}
+
+#[test]
+fn only_what_users_say_of_themselves_and_of_answers_holds_everywhere() {
+    for (sentence, audience) in [
+        ("I prefer tabs over spaces.", Audience::User),
+        ("My name is Ana Souza.", Audience::User),
+        ("From now on, answer in German.", Audience::User),
+        ("Ab jetzt immer auf Deutsch antworten.", Audience::User),
+        ("Always run cargo fmt before committing.", Audience::Project),
+        ("Please use pnpm instead of npm.", Audience::Project),
+        ("I decided to use Postgres.", Audience::Project),
+        ("Remember that invoices are numbered per country.", Audience::Project),
+        ("Nie direkt auf main pushen.", Audience::Project),
+    ] {
+        let found = all(&transcript(vec![Message::user(sentence)]));
+        assert_eq!(found.iter().map(|one| one.audience).collect::<Vec<_>>(), [audience], "{sentence}");
+    }
+}
+
+#[test]
 fn a_correction_takes_back_what_it_corrects_and_nothing_else() {
     let found = contents(vec![
-        Message::user("The exam is on 14 June, two papers."),
-        Message::user("My partner Joss is coeliac and eats no bread."),
+        Message::user("We decided to hold the exam on 14 June, in two papers."),
+        Message::user("I am allergic to kiwis."),
         Message::user("Exam news: the college has moved the date, it is on 28 June."),
     ]);
-    assert_eq!(
-        found,
-        [
-            "The user's partner Joss is coeliac and eats no bread.",
-            "The user said: \"Exam news: the college has moved the date, it is on 28 June.\"",
-        ]
-    );
-}
-
-#[test]
-fn a_sentence_that_leans_on_the_one_before_it_is_kept_with_it_or_not_at_all() {
-    let whole = "The tide files carry GMT all year. So never convert them with a local zone.";
-    assert_eq!(contents(vec![Message::user(whole)]), [format!("The user said: \"{whole}\"")]);
-    assert_eq!(contents(vec![Message::user("They must never be converted by the loader again.")]), [""; 0]);
-}
-
-#[test]
-fn among_people_a_short_message_is_one_statement_and_small_talk_is_none() {
-    let spoken = |text: &str| Message { speaker: Some("Orla".into()), ..Message::user(text) };
-    assert_eq!(
-        contents(vec![
-            spoken("We have a title. \"Salt and Slip\", Nimmo Gallery, opening on 14 November."),
-            spoken("Always happy to help, never give up! We always look forward to it."),
-        ]),
-        ["Orla said: \"We have a title. 'Salt and Slip', Nimmo Gallery, opening on 14 November.\""]
-    );
+    assert_eq!(found, ["The user is allergic to kiwis."]);
 }
 
 #[test]
 fn said_twice_is_one_statement_with_both_as_evidence() {
     let window = transcript(vec![
-        said(Message::user("The report is due next Friday.")),
-        said(Message::user("the report is due next Friday")),
+        said(Message::user("Prefiero los tabuladores a los espacios.")),
+        said(Message::user("prefiero los tabuladores a los espacios")),
     ]);
     let found = all(&window);
     assert_eq!((found.len(), found[0].evidence.len()), (1, 2));

@@ -2,9 +2,9 @@
 
 mod chinese;
 mod english;
+mod explicit;
 mod scenes;
 mod sentence;
-mod statements;
 mod windows;
 
 use super::extract;

@@ -35,12 +35,15 @@ fn somebody_elses_letter_ends_with_its_message() {
 #[test]
 fn a_day_that_is_changed_later_is_not_kept() {
     for (old, new) in [
-        ("My exam is on 4 May.", "My exam moved to 11 May."),
-        ("Our wedding is on 12 September.", "We had to choose again: the wedding is now on 19 September."),
-        ("Meine Prüfung ist am 4. Mai.", "Die Prüfung ist doch erst am 11. Mai."),
-        ("Mi examen es el 4 de mayo.", "Al final el examen es el 11 de mayo."),
-        ("我的驾照考试在5月4日上午。", "驾照考试改到5月11日了。"),
-        ("Our wedding is on 12 September.", "No, wait, 19 September."),
+        ("Remember that the exam is on 4 May.", "The exam moved to 11 May."),
+        (
+            "Remember that the wedding is on 12 September.",
+            "We had to choose again: the wedding is now on 19 September.",
+        ),
+        ("Merk dir, dass die Prüfung am 4. Mai ist.", "Die Prüfung ist doch erst am 11. Mai."),
+        ("Recuerda que el examen es el 4 de mayo.", "Al final el examen es el 11 de mayo."),
+        ("记住，驾照考试在5月4日上午。", "驾照考试改到5月11日了。"),
+        ("Remember that the wedding is on 12 September.", "No, wait, 19 September."),
     ] {
         assert_ne!(kept(&[old]), Vec::<String>::new(), "{old}");
         let first = ["4 May", "12 September", "4. Mai", "4 de mayo", "5月4日"];
@@ -51,9 +54,12 @@ fn a_day_that_is_changed_later_is_not_kept() {
 
 #[test]
 fn the_day_of_one_thing_leaves_that_of_another() {
-    let found =
-        kept(&["My exam is on 4 May.", "Our wedding is on 12 September.", "The wedding is now on 19 September."]);
-    assert!(found.iter().any(|one| one.contains("exam")), "{found:?}");
+    let found = kept(&[
+        "Remember that the exam is on 4 May.",
+        "Remember that the wedding is on 12 September.",
+        "The wedding is now on 19 September.",
+    ]);
+    assert!(matches!(&found[..], [one] if one.contains("exam")), "{found:?}");
 }
 
 #[test]
@@ -83,13 +89,13 @@ fn what_is_invented_in_a_sentence_or_put_into_a_machines_mouth_is_not_kept() {
 fn what_is_taken_back_without_its_name_is_not_kept() {
     for (said, back) in [
         ("My sister Ana is allergic to nuts.", "Sorry, I mixed that up."),
-        ("My exam is on 4 May.", "Scratch that."),
+        ("Remember that the exam is on 4 May.", "Scratch that."),
         ("I am allergic to shellfish.", "Hang on, scrap that, the doctor cleared me."),
         ("Soy alérgico a las nueces.", "Bueno, alérgico… miento, no las soporto."),
         ("I am allergic to penicillin.", "Never mind what I said, that was about a patient."),
-        ("Meine Prüfung ist am 4. Mai.", "Ach, das habe ich verwechselt."),
-        ("Mi examen es el 4 de mayo.", "Perdón, me equivoqué."),
-        ("我的驾照考试在5月4日上午。", "抱歉，我说错了。"),
+        ("Ich bin allergisch gegen Nüsse.", "Ach, das habe ich verwechselt."),
+        ("Recuerda que el examen es el 4 de mayo.", "Perdón, me equivoqué."),
+        ("记住，驾照考试在5月4日上午。", "抱歉，我说错了。"),
     ] {
         assert_ne!(kept(&[said]), Vec::<String>::new(), "{said}");
         assert_eq!(kept(&[said, back]), Vec::<String>::new(), "{said} {back}");
@@ -100,9 +106,7 @@ fn what_is_taken_back_without_its_name_is_not_kept() {
 
 #[test]
 fn a_label_in_capitals_is_no_part_in_a_play() {
-    for said in
-        ["IMPORTANT: I am allergic to kiwis.", "NOTE: my exam is on 4 May.", "WICHTIG: Meine Prüfung ist am 4. Mai."]
-    {
+    for said in ["IMPORTANT: I am allergic to kiwis.", "NOTE: my time zone is Europe/Lisbon."] {
         assert_ne!(kept(&[said]), Vec::<String>::new(), "{said}");
     }
 }
@@ -111,10 +115,10 @@ fn a_label_in_capitals_is_no_part_in_a_play() {
 fn what_is_said_to_be_over_is_not_kept() {
     for (old, over) in [
         ("We use Redis for the queue.", "Scrap Redis, we moved the queue to our own table."),
-        ("Our designer is Kofi.", "Kofi left on Friday."),
+        ("Remember that our designer is Kofi.", "Kofi left on Friday."),
         ("I'm vegetarian by the way.", "I stopped being vegetarian in January."),
-        ("Trainer der Bambini ist Sven, Training mittwochs.", "Sven hat aufgehört, das macht jetzt Nadine."),
-        ("El proveedor de pan es Horno Garrido.", "Garrido ya no nos sirve."),
+        ("Merk dir, dass Sven die Bambini trainiert.", "Sven hat aufgehört, das macht jetzt Nadine."),
+        ("Hemos decidido comprar el pan en Horno Garrido.", "Garrido ya no nos sirve."),
         ("我们的消息队列是 Kafka。", "运维说压根没上过 Kafka。"),
     ] {
         let found = kept(&[old, "My birthday is on 3 June.", over]);

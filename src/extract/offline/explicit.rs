@@ -1,0 +1,96 @@
+//! Explicit statements in Spanish and German, kept in their speaker's own words.
+//!
+//! No grammar of these languages turns a sentence to the third person, so that it is quoted, with its relative dates
+//! resolved beside it.
+
+use super::clause::{Finding, Voice, capitalised, fill};
+use super::cues::{Kind, Table};
+use super::sentence::{MAX_SENTENCE_CHARS, fold};
+use crate::memory::{Audience, Claim};
+use crate::text::language::{Language, detect_read};
+use crate::text::relative;
+use transcripts::Message;
+
+/// How sure it is that a sentence with a cue and without a veto is worth keeping.
+const CONFIDENCE: f64 = 0.75;
+/// Fewest words of a statement.
+const MIN_WORDS: usize = 3;
+/// Most words of a title.
+const MAX_TITLE_WORDS: usize = 9;
+/// Longest title, in characters.
+const MAX_TITLE_CHARS: usize = 60;
+
+/// Returns what `said`, a sentence of `message`, states explicitly, if it is in one of the two languages.
+pub(super) fn sentence(message: &Message, said: &str, voice: &Voice<'_>) -> Option<Finding> {
+    let text = fold(said);
+    if text.chars().count() > MAX_SENTENCE_CHARS || text.contains("[redacted:") {
+        return None;
+    }
+    // Most sentences are in a language with a grammar; that is cheaper to know of one than of its whole message.
+    let language = detect_read(&text, None).or_else(|| detect_read(&message.text, None))?;
+    let frame = frame(language)?;
+    let table = Table::of(language);
+    let bare = table.without_lead(&text);
+    if table.forbids(&text) || table.forbids(bare) || bare.split(' ').count() < MIN_WORDS {
+        return None;
+    }
+    let kind = table.cue(bare)?;
+    // Among people, an order is one for the day, and a liking is small talk.
+    if voice.speaker.is_some() && !matches!(kind, Kind::Decision | Kind::Own) {
+        return None;
+    }
+    let dated = relative::annotated(language, bare, voice.now);
+    let who = voice.speaker.unwrap_or(frame.user);
+    let words = capitalised(&dated.text.replace(frame.marks, "'"));
+    let content = fill(frame.said, &[("{who}", who), ("{x}", &words)]);
+    let shelf = kind.shelf();
+    let mut claim = Claim::new(shelf.memory_type, shelf.category, title(bare), content);
+    claim.importance = shelf.importance;
+    claim.confidence = CONFIDENCE;
+    let audience = if shelf.is_personal || table.is_manner(bare) { Audience::User } else { Audience::Project };
+    Some(Finding { claim, audience, since: dated.first })
+}
+
+/// How a quotation is framed; `{who}` and `{x}` are filled in.
+struct Frame {
+    user: &'static str,
+    said: &'static str,
+    /// Quotation marks that must not stand within.
+    marks: &'static [char],
+}
+
+const fn frame(language: Language) -> Option<Frame> {
+    match language {
+        Language::Spanish => Some(Frame { user: "El usuario", said: "{who} dijo: «{x}»", marks: &['«', '»'] }),
+        Language::German => Some(Frame { user: "Der Nutzer", said: "{who} sagte: „{x}“", marks: &['„', '“'] }),
+        _ => None,
+    }
+}
+
+/// Words with which no title ends.
+const JOINING: &[&str] = &["und", "oder", "aber", "der", "die", "das", "y", "o", "pero", "el", "la"];
+
+/// Returns the first words of a sentence.
+fn title(text: &str) -> String {
+    let text = text.trim_end_matches(['.', '!', ' ']);
+    let mut title = String::new();
+    for word in text.split(' ').take(MAX_TITLE_WORDS) {
+        if !title.is_empty() && title.chars().count() + word.chars().count() >= MAX_TITLE_CHARS {
+            break;
+        }
+        if !title.is_empty() {
+            title.push(' ');
+        }
+        title.push_str(word);
+    }
+    let mut title: String = title.chars().take(MAX_TITLE_CHARS).collect();
+    loop {
+        title.truncate(title.trim_end_matches([',', ';', ':', ' ', '-']).len());
+        let Some((rest, last)) = title.rsplit_once(' ') else { break };
+        if !JOINING.contains(&last) {
+            break;
+        }
+        title.truncate(rest.len());
+    }
+    capitalised(&title)
+}
