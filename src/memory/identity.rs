@@ -89,6 +89,20 @@ impl Namespace {
         Self::try_from(vec!["project".to_owned(), id.replace('/', "-")])
     }
 
+    /// The namespace of one conversation among people.
+    ///
+    /// # Errors
+    /// [`ParseError`] if `id` is empty or holds a control character.
+    pub(crate) fn chat(id: &str) -> Result<Self, ParseError> {
+        Self::try_from(vec!["chat".to_owned(), id.replace('/', "-")])
+    }
+
+    /// Whether it is that of a conversation among people.
+    #[must_use]
+    pub(crate) fn is_chat(&self) -> bool {
+        self.0.first().is_some_and(|part| part == "chat")
+    }
+
     /// Returns the path's parts, outermost first.
     #[must_use]
     pub fn parts(&self) -> &[String] {

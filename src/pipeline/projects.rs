@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use serde_json::json;
-use transcripts::Transcript;
+use sha2::{Digest, Sha256};
+use transcripts::{Transcript, hex};
 
 use crate::consolidate::{MoveReport, merge_projects};
 use crate::guard::Redacted;
@@ -24,9 +25,10 @@ pub(super) struct Namespaces {
 }
 
 impl Namespaces {
-    /// Returns the namespaces for transcripts of one project.
+    /// Returns the namespaces for transcripts of one project, or of a conversation among people, which keeps everything.
     pub(super) fn of_project(project: Namespace) -> Self {
-        Self { project, user: Namespace::global() }
+        let user = if project.is_chat() { project.clone() } else { Namespace::global() };
+        Self { project, user }
     }
 
     /// Returns the namespace for a claim that applies to `audience`.
@@ -121,8 +123,33 @@ impl ProjectResolver {
     }
 }
 
-/// Returns the namespace of the project that is at `folder` on this machine, as a run over its logs would determine it;
-/// `global` if there is none.
+/// Returns the namespace in which the memories of `transcript` are kept: its project's, unless people talk among
+/// themselves. What they say is about none of the user's repositories, and not about the user.
+pub(super) fn home_of(transcript: &Transcript, namespaces: &Namespaces, store: &Store) -> Namespace {
+    if transcript.is_among_people() { chat_of(transcript, store) } else { namespaces.project.clone() }
+}
+
+/// Longest name of a conversation in its namespace, in characters.
+const MAX_CHAT_NAME: usize = 60;
+
+/// Returns the namespace of a conversation among people: that of its channel, or else its own.
+fn chat_of(transcript: &Transcript, store: &Store) -> Namespace {
+    let key = match &transcript.project {
+        Some(channel) => format!("{}:{channel}", transcript.source),
+        None => transcript.key(),
+    };
+    let hash = hex(&Sha256::digest(key.as_bytes())[..3]);
+    let named = transcript.project.clone().or_else(|| transcript.title.clone()).unwrap_or_default();
+    // Titles of chats hold telephone numbers and more; they are about to be stored.
+    let name = store.redact(named).into_inner();
+    let name: String = name.chars().filter(|c| !c.is_control()).take(MAX_CHAT_NAME).collect();
+    let id = format!("{}-{hash}", if name.trim().is_empty() { transcript.source.as_str() } else { name.trim() });
+    let fallback = || Namespace::chat(&hash).expect("a hash is a name");
+    Namespace::chat(&id).unwrap_or_else(|_| fallback())
+}
+
+/// Returns the namespace of the project that lies at `folder` on this machine, as a run over its logs would; `global`
+/// where there is none.
 ///
 /// # Errors
 /// [`StoreError`] if the result cannot be stored.
@@ -335,5 +362,36 @@ fn existing(store: &Store, name: &str) -> Result<Option<Namespace>, StoreError> 
         Ok(project) => Ok(Some(store.merged_into(&project.namespace)?)),
         Err(StoreError::UnknownProject { .. }) => Ok(None),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use transcripts::Message;
+
+    #[test]
+    fn people_among_themselves_have_a_namespace_of_their_own() {
+        let store = Store::in_memory().unwrap();
+        let said = |name: &str| Message { speaker: Some(name.into()), ..Message::user("I live in Porto.") };
+        let chat = |id: &str, channel: Option<&str>| Transcript {
+            source: "slack".into(),
+            external_id: id.into(),
+            title: Some("Allotment/2026".into()),
+            project: channel.map(str::to_owned),
+            messages: vec![said("Ana"), said("Bo")],
+            ..Transcript::default()
+        };
+        let global = Namespaces::of_project(Namespace::global());
+        let home = |transcript: &Transcript| home_of(transcript, &global, &store);
+        let alone = home(&chat("a", None));
+        assert!(alone.to_string().starts_with("chat/Allotment-2026-"), "{alone}");
+        assert_ne!(alone, home(&chat("b", None)));
+        assert_eq!(home(&chat("a", Some("orchard"))), home(&chat("b", Some("orchard"))));
+        for audience in [Audience::User, Audience::Project] {
+            assert_eq!(Namespaces::of_project(alone.clone()).for_audience(audience), &alone);
+        }
+        let own = Transcript { messages: vec![Message::user("I live in Porto.")], ..chat("c", None) };
+        assert_eq!(home(&own), Namespace::global());
     }
 }

@@ -12,7 +12,7 @@ use tokio::sync::mpsc::Receiver;
 use tokio::task::JoinHandle;
 use transcripts::{Message, Transcript, content_hash};
 
-use super::projects::{Lookup, Namespaces};
+use super::projects::{Lookup, Namespaces, home_of};
 use super::summary::{FileNumber, Tally};
 use super::{Event, Extractor, Pipeline, PipelineError, ReadEvent, RereadPolicy};
 use crate::extract::Span;
@@ -181,7 +181,14 @@ impl Cutting {
     /// Starts with the part that no earlier run has finished.
     fn begin<C: Complete>(pipeline: &Pipeline<'_, C>, wanted: Wanted) -> Result<Self, PipelineError> {
         let Wanted { transcript, namespaces, file } = wanted;
-        let row = pipeline.store.transcript_seen(&transcript, &namespaces.project, Timestamp::now())?;
+        // A model is asked how the memories of one namespace relate, so that for it a chat stays with what it was said in.
+        let home = match pipeline.extractor {
+            Extractor::Rules if pipeline.options.namespace.is_none() => {
+                home_of(&transcript, &namespaces, pipeline.store)
+            }
+            Extractor::Rules | Extractor::Llm(_) => namespaces.project.clone(),
+        };
+        let row = pipeline.store.transcript_seen(&transcript, &home, Timestamp::now())?;
         record_tasks(pipeline, &transcript, &namespaces)?;
         let finished = pipeline.store.finished_windows(row, pipeline.extractor.kind())?;
         let done = still_there(&transcript.messages, &finished);

@@ -237,7 +237,24 @@ impl Transcript {
         format!("{}:{}", self.source, self.external_id)
     }
 
-    /// Returns the earliest known time in the conversation.
+    /// Whether it is a conversation among people: two of them are named, or one is and no assistant answers.
+    #[must_use]
+    pub fn is_among_people(&self) -> bool {
+        let mut first = None;
+        let mut is_answered = false;
+        for message in &self.messages {
+            is_answered |= message.role == Role::Assistant && message.kind == Kind::Prose;
+            let Some(name) = message.speaker.as_deref().filter(|_| message.is_human()) else { continue };
+            match first {
+                None => first = Some(name),
+                Some(other) if other != name => return true,
+                Some(_) => {}
+            }
+        }
+        first.is_some() && !is_answered
+    }
+
+    /// Returns the earliest time known of the conversation.
     #[must_use]
     pub fn started_at(&self) -> Option<Timestamp> {
         self.times().chain(self.created_at).min()
@@ -296,6 +313,23 @@ mod tests {
         assert_eq!(plain.content_hash(), stamped.content_hash());
         assert_ne!(plain.content_hash(), spoken.content_hash());
         assert_ne!(plain.content_hash(), Message::assistant("use tabs").content_hash());
+    }
+
+    #[test]
+    fn people_are_among_themselves_where_two_are_named_or_nobody_answers() {
+        let named = |name: &str| Message { speaker: Some(name.into()), ..Message::user("hi") };
+        let table = [
+            (vec![named("Ana"), named("Bo")], true),
+            (vec![named("Ana")], true),
+            (vec![named("Ana"), Message::assistant("Hello.")], false),
+            (vec![named("Ana"), named("Bo"), Message::assistant("Hello.")], true),
+            (vec![Message::user("hi"), Message::assistant("Hello.")], false),
+            (vec![Message { role: Role::Other, ..named("Ana") }], false),
+        ];
+        for (messages, expected) in table {
+            let transcript = Transcript { messages, ..Transcript::default() };
+            assert_eq!(transcript.is_among_people(), expected, "{:?}", transcript.messages);
+        }
     }
 
     #[test]
