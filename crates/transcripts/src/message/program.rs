@@ -83,7 +83,7 @@ mod tests {
             let text = format!("{opening} I prefer tabs.");
             assert_eq!(typed(&text), [""; 0], "{program}: {opening}");
             let mentioned = format!("Why do I see this? {opening}");
-            assert_eq!(typed(&mentioned), [mentioned.clone()], "{program}");
+            assert_eq!(typed(&mentioned), std::slice::from_ref(&mentioned), "{program}");
         }
     }
 
