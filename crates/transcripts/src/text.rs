@@ -180,7 +180,7 @@ fn exported(text: &str, is_template: bool) -> Vec<Message> {
         return vec![Message::context(text)];
     }
     let message = classify(text);
-    if message.is_human() && message.text == text.trim() { program::turn(&message.text) } else { vec![message] }
+    if message.is_human() && message.text == text.trim() { program::turn(text) } else { vec![message] }
 }
 
 fn spoken(label: &Label, text: String, fallback: Option<MessageTime>) -> Message {
