@@ -36,6 +36,12 @@ impl AskArgs {
         let filter = Filter { namespaces, ..Filter::default() };
         if self.everywhere { Ok(filter) } else { in_project_of_folder(filter, memories, context.out) }
     }
+
+    /// Adds to `what` that more would be asked about with `--everywhere`, if `filter` is limited to a project.
+    fn nothing(&self, what: &str, filter: &Filter) -> String {
+        let is_limited = !self.everywhere && !filter.namespaces.is_empty();
+        format!("{what}{}", if is_limited { "; --everywhere asks about all projects" } else { "" })
+    }
 }
 
 /// Show the tasks that touched a file, and why
@@ -62,7 +68,8 @@ pub(crate) fn blame(args: &BlameArgs, context: &Context<'_>) -> anyhow::Result<E
         _ => (args.path.as_str(), None),
     };
     let commit = line.map(|line| commit_of(path, line)).transpose()?;
-    let touches = memories.blame(&in_project(path), commit.as_deref(), &args.reach.filter(&memories, context)?)?;
+    let filter = args.reach.filter(&memories, context)?;
+    let touches = memories.blame(&in_project(path), commit.as_deref(), &filter)?;
     for touch in touches.iter().take(args.reach.limit) {
         if context.out.is_json() {
             context.out.json(touch)?;
@@ -71,7 +78,7 @@ pub(crate) fn blame(args: &BlameArgs, context: &Context<'_>) -> anyhow::Result<E
         }
     }
     if touches.is_empty() {
-        return Ok(context.out.nothing("no task touched this file; --everywhere asks about all projects"));
+        return Ok(context.out.nothing(args.reach.nothing("no task touched this file", &filter)));
     }
     Ok(ExitStatus::Success)
 }
@@ -142,7 +149,8 @@ pub(crate) fn fix(args: &FixArgs, context: &Context<'_>) -> anyhow::Result<ExitS
         args.error.join(" ")
     };
     ensure!(!printed.trim().is_empty(), "there is no error to look up");
-    let mut known = memories.fix(&printed, &args.reach.filter(&memories, context)?)?;
+    let filter = args.reach.filter(&memories, context)?;
+    let mut known = memories.fix(&printed, &filter)?;
     known.remedies.truncate(args.reach.limit);
     if context.out.is_json() {
         context.out.json(&known)?;
@@ -150,7 +158,7 @@ pub(crate) fn fix(args: &FixArgs, context: &Context<'_>) -> anyhow::Result<ExitS
         print_known(&known, context.out)?;
     }
     if known.remedies.is_empty() {
-        return Ok(context.out.nothing("no remedy of this error is known; --everywhere asks about all projects"));
+        return Ok(context.out.nothing(args.reach.nothing("no remedy for this error is known", &filter)));
     }
     Ok(ExitStatus::Success)
 }
@@ -194,7 +202,8 @@ pub(crate) struct HowArgs {
 
 pub(crate) fn how(args: &HowArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
-    let usages = memories.how(&args.command.join(" "), &args.reach.filter(&memories, context)?)?;
+    let filter = args.reach.filter(&memories, context)?;
+    let usages = memories.how(&args.command.join(" "), &filter)?;
     for usage in usages.iter().take(args.reach.limit) {
         if context.out.is_json() {
             context.out.json(usage)?;
@@ -203,7 +212,7 @@ pub(crate) fn how(args: &HowArgs, context: &Context<'_>) -> anyhow::Result<ExitS
         }
     }
     if usages.is_empty() {
-        return Ok(context.out.nothing("no such command is known; --everywhere asks about all projects"));
+        return Ok(context.out.nothing(args.reach.nothing("no such command is known", &filter)));
     }
     Ok(ExitStatus::Success)
 }

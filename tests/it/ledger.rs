@@ -53,7 +53,10 @@ fn what_was_done_is_found_by_file_error_command_and_words() {
     let found = desk.json(&["search", "loader crashes on an empty row"]);
     assert_eq!(found.iter().filter(|one| one["task"] == touch["task"]).count(), 1, "{found:?}");
     for asked in [["blame", "src/other.py"], ["fix", "TypeError: x is not iterable"], ["how", "deploy"]] {
-        assert_eq!(desk.run(&asked).code, 1, "{asked:?}");
+        let everywhere = desk.run(&[&asked[..], &["--everywhere"]].concat());
+        assert!(everywhere.code == 1 && !everywhere.err.contains("--everywhere"), "{everywhere:?}");
+        let narrow = desk.run(&[&asked[..], &["--namespace", "project/other"]].concat());
+        assert!(narrow.code == 1 && narrow.err.contains("; --everywhere asks about all projects"), "{narrow:?}");
     }
     let shown = desk.run(&["blame", "loader.py"]).out;
     assert!(shown.contains("src/loader.py: edited; done (the last tests passed: 4 passed in 0.2s)"), "{shown}");
