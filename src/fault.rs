@@ -47,6 +47,7 @@ pub const POINTS: &[&str] = &[
 ];
 
 /// Points of `encrypt` and `decrypt`, in their order.
+#[cfg(any(test, debug_assertions))]
 pub(crate) const CONVERTING: &[&str] = &["convert.copied", "convert.written", "convert.placed", "convert.wiped"];
 
 /// Ends the process here, as if it had been killed, where a test has asked for it.

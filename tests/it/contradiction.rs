@@ -17,14 +17,15 @@ struct Case {
 
 const CASES: &[Case] = &[
     Case {
-        name: "English, a chat and a meeting",
+        name: "English, a chat and a written transcript",
         earlier: (
             "chat.json",
             r#"[{"role":"user","content":"We deploy on Heroku.","timestamp":"2026-01-05T10:00:00Z"},{"role":"assistant","content":"Noted."}]"#,
         ),
+        // A meeting of several people would keep its memories in a namespace of its own.
         later: (
-            "GMT20260304-100000_standup.vtt",
-            "WEBVTT\n\n00:00:01.000 --> 00:00:04.000\n<v Ana>We moved to Fly.io last week.\n\n00:00:05.000 --> 00:00:07.000\n<v Sam>Good.\n",
+            "2026-03-04_10-00Z-standup.md",
+            "User: We moved to Fly.io last week.\nAssistant: Good.\nUser: Thanks, bye.\n",
         ),
         old: "The team deploys on Heroku.",
         new: "The team moved to Fly.io in the week of 2026-02-23.",
