@@ -163,7 +163,7 @@ fn settings_change(
         Some(subagents) => hook::install(&before, agent, &program(context)?, subagents),
         None => hook::uninstall(&before),
     };
-    let after = after.with_context(|| format!("{} is left as it is", path.display()))?;
+    let after = after.with_context(|| format!("{} was not changed", path.display()))?;
     if after == before {
         return Ok(None);
     }

@@ -168,7 +168,8 @@ fn what_the_settings_deny_is_never_opened() {
 fn a_list_covers_the_project_of_the_folder_unless_everywhere_is_asked() {
     let desk = Desk::new();
     let (shop, web) = (desk.path("code/shop"), desk.path("code/web"));
-    for (name, folder, words) in [("a", &shop, "We deploy the shop with Nomad."), ("b", &web, "We deploy the site with Kamal.")]
+    for (name, folder, words) in
+        [("a", &shop, "We deploy the shop with Nomad."), ("b", &web, "We deploy the site with Kamal.")]
     {
         std::fs::create_dir_all(folder).unwrap();
         desk.write(&format!("logs/{name}.jsonl"), session(name, 2, folder.to_str().unwrap(), &[words]));

@@ -550,7 +550,7 @@ fn settings_of_agents_are_shown_asked_about_and_given_back() {
         fs::write(&path, bad).unwrap();
         let output = desk.world.done(&["agent", "install", "claude-code", "--yes"]);
         assert_eq!(output.status.code(), Some(2), "{bad}");
-        assert!(String::from_utf8_lossy(&output.stderr).contains("left as it is"), "{output:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("was not changed"), "{output:?}");
         assert_eq!(read(), bad);
     }
     // The hook as it appears in the settings is what a shell can run.

@@ -64,7 +64,8 @@ fn memories_that_are_given_to_run_are_sent_where_they_belong() {
     let told = desk.run(&["run", "memory.jsonl", "--extractor", "rules"]);
     assert_eq!(told.code, 2);
     assert!(
-        told.err.contains("holds memories, not conversations") && told.err.contains("afterthought import memory.jsonl"),
+        told.err.contains("contains memories, not conversations")
+            && told.err.contains("afterthought import memory.jsonl"),
         "{}",
         told.err
     );
