@@ -585,6 +585,6 @@ mod tests {
         assert!(outcome(&sample.folder.path().join("state.vscdb")).contains("no table ItemTable"));
         let path = sample.folder.path().join("x.json");
         std::fs::write(&path, "{}").unwrap();
-        assert!(outcome(&path).contains("no SQLite database"));
+        assert!(outcome(&path).contains("not a SQLite database"));
     }
 }
