@@ -169,7 +169,7 @@ fn a_list_covers_the_project_of_the_folder_unless_everywhere_is_asked() {
     let desk = Desk::new();
     let (shop, web) = (desk.path("code/shop"), desk.path("code/web"));
     for (name, folder, words) in
-        [("a", &shop, "We deploy the shop with Nomad."), ("b", &web, "We deploy the site with Kamal.")]
+        [("a", &shop, "We deploy the shop with Nomad."), ("b", &web, "We deploy the site on Fly.io.")]
     {
         std::fs::create_dir_all(folder).unwrap();
         desk.write(&format!("logs/{name}.jsonl"), session(name, 2, folder.to_str().unwrap(), &[words]));
@@ -182,12 +182,12 @@ fn a_list_covers_the_project_of_the_folder_unless_everywhere_is_asked() {
     };
     for args in [&["memory", "list"][..], &["search", "deploy"]] {
         let here = listed(args, &shop);
-        assert!(here.out.contains("Nomad") && !here.out.contains("Kamal"), "{}", here.out);
+        assert!(here.out.contains("Nomad") && !here.out.contains("Fly.io"), "{}", here.out);
         assert!(here.err.contains("--everywhere"), "{}", here.err);
         let everywhere = listed(&[args, &["--everywhere"]].concat(), &shop);
-        assert!(everywhere.out.contains("Nomad") && everywhere.out.contains("Kamal"), "{}", everywhere.out);
+        assert!(everywhere.out.contains("Nomad") && everywhere.out.contains("Fly.io"), "{}", everywhere.out);
         let elsewhere = listed(args, &desk.path("logs"));
-        assert!(elsewhere.out.contains("Nomad") && elsewhere.out.contains("Kamal"), "{}", elsewhere.out);
+        assert!(elsewhere.out.contains("Nomad") && elsewhere.out.contains("Fly.io"), "{}", elsewhere.out);
         assert!(!elsewhere.err.contains("--everywhere"), "{}", elsewhere.err);
     }
 }
