@@ -302,7 +302,7 @@ pub(crate) struct AuditArgs {
     /// Entries since, e.g. 2027-01-31
     #[arg(long, value_name = "TIME", value_parser = time)]
     since: Option<Timestamp>,
-    /// Entries about this memory: its id, or the end or start of it
+    /// Entries about this memory: its id, or a prefix or suffix of it
     #[arg(long, value_name = "ID")]
     memory: Option<String>,
 }

@@ -11,7 +11,7 @@ use super::printer::one_line;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought memory update 3fa2c1d9 --importance 0.9 --tag deploy")]
 pub(crate) struct UpdateArgs {
-    /// Id of a memory, or a unique end or start of it
+    /// Id of a memory, or a unique prefix or suffix of it
     id: String,
     /// New text
     #[arg(long)]
@@ -43,7 +43,7 @@ pub(crate) struct UpdateArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought memory pin 3fa2c1d9")]
 pub(crate) struct PinArgs {
-    /// Ids of memories, or unique ends or starts of them
+    /// Ids of memories, or unique prefixes or suffixes of them
     #[arg(required = true)]
     ids: Vec<String>,
     /// Unpin
@@ -58,7 +58,7 @@ pub(crate) struct PinArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought memory restore 3fa2c1d9")]
 pub(crate) struct RestoreArgs {
-    /// Ids of memories, or unique ends or starts of them
+    /// Ids of memories, or unique prefixes or suffixes of them
     #[arg(required = true)]
     ids: Vec<String>,
     /// Keep the memories that contradict them active

@@ -27,7 +27,7 @@ use super::when::{End, moment};
     after_help = "Examples:\n  afterthought memory forget 3fa2c1d9\n  afterthought memory forget --category task --yes\n  afterthought memory forget --before 2y --dry-run\n  afterthought memory forget --project shop --yes\n  afterthought memory forget --source ~/old/logs --yes"
 )]
 pub(crate) struct ForgetArgs {
-    /// Ids of memories, or unique ends or starts of them
+    /// Ids of memories, or unique prefixes or suffixes of them
     ids: Vec<String>,
     #[command(flatten)]
     selection: Selection,

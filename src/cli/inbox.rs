@@ -47,7 +47,7 @@ struct ListArgs {
 
 #[derive(Debug, clap::Args)]
 struct JudgeArgs {
-    /// Ids of memories, or unique ends or starts of them
+    /// Ids of memories, or unique prefixes or suffixes of them
     ids: Vec<String>,
     /// Every pending memory, within --namespace if given
     #[arg(long = "all", conflicts_with = "ids")]

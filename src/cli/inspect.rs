@@ -12,7 +12,7 @@ use super::printer::{ADDED, BOLD, DIM, Printer, REMOVED, counted, day, one_line}
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought memory show 3fa2c1d9")]
 pub(crate) struct ShowArgs {
-    /// Id of a memory, or a unique end or start of it
+    /// Id of a memory, or a unique prefix or suffix of it
     id: String,
 }
 
@@ -20,7 +20,7 @@ pub(crate) struct ShowArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought memory why 3fa2c1d9")]
 pub(crate) struct WhyArgs {
-    /// Id of a memory, or a unique end or start of it
+    /// Id of a memory, or a unique prefix or suffix of it
     id: String,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct WhyArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought memory history 3fa2c1d9")]
 pub(crate) struct HistoryArgs {
-    /// Id of a memory, or a unique end or start of it
+    /// Id of a memory, or a unique prefix or suffix of it
     id: String,
 }
 

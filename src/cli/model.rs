@@ -32,7 +32,7 @@ pub(crate) struct ModelArgs {
     /// Use at most this many tokens [default: no limit]
     #[arg(long, value_name = "N")]
     pub max_tokens: Option<u64>,
-    /// Spend at most this much a day in all runs [default: no limit]
+    /// Spend at most this much a day across all runs [default: no limit]
     #[arg(long, value_name = "DOLLARS")]
     pub max_cost_per_day: Option<f64>,
     /// Price of a million tokens in dollars, e.g. 0.25,2.00

@@ -54,7 +54,7 @@ pub(crate) fn list(args: &RunsArgs, context: &Context<'_>) -> anyhow::Result<Exi
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought runs show last\n  afterthought runs show 3fa2c1d9")]
 pub(crate) struct ShowRunArgs {
-    /// Id of a run, a unique end or start of it, or `last`
+    /// Id of a run, a unique prefix or suffix of it, or `last`
     run: String,
 }
 
@@ -112,7 +112,7 @@ pub(crate) fn what(run: &Run) -> String {
     }
 }
 
-/// List logs and windows that wait or failed
+/// List pending and failed logs and windows
 ///
 /// Logs are queued by hooks and by `log watch`. Exits 1 when the queue is empty.
 #[derive(Debug, clap::Args)]

@@ -24,7 +24,7 @@ const NAMED: usize = 5;
     after_help = "Examples:\n  afterthought undo last\n  afterthought undo 3fa2c1d9 --with-later\n  afterthought undo 3fa2c1d9 --keep --dry-run"
 )]
 pub(crate) struct UndoArgs {
-    /// Id of a run, a unique end or start of it, or `last` for the last one that changed something
+    /// Id of a run, a unique prefix or suffix of it, or `last` for the last one that changed something
     run: String,
     #[command(flatten)]
     later: Later,

@@ -134,7 +134,7 @@ fn a_reviewer_is_told_what_to_mend() {
     assert_eq!(
         told,
         [
-            r"warning: suite/en-deploys: m1: its text does not match its own `all`: \bpnpm\b",
+            r"warning: suite/en-deploys: m1: its text does not match the patterns in its own `all`: \bpnpm\b",
             r#"warning: suite/en-deploys: m2: no message contains its evidence "we deploy on heroku""#,
             "warning: suite/en-deploys: m4: its text is forbidden by f2",
         ]

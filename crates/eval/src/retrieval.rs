@@ -313,7 +313,7 @@ pub(crate) const RECALL_MEASURES: &[Definition] = &[
     share("in budget", "of what must be found, the share within the given tokens"),
     fault("forbidden@10", "queries with something among the first 10 that must not be found"),
     share("only kept", "queries that find only what may be found"),
-    share("empty kept", "queries without an answer that find nothing"),
+    share("empty kept", "unanswerable queries that correctly find nothing"),
     number("returned", "memories per query"),
     number("tokens@10", "tokens of the first 10"),
 ];

@@ -612,7 +612,11 @@ fn case_faults(case: &Case, patterns: &Patterns, texts: &MessageTexts) -> Vec<St
             Match::Absent => {
                 let missing = pattern.all.iter().filter(|one| !one.is_match(&text));
                 let missing: Vec<&str> = missing.map(Regex::as_str).collect();
-                found.push(format!("{}: its text does not match its own `all`: {}", gold.id, missing.join(" and ")));
+                found.push(format!(
+                    "{}: its text does not match the patterns in its own `all`: {}",
+                    gold.id,
+                    missing.join(" and ")
+                ));
             }
             // A gold text that fails its own patterns would count every correct memory as wrong.
             Match::Distorted => found.push(format!("{}: its text matches its own `none`", gold.id)),
