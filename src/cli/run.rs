@@ -279,6 +279,12 @@ fn extract(args: &LogArgs, mode: Mode<'_>, context: &Context<'_>) -> anyhow::Res
     bar.finish_and_clear();
     let run = summary.run.clone().map(RunId::from_stored);
     reporter.print_summary(&summary, run.as_ref().map(RunId::short))?;
+    // A mistyped pattern would otherwise let through exactly what somebody wanted to keep out. Files that have not changed
+    // are not opened, so nothing is known of the conversations that an earlier run left out of them.
+    let left_out = summary.filtered.files_excluded + summary.filtered.conversations_excluded;
+    if !args.exclude.is_empty() && left_out == 0 && summary.files.unchanged == 0 {
+        out.warn("--exclude matched no file and no conversation; check the pattern");
+    }
     if let (Mode::Plan(Some(path)), Some(plan)) = (mode, plan) {
         apply::save(path, &plan, out)?;
     }

@@ -72,6 +72,17 @@ fn old_files_are_not_opened() {
 }
 
 #[test]
+fn a_pattern_that_keeps_nothing_out_is_pointed_out() {
+    let desk = desk();
+    let warning = "--exclude matched no file and no conversation; check the pattern";
+    assert!(desk.run(&[RULES, &["--exclude", "sercet-*"]].concat()).err.contains(warning));
+    for database in ["a.db", "a.db", "b.db"] {
+        let run = desk.run(&[RULES, &["--exclude", "secret-*", "--db", database]].concat());
+        assert!(run.code == 0 && !run.err.contains(warning), "{run:?}");
+    }
+}
+
+#[test]
 fn projects_and_patterns_choose() {
     let desk = desk();
     let table: &[(&[&str], u64, &str, u64)] = &[
