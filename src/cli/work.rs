@@ -6,6 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, ensure};
 use jiff::Timestamp;
+use serde::Serialize;
 
 use crate::api::{FileUsage, Filter, FoundTask, KnownError, Memories, NamespaceSubtree, Usage};
 
@@ -35,6 +36,19 @@ impl AskArgs {
         let namespaces = context.settings()?.namespace().map(NamespaceSubtree::Under).into_iter().collect();
         let filter = Filter { namespaces, ..Filter::default() };
         if self.everywhere { Ok(filter) } else { in_project_of_folder(filter, memories, context.out) }
+    }
+
+    /// Prints the results up to the limit, as JSON or by `print`.
+    fn print<T: Serialize>(
+        &self,
+        found: &[T],
+        print: impl Fn(&T, &Printer) -> anyhow::Result<()>,
+        out: &Printer,
+    ) -> anyhow::Result<()> {
+        found
+            .iter()
+            .take(self.limit)
+            .try_for_each(|one| if out.is_json() { Ok(out.json(one)?) } else { print(one, out) })
     }
 
     /// Adds to `what` that more would be asked about with `--everywhere`, if `filter` is limited to a project.
@@ -70,17 +84,12 @@ pub(crate) fn blame(args: &BlameArgs, context: &Context<'_>) -> anyhow::Result<E
     let commit = line.map(|line| commit_of(path, line)).transpose()?;
     let filter = args.reach.filter(&memories, context)?;
     let touches = memories.blame(&in_project(path), commit.as_deref(), &filter)?;
-    for touch in touches.iter().take(args.reach.limit) {
-        if context.out.is_json() {
-            context.out.json(touch)?;
-        } else {
-            print_touch(touch, context.out)?;
-        }
-    }
-    if touches.is_empty() {
-        return Ok(context.out.nothing(args.reach.nothing("no task touched this file", &filter)));
-    }
-    Ok(ExitStatus::Success)
+    args.reach.print(&touches, print_touch, context.out)?;
+    Ok(if touches.is_empty() {
+        context.out.nothing(args.reach.nothing("no task touched this file", &filter))
+    } else {
+        ExitStatus::Success
+    })
 }
 
 /// Returns the path relative to its repository, or unchanged if it is in none.
@@ -204,17 +213,12 @@ pub(crate) fn how(args: &HowArgs, context: &Context<'_>) -> anyhow::Result<ExitS
     let Some(memories) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
     let filter = args.reach.filter(&memories, context)?;
     let usages = memories.how(&args.command.join(" "), &filter)?;
-    for usage in usages.iter().take(args.reach.limit) {
-        if context.out.is_json() {
-            context.out.json(usage)?;
-        } else {
-            print_usage(usage, context.out)?;
-        }
-    }
-    if usages.is_empty() {
-        return Ok(context.out.nothing(args.reach.nothing("no such command is known", &filter)));
-    }
-    Ok(ExitStatus::Success)
+    args.reach.print(&usages, print_usage, context.out)?;
+    Ok(if usages.is_empty() {
+        context.out.nothing(args.reach.nothing("no such command is known", &filter))
+    } else {
+        ExitStatus::Success
+    })
 }
 
 fn print_usage(usage: &Usage, out: &Printer) -> anyhow::Result<()> {
