@@ -43,7 +43,7 @@ pub use crate::embed::{Filled, Progress, QUERY_TIMEOUT, QueryVectors};
 pub use crate::exchange::{Counts, Exported, ExportedTask, MEMORY_FORMATS, markdown};
 pub use crate::lifecycle::decay::heat;
 pub use crate::lifecycle::{NEAR_DAYS, Report, Upkeep};
-pub(crate) use crate::llm::lists_model;
+pub(crate) use crate::llm::{DEFAULT_BASE_URL, lists_model, logins};
 pub use crate::llm::{DEFAULT_MODEL, Price};
 pub use crate::pipeline::{
     Basis, ENVIRONMENT_MARK, Estimate, Event, Fault, Files, FullSummary, LINGER, RereadPolicy, Scan, Selection,

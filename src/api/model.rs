@@ -5,8 +5,8 @@ use std::time::Duration;
 use jiff::Zoned;
 
 use super::ApiError;
-use crate::config::{Config, ExtractorChoice};
-use crate::llm::{Budget, DayLimit, Limits, LlmError, ModelSettings, Price, Prices, find_ollama};
+use crate::config::{Config, ExtractorChoice, Layer};
+use crate::llm::{Budget, DayLimit, Limits, LlmError, ModelSettings, Price, Prices, find_ollama, key_variable};
 use crate::store::{Spent, Store, StoreError};
 
 /// Returns the settings of the configured model; `None` if neither a key nor a server is configured.
@@ -19,13 +19,19 @@ pub fn model_settings(
     config: &Config,
     environment: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Option<ModelSettings>, LlmError> {
+    let named = config.model.value.as_deref().unwrap_or_default();
+    let is_own_key = config.api_key_env.layer != Layer::Default;
     let lookup = |name: &str| match name {
-        "OPENAI_API_KEY" => environment(&config.api_key_env.value),
         "OPENAI_BASE_URL" => config.base_url.value.clone(),
         "AFTERTHOUGHT_MODEL" => config.model.value.clone(),
+        _ if is_own_key && name == key_variable(named) => environment(&config.api_key_env.value),
         _ => environment(name),
     };
-    Ok(ModelSettings::from_env(lookup)?.map(|settings| tuned(config, settings)))
+    let Some(mut settings) = ModelSettings::from_env(lookup)? else { return Ok(None) };
+    if is_own_key && settings.key_name == key_variable(named) {
+        settings.key_name = config.api_key_env.value.clone().into();
+    }
+    Ok(Some(tuned(config, settings)))
 }
 
 /// Returns the settings of a model: the configured one, or else, unless only the rules were requested, that of an
@@ -43,7 +49,13 @@ pub async fn reachable(
     }
     let host = environment("OLLAMA_HOST").filter(|host| !host.trim().is_empty());
     let found = find_ollama(host.as_deref(), config.model.value.as_deref()).await?;
-    Ok(found.map(|settings| tuned(config, settings)))
+    Ok(found.map(|settings| {
+        let reason = format!(
+            "no model is configured, so {} of the Ollama on this machine extracts; --extractor rules uses the offline rules",
+            settings.model
+        );
+        tuned(config, ModelSettings { reason: Some(reason), ..settings })
+    }))
 }
 
 fn tuned(config: &Config, settings: ModelSettings) -> ModelSettings {

@@ -36,7 +36,7 @@ pub struct ModelOptions {
 pub struct Model {
     pub(super) source: Option<Source>,
     pub(super) price: Option<Price>,
-    is_discovered: bool,
+    reason: Option<String>,
 }
 
 impl Model {
@@ -47,17 +47,15 @@ impl Model {
     /// [`ApiError`] if the requested model is not configured, or the configuration cannot be used.
     pub(crate) async fn choose(config: &Config, options: &ModelOptions) -> Result<Self, ApiError> {
         let environment = |name: &str| std::env::var(name).ok();
-        let configured = model_settings(config, &environment)?;
-        let is_configured = configured.is_some();
         // A recording answers by itself, so no local server is looked for.
         let settings = match options.replay {
-            Some(_) => configured,
+            Some(_) => model_settings(config, &environment)?,
             None => reachable(config, &environment).await?,
         };
-        let is_discovered = settings.is_some() && !is_configured;
         if !pipeline::choose(config.extractor.value, settings.is_some() || options.replay.is_some())? {
-            return Ok(Self { source: None, price: options.price, is_discovered });
+            return Ok(Self { source: None, price: options.price, reason: None });
         }
+        let reason = settings.as_ref().and_then(|settings| settings.reason.clone());
         let source = if let Some(folder) = &options.replay {
             let named = config.model.value.clone().or(settings.map(|settings| settings.model));
             Source::Replayed(Replay::new(folder, named.ok_or(ApiError::UnnamedRecording)?)?)
@@ -68,7 +66,7 @@ impl Model {
                 None => Source::Server(client),
             }
         };
-        Ok(Self { source: Some(source), price: options.price, is_discovered })
+        Ok(Self { source: Some(source), price: options.price, reason })
     }
 
     /// Returns the name of the model; `None` if the rules extract and decide.
@@ -77,10 +75,16 @@ impl Model {
         self.source.as_ref().map(Source::model)
     }
 
-    /// Whether it was found on this machine instead of being configured.
+    /// Returns why this model was chosen, where nobody named it.
     #[must_use]
-    pub(crate) const fn is_discovered(&self) -> bool {
-        self.is_discovered && self.source.is_some()
+    pub(crate) fn reason(&self) -> Option<&str> {
+        self.reason.as_deref()
+    }
+
+    /// Whether requests may be sent in batches.
+    #[must_use]
+    pub(crate) fn has_batches(&self) -> bool {
+        self.source.as_ref().and_then(Source::server).is_none_or(Client::has_batches)
     }
 
     pub(super) fn extractor(&self) -> Extractor<'_, Source> {

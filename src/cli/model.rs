@@ -17,7 +17,7 @@ pub(crate) struct ModelArgs {
     /// Extract with a model, with the offline rules, or automatically
     #[arg(long, value_enum, value_name = "NAME")]
     pub extractor: Option<ExtractorArg>,
-    /// Use this model [env: AFTERTHOUGHT_MODEL]
+    /// Use this model, such as gpt-5-mini, anthropic/claude-haiku-4-5 or claude-code [env: AFTERTHOUGHT_MODEL]
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
     /// Use this OpenAI-compatible server [env: OPENAI_BASE_URL]
@@ -83,20 +83,16 @@ impl ModelArgs {
 
     /// Chooses the model that the settings and the options name, and reports one that was not configured.
     pub(crate) async fn choose(&self, config: &Config, out: &Printer) -> anyhow::Result<Model> {
-        // A model that was not configured is always named: the person should know where conversations are sent.
         let model = Model::choose(config, &self.options()).await?;
-        report_discovered(&model, out);
+        report_reason(&model, out);
         Ok(model)
     }
 }
 
-/// Reports a model that was found on this machine without being configured.
-pub(crate) fn report_discovered(model: &Model, out: &Printer) {
-    if let Some(name) = model.name().filter(|_| model.is_discovered()) {
-        out.note(format_args!(
-            "no model is configured, so {name} of the Ollama on this machine extracts; --extractor rules uses the \
-             offline rules"
-        ));
+/// Reports why a model was chosen that nobody named: the person should know where conversations are sent.
+pub(crate) fn report_reason(model: &Model, out: &Printer) {
+    if let Some(reason) = model.reason() {
+        out.note(reason);
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::api::{
     AuditChannel, Basis, DEFAULT_MODEL, Event, Memories, Model, RereadPolicy, RunEstimate, RunId, RunRequest,
-    Selection, Sources, Summary, denied_paths, named_project, path_patterns,
+    Selection, Sources, Summary, denied_paths, logins, named_project, path_patterns,
 };
 use crate::config::{Config, ExtractorChoice, Partial};
 use anyhow::{Context as _, anyhow, ensure};
@@ -243,10 +243,15 @@ pub(crate) fn plan(args: &PlanArgs, context: &Context<'_>) -> anyhow::Result<Exi
 fn extract(args: &LogArgs, mode: Mode<'_>, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let (config, out, runtime) = (args.settings(context)?, context.out, runtime()?);
     let model = runtime.block_on(args.model.choose(&config, out))?;
-    ensure!(
-        !matches!(mode, Mode::Write(Some(_))) || model.name().is_some(),
-        "--batch-api needs a model; set OPENAI_API_KEY or OPENAI_BASE_URL, or leave it out for the offline rules"
-    );
+    if matches!(mode, Mode::Write(Some(_))) {
+        let name = model.name().context(
+            "--batch-api needs a model; set OPENAI_API_KEY or OPENAI_BASE_URL, or leave it out for the offline rules",
+        )?;
+        ensure!(
+            model.has_batches(),
+            "{name}: only servers with OpenAI's batch API take batches; leave --batch-api out, or name another model"
+        );
+    }
     // A mistake in what to read is reported before a database is created.
     let request = args.request(&config, out.is_verbose())?;
     let mut hint = without_model(&model, &config);
@@ -292,12 +297,18 @@ fn extract(args: &LogArgs, mode: Mode<'_>, context: &Context<'_>) -> anyhow::Res
 }
 
 /// Returns a note for runs that use the rules because there is no model, to be printed once there is something to read.
-fn without_model(model: &Model, config: &Config) -> Option<&'static str> {
+fn without_model(model: &Model, config: &Config) -> Option<String> {
     let fell_back = model.name().is_none() && config.extractor.value == ExtractorChoice::Auto;
-    fell_back.then_some(
-        "no model is configured and no Ollama answers, so the offline rules extract; `afterthought status --check` \
-         says how to set one",
-    )
+    fell_back.then(|| {
+        let remedy = match logins().first() {
+            Some(login) => format!("--model {login} uses the login of {login}, which is installed"),
+            None => "`afterthought status --check` says how to set one".to_owned(),
+        };
+        format!(
+            "no model is configured and no Ollama answers, so the offline rules extract, which keep explicit statements \
+             only; {remedy}"
+        )
+    })
 }
 
 /// Opens the database. A plan made by the rules and not saved has nothing to store, so it does not create one.

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use crate::api::{
-    DaySpending, Encryption, Health, HookFiring, JobStatus, Memories, NEAR_DAYS, Statistics, WATCH_LEASE, WORKER_LEASE,
-    lists_model, model_settings,
+    DEFAULT_BASE_URL, DaySpending, Encryption, Health, HookFiring, JobStatus, Memories, NEAR_DAYS, Statistics,
+    WATCH_LEASE, WORKER_LEASE, lists_model, logins, model_settings,
 };
 use crate::config::{Config, Layer};
 use crate::serve::hook::{Agent, HookLog, Installed, commands_in};
@@ -182,22 +182,36 @@ fn model(config: &Config) -> Check {
     let settings = match model_settings(config, &|name| std::env::var(name).ok()) {
         Ok(Some(settings)) => settings,
         Ok(None) => {
+            let logins: Vec<_> = logins().iter().map(|name| format!(" or AFTERTHOUGHT_MODEL={name}")).collect();
             let finding = format!(
-                "none: an Ollama on this machine extracts, else the offline rules; set {key} or OPENAI_BASE_URL"
+                "none: an Ollama on this machine extracts, else the offline rules; set {key} or another provider's key, \
+                 OPENAI_BASE_URL{}",
+                logins.concat()
             );
             return Check::new("model", State::Note, finding);
         }
         Err(error) => return Check::new("model", State::Bad, spelled(&error.into())),
     };
-    let from = if settings.api_key.is_some() { format!("key from {key}") } else { "without a key".to_owned() };
-    let what = format!("{} at {}, {from}", settings.model, config.base_url.value.as_deref().unwrap_or("OpenAI"));
+    let from = match &settings.api_key {
+        Some(_) => format!(", key from {}", settings.key_name),
+        None if settings.base_url.is_empty() => String::new(),
+        None => ", without a key".to_owned(),
+    };
+    let at = match settings.base_url.as_str() {
+        "" => "through its program".to_owned(),
+        DEFAULT_BASE_URL => "at OpenAI".to_owned(),
+        url => format!("at {}", config.base_url.value.as_deref().unwrap_or(url)),
+    };
+    let what = format!("{} {at}{from}", settings.model);
     let answer = runtime().map_err(|error| error.to_string()).and_then(|runtime| {
         // A key and an address alone do not show that a server answers.
         runtime.block_on(lists_model(&settings))
     });
     match answer {
-        Ok(true) => Check::new("model", State::Good, format!("{what}: the server answers")),
-        Ok(false) => Check::new("model", State::Note, format!("{what}: the server answers and does not list it")),
+        Ok(true) => Check::new("model", State::Good, format!("{what}: it answers")),
+        Ok(false) => {
+            Check::new("model", State::Note, format!("{what}: it answers, and its list of models has no such name"))
+        }
         Err(why) => {
             Check::new("model", State::Bad, format!("{what}: {why}; check the address, the key and the network"))
         }

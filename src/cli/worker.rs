@@ -21,7 +21,7 @@ use transcripts::{Found, discover};
 use super::args::{Context, machine, now};
 use super::embed::catch_up;
 use super::exit::ExitStatus;
-use super::model::{ModelArgs, report_discovered, runtime, stop_on_interrupt};
+use super::model::{ModelArgs, report_reason, runtime, stop_on_interrupt};
 use super::printer::{counted, one_line, spelled};
 
 /// Interval between renewals of the lease.
@@ -131,7 +131,7 @@ async fn work(
 ) -> anyhow::Result<WorkerReport> {
     let settings = |folder: Option<&Path>| settings_in(folder, model, context).map_err(|error| spelled(&error));
     let report = |event: WorkerEvent<'_>| match event {
-        WorkerEvent::Model(model) => report_discovered(model, context.out),
+        WorkerEvent::Model(model) => report_reason(model, context.out),
         WorkerEvent::Detail(text) => context.out.detail(text),
     };
     let worker = Worker {

@@ -112,7 +112,7 @@ settings!(
     project: Option<String> = None, like "\"shop\"";
     /// Extract with the model (`llm`), the offline rules (`rules`), or the model if one is configured (`auto`)
     extractor: ExtractorChoice = ExtractorChoice::Auto;
-    /// Name of the model; `AFTERTHOUGHT_MODEL`
+    /// Name of the model, or `PROVIDER/MODEL`, such as `anthropic/claude-haiku-4-5` or `claude-code/haiku`; `AFTERTHOUGHT_MODEL`
     model: Option<String> = None, like "\"gpt-4.1-mini\"";
     /// OpenAI-compatible server; `OPENAI_BASE_URL`
     base_url: Option<String> = None, like "\"http://localhost:11434/v1\"";

@@ -106,7 +106,7 @@ impl Client {
                 matches!(fault, Fault::Unreachable(_) | Fault::Status { status: 429, .. }) || call.may_repeat;
             let wait = match fault.verdict() {
                 Verdict::Retry if surely_not_taken => fault::wait_after(&fault, waits.next()),
-                Verdict::Retry | Verdict::Permanent(_) | Verdict::TooLong => None,
+                Verdict::Retry | Verdict::Permanent(_) | Verdict::NoAccess | Verdict::TooLong => None,
             };
             let Some(wait) = wait else { return Err(self.fault_error(&fault, attempts)) };
             (self.sleep)(wait).await;
@@ -344,7 +344,7 @@ impl Client {
     }
 
     pub(in crate::llm) fn permanent(&self, reason: String, remedy: &'static str) -> LlmError {
-        LlmError::Permanent { endpoint: self.address().to_owned(), reason, remedy }
+        LlmError::Permanent { endpoint: self.address().to_owned(), reason, remedy: remedy.into() }
     }
 }
 
@@ -450,7 +450,7 @@ impl RowReader<'_> {
 fn shown(fault: &Fault) -> String {
     match fault {
         Fault::Status { status, .. } => format!("status {status}"),
-        Fault::Unreachable(_) | Fault::TimedOut(_) | Fault::Broken(_) | Fault::Unsendable(_) => fault.to_string(),
+        _ => fault.to_string(),
     }
 }
 
@@ -463,7 +463,7 @@ fn silenced(fault: Fault) -> Fault {
             let message = if too_long { "maximum context length" } else { "(a message that may quote)" };
             Fault::Status { status, wait, rejection: Rejection { message: message.to_owned(), code: String::new() } }
         }
-        Fault::Unreachable(_) | Fault::TimedOut(_) | Fault::Broken(_) | Fault::Unsendable(_) => fault,
+        _ => fault,
     }
 }
 

@@ -71,7 +71,7 @@ impl Budget {
             return Err(LlmError::Permanent {
                 endpoint: model.to_owned(),
                 reason: "the price of this model is not known, so a limit on its cost cannot be enforced".to_owned(),
-                remedy: "set its price with --price PROMPT,COMPLETION, or limit the run by --max-tokens",
+                remedy: "set its price with --price PROMPT,COMPLETION, or limit the run by --max-tokens".into(),
             });
         }
         Ok(Self { limits, price, ledger: Mutex::default(), released: Notify::new() })

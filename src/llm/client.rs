@@ -13,16 +13,19 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::Notify;
 
+use super::batch::{Body, Call};
 use super::endpoint::ModelSettings;
-use super::endpoint::{self, Endpoint, fetch, http_client};
+use super::endpoint::{self, Endpoint, LONGEST_BODY, fetch, http_client, parsed};
 use super::fault::{Fault, Verdict};
+use super::providers::Protocol;
 use super::wire::Dialect;
-use super::{Complete, Cost, Finish, LlmError, Reply, Request, fault, wire};
+use super::{Complete, Cost, Finish, LlmError, Reply, Request, anthropic, fault, program, wire};
 
 type Sleep = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
 
-/// Retries if no server listens or no answer arrives in time: enough for a server that is just starting, but soon over
-/// for a wrong address or a model that is too slow, where waiting does not help.
+/// Retries if no server listens, no answer arrives in time or a program fails: enough for a server that is just starting,
+/// but soon over for a wrong address, a model that is too slow or a plan whose limit is reached, where waiting does not
+/// help.
 const SILENT_RETRIES: u32 = 2;
 
 /// Sends requests to an OpenAI-compatible server, and repeats them where that may help.
@@ -74,7 +77,10 @@ impl Client {
         let mut attempts = 0;
         loop {
             let dialect = self.dialect();
-            let body = wire::body(request, &self.settings.model, &dialect);
+            let body = match self.settings.protocol {
+                Protocol::Anthropic => anthropic::body(request, &self.settings.model, &dialect),
+                _ => wire::body(request, &self.settings.model, &dialect),
+            };
             match self.with_retries(&mut attempts, || self.attempt(&body, request)).await {
                 Ok(reply) => return Ok(reply),
                 Err(fault) if self.learn(dialect, &fault, Some(request)) => {}
@@ -83,9 +89,25 @@ impl Client {
         }
     }
 
+    /// Whether requests may be sent in batches.
+    pub(crate) fn has_batches(&self) -> bool {
+        self.settings.protocol == Protocol::OpenAi
+    }
+
     async fn attempt(&self, body: &Value, request: &Request) -> Result<Reply, Fault> {
-        let answer = self.api.chat().create_byot::<_, Value>(body).await.map_err(Fault::from)?;
-        wire::reply(&answer, request, &self.settings.model)
+        let model = &self.settings.model;
+        match &self.settings.protocol {
+            Protocol::OpenAi => {
+                let answer = self.api.chat().create_byot::<_, Value>(body).await.map_err(Fault::from)?;
+                wire::reply(&answer, request, model)
+            }
+            Protocol::Anthropic => {
+                let call = Call::post(anthropic::PATH, Body::Json(body));
+                let call = Call { timeout: self.settings.timeout, longest: LONGEST_BODY, ..call };
+                anthropic::reply(&parsed(&self.attempt_call(&call).await?)?, request, model)
+            }
+            program => program::ask(program, model, request, self.settings.timeout).await,
+        }
     }
 
     /// Makes attempts until one succeeds or another would not help, and adds their number to `attempts`. Each waits
@@ -110,7 +132,9 @@ impl Client {
             // Another call may be made during the wait.
             drop(pass);
             let wait = match &outcome {
-                Err(Fault::Unreachable(_) | Fault::TimedOut(_)) if *attempts > SILENT_RETRIES => None,
+                Err(Fault::Unreachable(_) | Fault::TimedOut(_) | Fault::Declined(_)) if *attempts > SILENT_RETRIES => {
+                    None
+                }
                 Err(fault) if fault.verdict() == Verdict::Retry => fault::wait_after(fault, waits.next()),
                 Ok(_) | Err(_) => None,
             };
@@ -148,10 +172,13 @@ impl Client {
     pub(super) fn error_about(&self, fault: &Fault, attempts: u32, texts: &[&str]) -> LlmError {
         let mut reason = self.endpoint().clean(&fault.to_string());
         // Only an answer with an error status repeats the server's words, which may quote the request.
-        if let Fault::Status { status, .. } = fault
-            && texts.iter().any(|text| quotes(&reason, text))
-        {
-            reason = format!("status {status}: (a message that quotes the conversation)");
+        let status = match fault {
+            Fault::Status { status, .. } => format!("status {status}: "),
+            Fault::Declined(_) => String::new(),
+            _ => return self.sorted(fault, attempts, reason),
+        };
+        if texts.iter().any(|text| quotes(&reason, text)) {
+            reason = format!("{status}(a message that quotes the conversation)");
         }
         self.sorted(fault, attempts, reason)
     }
@@ -165,7 +192,14 @@ impl Client {
         let endpoint = self.endpoint().shown.clone();
         match fault.verdict() {
             Verdict::TooLong => LlmError::TooLong { endpoint },
-            Verdict::Permanent(remedy) => LlmError::Permanent { endpoint, reason, remedy },
+            Verdict::Permanent(remedy) => LlmError::Permanent { endpoint, reason, remedy: remedy.into() },
+            Verdict::NoAccess => {
+                let remedy = match program::program(&self.settings.protocol) {
+                    Some(program) => format!("log in with `{program}`").into(),
+                    None => format!("check {}", self.settings.key_name).into(),
+                };
+                LlmError::Permanent { endpoint, reason, remedy }
+            }
             Verdict::Retry => {
                 if let Some(wait) = fault.wait() {
                     reason = format!("{reason} (it asks to wait {} s)", wait.as_secs());
@@ -380,6 +414,9 @@ pub(crate) async fn lists_model(settings: &ModelSettings) -> Result<bool, String
     #[derive(serde::Deserialize)]
     struct List {
         data: Vec<Listed>,
+    }
+    if program::program(&settings.protocol).is_some() {
+        return program::check(&settings.protocol, CHECK_PATIENCE).await.map(|()| true);
     }
     let endpoint = Endpoint::new(settings).map_err(|error| error.to_string())?;
     let http = http_client(&endpoint).map_err(|error| error.to_string())?;

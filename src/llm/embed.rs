@@ -112,7 +112,7 @@ impl Client {
             Verdict::Permanent(_) if fault.complaint().is_some_and(|rejection| !rejection.is_about_the_key()) => {
                 EmbedFailure::Refused(error())
             }
-            Verdict::Permanent(_) | Verdict::Retry => EmbedFailure::Failed(error()),
+            Verdict::Permanent(_) | Verdict::NoAccess | Verdict::Retry => EmbedFailure::Failed(error()),
         }
     }
 }

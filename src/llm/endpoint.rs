@@ -1,5 +1,6 @@
 //! The server of a model: its settings, its address, and one HTTP attempt.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
@@ -12,14 +13,15 @@ use reqwest::{StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
-use super::LlmError;
 use super::fault::{Fault, Rejection, asked_wait};
+use super::providers::Protocol;
+use super::{LlmError, anthropic, program};
 
 /// Longest time to wait for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Maximum size of an answer, in bytes; no answer to our requests is longer.
-const LONGEST_BODY: usize = 32 << 20;
+pub(super) const LONGEST_BODY: usize = 32 << 20;
 
 /// Longest text from a server that is passed on, in characters.
 // Some servers answer with a web page, or quote the whole request.
@@ -42,11 +44,24 @@ pub(super) struct Endpoint {
 impl Endpoint {
     /// Returns the endpoint of `settings`.
     pub(super) fn new(settings: &ModelSettings) -> Result<Self, LlmError> {
+        if let Some(program) = program::program(&settings.protocol) {
+            return Ok(Self {
+                base: String::new(),
+                query: Vec::new(),
+                headers: HeaderMap::new(),
+                key: SecretString::default(),
+                secrets: Vec::new(),
+                shown: program.to_owned(),
+            });
+        }
         let shown = shown_url(&settings.base_url);
-        let wrong =
-            |reason: &str, remedy| LlmError::Permanent { endpoint: shown.clone(), reason: reason.to_owned(), remedy };
+        let wrong = |reason: &str, remedy: String| LlmError::Permanent {
+            endpoint: shown.clone(),
+            reason: reason.to_owned(),
+            remedy: remedy.into(),
+        };
         let mut url = http_url(&settings.base_url).ok_or_else(|| {
-            wrong("this is not an http address", "set the base URL to one like http://127.0.0.1:11434/v1")
+            wrong("this is not an http address", "set the base URL to one like http://127.0.0.1:11434/v1".to_owned())
         })?;
         let query: Vec<(String, String)> = url.query_pairs().into_owned().collect();
         // A password in the address is a secret like the key, and error messages of the transport quote the address.
@@ -57,18 +72,22 @@ impl Endpoint {
 
         let mut headers = HeaderMap::new();
         if let Some(key) = &settings.api_key {
-            let value = secret_header(&format!("Bearer {}", key.expose_secret()));
-            headers.insert(
-                AUTHORIZATION,
-                value.ok_or_else(|| {
-                    wrong("the key holds a line break or a control character", "check OPENAI_API_KEY")
-                })?,
-            );
+            let (name, value) = match settings.protocol {
+                Protocol::Anthropic => (HeaderName::from_static("x-api-key"), key.expose_secret().to_owned()),
+                _ => (AUTHORIZATION, format!("Bearer {}", key.expose_secret())),
+            };
+            let value = secret_header(&value).ok_or_else(|| {
+                wrong("the key holds a line break or a control character", format!("check {}", settings.key_name))
+            })?;
+            headers.insert(name, value);
+        }
+        if settings.protocol == Protocol::Anthropic {
+            headers.insert(anthropic::VERSION.0, HeaderValue::from_static(anthropic::VERSION.1));
         }
         for (name, value) in &settings.headers {
             let header = name.parse::<HeaderName>().ok().zip(secret_header(value.expose_secret()));
             let (name, value) =
-                header.ok_or_else(|| wrong("an extra header is malformed", "check its name and value"))?;
+                header.ok_or_else(|| wrong("an extra header is malformed", "check its name and value".to_owned()))?;
             headers.insert(name, value);
         }
         let extra = settings.headers.iter().map(|(_, value)| value.clone());
@@ -178,7 +197,7 @@ pub(super) fn http_client(endpoint: &Endpoint) -> Result<reqwest::Client, LlmErr
     builder.build().map_err(|error| LlmError::Permanent {
         endpoint: endpoint.shown.clone(),
         reason: endpoint.clean(&root_cause(&error)),
-        remedy: "check the proxy and certificate settings of the system",
+        remedy: "check the proxy and certificate settings of the system".into(),
     })
 }
 
@@ -201,8 +220,13 @@ pub(super) async fn attempt(
 
 async fn exchange(http: &reqwest::Client, request: reqwest::Request) -> Result<Vec<u8>, Fault> {
     let body = fetch(http, request, LONGEST_BODY).await?;
-    match serde_json::from_slice::<serde::de::IgnoredAny>(&body) {
-        Ok(_) => Ok(body),
+    parsed::<serde::de::IgnoredAny>(&body).map(|_| body)
+}
+
+/// Parses the body of an answer.
+pub(super) fn parsed<'b, T: serde::Deserialize<'b>>(body: &'b [u8]) -> Result<T, Fault> {
+    match serde_json::from_slice(body) {
+        Ok(value) => Ok(value),
         Err(_) if body.trim_ascii_start().starts_with(b"<") => {
             Err(Fault::Broken("the answer is a web page (does the base URL end in /v1?)".to_owned()))
         }
@@ -299,6 +323,12 @@ pub struct ModelSettings {
     pub structured: StructuredOutput,
     /// Headers sent with every request; the values are kept secret.
     pub headers: Vec<(String, SecretString)>,
+    /// How the model is spoken to.
+    pub protocol: Protocol,
+    /// Environment variable that holds the key, for advice.
+    pub key_name: Cow<'static, str>,
+    /// Why this model was chosen, where nobody named it.
+    pub reason: Option<String>,
 }
 
 impl ModelSettings {
@@ -315,37 +345,10 @@ impl ModelSettings {
             jitter_seed: None,
             structured: StructuredOutput::Auto,
             headers: Vec::new(),
+            protocol: Protocol::OpenAi,
+            key_name: Cow::Borrowed("OPENAI_API_KEY"),
+            reason: None,
         }
-    }
-
-    /// Returns the settings that the environment names, or `None` if it names neither key nor base URL.
-    ///
-    /// `lookup` is asked for `OPENAI_API_KEY`, `OPENAI_BASE_URL`, `AFTERTHOUGHT_MODEL` and then `OPENAI_MODEL`. Empty
-    /// values count as unset. A base URL without a key is fine.
-    ///
-    /// # Errors
-    /// [`LlmError::Permanent`] if a server other than OpenAI's is named without a model.
-    pub(crate) fn from_env(lookup: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, LlmError> {
-        let value = |name| lookup(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
-        let (key, base_url) = (value("OPENAI_API_KEY"), value("OPENAI_BASE_URL"));
-        if key.is_none() && base_url.is_none() {
-            return Ok(None);
-        }
-        let named = value("AFTERTHOUGHT_MODEL").or_else(|| value("OPENAI_MODEL"));
-        let model = match (named, &base_url) {
-            (Some(model), _) => model,
-            (None, None) => DEFAULT_MODEL.to_owned(),
-            (None, Some(url)) if url.contains("//api.openai.com") => DEFAULT_MODEL.to_owned(),
-            (None, Some(url)) => {
-                return Err(LlmError::Permanent {
-                    endpoint: shown_url(url),
-                    reason: "no model is named".to_owned(),
-                    remedy: "set AFTERTHOUGHT_MODEL",
-                });
-            }
-        };
-        let base_url = base_url.unwrap_or_else(|| DEFAULT_BASE_URL.to_owned());
-        Ok(Some(Self { api_key: key.map(SecretString::from), ..Self::new(base_url, model) }))
     }
 }
 
@@ -362,6 +365,7 @@ impl fmt::Debug for ModelSettings {
             .field("jitter_seed", &self.jitter_seed)
             .field("structured", &self.structured)
             .field("headers", &header_names)
+            .field("protocol", &self.protocol)
             .finish()
     }
 }
@@ -428,44 +432,7 @@ mod tests {
 
 #[cfg(test)]
 mod settings_tests {
-    use secrecy::ExposeSecret;
-
     use super::*;
-
-    fn read(pairs: &[(&str, &str)]) -> Result<Option<ModelSettings>, LlmError> {
-        ModelSettings::from_env(|name| pairs.iter().find(|pair| pair.0 == name).map(|pair| pair.1.to_owned()))
-    }
-
-    /// Returns base URL, model and key.
-    fn summary(pairs: &[(&str, &str)]) -> Option<(String, String, Option<String>)> {
-        read(pairs).unwrap().map(|settings| {
-            (settings.base_url, settings.model, settings.api_key.map(|key| key.expose_secret().to_owned()))
-        })
-    }
-
-    #[test]
-    fn environment_names_key_address_and_model() {
-        const LOCAL: (&str, &str) = ("OPENAI_BASE_URL", "http://127.0.0.1:11434/v1");
-        let some = |url: &str, model: &str, key: Option<&str>| {
-            Some((url.to_owned(), model.to_owned(), key.map(str::to_owned)))
-        };
-        let rows: Vec<(&[(&str, &str)], _)> = vec![
-            (&[], None),
-            (&[("OPENAI_API_KEY", " "), ("OPENAI_MODEL", "m")], None),
-            (&[("OPENAI_API_KEY", "k1")], some(DEFAULT_BASE_URL, DEFAULT_MODEL, Some("k1"))),
-            (&[LOCAL, ("OPENAI_MODEL", "m1")], some(LOCAL.1, "m1", None)),
-            (&[LOCAL, ("OPENAI_MODEL", "m1"), ("AFTERTHOUGHT_MODEL", "m2")], some(LOCAL.1, "m2", None)),
-        ];
-        for (pairs, expected) in rows {
-            assert_eq!(summary(pairs), expected, "{pairs:?}");
-        }
-    }
-
-    #[test]
-    fn another_server_without_a_model_is_an_error_that_hides_its_password() {
-        let error = read(&[("OPENAI_BASE_URL", "http://me:hunter22@127.0.0.1:1/v1")]).unwrap_err();
-        assert_eq!(error.to_string(), "http://127.0.0.1:1/v1: no model is named; set AFTERTHOUGHT_MODEL");
-    }
 
     #[test]
     fn debug_form_shows_no_secret() {

@@ -19,6 +19,12 @@ pub(super) enum Fault {
     Broken(String),
     #[error("the request cannot be built ({0})")]
     Unsendable(String),
+    /// A program could not be started.
+    #[error("{0}")]
+    NotStarted(String),
+    /// A program answered with an error; its code may name the status of its own server.
+    #[error("{}", .0.message)]
+    Declined(Rejection),
     #[error("status {status}: {}", .rejection.message)]
     Status { status: u16, wait: Option<Duration>, rejection: Rejection },
 }
@@ -28,6 +34,8 @@ pub(super) enum Fault {
 pub(super) enum Verdict {
     Retry,
     Permanent(&'static str),
+    /// The key or the login was rejected.
+    NoAccess,
     TooLong,
 }
 
@@ -91,10 +99,13 @@ impl Rejection {
             ("insufficient_quota", 429),
             ("rate_limit", 429),
             ("rate limit", 429),
+            ("usage limit", 429),
+            ("hit your limit", 429),
             ("overloaded", 529),
             ("api_key", 401),
             ("api key", 401),
             ("authentication", 401),
+            ("not logged in", 401),
             ("permission", 403),
             ("not_found", 404),
             ("not found", 404),
@@ -143,7 +154,9 @@ impl Fault {
         match self {
             Self::Unreachable(_) | Self::TimedOut(_) | Self::Broken(_) => Verdict::Retry,
             Self::Unsendable(_) => Verdict::Permanent("check the base URL and the headers"),
+            Self::NotStarted(_) => Verdict::Permanent("install it, or name another model with --model"),
             Self::Status { status, rejection, .. } => status_verdict(*status, rejection),
+            Self::Declined(rejection) => status_verdict(rejection.status(), rejection),
         }
     }
 
@@ -151,13 +164,23 @@ impl Fault {
     pub(super) fn wait(&self) -> Option<Duration> {
         match self {
             Self::Status { wait, .. } => *wait,
-            Self::Unreachable(_) | Self::TimedOut(_) | Self::Broken(_) | Self::Unsendable(_) => None,
+            Self::Unreachable(_)
+            | Self::TimedOut(_)
+            | Self::Broken(_)
+            | Self::Unsendable(_)
+            | Self::NotStarted(_)
+            | Self::Declined(_) => None,
         }
     }
 
     /// Whether the fault means that the server is overloaded and wants fewer calls.
     pub(super) fn is_overload(&self) -> bool {
-        matches!(self, Self::Status { status: 429 | 503 | 529, .. })
+        let status = match self {
+            Self::Status { status, .. } => *status,
+            Self::Declined(rejection) => rejection.status(),
+            _ => return false,
+        };
+        matches!(status, 429 | 503 | 529)
     }
 
     /// Returns the complaint, if it is about the form of the request.
@@ -169,9 +192,7 @@ impl Fault {
     pub(super) fn complaint(&self) -> Option<&Rejection> {
         match self {
             Self::Status { status: 400 | 422 | 501, rejection, .. } => Some(rejection),
-            Self::Status { .. } | Self::Unreachable(_) | Self::TimedOut(_) | Self::Broken(_) | Self::Unsendable(_) => {
-                None
-            }
+            _ => None,
         }
     }
 }
@@ -188,9 +209,9 @@ fn status_verdict(status: u16, rejection: &Rejection) -> Verdict {
         // Statuses 409 and 425 come from gateways that lost a race, 520 to 524 from Cloudflare, 529 from overloaded
         // Anthropic servers.
         408 | 409 | 425 | 429 | 500 | 502..=504 | 520..=524 | 529 => Verdict::Retry,
-        401 => Verdict::Permanent("check OPENAI_API_KEY"),
+        401 => Verdict::NoAccess,
         // Some servers reject a wrong key with 400 instead of 401.
-        400 if rejection.names(&["api key", "api_key"]) => Verdict::Permanent("check OPENAI_API_KEY"),
+        400 if rejection.names(&["api key", "api_key"]) => Verdict::NoAccess,
         403 => Verdict::Permanent("check that the key may use this model from here"),
         400 | 404 | 422 if names_model || rejection.names(NO_MODEL) => {
             Verdict::Permanent("check the model name, --model or AFTERTHOUGHT_MODEL")
@@ -317,7 +338,7 @@ mod tests {
 
     #[test]
     fn every_status_has_its_verdict() {
-        let key = Verdict::Permanent("check OPENAI_API_KEY");
+        let key = Verdict::NoAccess;
         let model = Verdict::Permanent("check the model name, --model or AFTERTHOUGHT_MODEL");
         let rows = [
             (401, "no", key),

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! Budgeted ─▶ Source ─┬▶ Client ─▶ retries ─▶ gate ─▶ one HTTP attempt
+//!                     │                            or one call of a program
 //!                     ├▶ Recorder ─▶ Client
 //!                     └▶ Replay, from files, with no network
 //! ```
@@ -9,6 +10,7 @@
 //! Where money matters more than time, the module `batch` submits many requests together. `Client::embed` requests
 //! vectors.
 
+mod anthropic;
 mod endpoint;
 pub(crate) mod batch;
 mod budget;
@@ -16,6 +18,8 @@ mod cassette;
 mod client;
 mod embed;
 mod fault;
+mod program;
+mod providers;
 mod wire;
 
 pub use budget::{Amount, Budget, Budgeted, DayLimit, Limits, Price};
@@ -25,6 +29,8 @@ pub(crate) use client::lists_model;
 pub use client::{Client, find_ollama};
 pub use embed::{EmbedFailure, Embedded};
 pub use endpoint::{DEFAULT_BASE_URL, DEFAULT_MODEL, ModelSettings, StructuredOutput};
+pub use providers::Protocol;
+pub(crate) use providers::{key_variable, logins};
 
 use std::borrow::Cow;
 
@@ -224,7 +230,7 @@ pub enum LlmError {
         /// What the server said, in short.
         reason: String,
         /// What to change.
-        remedy: &'static str,
+        remedy: Cow<'static, str>,
     },
     /// The request exceeds the model's context length; a smaller one may fit.
     #[error("{endpoint}: the request is longer than the model's context; lower --window-tokens")]

@@ -22,9 +22,8 @@ pub(super) fn body(request: &Request, model: &str, dialect: &Dialect) -> Value {
     if let Some(format) = format {
         body["response_format"] = format;
     }
-    if let Some(temperature) = dialect.temperature {
-        // Widening 0.3 from f32 would send 0.30000001192092896.
-        body["temperature"] = temperature.to_string().parse::<f64>().unwrap_or(0.0).into();
+    if let Some(temperature) = dialect.temperature() {
+        body["temperature"] = temperature;
     }
     body[dialect.limit.name()] = request.max_completion_tokens.min(dialect.most_tokens).into();
     body
@@ -34,9 +33,7 @@ pub(super) fn body(request: &Request, model: &str, dialect: &Dialect) -> Value {
 pub(super) fn messages(request: &Request, schema: Option<&ReplySchema>) -> Value {
     let mut system = request.system.as_str().to_owned();
     if let Some(schema) = schema {
-        system
-            .push_str("\n\nAnswer with one JSON object that is valid under this JSON Schema, and with nothing else:\n");
-        system.push_str(&schema.schema.to_string());
+        system.push_str(&in_words(schema));
     }
     let turns = request.turns.iter().map(|turn| {
         let role = match turn.role {
@@ -47,6 +44,12 @@ pub(super) fn messages(request: &Request, schema: Option<&ReplySchema>) -> Value
         json!({"role": role, "content": without_control_tokens(&turn.text)})
     });
     std::iter::once(json!({"role": "system", "content": system})).chain(turns).collect()
+}
+
+/// Returns the end of a system prompt that asks for `schema` where the server does not enforce it.
+pub(super) fn in_words(schema: &ReplySchema) -> String {
+    let ask = "Answer with one JSON object that is valid under this JSON Schema, and with nothing else:";
+    format!("\n\n{ask}\n{}", schema.schema)
 }
 
 /// Returns the `response_format` that makes a server enforce `schema`.
@@ -224,6 +227,12 @@ impl Dialect {
         }
     }
 
+    /// Returns the sampling temperature to send.
+    pub(super) fn temperature(&self) -> Option<Value> {
+        // Widening 0.3 from f32 would send 0.30000001192092896.
+        self.temperature.map(|temperature| temperature.to_string().parse::<f64>().unwrap_or(0.0).into())
+    }
+
     /// Returns the dialect without what `rejection` complains about, or `None` if that cannot be changed.
     ///
     /// Every step is taken at most once, except that the limit may be halved repeatedly, down to [`LEAST_TOKENS`]; so a
@@ -236,7 +245,16 @@ impl Dialect {
         if !self.limit_swapped && text.contains(self.limit.name()) && says_unsupported(&text) {
             return Some(Self { limit: self.limit.other(), limit_swapped: true, ..self });
         }
-        let formats = ["response_format", "json_schema", "json_object", "structured output", "json mode", "grammar"];
+        let formats = [
+            "response_format",
+            "output_config",
+            "tool_choice",
+            "schema",
+            "json_object",
+            "structured output",
+            "json mode",
+            "grammar",
+        ];
         if self.may_fall && formats.iter().any(|word| text.contains(word)) {
             let format = match self.format {
                 Format::JsonSchema => Format::JsonObject,

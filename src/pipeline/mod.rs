@@ -172,7 +172,9 @@ pub enum PipelineError {
     #[error(transparent)]
     Model(#[from] LlmError),
     /// A model was requested, but none is configured.
-    #[error("no model is configured; set OPENAI_API_KEY or OPENAI_BASE_URL, or use --extractor rules")]
+    #[error(
+        "no model is configured; set OPENAI_API_KEY, another provider's key or OPENAI_BASE_URL, or use --extractor rules"
+    )]
     NoModel,
 }
 

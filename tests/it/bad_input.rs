@@ -172,7 +172,7 @@ const ROWS: &[Row] = &[
         prepare: chat,
         args: &["run", "chat.json", "--extractor", "llm"],
         code: 2,
-        told: "error: no model is configured; set OPENAI_API_KEY or OPENAI_BASE_URL, or use --extractor rules",
+        told: "error: no model is configured; set OPENAI_API_KEY, another provider's key or OPENAI_BASE_URL, or use --extractor rules",
     },
     Row {
         name: "instructions that are not there",

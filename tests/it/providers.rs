@@ -76,15 +76,19 @@ fn send(mut stream: TcpStream, status: u16, body: &str) {
     write!(stream, "{head}connection: close\r\ncontent-length: {}\r\n\r\n{body}", body.len()).ok();
 }
 
-fn good(model: &str) -> (u16, String) {
-    let memory = json!({
+/// A reply with one memory.
+fn content() -> Value {
+    json!({"memories": [{
         "messages": [1], "quote": "we deploy with Nomad", "basis": "stated", "type": "semantic", "category": "decision",
         "title": "Nomad", "content": "The project deploys with Nomad.", "subject": "deployment", "tags": [],
         "key": "project.deployment", "value": "Nomad", "audience": "project", "importance": 7, "from": null,
         "to": null, "expires": null, "replaces": null, "episode": null, "procedure": null,
-    });
-    let content = json!({"memories": [memory]}).to_string();
-    let choice = json!({"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}});
+    }]})
+}
+
+fn good(model: &str) -> (u16, String) {
+    let message = json!({"role": "assistant", "content": content().to_string()});
+    let choice = json!({"index": 0, "finish_reason": "stop", "message": message});
     let usage = json!({"prompt_tokens": 900, "completion_tokens": 120, "total_tokens": 1020});
     (
         200,
@@ -222,6 +226,141 @@ fn every_server_is_understood_after_the_requests_it_takes() {
             assert!(!database.windows(key.len()).any(|bytes| bytes == key.as_bytes()), "{name}: the key is kept");
         }
     }
+}
+
+/// Anthropic wants its version and its own field for the key, and refuses fields that it does not know. A schema with
+/// many alternatives is too large for its grammar; a tool may have it.
+fn anthropic(heard: &Heard, _: usize) -> (u16, String) {
+    let refused = |message: &str| {
+        let error = json!({"type": "error", "error": {"type": "invalid_request_error", "message": message}});
+        (400, error.to_string())
+    };
+    assert!(
+        heard.line.starts_with("POST /v1/messages ") && heard.head.contains("x-api-key: k-0123456789"),
+        "{heard:?}"
+    );
+    assert!(heard.head.contains("anthropic-version: 2023-06-01") && !heard.head.contains("authorization"), "{heard:?}");
+    let known = ["model", "max_tokens", "system", "messages", "output_config", "temperature", "tools", "tool_choice"];
+    if let Some(other) = heard.body.as_object().unwrap().keys().find(|name| !known.contains(&name.as_str())) {
+        return refused(&format!("{other}: Extra inputs are not permitted"));
+    }
+    assert!(heard.body["max_tokens"].is_u64() && heard.body["system"][0]["cache_control"].is_object(), "{heard:?}");
+    if heard.has("output_config") {
+        return refused("Schemas contains too many parameters with union types (19 parameters), limit: 16");
+    }
+    assert_eq!(heard.body["tool_choice"]["name"], heard.body["tools"][0]["name"], "{heard:?}");
+    let called = json!({"type": "tool_use", "id": "t", "name": heard.body["tools"][0]["name"], "input": content()});
+    let usage = json!({"input_tokens": 100, "cache_read_input_tokens": 800, "output_tokens": 120});
+    let reply = json!({
+        "id": "m", "type": "message", "role": "assistant", "model": "claude-haiku-4-5-20251001",
+        "content": [called], "stop_reason": "tool_use", "usage": usage,
+    });
+    (200, reply.to_string())
+}
+
+#[test]
+fn a_key_of_anthropic_is_enough() {
+    let (server, world) = (Server::start(anthropic), said());
+    let command = |arguments: &[&str]| {
+        let mut command = world.command(arguments);
+        let address = format!("http://{}", server.address);
+        command.env("ANTHROPIC_API_KEY", "k-0123456789").env("ANTHROPIC_BASE_URL", address);
+        command
+    };
+    let output = command(&["run", "logs"]).output().unwrap();
+    let reported = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{output:?}");
+    assert!(reported.contains("ANTHROPIC_API_KEY is set, so claude-haiku-4-5 of anthropic extracts"), "{reported}");
+    // The second request leaves out what the first was refused for.
+    assert_eq!(server.heard().len(), 2, "{:#?}", server.heard());
+    assert!(world.good(&["memory", "list"]).contains("Nomad"));
+    let status = command(&["status", "--days", "30", "--json"]).output().unwrap();
+    let line: Value = serde_json::from_slice(&status.stdout).unwrap();
+    assert_eq!((&line["prompt_tokens"], &line["completion_tokens"]), (&json!(900), &json!(120)), "{line}");
+
+    let batches = command(&["run", "logs", "--batch-api"]).output().unwrap();
+    let reported = String::from_utf8_lossy(&batches.stderr);
+    assert!(reported.contains("claude-haiku-4-5: only servers with OpenAI's batch API take batches"), "{reported}");
+    assert_eq!(server.heard().len(), 2, "{:#?}", server.heard());
+}
+
+/// Puts a shell script on a path of its own and returns the path.
+#[cfg(unix)]
+fn program(world: &World, name: &str, script: &str) -> String {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = world.path("bin");
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(name);
+    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    format!("{}:/usr/bin:/bin", folder.display())
+}
+
+#[cfg(unix)]
+#[test]
+fn the_login_of_an_agent_extracts_where_it_is_named_and_only_there() {
+    let reply = content().to_string();
+    let claude = json!({
+        "type": "result", "is_error": false, "result": "", "structured_output": content(), "stop_reason": "tool_use",
+        "usage": {"input_tokens": 900, "output_tokens": 120},
+    });
+    let message = json!({"type": "item.completed", "item": {"type": "agent_message", "text": reply}});
+    let usage = json!({"input_tokens": 900, "cached_input_tokens": 5, "output_tokens": 120});
+    let events = format!("{message}\n{}", json!({"type": "turn.completed", "usage": usage}));
+    for (name, model, printed, arguments) in [
+        ("claude", "claude-code", claude.to_string(), "--no-session-persistence --setting-sources --strict-mcp-config"),
+        ("codex", "codex/gpt-5", events, "--ephemeral --ignore-user-config --output-schema"),
+    ] {
+        let world = said();
+        std::fs::write(world.path("reply.json"), printed).unwrap();
+        let (args, stdin) = (world.path("args.txt"), world.path("stdin.txt"));
+        let (reply, folder) = (world.path("reply.json"), world.path("folder.txt"));
+        let path = program(
+            &world,
+            name,
+            &format!(
+                "echo \"$@\" >> '{}'\ncat >> '{}'\npwd > '{}'\ncat '{}'",
+                args.display(),
+                stdin.display(),
+                folder.display(),
+                reply.display()
+            ),
+        );
+        // A program that is installed is offered, not used.
+        let offered = world.command(&["runs", "plan", "logs"]).env("PATH", &path).output().unwrap();
+        let reported = String::from_utf8_lossy(&offered.stderr).replace('\n', " ");
+        assert!(reported.contains(&format!("--model {}", model.split('/').next().unwrap())), "{offered:?}");
+        assert!(!args.exists(), "{name} was started without being named");
+
+        let output = world.command(&["run", "logs", "--model", model, "--json"]).env("PATH", &path).output().unwrap();
+        assert!(output.status.success(), "{name}: {output:?}");
+        assert!(world.good(&["memory", "list"]).contains("Nomad"), "{name}");
+        let (args, stdin) = (std::fs::read_to_string(args).unwrap(), std::fs::read_to_string(stdin).unwrap());
+        assert!(arguments.split(' ').all(|argument| args.contains(argument)), "{name}: {args}");
+        // Arguments are visible to every user of the machine.
+        assert!(stdin.contains("we deploy with Nomad now") && !args.contains("Nomad"), "{name}: {args}");
+        let folder = std::fs::read_to_string(folder).unwrap();
+        assert!(!std::path::Path::new(folder.trim()).exists(), "{name}: {folder} is left behind");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_program_that_cannot_answer_is_named_with_the_remedy() {
+    let world = said();
+    let refused = json!({"is_error": true, "result": "Not logged in · Please run /login"}).to_string();
+    let path = program(&world, "claude", &format!("cat >/dev/null\necho '{refused}'\nexit 1"));
+    let run = |model: &str| {
+        let output = world.command(&["run", "logs", "--model", model]).env("PATH", &path).output().unwrap();
+        assert!(!output.status.success(), "{output:?}");
+        String::from_utf8_lossy(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let reported = run("claude-code");
+    assert!(reported.contains("claude: Not logged in · Please run /login; log in with `claude`"), "{reported}");
+    let reported = run("codex");
+    assert!(reported.contains("codex: it is not installed, or not on the PATH; install it"), "{reported}");
+    let reported = run("command/echo broken >&2; exit 7");
+    assert!(reported.contains("sh: broken"), "{reported}");
 }
 
 /// Lists two models and answers only for the one that can chat.

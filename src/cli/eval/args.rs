@@ -39,7 +39,7 @@ pub(crate) struct EvalArgs {
     /// Retriever for *-recall.jsonl, *-brief.jsonl and *-qa.jsonl; the controls must fail
     #[arg(long, value_enum, default_value_t = RetrieverArg::Search)]
     pub(super) retriever: RetrieverArg,
-    /// Use this model [env: AFTERTHOUGHT_MODEL]
+    /// Use this model, such as gpt-5-mini, anthropic/claude-haiku-4-5 or claude-code [env: AFTERTHOUGHT_MODEL]
     #[arg(long)]
     model: Option<String>,
     /// Use this OpenAI-compatible server [env: OPENAI_BASE_URL]

@@ -1,0 +1,353 @@
+//! The providers of models that are known by name: where each is reached, how it is spoken to, and which is used when
+//! the settings name none.
+
+use std::borrow::Cow;
+
+use secrecy::SecretString;
+
+use super::endpoint::{ModelSettings, shown_url};
+use super::{LlmError, program};
+
+/// How a model is spoken to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Protocol {
+    /// By OpenAI's chat completions, which most servers understand.
+    OpenAi,
+    /// By Anthropic's messages.
+    Anthropic,
+    /// Through the `claude` program and its login.
+    ClaudeCode,
+    /// Through the `codex` program and its login.
+    Codex,
+    /// Through a command of the user's, run by the shell: it reads the prompt and prints the reply.
+    Command(String),
+}
+
+/// A provider that `PROVIDER/MODEL` names.
+struct Provider {
+    /// Its part of `PROVIDER/MODEL`.
+    name: &'static str,
+    /// The variable that holds its key; empty for a program that has a login of its own.
+    key: &'static str,
+    /// Its address; empty for a program.
+    base_url: &'static str,
+    /// The variable that replaces its address, as its own tools read it.
+    base_url_variable: &'static str,
+    /// The model if only the provider is named.
+    model: &'static str,
+    /// How the names of its models begin.
+    models: &'static [&'static str],
+    protocol: Protocol,
+    /// Whether its key alone is reason enough to use it.
+    is_automatic: bool,
+}
+
+const SERVER: Provider = Provider {
+    name: "",
+    key: "",
+    base_url: "",
+    base_url_variable: "",
+    model: "",
+    models: &[],
+    protocol: Protocol::OpenAi,
+    is_automatic: true,
+};
+
+// A program's login is never used unless it is named, since it counts against a plan that the user pays for other work.
+const PROGRAM: Provider = Provider { is_automatic: false, ..SERVER };
+
+/// The providers, in the order in which their keys are looked for.
+const PROVIDERS: [Provider; 10] = [
+    Provider {
+        name: "openai",
+        key: "OPENAI_API_KEY",
+        base_url: super::DEFAULT_BASE_URL,
+        model: super::DEFAULT_MODEL,
+        models: &["gpt-", "o3", "o4"],
+        ..SERVER
+    },
+    Provider {
+        name: "anthropic",
+        key: "ANTHROPIC_API_KEY",
+        base_url: "https://api.anthropic.com/v1",
+        base_url_variable: "ANTHROPIC_BASE_URL",
+        model: "claude-haiku-4-5",
+        models: &["claude-"],
+        protocol: Protocol::Anthropic,
+        ..SERVER
+    },
+    Provider {
+        name: "gemini",
+        key: "GEMINI_API_KEY",
+        base_url: "https://generativelanguage.googleapis.com/v1beta/openai",
+        model: "gemini-2.5-flash",
+        models: &["gemini-"],
+        ..SERVER
+    },
+    Provider {
+        name: "openrouter",
+        key: "OPENROUTER_API_KEY",
+        base_url: "https://openrouter.ai/api/v1",
+        model: "openai/gpt-5-mini",
+        ..SERVER
+    },
+    Provider {
+        name: "mistral",
+        key: "MISTRAL_API_KEY",
+        base_url: "https://api.mistral.ai/v1",
+        model: "mistral-small-latest",
+        models: &["mistral-", "ministral-"],
+        ..SERVER
+    },
+    Provider {
+        name: "groq",
+        key: "GROQ_API_KEY",
+        base_url: "https://api.groq.com/openai/v1",
+        model: "openai/gpt-oss-120b",
+        ..SERVER
+    },
+    Provider {
+        name: "deepseek",
+        key: "DEEPSEEK_API_KEY",
+        base_url: "https://api.deepseek.com/v1",
+        model: "deepseek-chat",
+        models: &["deepseek-"],
+        ..SERVER
+    },
+    Provider {
+        name: "github",
+        // Most people who have this variable have it for something else.
+        is_automatic: false,
+        key: "GITHUB_TOKEN",
+        base_url: "https://models.github.ai/inference",
+        model: "openai/gpt-4.1-mini",
+        ..SERVER
+    },
+    // Extraction is frequent and its prompts are long: a plan's largest model would soon be at its limit.
+    Provider { name: "claude-code", model: "haiku", protocol: Protocol::ClaudeCode, ..PROGRAM },
+    Provider { name: "codex", protocol: Protocol::Codex, ..PROGRAM },
+];
+
+/// The provider whose model is a command line.
+const COMMAND: &str = "command";
+
+/// Returns the variable that holds the key for `model`.
+pub(crate) fn key_variable(model: &str) -> &'static str {
+    let prefix = model.split('/').next().unwrap_or_default();
+    PROVIDERS.iter().find(|provider| provider.name == prefix).map_or(PROVIDERS[0].key, |provider| provider.key)
+}
+
+/// Returns the providers whose programs are installed and may have a login. None is used unless it is named.
+pub(crate) fn logins() -> Vec<&'static str> {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let is_installed = |provider: &&Provider| {
+        program::program(&provider.protocol)
+            .is_some_and(|name| std::env::split_paths(&folders).any(|folder| folder.join(name).is_file()))
+    };
+    PROVIDERS.iter().filter(is_installed).map(|provider| provider.name).collect()
+}
+
+impl ModelSettings {
+    /// Returns the settings that the environment names, or `None` if it names neither key nor base URL nor program.
+    ///
+    /// `lookup` is asked for `OPENAI_BASE_URL`, `AFTERTHOUGHT_MODEL` and then `OPENAI_MODEL`, and for the key of each
+    /// provider. Empty values count as unset. With a base URL, that server is used, with `OPENAI_API_KEY` if it is set.
+    /// Otherwise a model such as `anthropic/claude-haiku-4-5` names its provider; else the first provider is used that
+    /// has a key, preferring one whose models have such names.
+    ///
+    /// # Errors
+    /// [`LlmError::Permanent`] if a server is named without a model, or a provider whose key is missing.
+    pub(crate) fn from_env(lookup: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, LlmError> {
+        let value = |name: &str| lookup(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
+        let named = value("AFTERTHOUGHT_MODEL").or_else(|| value("OPENAI_MODEL"));
+        if let Some(url) = value("OPENAI_BASE_URL") {
+            return at_server(url, named, value("OPENAI_API_KEY")).map(Some);
+        }
+        if let Some((prefix, rest)) = named.as_deref().map(|named| named.split_once('/').unwrap_or((named, ""))) {
+            if prefix == COMMAND {
+                return by_command(rest).map(Some);
+            }
+            if let Some(provider) = PROVIDERS.iter().find(|provider| provider.name == prefix) {
+                return provider.settings(Some(rest).filter(|rest| !rest.is_empty()), &value).map(Some);
+            }
+        }
+        let has_key = |provider: &&Provider| provider.is_automatic && value(provider.key).is_some();
+        let has_such_models = |provider: &&Provider| {
+            named.as_deref().is_some_and(|named| provider.models.iter().any(|start| named.starts_with(start)))
+        };
+        let with_keys = || PROVIDERS.iter().filter(has_key);
+        let Some(chosen) = with_keys().find(has_such_models).or_else(|| with_keys().next()) else { return Ok(None) };
+        let mut settings = chosen.settings(named.as_deref(), &value)?;
+        let others: Vec<_> = with_keys().filter(|other| other.key != chosen.key).map(|other| other.name).collect();
+        settings.reason = (chosen.name != "openai" || !others.is_empty()).then(|| {
+            let unused = if others.is_empty() {
+                String::new()
+            } else {
+                format!(" (there are keys for {}, too; --model PROVIDER/MODEL chooses)", others.join(", "))
+            };
+            format!("{} is set, so {} of {} extracts{unused}", chosen.key, settings.model, chosen.name)
+        });
+        Ok(Some(settings))
+    }
+}
+
+impl Provider {
+    /// Returns the settings of `model`, or of the default model.
+    fn settings(
+        &self,
+        model: Option<&str>,
+        value: &impl Fn(&str) -> Option<String>,
+    ) -> Result<ModelSettings, LlmError> {
+        if self.base_url.is_empty() {
+            let model = model.unwrap_or(self.model);
+            // The provider is part of the name, since the same word may name another model elsewhere.
+            let name = if model.is_empty() { self.name.to_owned() } else { format!("{}/{model}", self.name) };
+            return Ok(ModelSettings { protocol: self.protocol.clone(), ..ModelSettings::new("", name) });
+        }
+        let Some(key) = value(self.key) else {
+            return Err(LlmError::Permanent {
+                endpoint: self.name.to_owned(),
+                reason: format!("{} is not set", self.key),
+                remedy: "set it, or name another model with --model".into(),
+            });
+        };
+        let replaced = value(self.base_url_variable).map(|url| {
+            // Anthropic's own tools add the version to this address.
+            let url = url.trim_end_matches('/');
+            if url.ends_with("/v1") { url.to_owned() } else { format!("{url}/v1") }
+        });
+        let base_url = replaced.unwrap_or_else(|| self.base_url.to_owned());
+        Ok(ModelSettings {
+            protocol: self.protocol.clone(),
+            api_key: Some(SecretString::from(key)),
+            key_name: Cow::Borrowed(self.key),
+            ..ModelSettings::new(base_url, model.unwrap_or(self.model))
+        })
+    }
+}
+
+fn at_server(url: String, named: Option<String>, key: Option<String>) -> Result<ModelSettings, LlmError> {
+    let default = || url.contains("//api.openai.com").then(|| super::DEFAULT_MODEL.to_owned());
+    let Some(model) = named.or_else(default) else {
+        return Err(LlmError::Permanent {
+            endpoint: shown_url(&url),
+            reason: "no model is named".to_owned(),
+            remedy: "set AFTERTHOUGHT_MODEL".into(),
+        });
+    };
+    Ok(ModelSettings { api_key: key.map(SecretString::from), ..ModelSettings::new(url, model) })
+}
+
+fn by_command(command: &str) -> Result<ModelSettings, LlmError> {
+    if command.trim().is_empty() {
+        return Err(LlmError::Permanent {
+            endpoint: COMMAND.to_owned(),
+            reason: "no command is named".to_owned(),
+            remedy: "write it after the slash, such as \"command/llm -m gpt-5-mini\"".into(),
+        });
+    }
+    let protocol = Protocol::Command(command.to_owned());
+    Ok(ModelSettings { protocol, ..ModelSettings::new("", format!("{COMMAND}/{command}")) })
+}
+
+#[cfg(test)]
+mod tests {
+    use secrecy::ExposeSecret;
+
+    use super::*;
+
+    fn read(pairs: &[(&str, &str)]) -> Result<Option<ModelSettings>, LlmError> {
+        ModelSettings::from_env(|name| pairs.iter().find(|pair| pair.0 == name).map(|pair| pair.1.to_owned()))
+    }
+
+    /// Returns base URL, model and key.
+    fn summary(pairs: &[(&str, &str)]) -> Option<(String, String, Option<String>)> {
+        read(pairs).unwrap().map(|settings| {
+            (settings.base_url, settings.model, settings.api_key.map(|key| key.expose_secret().to_owned()))
+        })
+    }
+
+    #[test]
+    fn environment_names_key_address_and_model() {
+        const LOCAL: (&str, &str) = ("OPENAI_BASE_URL", "http://127.0.0.1:11434/v1");
+        const CLAUDE: (&str, &str) = ("ANTHROPIC_API_KEY", "k2");
+        const OPENAI: (&str, &str) = ("OPENAI_API_KEY", "k1");
+        let some = |url: &str, model: &str, key: Option<&str>| {
+            Some((url.to_owned(), model.to_owned(), key.map(str::to_owned)))
+        };
+        let openai = super::super::DEFAULT_BASE_URL;
+        let anthropic = "https://api.anthropic.com/v1";
+        let model = |name| ("AFTERTHOUGHT_MODEL", name);
+        let rows = [
+            (vec![], None),
+            (vec![("OPENAI_API_KEY", " "), ("OPENAI_MODEL", "m")], None),
+            (vec![OPENAI], some(openai, super::super::DEFAULT_MODEL, Some("k1"))),
+            (vec![LOCAL, ("OPENAI_MODEL", "m1")], some(LOCAL.1, "m1", None)),
+            (vec![LOCAL, ("OPENAI_MODEL", "m1"), model("m2")], some(LOCAL.1, "m2", None)),
+            (vec![LOCAL, OPENAI, model("anthropic/x")], some(LOCAL.1, "anthropic/x", Some("k1"))),
+            (vec![CLAUDE], some(anthropic, "claude-haiku-4-5", Some("k2"))),
+            (vec![CLAUDE, OPENAI], some(openai, super::super::DEFAULT_MODEL, Some("k1"))),
+            (vec![CLAUDE, OPENAI, model("claude-opus-5")], some(anthropic, "claude-opus-5", Some("k2"))),
+            (vec![CLAUDE, OPENAI, model("anthropic")], some(anthropic, "claude-haiku-4-5", Some("k2"))),
+            (vec![OPENAI, model("qwen3:8b")], some(openai, "qwen3:8b", Some("k1"))),
+            (
+                vec![CLAUDE, ("ANTHROPIC_BASE_URL", "http://127.0.0.1:1/")],
+                some("http://127.0.0.1:1/v1", "claude-haiku-4-5", Some("k2")),
+            ),
+            (
+                vec![("OPENROUTER_API_KEY", "k3"), model("openrouter/z-ai/glm-5")],
+                some("https://openrouter.ai/api/v1", "z-ai/glm-5", Some("k3")),
+            ),
+            (vec![("GITHUB_TOKEN", "k4")], None),
+            (vec![model("claude-code")], some("", "claude-code/haiku", None)),
+            (vec![model("codex")], some("", "codex", None)),
+            (vec![model("codex/gpt-5")], some("", "codex/gpt-5", None)),
+            (vec![model("command/llm -m a/b")], some("", "command/llm -m a/b", None)),
+        ];
+        for (pairs, expected) in rows {
+            assert_eq!(summary(&pairs), expected, "{pairs:?}");
+        }
+    }
+
+    #[test]
+    fn a_choice_between_keys_is_explained() {
+        let reason = |pairs: &[(&str, &str)]| read(pairs).unwrap().unwrap().reason;
+        assert_eq!(reason(&[("OPENAI_API_KEY", "k")]), None);
+        assert_eq!(
+            reason(&[("GEMINI_API_KEY", "k")]).as_deref(),
+            Some("GEMINI_API_KEY is set, so gemini-2.5-flash of gemini extracts")
+        );
+        let both = reason(&[("OPENAI_API_KEY", "k"), ("GROQ_API_KEY", "k"), ("MISTRAL_API_KEY", "k")]).unwrap();
+        assert!(both.contains("keys for mistral, groq, too"), "{both}");
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_an_error_that_names_the_remedy_and_hides_passwords() {
+        for (pairs, expected) in [
+            (
+                ("OPENAI_BASE_URL", "http://me:hunter22@127.0.0.1:1/v1"),
+                "http://127.0.0.1:1/v1: no model is named; set AFTERTHOUGHT_MODEL",
+            ),
+            (
+                ("AFTERTHOUGHT_MODEL", "anthropic/claude-opus-5"),
+                "anthropic: ANTHROPIC_API_KEY is not set; set it, or name another model with --model",
+            ),
+            (
+                ("AFTERTHOUGHT_MODEL", "command/"),
+                "command: no command is named; write it after the slash, such as \"command/llm -m gpt-5-mini\"",
+            ),
+        ] {
+            assert_eq!(read(&[pairs]).unwrap_err().to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_every_server_has_a_key_and_a_model() {
+        let names: std::collections::BTreeSet<_> = PROVIDERS.iter().map(|provider| provider.name).collect();
+        assert!(names.len() == PROVIDERS.len() && !names.contains(COMMAND));
+        for provider in PROVIDERS.iter().filter(|provider| !provider.base_url.is_empty()) {
+            assert!(provider.base_url.starts_with("https://") && !provider.key.is_empty(), "{}", provider.name);
+            assert!(!provider.model.is_empty(), "{}", provider.name);
+        }
+    }
+}
