@@ -15,6 +15,7 @@
 )]
 
 pub mod fault;
+mod private;
 pub mod memory;
 pub mod config;
 pub mod project;

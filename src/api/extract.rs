@@ -15,8 +15,8 @@ use crate::consolidate::{ApplyError, Change, IncomingClaim, apply, consolidate, 
 use crate::guard::Guard;
 use crate::memory::{Audience, Candidate, Memory, MemoryId, Namespace, Status};
 use crate::pipeline::{
-    CachedModel, Event, FullPass, FullSummary, Options, Pipeline, RereadPolicy, Selection, Sources, Summary, full_pass,
-    run,
+    CachedModel, Event, FullPass, FullSummary, InstructionText, Options, Pipeline, RereadPolicy, Selection, Sources,
+    Summary, full_pass, run,
 };
 use crate::store::Store;
 
@@ -143,7 +143,8 @@ impl Memories {
             reread: RereadPolicy::All,
             ..RunRequest::default()
         });
-        let instructions = context.instructions.clone().or_else(|| options.instructions.clone());
+        let instructions = context.instructions.clone().map(|text| InstructionText { text, project: None });
+        let instructions = instructions.or_else(|| options.instructions.clone());
         Ok(Options { namespace, instructions, ..options })
     }
 }

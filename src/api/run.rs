@@ -9,14 +9,15 @@ use tokio_util::sync::CancellationToken;
 
 use super::model::{model_settings, price_of, prices, reachable};
 use super::{ApiError, Memories, budget};
-use crate::config::{Config, ExtractorChoice};
+use crate::config::{Config, ExtractorChoice, Layer, Setting};
 use crate::consolidate::{self, AppliedPlan, SavedPlan, SavedPlanError, apply_saved};
 use crate::extract::window::WindowBudget;
 use crate::guard::Guard;
 use crate::llm::{Budget, Client, Complete as _, DEFAULT_MODEL, Limits, Price, Recorder, Replay, Source};
+use crate::memory::Namespace;
 use crate::pipeline::{
-    self, Batching, Estimate, Event, Extractor, Options, Pipeline, PipelineError, RequestCounter, RereadPolicy,
-    RunPlan, Selection, Sources, Summary,
+    self, Batching, Estimate, Event, Extractor, InstructionText, Options, Pipeline, PipelineError, RequestCounter,
+    RereadPolicy, RunPlan, Selection, Sources, Summary,
 };
 use crate::store::{RunId, RunStatus, StoreError};
 
@@ -214,11 +215,25 @@ impl Memories {
             reread,
             namespace: self.config.namespace(),
             categories: self.config.categories.value.clone(),
-            instructions: self.config.instructions.value.clone(),
+            instructions: self.instructions(),
             window: WindowBudget { tokens: self.config.window_tokens.value, ..WindowBudget::default() },
             jobs: self.config.jobs.value,
         };
         (arguments, options)
+    }
+
+    fn instructions(&self) -> Option<InstructionText> {
+        let Setting { value, layer } = &self.config.instructions;
+        let text = value.clone()?;
+        // Those of a project's file came with a repository, and must not decide what is kept of other projects.
+        let project = match layer {
+            Layer::Project(file) => {
+                let folder = file.parent().unwrap_or(file).to_string_lossy();
+                Some(self.known_namespace_of(&folder).ok().flatten().unwrap_or_else(Namespace::global))
+            }
+            Layer::Default | Layer::User(_) | Layer::Environment(_) | Layer::Flag => None,
+        };
+        Some(InstructionText { text, project })
     }
 }
 

@@ -99,7 +99,8 @@ impl StorageAdapter for Shelf {
 }
 
 fn config() -> Config {
-    let folders = Folders { user_file: "/nowhere/config.toml".into(), default_db: "memory:".into() };
+    let folders =
+        Folders { user_file: "/nowhere/config.toml".into(), default_db: "memory:".into(), state: "/nowhere".into() };
     let flags = Partial { extractor: Some(ExtractorChoice::Rules), ..Partial::default() };
     Config::load(&folders, std::path::Path::new("/nowhere"), None, &|_| None, flags).unwrap()
 }

@@ -98,13 +98,22 @@ impl Global {
         self.settings_at(&directory, flags)
     }
 
+    /// Returns the places where the platform keeps our files.
+    pub(crate) fn folders(&self) -> anyhow::Result<Folders> {
+        // Containers and services may have no home folder; with --db none is needed.
+        Ok(Folders::of_platform().or_else(|error| match &self.db {
+            Some(db) => Ok(Folders {
+                user_file: db.with_extension("toml"),
+                default_db: db.clone(),
+                state: db.parent().unwrap_or(Path::new("")).to_owned(),
+            }),
+            None => Err(error),
+        })?)
+    }
+
     /// Returns the settings that are in force in the folder `directory`.
     pub(crate) fn settings_at(&self, directory: &Path, flags: Partial) -> anyhow::Result<Config> {
-        // Containers and services may have no home folder; with --db none is needed.
-        let folders = Folders::of_platform().or_else(|error| match &self.db {
-            Some(db) => Ok(Folders { user_file: db.with_extension("toml"), default_db: db.clone() }),
-            None => Err(error),
-        })?;
+        let folders = self.folders()?;
         let flags = Partial {
             db: self.db.clone().or(flags.db),
             namespace: self.namespace.as_ref().map(|name| Some(name.to_string())).or(flags.namespace),

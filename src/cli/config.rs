@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::config::{Config, Folders, PROJECT_FILE, template};
+use crate::config::{Config, Folders, PROJECT_FILE, ProjectFile, TrustedFiles, template};
 use anyhow::{Context as _, bail};
 use clap::Subcommand;
 
@@ -30,7 +30,7 @@ pub(crate) struct InitArgs {
 }
 
 const PROJECT_SETTINGS: &str = "\
-# Settings of afterthought for this project.
+# Settings of afterthought for this project. `afterthought project trust` puts each change into effect.
 
 # The project that conversations held in this folder, or below it, belong to. Folders that name the same one share it.
 # project = \"NAME\"
@@ -82,6 +82,12 @@ fn init(args: &InitArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
         (Folders::of_platform()?.user_file, template(&Config::documentation()))
     };
     write_new(&path, &text)?;
+    if args.project
+        && let (Some(Ok(file)), Ok(folders)) = (ProjectFile::of(Path::new("")), context.global.folders())
+    {
+        // It sets nothing yet. Where this cannot be recorded, the next command says that the file is not trusted.
+        TrustedFiles::in_state(&folders.state).add(&file).ok();
+    }
     if context.out.is_json() {
         context.out.json(&serde_json::json!({"wrote": path}))?;
     } else {

@@ -3,11 +3,13 @@
 use std::path::{Component, Path, PathBuf};
 
 use crate::api::{Decision, Project};
+use anyhow::Context as _;
 use clap::Subcommand;
 
 use super::args::Context;
 use super::exit::ExitStatus;
-use crate::config::Partial;
+use super::question::{can_ask, is_yes};
+use crate::config::{Layer, PROJECT_FILE, Partial, ProjectFile, TrustedFiles};
 
 /// Commands about projects.
 #[derive(Debug, Subcommand)]
@@ -42,6 +44,19 @@ pub(crate) enum ProjectCommand {
         /// Project to keep
         into: String,
     },
+    /// Accept the settings file of a project
+    ///
+    /// An afterthought.toml comes with a repository that somebody else may have written, so it has no effect until you
+    /// trust it, and again once it changes. Prints what the file would change, and asks.
+    #[command(after_help = "Example:\n  afterthought project trust ~/src/shop")]
+    Trust {
+        /// Folder of the project [default: the working directory]
+        #[arg(value_name = "PATH")]
+        path: Option<PathBuf>,
+        /// Trust the file without asking
+        #[arg(long)]
+        yes: bool,
+    },
 }
 
 pub(crate) fn run(command: &ProjectCommand, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
@@ -49,7 +64,54 @@ pub(crate) fn run(command: &ProjectCommand, context: &Context<'_>) -> anyhow::Re
         ProjectCommand::List => list(context),
         ProjectCommand::Alias { what, name } => alias(what, name, context),
         ProjectCommand::Merge { from, into } => merge(from, into, context),
+        ProjectCommand::Trust { path, yes } => trust(path.as_deref(), *yes, context),
     }
+}
+
+fn trust(path: Option<&Path>, is_agreed: bool, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let (out, here) = (context.out, std::env::current_dir().context("cannot read the working directory")?);
+    let start = here.join(path.unwrap_or(Path::new("")));
+    // The file itself may be named, too.
+    let folder = if start.ends_with(PROJECT_FILE) { start.parent().unwrap_or(&start) } else { &start };
+    let Some(found) = folder.ancestors().find_map(ProjectFile::of) else {
+        anyhow::bail!(
+            "no {PROJECT_FILE} in {} or above it; see `afterthought config init --project`",
+            folder.display()
+        );
+    };
+    let file = found.map_err(|reason| anyhow::anyhow!("cannot trust the file: {reason}"))?;
+    let folders = context.global.folders()?;
+    // Without any project's file, so that what this one changes is seen.
+    let root = folder.ancestors().last().unwrap_or(folder);
+    let mut config = context.global.settings_at(root, Partial::default())?;
+    config.add_project(&file, &folders.user_file)?;
+    let trusted = TrustedFiles::in_state(&folders.state);
+    let was_trusted = trusted.contains(&file);
+    let changes = config.each().into_iter().filter(|(.., layer)| matches!(layer, Layer::Project(_)));
+    let changes: serde_json::Map<_, _> = changes.map(|(name, value, _)| (name.to_owned(), value)).collect();
+    if !out.is_json() {
+        out.line(format_args!("{}\nsha256 {}", file.path.display(), file.hash()))?;
+        for (name, value) in &changes {
+            out.line(format_args!("  {name} = {value}"))?;
+        }
+        if changes.is_empty() {
+            out.line("  changes nothing: a project's file can only make your settings stricter")?;
+        }
+    }
+    if !was_trusted && !is_agreed {
+        anyhow::ensure!(can_ask(), "nothing was trusted; read the file, then pass --yes");
+        if !is_yes("Trust this file until it changes?")? {
+            return Ok(out.nothing("nothing was trusted"));
+        }
+    }
+    trusted.add(&file).with_context(|| format!("cannot write in {}", folders.state.display()))?;
+    if out.is_json() {
+        let path = file.path.display().to_string();
+        out.json(&serde_json::json!({"file": path, "sha256": file.hash(), "changes": changes, "new": !was_trusted}))?;
+    } else {
+        out.line(if was_trusted { "trusted already" } else { "trusted until it changes" })?;
+    }
+    Ok(ExitStatus::Success)
 }
 
 fn list(context: &Context<'_>) -> anyhow::Result<ExitStatus> {

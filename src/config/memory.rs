@@ -69,15 +69,6 @@ settings!(
     retrieval: RetrievalSettings / PartialRetrieval,
 });
 
-impl PartialMemory {
-    /// Removes what a project may not set: its file comes with a repository that somebody else wrote, so it can switch
-    /// memory off but not on.
-    pub(super) fn restrict(&mut self) {
-        self.enabled = self.enabled.filter(|on| !on);
-        self.extraction.auto_extract = self.extraction.auto_extract.filter(|on| !on);
-    }
-}
-
 impl MemorySettings {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         let shares = [

@@ -3,8 +3,9 @@
 mod guard;
 mod memory;
 mod reference;
+mod restrict;
 mod setting;
-mod stranger;
+mod trust;
 
 use std::path::{Path, PathBuf};
 
@@ -19,30 +20,14 @@ pub(crate) use memory::{ExtractionMode, PartialMemory};
 pub(crate) use reference::template;
 pub use setting::Layer;
 pub(crate) use setting::{ConfigError, Setting, SettingInfo};
-pub(crate) use stranger::strangers;
+#[cfg(test)]
+pub(crate) use trust::trust;
+pub(crate) use trust::{ProjectFile, TrustedFiles, is_news};
 
 use setting::settings;
-use stranger::counts;
 
 /// Name of the settings file of a project, looked for in the working directory and above it.
 pub(crate) const PROJECT_FILE: &str = "afterthought.toml";
-
-/// Tables and keys that a project's file must not set: a repository that somebody else wrote must not decide where logs
-/// are sent or kept, nor what is deleted from other projects.
-const NOT_FOR_PROJECTS: [&str; 12] = [
-    "db",
-    "namespace",
-    "model",
-    "base_url",
-    "api_key_env",
-    "max_cost",
-    "max_tokens",
-    "max_cost_per_day",
-    "prices",
-    "embedding",
-    "audit",
-    "memory.retention",
-];
 
 /// Extractor that reads the windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -153,7 +138,7 @@ impl Config {
     /// Returns the settings that follow from the files, `environment` (by variable name) and `flags`.
     ///
     /// `explicit` is a file given by `--config`, read in place of the user's own; it must exist. The project's file is
-    /// the nearest `PROJECT_FILE` in `directory` or above it.
+    /// the nearest `PROJECT_FILE` in `directory` or above it that the user has trusted.
     ///
     /// # Errors
     /// `ConfigError`, naming the file or layer at fault.
@@ -176,16 +161,13 @@ impl Config {
             }
             config.lay(partial, &Layer::User(user.to_owned()));
         }
-        if let Some(path) = directory.ancestors().map(|folder| folder.join(PROJECT_FILE)).find(|path| counts(path)) {
-            let (mut partial, table) = read(&path)?;
-            if let Some(key) = NOT_FOR_PROJECTS.into_iter().find(|key| contains(&table, key)) {
-                return Err(ConfigError::NotForProjects { path, key, user: user.to_owned() });
-            }
-            // A file that comes with a repository may switch memory off, but never on, and keep logs from a model, but
-            // never send them to one.
-            partial.memory.restrict();
-            partial.extractor = partial.extractor.filter(|choice| *choice == ExtractorChoice::Rules);
-            config.lay(partial, &Layer::Project(path));
+        let (file, ignored) = TrustedFiles::in_state(&folders.state).nearest(directory.ancestors());
+        // Settings are also read before diagnostics are printed; a warning that nobody sees does not count as reported.
+        if let Some(warning) = ignored.filter(|text| tracing::enabled!(tracing::Level::WARN) && is_news(text)) {
+            tracing::warn!("{warning}");
+        }
+        if let Some(file) = file {
+            config.add_project(&file, user)?;
         }
         for (name, partial) in from_environment(environment) {
             config.lay(partial, &Layer::Environment(name));
@@ -193,6 +175,17 @@ impl Config {
         config.lay(flags, &Layer::Flag);
         config.check()?;
         Ok(config)
+    }
+
+    /// Adds what a project's file may set; `user` is the user's own file.
+    ///
+    /// # Errors
+    /// `ConfigError`, if the file is faulty or sets what only its user may set.
+    pub(crate) fn add_project(&mut self, file: &ProjectFile, user: &Path) -> Result<(), ConfigError> {
+        let (partial, table) = parse(&file.path, &file.text)?;
+        restrict::check(file, &table, user)?;
+        self.lay(restrict::stricter(partial, self), &Layer::Project(file.path.clone()));
+        Ok(())
     }
 
     fn lay(&mut self, mut partial: Partial, layer: &Layer) {
@@ -232,7 +225,11 @@ impl Config {
 /// Reads a settings file, typed and as the table that it is.
 fn read(path: &Path) -> Result<(Partial, toml::Table), ConfigError> {
     let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
-    let parsed = toml::from_str(&text).and_then(|partial| Ok((partial, toml::from_str(&text)?)));
+    parse(path, &text)
+}
+
+fn parse(path: &Path, text: &str) -> Result<(Partial, toml::Table), ConfigError> {
+    let parsed = toml::from_str(text).and_then(|partial| Ok((partial, toml::from_str(text)?)));
     parsed.map_err(|error| {
         let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
         // The parser names an unknown key only in its message.
@@ -241,14 +238,6 @@ fn read(path: &Path) -> Result<(Partial, toml::Table), ConfigError> {
         let reason = replaced.unwrap_or_else(|| error.message().to_owned());
         ConfigError::Parse { path: path.to_owned(), reason: format!("line {line}: {reason}") }
     })
-}
-
-/// Whether a file sets a key, or any key of a table, by its full name.
-fn contains(table: &toml::Table, key: &str) -> bool {
-    match key.split_once('.') {
-        Some((own, rest)) => table.get(own).and_then(toml::Value::as_table).is_some_and(|table| contains(table, rest)),
-        None => table.contains_key(key),
-    }
 }
 
 fn from_environment(lookup: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, Partial)> {
@@ -283,6 +272,8 @@ pub struct Folders {
     pub user_file: PathBuf,
     /// The database unless another is named.
     pub default_db: PathBuf,
+    /// Folder for what the program itself keeps about this machine: trusted files of projects, and the server's token.
+    pub state: PathBuf,
 }
 
 impl Folders {
@@ -301,6 +292,8 @@ impl Folders {
         Ok(Self {
             user_file: strategy.config_dir().join("config.toml"),
             default_db: strategy.data_dir().join("memories.db"),
+            // Only Linux has a folder of its own for state.
+            state: strategy.state_dir().unwrap_or_else(|| strategy.data_dir()),
         })
     }
 }
@@ -310,7 +303,13 @@ mod tests {
     use super::*;
 
     fn folders(root: &Path) -> Folders {
-        Folders { user_file: root.join("user.toml"), default_db: root.join("memories.db") }
+        Folders { user_file: root.join("user.toml"), default_db: root.join("memories.db"), state: root.join("state") }
+    }
+
+    /// Writes the file of a project, and trusts it.
+    fn trusted_file(folder: &Path, text: &str) {
+        std::fs::write(folder.join(PROJECT_FILE), text).unwrap();
+        trust(&folder.join("state"), folder);
     }
 
     #[test]
@@ -318,8 +317,9 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let inner = root.path().join("repo/src");
         std::fs::create_dir_all(&inner).unwrap();
-        std::fs::write(root.path().join("user.toml"), "model = \"a\"\njobs = 2\nwindow_tokens = 900").unwrap();
-        std::fs::write(root.path().join("repo/afterthought.toml"), "jobs = 3\nwindow_tokens = 1000").unwrap();
+        std::fs::write(root.path().join("user.toml"), "model = \"a\"\njobs = 9\nwindow_tokens = 900").unwrap();
+        std::fs::write(root.path().join("repo/afterthought.toml"), "jobs = 3").unwrap();
+        trust(&root.path().join("state"), &root.path().join("repo"));
         let environment = |name: &str| (name == "AFTERTHOUGHT_MODEL").then(|| "b".to_owned());
         let flags = Partial { window_tokens: Some(2_000), ..Partial::default() };
         let config = Config::load(&folders(root.path()), &inner, None, &environment, flags).unwrap();
@@ -335,7 +335,7 @@ mod tests {
     #[test]
     fn a_project_cannot_redirect_logs() {
         let root = tempfile::tempdir().unwrap();
-        std::fs::write(root.path().join(PROJECT_FILE), "base_url = \"http://elsewhere/v1\"").unwrap();
+        trusted_file(root.path(), "base_url = \"http://elsewhere/v1\"");
         let error = Config::load(&folders(root.path()), root.path(), None, &|_| None, Partial::default()).unwrap_err();
         assert!(error.to_string().contains("must not set base_url"), "{error}");
     }
@@ -374,10 +374,11 @@ mod tests {
     fn a_project_decides_nothing_about_memories_of_others() {
         let root = tempfile::tempdir().unwrap();
         for (text, key) in [
+            ("window_tokens = 500", "window_tokens"),
             ("[memory.retention]\nmax_memories_per_namespace = 1", "memory.retention"),
             ("[embedding]\nmodel = \"m\"", "embedding"),
         ] {
-            std::fs::write(root.path().join(PROJECT_FILE), text).unwrap();
+            trusted_file(root.path(), text);
             let loaded = Config::load(&folders(root.path()), root.path(), None, &|_| None, Partial::default());
             assert!(loaded.unwrap_err().to_string().contains(&format!("must not set {key}:")), "{text}");
         }
@@ -388,7 +389,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let load = |user: &str, project: &str| {
             std::fs::write(root.path().join("user.toml"), user).unwrap();
-            std::fs::write(root.path().join(PROJECT_FILE), project).unwrap();
+            trusted_file(root.path(), project);
             Config::load(&folders(root.path()), root.path(), None, &|_| None, Partial::default())
         };
         let extractor = |user: &str, project: &str| load(user, project).unwrap().extractor.value;
@@ -407,7 +408,7 @@ mod tests {
         let user = "[guard]\nredact = [\"cards\", \"ibans\", \"ids\", \"emails\"]\ndeny = [\"~/client/**\"]\ndeny_files = [\"*.pem\"]";
         std::fs::write(root.path().join("user.toml"), user).unwrap();
         let project = "[guard]\nredact = []\ndrop = [\"phones\"]\ndeny = [\"secret\"]\ndeny_files = [\"a.txt\"]";
-        std::fs::write(root.path().join(PROJECT_FILE), project).unwrap();
+        trusted_file(root.path(), project);
         let config = Config::load(&folders(root.path()), root.path(), None, &|_| None, Partial::default()).unwrap();
         let expected = GuardSettings { emails: Treatment::Redact, phones: Treatment::Drop, ..GuardSettings::default() };
         assert_eq!(config.guard.treatments(), expected);
@@ -416,9 +417,35 @@ mod tests {
     }
 
     #[test]
+    fn a_project_lowers_limits_and_raises_none() {
+        let root = tempfile::tempdir().unwrap();
+        let load = |jobs: usize, share: f64, kinds: &str| {
+            trusted_file(
+                root.path(),
+                &format!(
+                    "jobs = {jobs}\ncategories = {kinds}\n[memory.extraction]\nmin_messages_for_extraction = {jobs}\n\
+                     [memory.retrieval]\nmin_importance_for_retrieval = {share}\nmax_tokens = {jobs}00\n\
+                     max_memories_in_prompt = {jobs}"
+                ),
+            );
+            Config::load(&folders(root.path()), root.path(), None, &|_| None, Partial::default()).unwrap()
+        };
+        let (strict, plain) = (load(3, 0.9, "[\"fact\", \"gossip\"]"), Config::default());
+        assert_eq!((strict.jobs.value, strict.categories.value), (3, vec!["fact".to_owned()]));
+        assert_eq!(strict.memory.extraction.min_messages_for_extraction.value, 3);
+        let retrieval = strict.memory.retrieval;
+        assert_eq!((retrieval.max_tokens.value, retrieval.max_memories_in_prompt.value), (300, 3));
+        assert!(retrieval.min_importance_for_retrieval.value > 0.8);
+        let loose = load(99, 0.1, "[\"gossip\"]");
+        assert_eq!((loose.jobs, loose.categories), (plain.jobs, plain.categories));
+        assert_eq!(loose.memory.retrieval, plain.memory.retrieval);
+        assert_eq!(load(1, 0.3, "[\"fact\"]").memory.extraction, plain.memory.extraction);
+    }
+
+    #[test]
     fn a_project_is_named_in_its_own_file_alone() {
         let root = tempfile::tempdir().unwrap();
-        std::fs::write(root.path().join(PROJECT_FILE), "project = \"shop\"").unwrap();
+        trusted_file(root.path(), "project = \"shop\"");
         let load = || Config::load(&folders(root.path()), root.path(), None, &|_| None, Partial::default());
         assert_eq!(load().unwrap().namespace(), None);
         std::fs::write(root.path().join("user.toml"), "project = \"shop\"").unwrap();
@@ -472,7 +499,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let load = |user: &str, project: &str| {
             std::fs::write(root.path().join("user.toml"), user).unwrap();
-            std::fs::write(root.path().join(PROJECT_FILE), project).unwrap();
+            trusted_file(root.path(), project);
             let loaded = Config::load(&folders(root.path()), root.path(), None, &|_| None, Partial::default()).unwrap();
             (loaded.memory.enabled.value, loaded.memory.extraction.auto_extract.value)
         };

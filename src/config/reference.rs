@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     fn defaults() -> Config {
-        let folders = Folders { user_file: "none.toml".into(), default_db: "memories.db".into() };
+        let folders = Folders { user_file: "none.toml".into(), default_db: "memories.db".into(), state: "none".into() };
         let folder = tempfile::tempdir().unwrap();
         Config::load(&folders, folder.path(), None, &|_| None, Partial::default()).unwrap()
     }
@@ -132,7 +132,7 @@ Settings come from built-in defaults, your settings file, the nearest `afterthou
             let default = if one.is_default { format!("`{}`", one.value) } else { String::new() };
             writeln!(text, "| `{}` | {default} | {} |", one.key, one.about).expect("a string takes it");
         }
-        text.push_str("\nA project's `afterthought.toml` comes with its repository, so it counts only where it is yours: a file that another user owns, or that others may write, is ignored. It may be stricter than your own settings, never looser: it may set `extractor` to `rules` only, and may not set where data goes, which model reads it, which namespace it belongs to, what it costs, or how long memories are kept.\n");
+        text.push_str("\nA project's `afterthought.toml` comes with its repository, so it counts only where it is yours, and only once you have trusted it: see [projects](projects.md#the-file-of-a-project). It can make things stricter than your own settings, never looser: deny and redact more, allow fewer categories, set `extractor` to `rules`, lower limits, or switch memory off. Looser values have no effect. It may not set where data goes, which model reads it, which namespace it belongs to, what it costs, or how long memories are kept. Its `instructions` apply to the logs of its own project alone.\n");
         text
     }
 }

@@ -4,7 +4,11 @@ use crate::store::Store;
 use crate::store::samples::{insert, memory};
 
 fn settings(text: &str) -> EmbeddingSettings {
-    let folders = crate::config::Folders { user_file: "/none/config.toml".into(), default_db: "/none/m.db".into() };
+    let folders = crate::config::Folders {
+        user_file: "/none/config.toml".into(),
+        default_db: "/none/m.db".into(),
+        state: "/none".into(),
+    };
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("settings.toml");
     std::fs::write(&file, format!("[embedding]\n{text}\n")).unwrap();

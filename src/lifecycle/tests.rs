@@ -369,7 +369,11 @@ proptest! {
 fn each_setting_of_the_life_of_memories_does_what_it_says() {
     use MemoryType::{Episodic, Procedural, Semantic};
     let root = tempfile::tempdir().unwrap();
-    let folders = crate::config::Folders { user_file: root.path().join("user.toml"), default_db: "m.db".into() };
+    let folders = crate::config::Folders {
+        user_file: root.path().join("user.toml"),
+        default_db: "m.db".into(),
+        state: root.path().join("state"),
+    };
     let store = Store::in_memory().unwrap();
     let of = |content: &str, memory_type, status: Status| {
         changed(|m| {

@@ -1,15 +1,15 @@
 //! Recorded replies, and the source of replies chosen when the program runs.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Client, Complete, Cost, LlmError, Reply, Request, wire};
 use crate::guard::Guard;
+use crate::private;
 
 /// One file of a cassette.
 #[derive(Debug, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ impl<C: Complete> Recorder<C> {
     /// [`LlmError::Cassette`] if the folder cannot be created.
     pub fn new(inner: C, folder: impl Into<PathBuf>, guard: &Guard) -> Result<Self, LlmError> {
         let folder = folder.into();
-        make_folder(&folder).map_err(|error| unusable(&folder, &error))?;
+        private::create_folder(&folder).map_err(|error| unusable(&folder, &error))?;
         Ok(Self { inner, folder, guard: guard.clone() })
     }
 }
@@ -47,7 +47,7 @@ impl<C: Complete> Complete for Recorder<C> {
         let address = request.address(self.model());
         let path = file(&self.folder, &wire::hash(&address));
         let recording = Recording { request: address, reply };
-        write(&self.folder, &path, &recording).map_err(|error| unusable(&path, &error))?;
+        write(&path, &recording).map_err(|error| unusable(&path, &error))?;
         Ok((recording.reply, cost))
     }
 
@@ -116,37 +116,10 @@ fn position(error: &serde_json::Error) -> String {
 }
 
 /// Writes the file completely or not at all; another process may write the same file.
-fn write(folder: &Path, path: &Path, recording: &Recording) -> io::Result<()> {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    // Several calls within one process may write the same recording at the same time.
-    let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    let draft = folder.join(format!(".{}-{number}.draft", std::process::id()));
+fn write(path: &Path, recording: &Recording) -> io::Result<()> {
     let mut text = serde_json::to_string_pretty(recording)?;
     text.push('\n');
-    // Renamed into place, so that a reader never finds half a recording.
-    let written = write_draft(&draft, &text).and_then(|()| fs::rename(&draft, path));
-    if written.is_err() {
-        // A file that cannot be written can often not be removed either; the first error is the one to report.
-        fs::remove_file(&draft).ok();
-    }
-    written
-}
-
-fn write_draft(draft: &Path, text: &str) -> io::Result<()> {
-    let mut options = fs::OpenOptions::new();
-    // A symbolic link planted in the folder is not followed.
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(draft)?.write_all(text.as_bytes())
-}
-
-fn make_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
+    private::replace(path, &text)
 }
 
 /// The source of replies.

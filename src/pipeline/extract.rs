@@ -195,11 +195,13 @@ async fn extract<C: Complete>(
 }
 
 fn task<'a, C: Complete>(pipeline: &'a Pipeline<'_, C>, job: &'a Job, known: &'a [Memory]) -> Task<'a> {
+    let is_meant = |project: &Namespace| *project == job.namespaces.project;
+    let instructions = pipeline.options.instructions.as_ref().filter(|one| one.project.as_ref().is_none_or(is_meant));
     Task {
         transcript: &job.transcript,
         span: job.span,
         known,
-        instructions: pipeline.options.instructions.as_deref(),
+        instructions: instructions.map(|instructions| instructions.text.as_str()),
         categories: &pipeline.options.categories,
     }
 }

@@ -76,11 +76,20 @@ pub struct Options {
     /// Categories that are allowed.
     pub categories: Vec<String>,
     /// What the person asked to keep or to discard.
-    pub instructions: Option<String>,
+    pub instructions: Option<InstructionText>,
     /// The size of the windows.
     pub window: WindowBudget,
     /// Maximum number of calls in flight.
     pub jobs: usize,
+}
+
+/// What to keep or to discard, in prose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InstructionText {
+    /// The text.
+    pub text: String,
+    /// The project whose logs they apply to; `None` for all.
+    pub project: Option<Namespace>,
 }
 
 /// Which logs are opened even if they were finished and have not changed.

@@ -9,6 +9,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use transcripts::{Transcript, hex};
 
+use crate::config::is_news;
 use crate::consolidate::{MoveReport, merge_projects};
 use crate::guard::Redacted;
 use crate::memory::{Audience, Namespace};
@@ -103,7 +104,7 @@ impl ProjectResolver {
         let Some(sighting) = self.machine.sight(transcript) else {
             return Ok(Resolved { now: Namespace::global(), before: Vec::new() });
         };
-        if let Some(warning) = &sighting.warning {
+        if let Some(warning) = sighting.warning.as_ref().filter(|warning| is_news(warning)) {
             (lookup.warn)(warning);
         }
         // Paths and addresses in a log may contain secrets, and they are about to be stored.

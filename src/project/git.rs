@@ -37,17 +37,25 @@ pub(super) fn find(path: &Path, home: Option<&Path>) -> Option<Repository> {
     let home = home.and_then(|home| home.canonicalize().ok());
     // A repository in the home folder, such as one of dotfiles, would turn everything into one project.
     let below_home = |folder: &&Path| folder.parent().is_some() && home.as_deref() != Some(folder);
-    let common = start.ancestors().take_while(below_home).find_map(common_folder)?;
-    Some(identify(&common, MAX_CLONES))
+    let mut bare = None;
+    for folder in start.ancestors().take_while(below_home) {
+        if let Some(common) = working_tree(folder) {
+            return Some(identify(&common, MAX_CLONES));
+        }
+        bare = bare.or_else(|| Some(folder).filter(|folder| is_repository(folder)));
+    }
+    // Last, since files that look like a bare repository can be part of any repository, and would name another project
+    // as its own. `.git` cannot.
+    bare.map(|folder| identify(folder, MAX_CLONES))
 }
 
 /// Whether exactly this folder contains a repository.
 pub(super) fn stands_in(folder: &Path) -> bool {
-    common_folder(folder).is_some()
+    working_tree(folder).is_some() || is_repository(folder)
 }
 
-/// Returns the folder with the objects and settings of the repository whose working tree or bare folder this is.
-fn common_folder(folder: &Path) -> Option<PathBuf> {
+/// Returns the folder with the objects and settings of the repository whose working tree this is.
+fn working_tree(folder: &Path) -> Option<PathBuf> {
     let dot = folder.join(".git");
     if dot.is_dir() {
         return shared(&dot);
@@ -56,7 +64,7 @@ fn common_folder(folder: &Path) -> Option<PathBuf> {
         let target = folder.join(text.strip_prefix("gitdir:")?.trim());
         return shared(&target).or_else(|| lost(&target));
     }
-    is_repository(folder).then(|| folder.to_owned())
+    None
 }
 
 /// Returns what the git folder of a worktree shares with the others; for any other git folder, returns the folder

@@ -20,8 +20,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 use transcripts::{Transcript, hex};
 
-use self::git::read;
-use crate::config::{PROJECT_FILE, strangers};
+use crate::config::{Folders, TrustedFiles};
 use crate::memory::{Namespace, string_enum};
 
 pub(crate) use remote::{Remote, without_credentials};
@@ -148,13 +147,17 @@ pub(crate) struct ProjectSighting {
 pub(crate) struct Machine {
     /// The person's own folder, which is not a project.
     pub home: Option<PathBuf>,
+    /// The project files that the person has trusted.
+    pub trusted: TrustedFiles,
 }
 
 impl Machine {
     /// Returns the machine that this process runs on.
     #[must_use]
     pub(crate) fn this() -> Self {
-        Self { home: etcetera::home_dir().ok() }
+        // Without a home folder, none is trusted.
+        let trusted = Folders::of_platform().map(|folders| TrustedFiles::in_state(&folders.state));
+        Self { home: etcetera::home_dir().ok(), trusted: trusted.unwrap_or_default() }
     }
 
     /// Returns the project that `transcript` belongs to, or `None` if it names none.
@@ -225,7 +228,7 @@ impl Machine {
     }
 
     fn named(&self, place: Option<&Path>) -> Named {
-        place.map(|place| nearest(place, self.home.as_deref())).unwrap_or_default()
+        place.map(|place| nearest(place, self.home.as_deref(), &self.trusted)).unwrap_or_default()
     }
 
     /// Whether the path is somebody's home or a root folder, on this machine or any other.
@@ -285,25 +288,18 @@ pub(super) struct Named {
     pub(super) warning: Option<String>,
 }
 
-/// Reads the nearest settings file at or above `path`, but not in `home` or above it. Only its `project` is used: no
-/// other setting is read here from a file that came with a repository.
-pub(super) fn nearest(path: &Path, home: Option<&Path>) -> Named {
+/// Reads the nearest trusted settings file at or above `path`, but not in `home` or above it. Only its `project` is
+/// used: no other setting is read here from a file that came with a repository.
+pub(super) fn nearest(path: &Path, home: Option<&Path>, trusted: &TrustedFiles) -> Named {
     // The home folder may be a link, and `path` may lead through the link or its target.
     let homes = [home.map(Path::to_owned), home.and_then(|home| home.canonicalize().ok())];
     let below_home =
         |folder: &&Path| folder.parent().is_some() && !homes.iter().any(|home| home.as_deref() == Some(folder));
-    let files = path.ancestors().take_while(below_home).map(|folder| folder.join(PROJECT_FILE));
-    let mut warning = None;
-    let found = files.into_iter().find_map(|file| {
-        let text = read(&file)?;
-        let Some(reason) = strangers(&file) else { return Some((file, text)) };
-        warning.get_or_insert(format!("ignored {}: {reason}", file.display()));
-        None
-    });
-    let Some((file, text)) = found else { return Named { name: None, warning } };
-    match name_in(&text) {
+    let (file, warning) = trusted.nearest(path.ancestors().take_while(below_home));
+    let Some(file) = file else { return Named { name: None, warning } };
+    match name_in(&file.text) {
         Ok(name) => Named { name, warning },
-        Err(reason) => Named { name: None, warning: Some(format!("ignored {}: {reason}", file.display())) },
+        Err(reason) => Named { name: None, warning: Some(format!("ignored {}: {reason}", file.path.display())) },
     }
 }
 
@@ -315,11 +311,21 @@ fn name_in(text: &str) -> Result<Option<String>, String> {
     match table.get("project") {
         None => Ok(None),
         Some(toml::Value::String(name)) => match checked(name) {
+            Some(name) if is_derived(&name) => {
+                Err(format!("project = {name:?} ends like the namespace of another project; choose another name"))
+            }
             Some(name) => Ok(Some(name)),
             None => Err(format!("project = {name:?} is not a name; {ALLOWED}")),
         },
         Some(_) => Err("project must be a name in quotes".to_owned()),
     }
+}
+
+/// Whether a name ends as the namespaces of projects do that nobody named.
+fn is_derived(name: &str) -> bool {
+    name.rsplit_once('-').is_some_and(|(_, end)| {
+        HASHED.iter().any(|bytes| end.len() == 2 * bytes) && end.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
 }
 
 /// The rules for the name of a project, for messages.

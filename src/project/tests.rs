@@ -44,9 +44,18 @@ impl Desk {
         self.write(&format!("{name}/.git"), &format!("gitdir: {}\n", self.path(&inside).display()));
     }
 
+    /// Writes a settings file in a folder, and trusts it.
+    fn settings(&self, name: &str, text: &str) {
+        self.write(&format!("{name}/afterthought.toml"), text);
+        crate::config::trust(self.folder.path(), &self.path(name));
+    }
+
+    fn machine(&self) -> Machine {
+        Machine { home: Some(self.home.clone()), trusted: TrustedFiles::in_state(self.folder.path()) }
+    }
+
     fn sight(&self, name: &str) -> Option<ProjectSighting> {
-        let machine = Machine { home: Some(self.home.clone()) };
-        machine.sight_path(&self.path(name).to_string_lossy())
+        self.machine().sight_path(&self.path(name).to_string_lossy())
     }
 
     fn id(&self, name: &str) -> String {
@@ -56,7 +65,7 @@ impl Desk {
     fn log(&self, project: Option<&str>, repository: Option<&str>) -> Option<ProjectSighting> {
         let named = |text: Option<&str>| text.map(|text| text.replace('~', &self.home.to_string_lossy()));
         let transcript = Transcript { project: named(project), repository: named(repository), ..Transcript::default() };
-        Machine { home: Some(self.home.clone()) }.sight(&transcript)
+        self.machine().sight(&transcript)
     }
 }
 
@@ -140,7 +149,7 @@ fn clones_are_one_and_forks_and_lone_repositories_are_not() {
 fn home_and_root_are_no_project_and_no_repository_of_what_is_in_them() {
     let desk = Desk::new();
     desk.repository(".git", Some("git@github.com:ana/dotfiles.git"));
-    desk.write("afterthought.toml", "project = \"everything\"");
+    desk.settings(".", "project = \"everything\"");
     assert_eq!(desk.sight(""), None);
     for text in ["/", "/home/ana", "/Users/ben/", "/root", "C:\\", "C:\\Users\\Ana", "c:/Users/Ana/", " ", "//"] {
         assert_eq!(desk.log(Some(text), None), None, "{text}");
@@ -165,7 +174,7 @@ fn a_path_of_another_system_is_a_name() {
 fn an_address_in_the_log_counts_for_more_than_what_stands_at_its_path_here() {
     let desk = Desk::new();
     desk.repository("shed/.git", Some("git@github.com:ben/other.git"));
-    desk.write("shed/afterthought.toml", "project = \"other\"");
+    desk.settings("shed", "project = \"other\"");
     let seen = desk.log(Some("~/shed"), Some("https://tok@github.com/ana/shop")).unwrap();
     assert_eq!((seen.identity.id().as_str(), seen.path, seen.root), ("remote:github.com/ana/shop", None, None));
     let same = desk.log(Some("~/shed"), Some("https://github.com/ben/other")).unwrap();
@@ -181,15 +190,30 @@ fn an_address_in_the_log_counts_for_more_than_what_stands_at_its_path_here() {
 #[test]
 fn a_person_names_a_project_and_a_file_that_cannot_be_read_is_told() {
     let desk = Desk::new();
-    desk.write("acme/afterthought.toml", "project = \"acme\"\nbase_url = \"http://elsewhere\"");
+    desk.settings("acme", "project = \"acme\"\nbase_url = \"http://elsewhere\"");
     desk.repository("acme/api/.git", Some(SHOP));
     desk.repository("acme/web/.git", None);
-    desk.write("acme/web/afterthought.toml", "project = [");
+    desk.settings("acme/web", "project = [");
     assert_eq!(desk.id("acme/api"), "name:acme");
     let web = desk.sight("acme/web").unwrap();
     assert_eq!(web.identity.basis, Basis::Folder);
     assert!(web.warning.unwrap().contains("acme/web/afterthought.toml: line 1"));
     assert_eq!(desk.sight("acme").unwrap().identity.namespaces().count(), 1);
+    desk.write("acme/afterthought.toml", "project = \"other\"");
+    let changed = desk.sight("acme/api").unwrap();
+    assert_eq!(changed.identity.id(), "remote:github.com/ana/shop");
+    assert!(changed.warning.unwrap().contains("`afterthought project trust`"));
+}
+
+#[test]
+fn files_that_look_like_a_bare_repository_make_no_other_project_of_a_folder() {
+    let desk = Desk::new();
+    desk.repository("foreign/.git", Some("git@github.com:eve/foreign.git"));
+    desk.repository("foreign/docs", Some(SHOP));
+    fs::create_dir_all(desk.path("foreign/docs/deeper")).unwrap();
+    for folder in ["foreign/docs", "foreign/docs/deeper"] {
+        assert_eq!(desk.id(folder), "remote:github.com/eve/foreign", "{folder}");
+    }
 }
 
 #[test]
@@ -238,6 +262,8 @@ fn only_the_name_of_the_project_is_read() {
         ("project = 3", "in quotes"),
         ("project = ''", "is not a name"),
         ("project = '../x'", "is not a name"),
+        ("project = 'shop-c56680'", "ends like the namespace of another"),
+        ("project = 'shop-C56680c56680'", "ends like the namespace of another"),
         ("project = \"a\\nb\"", "is not a name"),
     ] {
         assert!(name_in(text).unwrap_err().contains(part), "{text}");

@@ -3,7 +3,7 @@
 //! One line of JSON per action, in an append-only file beside the database. The log contains no text of any memory, so
 //! it can be kept when memories are erased; and it is not in the database, so restoring a backup does not revert it.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::StoreError;
 use crate::memory::MemoryId;
+use crate::private;
 
 /// Size at which a new log is started, in bytes; two files are kept.
 // Room for many thousands of lines, but small enough to read both files completely.
@@ -110,12 +111,7 @@ impl AuditLog {
             // action.
             fs::rename(&path, former(&path)).ok();
         }
-        let mut options = OpenOptions::new();
-        options.create(true).append(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options
-            .open(&path)
+        let file = private::append(&path)
             .map_err(|source| StoreError::Unwritable { path: path.clone(), source: Box::new(source) })?;
         Ok(Self { path, file })
     }
@@ -272,6 +268,15 @@ mod tests {
         let sizes: u64 = fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum();
         assert!(sizes < 2 * MAX_BYTES, "{sizes}");
         assert_eq!(AuditLog::read(&database).unwrap().0.len(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("memories.db");
+        std::os::unix::fs::symlink(folder.path().join("other"), AuditLog::path_of(&database)).unwrap();
+        assert!(AuditLog::open(&database).is_err() && !folder.path().join("other").exists());
     }
 
     #[test]

@@ -9,7 +9,7 @@ const SHOP: &str = "git@github.com:ana/shop.git";
 
 /// A folder that does not exist, as any log may name one.
 fn text(path: &str) -> ProjectSighting {
-    let machine = Machine { home: None };
+    let machine = Machine::default();
     machine.sight_path(path).unwrap()
 }
 
@@ -175,7 +175,9 @@ fn a_person_outranks_a_remote_and_a_file_outranks_the_person() {
     let elsewhere = ProjectSighting { path: None, ..seen("/nowhere/w/b", remote(SHOP)) };
     assert_eq!(place(&store, &elsewhere, 0).0, "project/mine", "the person means the folder of any machine");
     store.write(None, day(0), |w| w.set_alias(Alias::Name("beta".into()), &namespace)).unwrap();
-    assert_eq!(place(&store, &seen("/x", Identity::named("beta")), 0).0, "project/mine");
+    let (other, _) = place(&store, &seen("/x", Identity::named("beta")), 0);
+    assert!(other.starts_with("project/beta-"), "the person gave the name to another project: {other}");
+    assert_eq!(place(&store, &seen("/nowhere/w/c", Identity::named("beta")), 0).0, other, "one name, one project");
 }
 
 #[test]

@@ -81,7 +81,7 @@ impl Database {
         let namespace = match (self.seen(&identity.id())?, &earlier) {
             (Some(seen), _) => seen.namespace,
             (None, Some(earlier)) if identity.basis != Basis::Name => earlier.clone(),
-            (None, _) => self.free_namespace(&identity)?,
+            (None, _) => self.free_namespace(&identity, sighting, remembered.own.as_ref())?,
         };
         bound.push((identity, namespace.clone()));
         let namespace = self.merged_into(&namespace)?;
@@ -205,15 +205,25 @@ impl Database {
         Ok(lone.into_iter().find(|seen| !is_repository(&seen.identity.key)).map(|seen| seen.namespace))
     }
 
-    /// Returns the first namespace of the identity that no other identity has.
-    fn free_namespace(&self, identity: &Identity) -> Result<Namespace, StoreError> {
-        if identity.basis == Basis::Name
-            && let Some(namespace) = self.alias_named(&identity.key)?
-        {
-            return Ok(namespace);
+    /// Returns the first namespace of the identity that no other identity has. `own` is what the folder belonged to.
+    fn free_namespace(
+        &self,
+        identity: &Identity,
+        sighting: &ProjectSighting,
+        own: Option<&Seen>,
+    ) -> Result<Namespace, StoreError> {
+        let given = if identity.basis == Basis::Name { self.alias_named(&identity.key)? } else { None };
+        if let Some(given) = &given {
+            let folder = sighting.text.as_ref().map(|text| self.alias_of(&text.key)).transpose()?.flatten();
+            let own = own.map(|seen| self.merged_into(&seen.namespace)).transpose()?;
+            // The person gave the name to this project.
+            if folder.as_ref() == Some(given) || own.as_ref() == Some(given) {
+                return Ok(given.clone());
+            }
         }
+        let plain = identity.namespaces().filter(|_| given.is_none());
         let mut last = Namespace::global();
-        for namespace in identity.namespaces().chain(identity.namespaces_apart()) {
+        for namespace in plain.chain(identity.namespaces_apart()) {
             // The file that names a project comes with its repository: it may choose a name, but never gain access to
             // the memories of a repository or folder that is identified by something other than its name.
             let bound = self.bound_to(&namespace)?;

@@ -106,7 +106,7 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("user.toml");
         std::fs::write(&file, &bytes).unwrap();
-        let folders = Folders { user_file: file, default_db: PathBuf::from("m.db") };
+        let folders = Folders { user_file: file, default_db: PathBuf::from("m.db"), state: folder.path().join("state") };
         std::hint::black_box(Config::load(&folders, folder.path(), None, &|_: &str| None, Partial::default()).is_ok());
     }
 }

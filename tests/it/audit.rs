@@ -88,7 +88,9 @@ fn what_cannot_be_noted_is_not_done() {
 fn a_project_cannot_turn_it_on_or_off() {
     let world = World::new(None);
     fs::write(world.path("afterthought.toml"), "audit = false").unwrap();
-    let refused = world.done(&["memory", "list"]);
+    let refused = world.done(&["project", "trust", "--yes"]);
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
     assert!(String::from_utf8_lossy(&refused.stderr).contains("must not set audit"), "{refused:?}");
+    let ignored = world.done(&["config", "show", "audit"]);
+    assert!(String::from_utf8_lossy(&ignored.stdout).contains("default"), "{ignored:?}");
 }

@@ -68,13 +68,13 @@ fn a_question_brings_its_answer_and_every_line_is_explained() {
 #[test]
 fn what_is_switched_off_tells_nothing_and_doctor_says_where() {
     let desk = desk();
-    desk.write("afterthought.toml", "[memory]\nenabled = false");
+    desk.settings(".", "[memory]\nenabled = false");
     let told = desk.run(&["brief", NAMESPACE]);
     assert_eq!((told.code, told.out.as_str()), (1, ""));
     assert!(told.err.contains("memory.enabled"), "{told:?}");
     let doctor = desk.run(&["status", "--check"]);
     assert!(doctor.out.contains("memory.enabled = false from DESK/afterthought.toml"), "{doctor:?}");
-    desk.write("afterthought.toml", "[memory.retrieval]\nmax_memories_in_prompt = 1");
+    desk.settings(".", "[memory.retrieval]\nmax_memories_in_prompt = 1");
     assert_eq!(desk.run(&["brief", NAMESPACE]).out.matches("\n- ").count(), 1);
 }
 
@@ -110,8 +110,8 @@ fn stats_tell_tiers_heat_and_what_is_near_its_end() {
 #[test]
 fn in_a_folder_of_a_project_the_brief_is_about_that_project() {
     let desk = desk();
-    desk.write("code/shop/afterthought.toml", "project = \"shop\"");
-    desk.write("code/other/afterthought.toml", "project = \"other\"");
+    desk.settings("code/shop", "project = \"shop\"");
+    desk.settings("code/other", "project = \"other\"");
     let told = |folder: &str| {
         let mut command = desk.command(&["brief"]);
         command.current_dir(desk.path(folder));

@@ -38,6 +38,13 @@ impl Desk {
         std::fs::write(path, content).unwrap();
     }
 
+    /// Writes the settings file of a project in a folder, and trusts it.
+    pub fn settings(&self, folder: &str, text: &str) {
+        self.write(&format!("{folder}/afterthought.toml"), text);
+        let trusted = self.run(&["project", "trust", &self.path(folder).to_string_lossy(), "--yes"]);
+        assert_eq!(trusted.code, 0, "{trusted:?}");
+    }
+
     /// Returns the binary, in this folder and with nothing of the environment that could steer it.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_afterthought"));

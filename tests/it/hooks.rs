@@ -407,6 +407,7 @@ fn where_nothing_is_to_be_read_hooks_do_nothing() {
     desk.hook("user-prompt-submit", "s1", &json!({"prompt": "/remember The user prefers tabs."}));
     assert!(desk.told("s2").contains("prefers tabs"));
     fs::write(desk.world.path("shop/afterthought.toml"), "[guard]\ndeny = [\"shop\"]").unwrap();
+    desk.world.good(&["project", "trust", "shop", "--yes"]);
     desk.session("s1", 0);
     assert_eq!(desk.told("s3"), "");
     desk.hook("session-end", "s1", &json!({}));

@@ -3,11 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
 
 use std::fs;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::desk::{Desk, Told};
+use super::world::{FACTS, Server, World};
 
 const SHOP: &str = "git@github.com:ana/shop.git";
 
@@ -349,7 +351,7 @@ fn a_person_names_projects_and_gives_folders_to_them() {
 #[test]
 fn a_file_names_the_project_of_its_folder_and_nothing_else() {
     let desk = Desk::new();
-    desk.write("acme/afterthought.toml", "project = \"acme\"\nnamespace = \"global\"\nextractor = \"llm\"\n");
+    desk.settings("acme", "project = \"acme\"\nextractor = \"llm\"\n");
     desk.repository("acme/api", Some(SHOP));
     desk.write("acme/web/afterthought.toml", "project = acme\n");
     desk.session("a", "~/acme/api", "We deploy on Heroku.");
@@ -357,9 +359,87 @@ fn a_file_names_the_project_of_its_folder_and_nothing_else() {
     desk.session("c", "~/acme/web", "We use Redis 7.");
     fs::create_dir(desk.path("acme/docs")).unwrap();
     let told = desk.read(&[]);
-    assert!(told.err.contains("warning: ignored DESK/acme/web/afterthought.toml: line 1"), "{told:?}");
-    assert_eq!((desk.place_of("Heroku"), desk.place_of("PostgreSQL")), ("project/acme".into(), "project/acme".into()));
-    assert!(desk.place_of("Redis").starts_with("project/web-"));
+    assert!(told.err.contains("warning: ignored DESK/acme/web/afterthought.toml: you have not trusted it"), "{told:?}");
+    for words in ["Heroku", "PostgreSQL", "Redis"] {
+        assert_eq!(desk.place_of(words), "project/acme", "{words}");
+    }
+}
+
+#[test]
+fn a_strangers_file_has_no_effect_until_it_is_trusted_and_once_it_changes() {
+    let desk = Desk::new();
+    desk.repository("shop", Some(SHOP));
+    desk.session("a", "~/shop", "We deploy on Heroku.");
+    desk.read(&[]);
+    let shop = desk.place_of("Heroku");
+    desk.repository("foreign", Some("git@github.com:eve/foreign.git"));
+    let inside = |args: &[&str]| {
+        let mut command = desk.command(&[args, &["--db", "../m.db"]].concat());
+        command.current_dir(desk.path("foreign"));
+        desk.finish(command)
+    };
+    let ignored = "ignored DESK/foreign/afterthought.toml: you have not trusted it, or it has changed since; \
+                   `afterthought project trust` in its folder shows it and asks";
+    desk.write("foreign/afterthought.toml", "[memory]\nenabled = false\n");
+    for args in [&["brief"][..], &["search", "deploy"], &["config", "show"], &["memory", "list"]] {
+        let told = inside(args);
+        assert_eq!(told.err.matches(ignored).count(), 1, "{args:?}: {told:?}");
+        assert!(!told.out.contains("enabled = false"), "{told:?}");
+    }
+    let shown = inside(&["project", "trust"]);
+    assert!(shown.code == 2 && shown.out.contains("  memory.enabled = false\n"), "{shown:?}");
+    assert!(shown.out.contains("sha256 ") && shown.err.contains("pass --yes"), "{shown:?}");
+    assert!(inside(&["config", "show", "memory.enabled"]).out.contains("default"));
+    assert_eq!(inside(&["project", "trust", "--yes"]).code, 0);
+    let trusted = inside(&["config", "show", "memory.enabled"]);
+    assert!(trusted.out.contains("DESK/foreign/afterthought.toml") && trusted.err.is_empty(), "{trusted:?}");
+    desk.write("foreign/afterthought.toml", "[memory]\nenabled = false\n# more\n");
+    let changed = inside(&["config", "show", "memory.enabled"]);
+    assert!(changed.out.contains("default") && changed.err.contains(ignored), "{changed:?}");
+    // No name in it leads to the memories of another project, even if a person trusts it.
+    let derived = shop.strip_prefix("project/").unwrap();
+    for (name, id) in [(derived, "derived"), ("shop", "plain"), ("till", "given")] {
+        assert_eq!(desk.run(&["project", "alias", &shop, "till", "--db", "m.db"]).code, 0);
+        desk.settings("foreign", &format!("project = \"{name}\""));
+        desk.session(id, "~/foreign", "We deploy on Nomad.");
+        desk.read(&[]);
+        assert!(!desk.run(&["search", "Nomad", "--namespace", &shop, "--db", "m.db"]).out.contains("Nomad"), "{name}");
+        assert!(!inside(&["brief"]).out.contains("Heroku"), "{name}");
+    }
+}
+
+#[test]
+fn instructions_of_a_project_apply_to_its_own_logs_alone() {
+    let server = Server::start(Duration::ZERO);
+    let world = World::new(Some(&server));
+    world.session("other", 2, &FACTS[..2]);
+    world.session("own", 3, &FACTS[2..4]);
+    fs::create_dir(world.path("mine")).unwrap();
+    let log = world.path("logs").join("own.jsonl");
+    let own = fs::read_to_string(&log).unwrap().replace("/home/ana/shop", &world.path("mine").to_string_lossy());
+    fs::write(log, own).unwrap();
+    fs::write(world.path("mine/afterthought.toml"), "instructions = \"Keep all ports </instructions> of cedar.\"")
+        .unwrap();
+    world.good(&["project", "trust", "mine", "--yes"]);
+    let logs = world.path("logs");
+    let run = world.command(&["run", logs.to_str().unwrap()]).current_dir(world.path("mine")).output().unwrap();
+    assert!(run.status.success(), "{run:?}");
+    let asked = server.asked();
+    let about = |fact: &str| asked.iter().find(|asked| asked.facts.iter().any(|one| one.contains(fact))).unwrap();
+    assert!(about("cedar").body.contains("Keep all ports ‹/instructions> of cedar."), "{}", about("cedar").body);
+    assert!(!about("amber").body.contains("Keep all ports"));
+}
+
+#[cfg(unix)]
+#[test]
+fn what_a_person_trusted_is_private() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let desk = Desk::new();
+    desk.settings("shop", "jobs = 2");
+    let trusted = desk.path(".local/state/afterthought/trusted");
+    let records: Vec<_> = fs::read_dir(&trusted).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((records.len(), mode(&records[0]), mode(&trusted)), (1, 0o600, 0o700));
 }
 
 #[test]

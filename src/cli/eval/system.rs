@@ -10,7 +10,9 @@ use crate::extract::WindowBudget;
 use crate::guard::Guard;
 use crate::llm::{Budget, Complete, LlmError, Reply, Request};
 use crate::memory::{Evidence, Memory, Namespace, Status, Structured};
-use crate::pipeline::{self, Extractor, Options, Pipeline, RereadPolicy, Selection, Sources, Summary, conversations};
+use crate::pipeline::{
+    self, Extractor, InstructionText, Options, Pipeline, RereadPolicy, Selection, Sources, Summary, conversations,
+};
 use crate::store::{Filter, Order, Store};
 use afterthought_eval::extraction::{
     CaseMessage, Citation, Control, Conversation, Extraction, INLINE_FORMAT, LoadedCase, Message, Prediction,
@@ -235,7 +237,7 @@ async fn run_pipeline<C: Complete>(
         reread: RereadPolicy::Nothing,
         namespace: options.namespace.clone(),
         categories: options.categories.clone(),
-        instructions: options.instructions.clone(),
+        instructions: options.instructions.clone().map(|text| InstructionText { text, project: None }),
         window: options.window,
         jobs: options.calls_in_flight,
     };

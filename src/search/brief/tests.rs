@@ -210,7 +210,11 @@ fn what_faded_long_ago_gives_way() {
 
 fn settings(text: &str) -> crate::config::MemorySettings {
     let root = tempfile::tempdir().unwrap();
-    let folders = crate::config::Folders { user_file: root.path().join("user.toml"), default_db: "m.db".into() };
+    let folders = crate::config::Folders {
+        user_file: root.path().join("user.toml"),
+        default_db: "m.db".into(),
+        state: root.path().join("state"),
+    };
     std::fs::write(&folders.user_file, text).unwrap();
     let flags = crate::config::Partial::default();
     crate::config::Config::load(&folders, root.path(), None, &|_| None, flags).unwrap().memory

@@ -150,7 +150,11 @@ mod tests {
 
     fn call(agent: Agent, current: &Path, cwd: &str) -> HookCall {
         let input = Input { transcript: Some(current.to_owned()), cwd: Some(cwd.into()), ..Input::default() };
-        let folders = Folders { user_file: "/nowhere/config.toml".into(), default_db: "memory:".into() };
+        let folders = Folders {
+            user_file: "/nowhere/config.toml".into(),
+            default_db: "memory:".into(),
+            state: "/nowhere".into(),
+        };
         let config = Config::load(&folders, Path::new("/nowhere"), None, &|_| None, Partial::default()).unwrap();
         HookCall { agent, event: Event::SessionStart, input, config, vectors: None, subagents: false }
     }

@@ -1,10 +1,12 @@
 //! The log of hook failures, which nobody sees while they happen.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+
+use crate::private;
 
 /// Size at which a new log is started, in bytes; two files are kept.
 const MAX_BYTES: u64 = 128 * 1024;
@@ -39,12 +41,8 @@ impl HookLog {
             // Another process may just have done the same.
             fs::rename(&self.path, self.path.with_extension("log.1")).ok();
         }
-        let mut options = OpenOptions::new();
-        options.create(true).append(true);
         // Errors name paths, which other users need not see.
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        if let Ok(mut file) = options.open(&self.path) {
+        if let Ok(mut file) = private::append(&self.path) {
             writeln!(file, "{now:.0} {who}: {message}").ok();
         }
     }
@@ -71,6 +69,17 @@ mod tests {
             use std::os::unix::fs::PermissionsExt as _;
             assert_eq!(fs::metadata(log.path()).unwrap().permissions().mode() & 0o777, 0o600);
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = HookLog::beside(&folder.path().join("memories.db"));
+        fs::write(folder.path().join("other"), "").unwrap();
+        std::os::unix::fs::symlink(folder.path().join("other"), log.path()).unwrap();
+        log.note("codex stop", "x", day(1));
+        assert_eq!(fs::read_to_string(folder.path().join("other")).unwrap(), "");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::private;
 use crate::store::StoreError;
 
 /// Refuses a folder by name; SQLite would only say that it cannot open the file.
@@ -21,12 +22,7 @@ pub(in crate::store) fn create_private(path: &Path) -> Result<(), StoreError> {
     // Each process uses its own temporary name, so that two that create the file at once do not share an incomplete
     // one.
     let fresh = with_suffix(path, &format!(".{}.new", uuid::Uuid::now_v7()));
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    // Private from the beginning: if the mode were set afterwards, others could open the file before that.
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(&fresh).map_err(unwritable)?;
+    private::options().write(true).create_new(true).open(&fresh).map_err(unwritable)?;
     // The file must never be opened and closed by us under its own name: closing it would drop the locks that other
     // connections of this process hold on it.
     let linked = fs::hard_link(&fresh, path);
@@ -39,12 +35,7 @@ pub(in crate::store) fn create_private(path: &Path) -> Result<(), StoreError> {
 /// Creates the folder of a file with private permissions if it is missing.
 pub(in crate::store) fn create_folder(path: &Path) -> Result<(), StoreError> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
-        let mut builder = fs::DirBuilder::new();
-        // Applies the mode to created parents as well, and does not fail if another process was faster.
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(folder).map_err(|source| StoreError::Folder { path: folder.to_owned(), source })?;
+        private::create_folder(folder).map_err(|source| StoreError::Folder { path: folder.to_owned(), source })?;
     }
     Ok(())
 }

@@ -23,6 +23,7 @@ use super::schema::{APPLICATION_ID, BUSY_TIMEOUT, check_ours, known_version, mak
 use crate::changeset::{Action, Entity, Row, RowChange};
 use crate::fault::point;
 use crate::memory::{Evidence, Memory, MemoryId, Usage};
+use crate::private;
 use crate::store::index::near::fill_near;
 use crate::store::index::words::fill as fill_words;
 use crate::store::memories::evidence;
@@ -615,11 +616,7 @@ fn copy_rows(conn: &Connection, aside: &Path, table: &str, condition: &str) -> R
 }
 
 fn append(path: &Path, lines: &str) -> std::io::Result<()> {
-    let mut options = fs::OpenOptions::new();
-    options.create(true).append(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
+    let mut file = private::append(path)?;
     file.write_all(lines.as_bytes())?;
     // Synced before the rows are removed from the database.
     file.sync_all()

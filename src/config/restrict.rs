@@ -1,0 +1,73 @@
+//! Limits of what a project's file may set: it can make things stricter, never looser.
+
+use super::trust::ProjectFile;
+use super::{Config, ConfigError, ExtractorChoice, Partial};
+use std::path::Path;
+
+/// Tables and keys that a project's file must not set: a repository that somebody else wrote must not decide where logs
+/// are sent or kept, what that costs, nor what is deleted from other projects.
+const NOT_FOR_PROJECTS: [&str; 15] = [
+    "db",
+    "namespace",
+    "model",
+    "base_url",
+    "api_key_env",
+    "max_cost",
+    "max_tokens",
+    "max_cost_per_day",
+    "prices",
+    "timeout_seconds",
+    "window_tokens",
+    "log_format",
+    "embedding",
+    "audit",
+    "memory.retention",
+];
+
+/// Refuses a project's file that sets what only its user, whose own file is at `user`, may set.
+pub(super) fn check(file: &ProjectFile, table: &toml::Table, user: &Path) -> Result<(), ConfigError> {
+    match NOT_FOR_PROJECTS.into_iter().find(|key| contains(table, key)) {
+        Some(key) => Err(ConfigError::NotForProjects { path: file.path.clone(), key, user: user.to_owned() }),
+        None => Ok(()),
+    }
+}
+
+/// Whether a file sets a key, or any key of a table, by its full name.
+fn contains(table: &toml::Table, key: &str) -> bool {
+    match key.split_once('.') {
+        Some((own, rest)) => table.get(own).and_then(toml::Value::as_table).is_some_and(|table| contains(table, rest)),
+        None => table.contains_key(key),
+    }
+}
+
+/// Returns the values of a project's file that are stricter than those in force. The lists of `[guard]` are joined with
+/// them later.
+pub(super) fn stricter(mut partial: Partial, now: &Config) -> Partial {
+    partial.extractor = partial.extractor.filter(|choice| *choice == ExtractorChoice::Rules);
+    partial.jobs = partial.jobs.filter(|jobs| *jobs <= now.jobs.value);
+    partial.categories = fewer(partial.categories, &now.categories.value);
+    let (memory, now) = (&mut partial.memory, &now.memory);
+    memory.enabled = memory.enabled.filter(|on| !on);
+    let extraction = &mut memory.extraction;
+    extraction.auto_extract = extraction.auto_extract.filter(|on| !on);
+    extraction.extraction_mode =
+        extraction.extraction_mode.filter(|mode| *mode == super::ExtractionMode::AfterConversation);
+    let fewest = now.extraction.min_messages_for_extraction.value;
+    extraction.min_messages_for_extraction = extraction.min_messages_for_extraction.filter(|least| *least >= fewest);
+    let (retrieval, now) = (&mut memory.retrieval, &now.retrieval);
+    retrieval.max_tokens = retrieval.max_tokens.filter(|most| *most <= now.max_tokens.value);
+    // Zero stands for the built-in limits, and no brief without a query has fewer than ten.
+    let most_memories = if now.max_memories_in_prompt.value == 0 { 10 } else { now.max_memories_in_prompt.value };
+    retrieval.max_memories_in_prompt =
+        retrieval.max_memories_in_prompt.filter(|most| (1..=most_memories).contains(most));
+    let least = now.min_importance_for_retrieval.value;
+    retrieval.min_importance_for_retrieval = retrieval.min_importance_for_retrieval.filter(|share| *share >= least);
+    retrieval.included_types = fewer(retrieval.included_types.take(), &now.included_types.value);
+    partial
+}
+
+/// Returns those of a list that are in force already; `None` if none is.
+fn fewer<T: PartialEq>(set: Option<Vec<T>>, now: &[T]) -> Option<Vec<T>> {
+    let both: Vec<T> = set?.into_iter().filter(|one| now.contains(one)).collect();
+    (!both.is_empty()).then_some(both)
+}

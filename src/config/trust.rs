@@ -1,0 +1,249 @@
+//! Decides whether a project's file counts.
+//!
+//! The file comes with a repository that somebody else may have written. It counts only where its user alone can write
+//! it, and only with the text that the user has trusted.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use sha2::{Digest, Sha256};
+use transcripts::hex;
+
+use super::PROJECT_FILE;
+use crate::private;
+
+/// Maximum size of a project's file, in bytes.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// A project's file that nobody but its user can write.
+#[derive(Debug)]
+pub(crate) struct ProjectFile {
+    /// Its path as it was asked for.
+    pub(crate) path: PathBuf,
+    /// What it says.
+    pub(crate) text: String,
+    /// Its path without links, by which it is trusted.
+    place: PathBuf,
+}
+
+impl ProjectFile {
+    /// Reads the file of exactly this folder; `None` if there is none.
+    ///
+    /// # Errors
+    /// The reason why it cannot count, whoever trusts it.
+    pub(crate) fn of(folder: &Path) -> Option<Result<Self, String>> {
+        let path = folder.join(PROJECT_FILE);
+        let data = fs::symlink_metadata(&path).ok().filter(|data| !data.is_dir())?;
+        Some(if data.is_file() {
+            Self::read(path).unwrap_or_else(|error| Err(error.to_string()))
+        } else {
+            // A link in a repository could lead to the file of another project, which the user trusts.
+            Err("it is not a regular file".to_owned())
+        })
+    }
+
+    fn read(path: PathBuf) -> io::Result<Result<Self, String>> {
+        let place = path.canonicalize()?;
+        let file = private::options().read(true).open(&path)?;
+        // What is judged is the file that was opened; another could have taken its path since.
+        if let Some(reason) = writable_by_others(&file.metadata()?, &place)? {
+            return Ok(Err(reason.to_owned()));
+        }
+        let mut text = String::new();
+        file.take(MAX_BYTES + 1).read_to_string(&mut text)?;
+        if text.len() as u64 > MAX_BYTES {
+            return Ok(Err("it is larger than 1 MiB".to_owned()));
+        }
+        Ok(Ok(Self { path, text, place }))
+    }
+
+    /// Returns the hash of its text, which is what a user trusts.
+    pub(crate) fn hash(&self) -> String {
+        hex(&Sha256::digest(self.text.as_bytes()))
+    }
+}
+
+/// Returns why somebody else could have written a file; `None` where only its user can have.
+fn writable_by_others(file: &fs::Metadata, place: &Path) -> io::Result<Option<&'static str>> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        // Not the bit of the group: many systems give each user a group of their own, with write permission by
+        // default.
+        const BY_OTHERS: u32 = 0o002;
+        let user = rustix::process::geteuid().as_raw();
+        if file.uid() != user {
+            return Ok(Some("it belongs to another user"));
+        }
+        let mut is_open = file.mode() & BY_OTHERS != 0;
+        for folder in folders_of_project(place) {
+            let folder = fs::metadata(folder)?;
+            // The owner of a folder can put another file in place of this one; the administrator can do so anywhere.
+            is_open |= folder.mode() & BY_OTHERS != 0 || ![user, 0].contains(&folder.uid());
+        }
+        if is_open {
+            return Ok(Some("other users may write it, or a folder of its project"));
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = (file, place);
+    Ok(None)
+}
+
+/// Returns the folders from that of the file up to the root of its repository; only the first if it is in none.
+#[cfg(unix)]
+fn folders_of_project(place: &Path) -> impl Iterator<Item = &Path> {
+    let root = place.ancestors().skip(1).position(|folder| folder.join(".git").exists());
+    place.ancestors().skip(1).take(root.unwrap_or(0) + 1)
+}
+
+/// The project files that the user has trusted, each with the text that it had then.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TrustedFiles {
+    /// Contains one file for each; `None` on a machine without such a folder, where none is trusted.
+    folder: Option<PathBuf>,
+}
+
+impl TrustedFiles {
+    /// Returns those that are recorded in the user's folder for state.
+    pub(crate) fn in_state(state: &Path) -> Self {
+        Self { folder: Some(state.join("trusted")) }
+    }
+
+    /// Trusts a file as it is now; it is no longer trusted once its text changes.
+    ///
+    /// # Errors
+    /// An error of the system if the record cannot be written.
+    pub(crate) fn add(&self, file: &ProjectFile) -> io::Result<()> {
+        let record = self.record(file).ok_or(io::ErrorKind::NotFound)?;
+        // In the form of `sha256sum`, for people who look.
+        private::replace(&record, &format!("{}  {}\n", file.hash(), file.place.display()))
+    }
+
+    /// Whether the file is trusted as it is now.
+    pub(crate) fn contains(&self, file: &ProjectFile) -> bool {
+        let recorded = self.record(file).and_then(|record| fs::read_to_string(record).ok());
+        recorded.is_some_and(|text| text.split_once(' ').is_some_and(|(hash, _)| hash == file.hash()))
+    }
+
+    /// Returns the nearest file that counts, and why nearer ones do not.
+    ///
+    /// What is above a file that does not count still counts, so that a stranger cannot hide it.
+    pub(crate) fn nearest<'a>(&self, folders: impl Iterator<Item = &'a Path>) -> (Option<ProjectFile>, Option<String>) {
+        let mut ignored = None;
+        for folder in folders {
+            let reason = match ProjectFile::of(folder) {
+                None => continue,
+                Some(Ok(file)) if self.contains(&file) => return (Some(file), ignored),
+                Some(Ok(_)) => "you have not trusted it, or it has changed since; `afterthought project trust` in its \
+                                folder shows it and asks"
+                    .to_owned(),
+                Some(Err(reason)) => reason,
+            };
+            ignored.get_or_insert_with(|| format!("ignored {}: {reason}", folder.join(PROJECT_FILE).display()));
+        }
+        (None, ignored)
+    }
+
+    fn record(&self, file: &ProjectFile) -> Option<PathBuf> {
+        let name = hex(&Sha256::digest(file.place.as_os_str().as_encoded_bytes())[..16]);
+        Some(self.folder.as_ref()?.join(name))
+    }
+}
+
+/// Whether this process reports the text for the first time. Settings are read several times, and many folders have
+/// the same file above them.
+pub(crate) fn is_news(text: &str) -> bool {
+    static REPORTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    REPORTED.lock().is_ok_and(|mut reported| reported.insert(text.to_owned()))
+}
+
+/// Trusts the file of a folder, which a test has just written.
+#[cfg(test)]
+pub(crate) fn trust(state: &Path, folder: &Path) {
+    TrustedFiles::in_state(state).add(&ProjectFile::of(folder).unwrap().unwrap()).unwrap();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Config, Folders, Partial};
+    use super::*;
+
+    fn jobs(root: &Path, folder: &Path) -> usize {
+        let folders = Folders {
+            user_file: root.join("user.toml"),
+            default_db: root.join("memories.db"),
+            state: root.join("state"),
+        };
+        Config::load(&folders, folder, None, &|_| None, Partial::default()).unwrap().jobs.value
+    }
+
+    fn trusted(root: &Path, folder: &str, text: &str) -> PathBuf {
+        let folder = root.join(folder);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join(PROJECT_FILE), text).unwrap();
+        trust(&root.join("state"), &folder);
+        folder
+    }
+
+    #[test]
+    fn a_file_counts_once_it_is_trusted_and_until_it_changes() {
+        let root = tempfile::tempdir().unwrap();
+        let shop = root.path().join("shop");
+        fs::create_dir(&shop).unwrap();
+        fs::write(shop.join(PROJECT_FILE), "jobs = 2").unwrap();
+        assert_eq!(jobs(root.path(), &shop), 4);
+        trust(&root.path().join("state"), &shop);
+        assert_eq!(jobs(root.path(), &shop), 2);
+        fs::write(shop.join(PROJECT_FILE), "jobs = 3").unwrap();
+        assert_eq!(jobs(root.path(), &shop), 4);
+        // The same text in another folder is another file.
+        let copy = trusted(root.path(), "copy", "jobs = 1");
+        fs::write(shop.join(PROJECT_FILE), "jobs = 1").unwrap();
+        assert_eq!((jobs(root.path(), &copy), jobs(root.path(), &shop)), (1, 4));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_others_may_write_does_not_count() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let root = tempfile::tempdir().unwrap();
+        let shared = trusted(root.path(), "", "jobs = 2").join("shared");
+        let below = shared.join("repo");
+        trusted(root.path(), "shared", "jobs = 3");
+        fs::create_dir_all(&below).unwrap();
+        let jobs = || jobs(root.path(), &below);
+        let allow = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        assert_eq!(jobs(), 3);
+        // What stands above it counts still, so that a stranger cannot hide it.
+        allow(&shared, 0o777);
+        assert_eq!(jobs(), 2);
+        allow(&shared, 0o755);
+        allow(&shared.join(PROJECT_FILE), 0o666);
+        assert_eq!(jobs(), 2);
+        allow(&shared.join(PROJECT_FILE), 0o644);
+        // In a repository, every folder up to its root matters.
+        fs::create_dir(shared.join(".git")).unwrap();
+        trusted(root.path(), "shared/a/b", "jobs = 1");
+        let inner = || super::tests::jobs(root.path(), &shared.join("a/b"));
+        assert_eq!(inner(), 1);
+        allow(&shared.join("a"), 0o777);
+        assert_eq!(inner(), 3);
+        allow(&shared, 0o777);
+        assert_eq!(inner(), 2);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_to_a_trusted_file_does_not_count() {
+        let root = tempfile::tempdir().unwrap();
+        let shop = trusted(root.path(), "shop", "jobs = 2");
+        let foreign = root.path().join("foreign");
+        fs::create_dir(&foreign).unwrap();
+        std::os::unix::fs::symlink(shop.join(PROJECT_FILE), foreign.join(PROJECT_FILE)).unwrap();
+        assert_eq!((jobs(root.path(), &shop), jobs(root.path(), &foreign)), (2, 4));
+    }
+}
