@@ -56,8 +56,8 @@ pub use crate::search::{Found, FoundTask, TaskScore, Weights, brief};
 pub use crate::store::Scope as ErasureScope;
 pub use crate::store::{
     AccessKind, AuditAction, AuditChannel, AuditEntry, Conversion, Coverage, Erased, FailedWindow, Filter, Flaw,
-    FlawKind, Health, HistoryEntry, HookFiring, Job, JobRequest, JobStatus, KeyHome, LaterChanges, LeaseOutcome, Loss,
-    NamespaceSubtree, Order, Project, RewriteOutcome, Run, RunId,
+    FlawKind, Health, HistoryEntry, HookFiring, Job, JobRequest, JobStatus, KeyHome, LastChange, LaterChanges,
+    LeaseOutcome, Loss, NamespaceSubtree, Order, Project, RewriteOutcome, Run, RunId,
 };
 pub use crate::store::{StoreError, UndoReport, Waiting};
 #[cfg(feature = "cli")]

@@ -8,8 +8,8 @@ use super::{ApiError, Author, Memories};
 use crate::lifecycle::{self, Census, Report, Rules, Upkeep};
 use crate::memory::{Evidence, Memory, Relation};
 use crate::store::{
-    AuditAction, Filter, Health, HistoryEntry, LaterChanges, Run, RunId, RunStatus, Stats, StoreError, UndoReport,
-    Waiting,
+    AuditAction, Filter, Health, HistoryEntry, LastChange, LaterChanges, Run, RunId, RunStatus, Stats, StoreError,
+    UndoReport, Waiting,
 };
 
 /// A memory with everything that is known about it.
@@ -156,12 +156,27 @@ impl Memories {
         Ok(self.ledger("find a run")?.run(part)?)
     }
 
-    /// Returns the newest run that changed something and is not undone.
+    /// Returns the last change that is not undone, by a run or by hand.
     ///
     /// # Errors
     /// [`ApiError`] if there is none.
-    pub fn last_effective_run(&self) -> Result<Run, ApiError> {
-        Ok(self.ledger("find a run")?.last_effective_run()?)
+    pub fn last_undoable(&self) -> Result<LastChange, ApiError> {
+        Ok(self.ledger("find the last change")?.last_undoable()?)
+    }
+
+    /// Reverses a changeset that was made by hand, or with `is_dry` only returns what that would do.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it is already undone, or the database cannot be written.
+    pub fn undo_by_hand(&self, changeset: &str, is_dry: bool) -> Result<UndoReport, ApiError> {
+        let (store, now) = (self.ledger("undo a change")?, Timestamp::now());
+        if is_dry {
+            return Ok(store.copy_in_memory()?.undo_by_hand(changeset, now)?);
+        }
+        let audit = self.audit()?;
+        let undone = store.undo_by_hand(changeset, now)?;
+        self.record(audit, Author::Person, AuditAction::Undo, &undone.removed)?;
+        Ok(undone)
     }
 
     /// Returns which later runs changed memories that `run` had changed.

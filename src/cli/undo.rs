@@ -1,8 +1,9 @@
 //! `undo`: reverts a run, with or without the changes that build on it.
 
-use crate::api::{LaterChanges, Memories, Run, RunId, UndoReport};
+use crate::api::{LastChange, LaterChanges, Memories, Run, RunId, UndoReport};
 use crate::memory::MemoryId;
-use anyhow::bail;
+use anyhow::{anyhow, bail};
+use jiff::Timestamp;
 use serde_json::json;
 
 use super::args::Context;
@@ -14,17 +15,18 @@ use super::runs::what;
 /// Number of memories that are listed for each later run.
 const NAMED: usize = 5;
 
-/// Undo a run
+/// Undo a run, or the last change
 ///
-/// Restores every memory to exactly what it was. Where a later run has changed a memory again, you are asked whether to keep
-/// that memory or to undo the later run too. Changes made by hand stay. The next `run` does not read the logs again; with
+/// Restores every memory to exactly what it was. `last` is whatever changed memories last: a run, or a change by hand such as
+/// `remember` or `memory update`. Where a later run has changed a memory again, you are asked whether to keep
+/// that memory or to undo the later run too. Later changes by hand stay. The next `run` does not read the logs again; with
 /// --redo it applies the same candidates afresh, without asking a model.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought undo last\n  afterthought undo 3fa2c1d9 --with-later\n  afterthought undo 3fa2c1d9 --keep --dry-run"
 )]
 pub(crate) struct UndoArgs {
-    /// Id of a run, a unique prefix or suffix of it, or `last` for the last one that changed something
+    /// Id of a run, a unique prefix or suffix of it, or `last` for the last change by a run or by hand
     run: String,
     #[command(flatten)]
     later: Later,
@@ -56,11 +58,16 @@ impl UndoArgs {
 
 pub(crate) fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let (memories, out) = (context.memories()?, context.out);
-    // A run that changed nothing has nothing to undo, so the person means an earlier one.
     let run = if args.run.trim().eq_ignore_ascii_case("last") {
-        memories.last_effective_run()?
+        // A run that changed nothing has nothing to undo, so the person means what was changed before it.
+        match memories.last_undoable()? {
+            LastChange::Run(run) => *run,
+            LastChange::ByHand { changeset, at, .. } => {
+                return undo_by_hand(&changeset, at, args.dry_run, &memories, out);
+            }
+        }
     } else {
-        memories.run(&args.run)?
+        find_run(&args.run, &memories)?
     };
     // Read before anything is written, since the person may have to choose what happens to later changes.
     let later = memories.built_upon(&run.id)?;
@@ -88,6 +95,38 @@ pub(crate) fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<Exit
         ));
     }
     Ok(exit_status(&undone))
+}
+
+/// Undoes a change that was made by hand.
+fn undo_by_hand(
+    changeset: &str,
+    at: Timestamp,
+    is_dry: bool,
+    memories: &Memories,
+    out: &Printer,
+) -> anyhow::Result<ExitStatus> {
+    let planned = memories.undo_by_hand(changeset, true)?;
+    if !out.is_json() {
+        out.note(format_args!("the last change was made by hand at {}, not by a run", at.strftime("%Y-%m-%d %H:%M")));
+        // Before the change: afterwards, the text of a removed memory is gone.
+        print_affected("remove", &planned.removed, memories, out)?;
+        print_affected("restore", &planned.restored, memories, out)?;
+    }
+    let undone = if is_dry { planned } else { memories.undo_by_hand(changeset, false)? };
+    print_counts(&undone, &[], is_dry, out)?;
+    Ok(exit_status(&undone))
+}
+
+/// Returns the run whose id begins or ends with `part`.
+fn find_run(part: &str, memories: &Memories) -> anyhow::Result<Run> {
+    memories.run(part).map_err(|error| match memories.resolve(part) {
+        Ok(memory) => anyhow!(
+            "{part} is a memory, not a run; `afterthought memory history {part}` lists its changes with their runs, and \
+             `afterthought memory forget {part}` removes it: {}",
+            one_line(&memory.claim.content, 80)
+        ),
+        Err(_) => error.into(),
+    })
 }
 
 const fn exit_status(undone: &UndoReport) -> ExitStatus {
@@ -164,6 +203,15 @@ fn print_undone(
     memories: &Memories,
     out: &Printer,
 ) -> anyhow::Result<()> {
+    print_counts(undone, runs, is_dry, out)?;
+    if is_dry && !out.is_json() {
+        print_affected("remove", &undone.removed, memories, out)?;
+        print_affected("restore", &undone.restored, memories, out)?;
+    }
+    Ok(())
+}
+
+fn print_counts(undone: &UndoReport, runs: &[RunId], is_dry: bool, out: &Printer) -> anyhow::Result<()> {
     if out.is_json() {
         let (removed, restored, kept) = (&undone.removed, &undone.restored, &undone.kept);
         let value = json!({ "runs": runs, "restored": restored, "removed": removed, "kept": kept, "dry_run": is_dry });
@@ -175,10 +223,6 @@ fn print_undone(
     if runs.len() > 1 {
         let ids: Vec<&str> = runs.iter().map(RunId::short).collect();
         out.line(format_args!("{} runs {would}undone: {}", runs.len(), ids.join(", ")))?;
-    }
-    if is_dry {
-        print_affected("remove", &undone.removed, memories, out)?;
-        print_affected("restore", &undone.restored, memories, out)?;
     }
     for kept in &undone.kept {
         out.line(format_args!("kept {}: {}", kept.memory.short(), kept.because))?;

@@ -366,6 +366,8 @@ impl fmt::Debug for ModelSettings {
             .field("structured", &self.structured)
             .field("headers", &header_names)
             .field("protocol", &self.protocol)
+            .field("key_name", &self.key_name)
+            .field("reason", &self.reason)
             .finish()
     }
 }

@@ -50,7 +50,7 @@ pub(crate) use file::repair::Repaired;
 pub use history::HistoryEntry;
 pub(crate) use history::decided::{Fingerprint, HashPair};
 pub(crate) use history::plan_ledger::PlanLedger;
-pub use history::undo::{LaterChanges, UndoReport};
+pub use history::undo::{LastChange, LaterChanges, UndoReport};
 pub(crate) use index::near::Around;
 pub(crate) use index::near_words::{concepts, near_words};
 pub(crate) use index::ranking::{Ranked, Seq};

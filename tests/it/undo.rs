@@ -121,3 +121,46 @@ fn a_run_after_an_undo_names_the_undone_run_and_redo_brings_its_memories_back() 
     let back = desk.run(&["run", "c.json"]);
     assert!(back.out.contains("peanuts") && !back.err.contains("was undone"), "{back:?}");
 }
+
+#[test]
+fn last_is_whatever_changed_memories_last_by_hand_or_by_a_run() {
+    let (desk, [_, _, third]) = desk();
+    let before = states(&desk);
+    let forgotten = |part: &str| {
+        let all = desk.json(&["memory", "list", "--all"]);
+        let found = all.iter().find(|memory| memory["content"].as_str().unwrap().contains(part)).unwrap();
+        found["id"].as_str().unwrap().to_owned()
+    };
+    let allergy = forgotten("peanuts");
+    assert_eq!(desk.run(&["remember", "The staging database is called heron."]).code, 0);
+    let remembered = states(&desk);
+    assert_eq!(desk.run(&["memory", "forget", &allergy, "--yes"]).code, 0);
+
+    // A preview changes nothing.
+    let dry = desk.run(&["undo", "last", "--dry-run"]);
+    assert!(dry.code == 0 && dry.out.contains("0 memories would be removed, 1 restored"), "{dry:?}");
+    assert!(dry.err.contains("made by hand") && dry.out.contains("peanuts"), "{dry:?}");
+
+    let told = desk.run(&["undo", "last"]);
+    assert!(told.code == 0 && told.out.contains("0 memories removed, 1 restored"), "{told:?}");
+    assert_eq!(states(&desk), remembered);
+    let told = desk.run(&["undo", "last"]);
+    assert!(told.code == 0 && told.out.contains("heron") && told.out.contains("1 memory removed"), "{told:?}");
+    assert_eq!(states(&desk), before);
+
+    // What comes next is the last run, and nothing else of it is left.
+    let told: Value = desk.json(&["undo", "last"]).remove(0);
+    assert_eq!(told["runs"], serde_json::json!([third]), "{told}");
+    assert!(!states(&desk).iter().any(|line| line.contains("peanuts")));
+}
+
+#[test]
+fn the_id_of_a_memory_is_not_taken_for_a_run() {
+    let (desk, _) = desk();
+    let memory = desk.json(&["memory", "list", "-n", "1"]).remove(0);
+    let told = desk.run(&["undo", memory["id"].as_str().unwrap()]);
+    assert_eq!(told.code, 2, "{told:?}");
+    for part in ["is a memory, not a run", "memory history", "memory forget"] {
+        assert!(told.err.contains(part), "{part}: {told:?}");
+    }
+}

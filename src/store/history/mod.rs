@@ -124,7 +124,7 @@ impl Database {
         self.entries("run_id = ?1", &[&run.as_str()])
     }
 
-    fn entries(&self, condition: &str, values: &[&dyn ToSql]) -> Result<Vec<HistoryEntry>, StoreError> {
+    pub(super) fn entries(&self, condition: &str, values: &[&dyn ToSql]) -> Result<Vec<HistoryEntry>, StoreError> {
         self.query_all(&format!("SELECT {COLUMNS} FROM history WHERE {condition} ORDER BY id"), values, entry_from_row)
     }
 }

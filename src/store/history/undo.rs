@@ -18,7 +18,7 @@ use crate::memory::{MemoryId, Relation};
 use crate::store::history::HistoryEntry;
 use crate::store::writer::{Mark, Stale};
 use crate::store::{Database, Store, StoreError, Writer};
-use crate::store::{RunId, RunStatus};
+use crate::store::{Run, RunId, RunStatus};
 
 /// What an undo did, by memory, in the order of their ids.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -62,6 +62,22 @@ pub struct LaterChanges {
     pub run: Option<RunId>,
     /// The memories of the earlier run that it has changed, in the order of their ids.
     pub memories: Vec<MemoryId>,
+}
+
+/// The last change that can be undone.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LastChange {
+    /// It was made by a run.
+    Run(Box<Run>),
+    /// It was made by hand: by a person's command or an agent's tool.
+    ByHand {
+        /// The id of its changeset.
+        changeset: String,
+        /// When.
+        at: Timestamp,
+        /// The memory that it changed, or one of them.
+        memory: MemoryId,
+    },
 }
 
 /// The memories that each run has changed.
@@ -114,7 +130,53 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Reverses a changeset that was made by hand, except for memories that were changed since.
+    ///
+    /// # Errors
+    /// [`StoreError::NothingToUndo`] if it is unknown or already undone.
+    pub(crate) fn undo_by_hand(&self, changeset: &str, now: Timestamp) -> Result<UndoReport, StoreError> {
+        self.write(None, now, |w| {
+            let own = "undone = 0 AND run_id IS NULL AND changeset = (SELECT seq FROM changesets WHERE id = ?1)";
+            let entries = w.entries(own, &[&changeset])?;
+            let Some(last) = entries.last() else { return Err(StoreError::NothingToUndo) };
+            let mut kept = BTreeMap::new();
+            for entry in &entries {
+                if !changed_by(w, &entry.memory, last.id)?.is_empty() {
+                    kept.insert(entry.memory.clone(), KeepReason::ChangedSince);
+                }
+                if is_purged(entry) {
+                    kept.insert(entry.memory.clone(), KeepReason::Purged);
+                }
+            }
+            w.reverse_all(&entries, kept)
+        })
+    }
+}
+
 impl Database {
+    /// Returns the last change that can be undone. Moves within the hierarchy do not count, nor does what was purged.
+    ///
+    /// # Errors
+    /// [`StoreError::NothingToUndo`] if there is none.
+    pub(crate) fn last_undoable(&self) -> Result<LastChange, StoreError> {
+        let newest = "id = (SELECT max(id) FROM history WHERE undone = 0 AND action NOT IN ('promote', 'demote')
+            AND (before IS NOT NULL OR after IS NOT NULL))";
+        let run = match self.last_effective_run() {
+            Ok(run) => Some(run),
+            Err(StoreError::NothingToUndo) => None,
+            Err(error) => return Err(error),
+        };
+        if let Some(entry) = self.entries(newest, &[])?.pop()
+            && let (None, Some(changeset)) = (&entry.run, &entry.changeset)
+            // A later run may have recorded tasks only, which leave no line of history.
+            && run.as_ref().is_none_or(|run| run.started_at <= entry.at)
+        {
+            return Ok(LastChange::ByHand { changeset: changeset.clone(), at: entry.at, memory: entry.memory });
+        }
+        run.map(|run| LastChange::Run(Box::new(run))).ok_or(StoreError::NothingToUndo)
+    }
+
     /// Returns the changes that build on a run, directly or indirectly: the runs, newest first, then changes by hand.
     /// Undoing all these runs together reverts them completely, except for memories that were later changed by hand.
     ///
@@ -251,7 +313,8 @@ impl Writer<'_> {
     ) -> Result<UndoReport, StoreError> {
         let (mut touched, mut stale) = (BTreeSet::new(), Stale::default());
         for entry in entries.iter().rev().filter(|entry| !kept.contains_key(&entry.memory)) {
-            let reason = entry.run.as_ref().map(|run| format!("undo of run {run}"));
+            let undone = entry.run.as_ref().map_or_else(|| "undo".to_owned(), |run| format!("undo of run {run}"));
+            let reason = Some(undone);
             let inverse = RowChange { reason, ..entry.change()?.inverse() };
             self.write_row(&inverse, Mark::Undone, &mut stale)?;
             // Both the entry and its reversal are marked, so neither prevents undoing earlier runs.
