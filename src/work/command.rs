@@ -15,8 +15,9 @@ const RUNNERS: &[&str] = &["run", "exec", "compose", "x", "tool", "dlx"];
 const PREFIXES: &[&str] = &["sudo", "env", "time", "nohup", "command", "exec", "nice"];
 /// Programs that only read, and whose failures are not worth remembering.
 const LOOKUPS: &str = "\
-    [ [[ awk cat cd cmp cut diff echo export false fd file find grep head jq kill less ls pgrep pkill printf ps \
-    pwd rg sed set sleep sort source stat tail test tree true type uniq wait wc which xargs .";
+    [ [[ awk basename cat cd cmp column comm cut date df diff dirname du echo export false fd file find grep head \
+    hexdump id jq kill less ls lsof md5sum nl od pgrep pkill printf ps pwd readlink realpath rg sed set sha256sum sleep \
+    sort source ss stat strings tac tail test tree true type uname uniq wait wc which whoami xargs xxd .";
 /// Longest command that is kept, in bytes; longer ones are scripts.
 const MAX_BYTES: usize = 300;
 

@@ -5,6 +5,7 @@ mod blame;
 pub(crate) mod command;
 mod fix;
 mod how;
+mod outcome;
 mod output;
 mod shell;
 mod tasks;

@@ -1,5 +1,6 @@
 //! Readers of the output of a command: its exit status, the error, the result of tests, commits. Pure.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -13,6 +14,19 @@ const FRAME_BYTES: usize = 400;
 
 fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("the tests compile it")
+}
+
+/// Returns what a command printed where an agent put it into JSON: `{"output":"…","metadata":{…}}`.
+pub(super) fn unframed(output: &str) -> Cow<'_, str> {
+    let Some(rest) = output.trim_start().strip_prefix("{\"output\":").map(str::trim_start) else {
+        return output.into();
+    };
+    let mut values = serde_json::Deserializer::from_str(rest).into_iter::<String>();
+    match values.next() {
+        Some(Ok(text)) => text.into(),
+        // A long output was clipped, so that the string has no end.
+        _ => rest.replace("\\n", "\n").replace("\\\"", "\"").into(),
+    }
 }
 
 static EXIT: LazyLock<Regex> = LazyLock::new(|| {
@@ -78,7 +92,7 @@ static TESTING: LazyLock<Regex> = LazyLock::new(|| {
             |python[\d.]*\s+(?:-\S+\s+)*|(?:\S*/)?)*(?:
             py\.?test | tox | nosetests | nextest | jest | vitest | mocha | ava | karma | rspec | phpunit | ctest
             | cypress\ run | playwright\ test | go\ test | runtests(?:\.py)? | bin/test | unittest | doctest
-            | (?:cargo|bun|deno|npm|pnpm|yarn|mvn|gradle|gradlew|dotnet|mix|swift|sbt|make|just|rake|bazel|nx|zig|stack|cabal|dart|flutter|manage\.py|rails|composer)
+            | (?:cargo|bun|deno|npm|pnpm|yarn|mvn|gradle|gradlew|dotnet|mix|swift|sbt|make|just|rake|bazel|nx|zig|stack|cabal|dart|flutter|manage\.py|rails|composer|mise|task|turbo|hatch|poe|invoke|nox)
               \ (?:\+\S+\ )?(?:run\ |-\S+\ )*(?:test|check)\S*
         )(?:$|[\s:])",
     )
@@ -87,6 +101,42 @@ static TESTING: LazyLock<Regex> = LazyLock::new(|| {
 /// Whether a command runs tests.
 pub(super) fn runs_tests(command: &str) -> bool {
     parts(command).iter().any(|part| TESTING.is_match(part))
+}
+
+static CHECKING: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?x)^(?:\w+=\S*\s+|(?:sudo|env|time|command|npx|bunx|pnpx|uvx)\s+(?:-\S+\s+)*|timeout\s+(?:-\S+\s+)*\S+\s+
+            |(?:uv|poetry|pipenv|pdm|hatch|conda|bundle|pnpm|yarn)\s+(?:run|exec)\s+(?:-\S+\s+)*
+            |python[\d.]*\s+-m\s+|(?:\S*/)?)*(?:
+            (?:cargo|go|dotnet|swift|mix|zig|stack|cabal|xcodebuild|gradle|gradlew|mvn|hugo|next|vite|webpack|rollup|astro|docker|docker\ compose|terraform)
+              \ (?:\+\S+\ |-\S+\ )*(?:build|check|clippy|vet|compile|assemble|package|verify|validate|plan)\b
+            | (?:npm|pnpm|yarn|bun|make|just|mise|task|turbo|nx|rake|composer)\ (?:-\S+\ |run\ )*\S*(?:build|lint|type-?check|tsc|compile|validate|verify)\S*
+            | (?:tsc|vue-tsc|eslint|biome|ruff|mypy|pyright|flake8|pylint|golangci-lint|shellcheck|py_compile|compileall|javac|rustc|gcc|g\+\+|clang|clang\+\+|hadolint|actionlint)
+            | (?:node\ --check|php\ -l|(?:black|prettier|isort|cargo\ fmt|gofmt)\ .*(?:--check|-l)\b)
+            | (?:python[\d.]*|node|ruby|php|perl|tsx|ts-node|deno\ run|bun|go\ run|cargo\ run|julia|Rscript)\ (?:-[^cme\s]\S*\ )*(?:[^\s<>-][^\s<>]*\.\w{1,5}\b|-c\b|-e\b)
+        )(?:$|[\s:;'\x22.(<])",
+    )
+});
+static BROKEN: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?m)\berror TS\d+|^\s*error(?:\[E\d+\])?:|\b[1-9]\d* (?:errors?|problems?)\b|(?i:build failed)|\bFAILED\b|^FAIL\b|❌|✗|^Traceback \(most recent",
+    )
+});
+
+/// Whether a command checks a change without tests: it builds, lints, or runs a program.
+pub(super) fn runs_checks(command: &str) -> bool {
+    // A script in the command line that opens files inspects or changes them.
+    let inspects = ["open(", "write", "readFile", "read_text"].iter().any(|word| command.contains(word));
+    !inspects && parts(command).iter().any(|part| CHECKING.is_match(part))
+}
+
+/// Returns whether a check passed; `None` if the log does not show it.
+pub(super) fn check_result(command: &str, output: &str, failed: Option<bool>) -> Option<bool> {
+    // Behind a pipe the status is that of the last command, so only what is printed counts.
+    if failed == Some(true) || BROKEN.is_match(output) && (command.contains('|') || failed.is_none()) {
+        return Some(false);
+    }
+    (failed == Some(false)).then_some(true)
 }
 
 static FAILED_TESTS: LazyLock<Regex> = LazyLock::new(|| {
@@ -157,6 +207,16 @@ mod tests {
     }
 
     #[test]
+    fn what_was_printed_is_taken_out_of_its_frame() {
+        assert_eq!(
+            unframed(r#"{"output":"a\n[main 1a2b3c4] x\n","metadata":{"exit_code":0}}"#),
+            "a\n[main 1a2b3c4] x\n"
+        );
+        assert_eq!(unframed(r#"{"output":"a\nb … c"#), "\"a\nb … c");
+        assert_eq!(unframed("{\"a\":1}"), "{\"a\":1}");
+    }
+
+    #[test]
     fn a_signature_leaves_out_what_differs_between_two_occurrences() {
         let table = [
             ("error[E0308]: mismatched types", "error[E0308]: mismatched types"),
@@ -196,6 +256,29 @@ mod tests {
         for command in ["cat pytest.ini", "ls tests", "git commit -m 'add test'", "pip install pytest", "cargo build"] {
             assert!(!runs_tests(command), "{command}");
         }
+    }
+
+    #[test]
+    fn checks_are_recognised_and_read_by_what_they_print() {
+        for command in [
+            "npx tsc --noEmit",
+            "cd a && npm run build | tail",
+            "cargo clippy --all-targets",
+            "mise run lint",
+            "python reproduce.py",
+            "python3 -c 'import shop; shop.load()'",
+            "go build ./...",
+        ] {
+            assert!(runs_checks(command), "{command}");
+        }
+        for command in
+            ["python - <<'PY'\nprint(1)\nPY", "node -e \"fs.writeFileSync('a', '')\"", "ls lint", "make clean"]
+        {
+            assert!(!runs_checks(command), "{command}");
+        }
+        assert_eq!(check_result("tsc | tail", "a.ts(1,2): error TS2769: no", Some(false)), Some(false));
+        assert_eq!(check_result("tsc", "", Some(false)), Some(true));
+        assert_eq!(check_result("tsc", "", None), None);
     }
 
     #[test]

@@ -8,6 +8,9 @@ use transcripts::{FileAccess, FileAction};
 static OPENED: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"open\(\s*[rf]?['"]([^'"\n]{1,200})['"]\s*,\s*['"][wax]"#).expect("the tests compile it")
 });
+static SAVED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"(?:Path\(|writeFile(?:Sync)?\()\s*['"]([^'"\n]{1,200})['"]"#).expect("the tests compile it")
+});
 static BODY: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r#"<<-?\s*['"\\]?([A-Za-z_]\w*)['"]?"#).expect("the tests compile it"));
 
@@ -57,9 +60,13 @@ pub(super) fn changed_files(command: &str) -> Vec<FileAction> {
             _ => {}
         }
     }
+    // `Path('a.py')` is opened for reading unless the script writes somewhere, too.
+    let is_saved = ["write_text", "write_bytes", "writeFile"].iter().any(|word| command.contains(word));
+    let saved = SAVED.captures_iter(command).filter(|_| is_saved);
     files.extend(
         OPENED
             .captures_iter(command)
+            .chain(saved)
             .filter(|found| is_path(&found[1]))
             .map(|found| FileAction { path: found[1].to_owned(), access: FileAccess::Written }),
     );
@@ -219,6 +226,11 @@ mod tests {
             ("echo 'a > b' >> notes.md", one("notes.md", FileAccess::Edited)),
             ("git mv a.rs b.rs", one("a.rs", FileAccess::Renamed("b.rs".into()))),
             ("python -c \"open('x/y.json', 'w').write('')\"", one("x/y.json", FileAccess::Written)),
+            (
+                "python - <<'PY'\np = Path('x/y.py')\np.write_text(p.read_text())\nPY",
+                one("x/y.py", FileAccess::Written),
+            ),
+            ("python -c \"print(Path('x/y.py').read_text())\"", vec![]),
             ("grep -rn foo src | tee found.txt", one("found.txt", FileAccess::Written)),
             ("rm -rf build/*", vec![]),
             ("ls 2>&1 >/dev/null", vec![]),

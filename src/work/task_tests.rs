@@ -112,7 +112,15 @@ fn outcomes_follow_the_last_proof() {
     let failing =
         vec![ran("t", "cargo test"), got("t", true, "Exit code 101\ntest result: FAILED. 1 passed; 2 failed")];
     assert_eq!(outcome(failing), TaskOutcome::Failed);
-    assert_eq!(outcome(vec![said("It works now.")]), TaskOutcome::Done);
+    // A report alone proves nothing, and neither does a commit that was edited afterwards.
+    assert_eq!(outcome(vec![said("It works now.")]), TaskOutcome::Unknown);
+    let checked = |text: &str| vec![ran("l", "npx tsc --noEmit"), got("l", false, text), said("Done.")];
+    assert_eq!(outcome(checked("ok")), TaskOutcome::Done);
+    let reply = |text: &str| vec![said("Fixed."), ("user", json!(text))];
+    assert_eq!(outcome(reply("thanks, it works")), TaskOutcome::Done);
+    assert_eq!(outcome(reply("it still fails with the same error")), TaskOutcome::Failed);
+    let next = vec![said("Fixed."), ("user", json!("Works now. Please write a page about the release of May"))];
+    assert_eq!(outcome(next), TaskOutcome::Done);
     assert_eq!(outcome(vec![]), TaskOutcome::Abandoned);
     let interrupted =
         vec![said("I will"), ("user", json!([{"type": "text", "text": "[Request interrupted by user]"}]))];

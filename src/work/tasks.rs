@@ -9,8 +9,10 @@ use transcripts::{Action, FileAccess, Kind, Message, Role, Transcript};
 
 use super::clipped;
 use super::command::{is_misuse, only_looks, signature, tidied};
+use super::outcome::{Proof, Stop, is_document, outcome, stops_with_error, verdict};
 use super::output::{
-    commits, error_signature, exit_status, failure_line, pull_requests, raised, runs_tests, test_result,
+    check_result, commits, error_signature, exit_status, failure_line, pull_requests, raised, runs_checks, runs_tests,
+    test_result, unframed,
 };
 use super::shell::changed_files;
 use crate::memory::{Citation, Remedy, TaskCommand, TaskError, TaskFile, TaskOutcome, TaskRecord, TestRun};
@@ -89,8 +91,14 @@ struct Reader<'t> {
 
 impl<'t> Reader<'t> {
     fn take(&mut self, message: &'t Message, is_agents: bool) {
-        let asks = message.is_human() || is_agents && message.role == Role::Other && message.kind == Kind::Prose;
-        if asks && self.drafts.last().is_none_or(|draft| !is_agents && draft.ends_before(&message.text)) {
+        // What comes first in the log of a sub-agent is its order; the rest is its own words.
+        let is_order = is_agents && self.drafts.is_empty() && message.role == Role::Other;
+        let asks = message.is_human() || is_order && message.kind == Kind::Prose;
+        let is_new = self.drafts.last().is_none_or(|draft| !is_agents && draft.ends_before(&message.text));
+        if let Some(draft) = self.drafts.last_mut().filter(|draft| asks && draft.is_worked) {
+            draft.last = verdict(&message.text, is_new).or(draft.last.take());
+        }
+        if asks && is_new {
             let folder = self.transcript.project.clone().filter(|project| project.contains(['/', '\\']));
             self.drafts.push(Draft::new(message, folder, self.transcript.branch.clone()));
         }
@@ -99,6 +107,7 @@ impl<'t> Reader<'t> {
         match (message.kind, &message.action) {
             (Kind::ToolCall, Some(action)) => {
                 draft.is_worked = true;
+                draft.stop = None;
                 draft.record.report = None;
                 let call = Call { draft: self.drafts.len() - 1, message, action };
                 // The log says at the call how it ended where the result has no text.
@@ -121,9 +130,9 @@ impl<'t> Reader<'t> {
                     // Aider says in its own output what it has changed.
                     let call = Call { draft: self.drafts.len() - 1, message, action };
                     self.touch(&call, &action.files, action.folder.as_deref());
-                    self.note_commits(call.draft, message);
+                    self.note_commits(call.draft, message, &message.text);
                 } else if id.is_none() {
-                    self.note_commits(self.drafts.len() - 1, message);
+                    self.note_commits(self.drafts.len() - 1, message, &message.text);
                 }
             }
             _ => {}
@@ -132,9 +141,10 @@ impl<'t> Reader<'t> {
 
     /// Takes in a call that has ended.
     fn end(&mut self, call: &Call<'t>, result: Option<&Message>) {
-        let text = result.map_or("", |result| result.text.as_str());
+        let framed = result.map_or("", |result| result.text.as_str());
+        let text = &*unframed(framed);
         let ended = result.and_then(|result| result.action.as_deref());
-        let exit = ended.and_then(|action| action.exit).or(call.action.exit).or_else(|| exit_status(text));
+        let exit = ended.and_then(|action| action.exit).or(call.action.exit).or_else(|| exit_status(framed));
         let failed = match exit {
             Some(exit) => Some(exit != 0),
             None => ended.and_then(|action| action.failed).or(call.action.failed),
@@ -172,20 +182,27 @@ impl<'t> Reader<'t> {
         let draft = &mut self.drafts[call.draft];
         let folder_elsewhere = folder.clone().filter(|folder| draft.record.folder.as_ref() != Some(folder));
         draft.note_command(&shown, name.as_deref(), folder_elsewhere, (exit, failed), [call.message, result]);
+        let files = changed_files(command);
         if runs_tests(command) {
             let (passed, summary) = test_result(text, failed);
             draft.note_test(TestRun { command: shown.clone(), passed, summary, message: result.id.clone() });
             if passed == Some(false) {
                 failed = Some(true);
             }
+        } else if runs_checks(command) && files.is_empty() {
+            // A script shows something of an edit only if there was one.
+            if let Some(passed) = check_result(command, text, failed).filter(|passed| !passed || draft.is_changed()) {
+                draft.prove(Proof::Checked(passed, shown.clone()));
+            }
+        } else if failed == Some(false) && !only_looks(command) {
+            draft.prove(Proof::Ran(shown.clone()));
         }
         if failed == Some(true) {
             self.fail(call, command, &shown, name, result, text);
             return;
         }
-        let files = changed_files(command);
         self.touch(call, &files, folder.as_deref());
-        self.note_commits(call.draft, result);
+        self.note_commits(call.draft, result, text);
         if failed == Some(false) || !text.is_empty() {
             self.clear(command, name.as_deref(), &shown, result);
         }
@@ -198,17 +215,18 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn note_commits(&mut self, draft: usize, result: &Message) {
+    fn note_commits(&mut self, draft: usize, result: &Message, text: &str) {
         let draft = &mut self.drafts[draft];
         let cite = |text: String| Citation { text, message: result.id.clone() };
         let known = draft.record.commits.len();
-        draft.record.commits.extend(commits(&result.text).map(cite).take(20));
+        draft.record.commits.extend(commits(text).map(cite).take(20));
         if draft.record.commits.len() > known {
-            draft.last = Some(Proof::Commit);
+            let commit = draft.record.commits.last().map(|commit| commit.text.clone()).unwrap_or_default();
+            draft.prove(Proof::Committed(commit));
         }
-        for address in pull_requests(&result.text) {
+        for address in pull_requests(text) {
             // Listing pull requests makes none.
-            let is_made = result.text.lines().count() < 12;
+            let is_made = text.lines().count() < 12;
             if is_made && !draft.record.pull_requests.iter().any(|one| one.text == address) {
                 draft.record.pull_requests.push(cite(address.to_owned()));
             }
@@ -226,9 +244,12 @@ impl<'t> Reader<'t> {
         text: &str,
     ) {
         let draft = &mut self.drafts[call.draft];
-        draft.last = Some(Proof::Failure(shown.to_owned()));
         // Looking for what is not there is no error.
-        let Some(line) = failure_line(text).filter(|_| name.is_some()) else { return };
+        if name.is_none() {
+            return;
+        }
+        draft.prove(Proof::Failed(shown.to_owned()));
+        let Some(line) = failure_line(text) else { return };
         let signature = error_signature(&line);
         let errors = &mut draft.record.errors;
         if let Some(known) = errors.iter_mut().find(|one| one.signature == signature && one.command == shown) {
@@ -274,6 +295,10 @@ impl<'t> Reader<'t> {
             if !is_same && !is_instead {
                 return true;
             }
+            // An error that an edit made disappear shows that the edit works.
+            if is_same && !open.files.is_empty() {
+                drafts[open.draft].prove(Proof::Checked(true, shown.to_owned()));
+            }
             if let Some(error) = drafts[open.draft].record.errors.get_mut(open.place) {
                 error.cleared = Some(Remedy {
                     command: shown.to_owned(),
@@ -298,7 +323,7 @@ impl<'t> Reader<'t> {
             };
             draft.note_file(&path, &access, &call.message.id);
             if access != FileAccess::Read {
-                draft.last = Some(Proof::Edit);
+                draft.prove(if is_document(&path) { Proof::Documented } else { Proof::Edited });
                 for open in self.open.iter_mut().filter(|open| open.files.len() < MAX_REMEDIES) {
                     if !open.files.contains(&path) {
                         open.files.push(path.clone());
@@ -309,19 +334,11 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// The last thing that says how a task stands.
-enum Proof {
-    Edit,
-    Commit,
-    Failure(String),
-    Tests(bool, String),
-}
-
 /// A task while its part of the log is read.
 struct Draft {
     record: TaskRecord,
     is_worked: bool,
-    is_interrupted: bool,
+    stop: Option<Stop>,
     last: Option<Proof>,
 }
 
@@ -345,7 +362,7 @@ impl Draft {
             pull_requests: Vec::new(),
             messages: (request.id.clone(), request.id.clone()),
         };
-        Self { record, is_worked: false, is_interrupted: false, last: None }
+        Self { record, is_worked: false, stop: None, last: None }
     }
 
     /// Whether the task is over when this is said: something was done and reported, and the words ask for more than to
@@ -360,12 +377,16 @@ impl Draft {
     fn see(&mut self, message: &Message, asks: bool) {
         self.record.messages.1.clone_from(&message.id);
         self.record.ended_at = message.time.map(|time| time.at).or(self.record.ended_at);
+        let is_interrupted =
+            |text: &str| text.starts_with("[Request interrupted by user") || text.starts_with("<turn_aborted>");
         if asks {
-            self.is_interrupted = false;
-        } else if message.kind == Kind::Context && message.text.starts_with("[Request interrupted by user") {
-            self.is_interrupted = true;
+            self.stop = None;
+        } else if message.kind == Kind::Context && is_interrupted(&message.text) {
+            self.stop = Some(Stop::Interrupted);
+        } else if message.kind == Kind::Context && message.role == Role::Assistant && stops_with_error(&message.text) {
+            self.stop = Some(Stop::Error(message.text.clone()));
         } else if message.kind == Kind::Prose && matches!(message.role, Role::Assistant | Role::Other) {
-            self.is_interrupted = false;
+            self.stop = None;
             self.record.report =
                 Some(Citation { text: clipped(&message.text, MAX_REPORT), message: message.id.clone() });
         }
@@ -446,10 +467,18 @@ impl Draft {
         one.messages.dedup();
     }
 
+    fn is_changed(&self) -> bool {
+        self.record.files.iter().any(TaskFile::is_changed)
+    }
+
+    fn prove(&mut self, proof: Proof) {
+        self.last = Some(Proof::then(self.last.take(), proof));
+    }
+
     fn note_test(&mut self, run: TestRun) {
         if let Some(passed) = run.passed {
             let summary = run.summary.clone().unwrap_or_else(|| run.command.clone());
-            self.last = Some(Proof::Tests(passed, summary));
+            self.prove(Proof::Tested(passed, summary));
         }
         self.record.tests.retain(|known| known.command != run.command);
         self.record.tests.push(run);
@@ -459,29 +488,7 @@ impl Draft {
     }
 
     fn finished(mut self) -> TaskRecord {
-        let changed = self.record.files.iter().any(TaskFile::is_changed);
-        let reported = self.record.report.is_some();
-        let (outcome, reason) = match &self.last {
-            _ if self.is_interrupted => (TaskOutcome::Abandoned, "the user interrupted it".to_owned()),
-            Some(Proof::Commit) => {
-                let commit = self.record.commits.last().map_or("", |commit| commit.text.as_str());
-                (TaskOutcome::Done, format!("it was committed: {commit}"))
-            }
-            Some(Proof::Tests(true, summary)) => (TaskOutcome::Done, format!("the last tests passed: {summary}")),
-            Some(Proof::Tests(false, summary)) => (TaskOutcome::Failed, format!("the last tests failed: {summary}")),
-            Some(Proof::Failure(command)) if !reported => {
-                (TaskOutcome::Failed, format!("the last command failed: {command}"))
-            }
-            Some(_) | None if reported && changed => {
-                (TaskOutcome::Done, "files were changed, and the assistant reported at the end".to_owned())
-            }
-            Some(_) | None if reported && self.is_worked => {
-                (TaskOutcome::Done, "the assistant answered after looking".to_owned())
-            }
-            Some(_) => (TaskOutcome::Abandoned, "the log ends in the middle of it".to_owned()),
-            None if self.is_worked => (TaskOutcome::Abandoned, "the log ends in the middle of it".to_owned()),
-            None => (TaskOutcome::Unknown, "nothing was done that the log shows".to_owned()),
-        };
+        let (outcome, reason) = outcome(&self.record, self.last.as_ref(), self.stop.as_ref());
         (self.record.outcome, self.record.reason) = (outcome, clipped(&reason, MAX_SHOWN));
         // Those that were changed say most; the order is else that of the log.
         self.record.files.sort_by_key(|file| !file.is_changed());

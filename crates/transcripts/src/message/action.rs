@@ -69,8 +69,8 @@ pub enum FileAccess {
 
 /// Arguments that name a file.
 const PATHS: &[&str] = &[
-    "file_path", "filePath", "target_file", "targetFile", "notebook_path", "absolute_path", "relative_workspace_path",
-    "path", "file", "filename",
+    "file_path", "filePath", "target_file", "targetFile", "TargetFile", "notebook_path", "absolute_path",
+    "absolutePath", "relative_workspace_path", "path", "file", "filename",
 ];
 /// Arguments that contain a command.
 const COMMANDS: &[&str] = &["command", "cmd", "script", "commandLine", "CommandLine"];
