@@ -57,7 +57,7 @@ pub(crate) fn run(args: &ConsolidateArgs, context: &Context<'_>) -> anyhow::Resu
     let bar = out.progress();
     let mut watch = |event: &Event<'_>| follow(event, &bar, out, args.dry_run);
     let work = async {
-        stop_on_interrupt(cancel.clone());
+        stop_on_interrupt(cancel.clone(), args.model.grace);
         let options = ConsolidationOptions {
             namespace: context.global.namespace.clone(),
             dry_run: args.dry_run,

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::args::Context;
 use super::exit::ExitStatus;
-use super::model::{runtime, stop_on_interrupt};
+use super::model::{GRACE, runtime, stop_on_interrupt};
 use super::printer::{Printer, counted, set_message, spelled};
 
 /// Compute missing vectors for search by meaning
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &EmbedArgs, context: &Context<'_>) -> anyhow::Result<Exi
     };
     let filled = runtime()?.block_on(async {
         let cancel = CancellationToken::new();
-        stop_on_interrupt(cancel.clone());
+        stop_on_interrupt(cancel.clone(), GRACE);
         memories.embed(args.limit, cancel, &mut watch).await
     });
     bar.finish_and_clear();

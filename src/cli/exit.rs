@@ -15,14 +15,20 @@ pub(crate) enum ExitStatus {
     Failures,
 }
 
+impl ExitStatus {
+    pub(crate) const fn code(self) -> u8 {
+        // Scripts rely on these numbers; they must not change between releases.
+        match self {
+            Self::Success => 0,
+            Self::NoMatch => 1,
+            Self::Error => 2,
+            Self::Failures => 3,
+        }
+    }
+}
+
 impl From<ExitStatus> for ExitCode {
     fn from(status: ExitStatus) -> Self {
-        // Scripts rely on these numbers; they must not change between releases.
-        Self::from(match status {
-            ExitStatus::Success => 0,
-            ExitStatus::NoMatch => 1,
-            ExitStatus::Error => 2,
-            ExitStatus::Failures => 3,
-        })
+        Self::from(status.code())
     }
 }

@@ -1,6 +1,7 @@
 //! Options about the model, shared by every command that uses one, and the runtime of such commands.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::api::{Model, ModelOptions, Price};
 use crate::config::{Config, ExtractorChoice, Partial};
@@ -8,6 +9,7 @@ use anyhow::Context as _;
 use clap::ValueEnum;
 use tokio_util::sync::CancellationToken;
 
+use super::exit::ExitStatus;
 use super::printer::Printer;
 
 /// Options about the model.
@@ -44,7 +46,13 @@ pub(crate) struct ModelArgs {
     /// Take replies from this folder of recordings, without a server
     #[arg(long, value_name = "DIR")]
     pub replay: Option<PathBuf>,
+    /// When interrupted, wait this many seconds for replies
+    #[arg(long, value_name = "N", default_value_t = GRACE)]
+    pub grace: u64,
 }
+
+/// Seconds for which replies are waited for after an interrupt.
+pub(crate) const GRACE: u64 = 20;
 
 /// Extractor on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -104,17 +112,24 @@ pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     runtime.context("cannot start")
 }
 
-/// Lets paid work finish after the first interrupt or termination signal, and exits the process at the second.
-pub(crate) fn stop_on_interrupt(cancel: CancellationToken) {
+/// Lets paid work finish after the first interrupt or termination signal. Exits the process after `grace` seconds or at
+/// the second signal, which loses nothing: the next run asks again.
+pub(crate) fn stop_on_interrupt(cancel: CancellationToken, grace: u64) {
     tokio::spawn(async move {
         // If no handler can be installed, the signal keeps its default action and ends the process.
-        if asked_to_end().await.is_ok() {
-            cancel.cancel();
+        if asked_to_end().await.is_err() {
+            return;
         }
-        if asked_to_end().await.is_ok() {
-            #[expect(clippy::exit, reason = "the person asked twice")]
-            std::process::exit(130);
-        }
+        cancel.cancel();
+        let status = tokio::select! {
+            Ok(()) = asked_to_end() => 130,
+            () = tokio::time::sleep(Duration::from_secs(grace)) => {
+                tracing::warn!("no reply came within {grace} s; what is left is for the next run");
+                i32::from(ExitStatus::Failures.code())
+            }
+        };
+        #[expect(clippy::exit, reason = "the person asked twice, or waits no longer")]
+        std::process::exit(status);
     });
 }
 

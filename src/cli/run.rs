@@ -268,7 +268,7 @@ fn extract(args: &LogArgs, mode: Mode<'_>, context: &Context<'_>) -> anyhow::Res
     };
     let work = async {
         let cancel = CancellationToken::new();
-        stop_on_interrupt(cancel.clone());
+        stop_on_interrupt(cancel.clone(), args.model.grace);
         match mode {
             Mode::Write(batches) => {
                 let summary = memories.extract_logs(&model, request, batches, cancel, &mut watch).await?;
@@ -375,7 +375,7 @@ fn estimate(args: &LogArgs, in_batches: bool, context: &Context<'_>) -> anyhow::
     let mut watch = |event: &Event<'_>| follow(event, &bar, out, &mut reporter);
     let counting = async {
         let cancel = CancellationToken::new();
-        stop_on_interrupt(cancel.clone());
+        stop_on_interrupt(cancel.clone(), args.model.grace);
         memories.estimate_logs(request, args.model.price, in_batches, cancel, &mut watch).await
     };
     let estimated = runtime()?.block_on(counting)?;

@@ -16,6 +16,7 @@ const TOKEN: &str = "AFTERTHOUGHT_TOKEN";
 
 /// Serve agents over HTTP at /mcp
 ///
+/// Clients need the token in AFTERTHOUGHT_TOKEN or, if that is not set, in a file that the first start writes and names.
 /// Listens on this machine only, unless --addr says otherwise; then AFTERTHOUGHT_TOKEN must be set. Requests with other host
 /// names, and from pages of other sites, are refused. Serves the same namespaces as `serve mcp`. Ends on an interrupt.
 #[derive(Debug, clap::Args)]
@@ -33,16 +34,26 @@ pub(crate) struct ServeArgs {
 
 pub(crate) fn run(args: &ServeArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let server = args.served.server(context.settings()?)?;
-    let listening = HttpOptions { address: args.addr, names: args.names.clone(), token: std::env::var(TOKEN).ok() };
+    let listening = HttpOptions {
+        address: args.addr,
+        names: args.names.clone(),
+        token: std::env::var(TOKEN).ok(),
+        token_file: context.global.folders()?.state.join("http-token"),
+    };
     let runtime = runtime()?;
     let outcome = runtime.block_on(async {
         let stop = CancellationToken::new();
         stop_on_signal(stop.clone())?;
-        let (address, served) = listen(server, &listening, stop).await?;
+        let listening = listen(server, &listening, stop).await?;
+        if let Some(file) = &listening.new_token_file {
+            let file = file.display();
+            context.out.note(format_args!("clients must send the token in {file} as `Authorization: Bearer TOKEN`"));
+        }
         // Printed only once the socket listens: callers wait for this line, and the actual port for port 0 is known
         // only now.
-        context.out.line(format_args!("http://{address}/mcp"))?;
-        anyhow::Ok(served.await?)
+        context.out.line(format_args!("http://{}/mcp", listening.address))?;
+        listening.serving.await;
+        anyhow::Ok(())
     });
     // Connections that are still open, such as event streams, must not keep the process alive.
     runtime.shutdown_timeout(Duration::from_secs(1));

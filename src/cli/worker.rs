@@ -97,7 +97,7 @@ pub(crate) fn run(args: &WorkArgs, context: &Context<'_>) -> anyhow::Result<Exit
     // Lingering for a while avoids starting a process after every turn; a person who runs the command wants it to end.
     let until = WorkerEnd::NothingIn(if args.detached { LINGER } else { SignedDuration::ZERO });
     let worked = runtime()?.block_on(async {
-        stop_on_interrupt(cancel.clone());
+        stop_on_interrupt(cancel.clone(), args.model.grace);
         work(&memories, &args.model, args.at_a_time, until, cancel, &mut || {}, context).await
     });
     if let Err(error) = &worked
@@ -198,7 +198,7 @@ async fn watch_logs(
     owner: &str,
 ) -> anyhow::Result<ExitStatus> {
     let cancel = CancellationToken::new();
-    stop_on_signals(cancel.clone());
+    stop_on_interrupt(cancel.clone(), args.model.grace);
     let mut rounds = Rounds { args, context, memories, owner, next: Timestamp::MIN, next_full: Timestamp::MIN };
     let mut total = WorkerReport::default();
     if !args.once {
@@ -285,39 +285,5 @@ impl Rounds<'_> {
                 folders.into_iter().flat_map(|folder| folder.files()).map(|found| (known.name.to_owned(), found))
             })
             .collect()
-    }
-}
-
-/// Lets work in progress finish after the first signal, and exits the process at the second.
-fn stop_on_signals(cancel: CancellationToken) {
-    tokio::spawn(async move {
-        signalled().await;
-        // Replies are already paid for, so the first signal lets them arrive and be written.
-        cancel.cancel();
-        signalled().await;
-        #[expect(clippy::exit, reason = "somebody asked twice")]
-        std::process::exit(130);
-    });
-}
-
-#[cfg(unix)]
-async fn signalled() {
-    use tokio::signal::unix::{SignalKind, signal};
-    match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
-        (Ok(mut terminate), Ok(mut interrupt)) => {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            }
-        }
-        // Without handlers a signal terminates the process, which loses nothing.
-        _ => std::future::pending().await,
-    }
-}
-
-#[cfg(not(unix))]
-async fn signalled() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
     }
 }

@@ -4,40 +4,33 @@ use super::trust::ProjectFile;
 use super::{Config, ConfigError, ExtractorChoice, Partial};
 use std::path::Path;
 
-/// Tables and keys that a project's file must not set: a repository that somebody else wrote must not decide where logs
+/// Settings and tables that a project's file may set. A repository that somebody else wrote must not decide where logs
 /// are sent or kept, what that costs, nor what is deleted from other projects.
-const NOT_FOR_PROJECTS: [&str; 15] = [
-    "db",
-    "namespace",
-    "model",
-    "base_url",
-    "api_key_env",
-    "max_cost",
-    "max_tokens",
-    "max_cost_per_day",
-    "prices",
-    "timeout_seconds",
-    "window_tokens",
-    "log_format",
-    "embedding",
-    "audit",
-    "memory.retention",
+const FOR_PROJECTS: [&str; 9] = [
+    "project",
+    "extractor",
+    "jobs",
+    "categories",
+    "instructions",
+    "guard",
+    "memory.enabled",
+    "memory.extraction",
+    "memory.retrieval",
 ];
 
 /// Refuses a project's file that sets what only its user, whose own file is at `user`, may set.
 pub(super) fn check(file: &ProjectFile, table: &toml::Table, user: &Path) -> Result<(), ConfigError> {
-    match NOT_FOR_PROJECTS.into_iter().find(|key| contains(table, key)) {
-        Some(key) => Err(ConfigError::NotForProjects { path: file.path.clone(), key, user: user.to_owned() }),
-        None => Ok(()),
+    for (name, value) in table {
+        let inner = value.as_table().filter(|_| name == "memory").into_iter().flat_map(toml::Table::keys);
+        let mut keys: Vec<String> = inner.map(|inner| format!("memory.{inner}")).collect();
+        if name != "memory" {
+            keys.push(name.clone());
+        }
+        if let Some(key) = keys.into_iter().find(|key| !FOR_PROJECTS.contains(&key.as_str())) {
+            return Err(ConfigError::NotForProjects { path: file.path.clone(), key, user: user.to_owned() });
+        }
     }
-}
-
-/// Whether a file sets a key, or any key of a table, by its full name.
-fn contains(table: &toml::Table, key: &str) -> bool {
-    match key.split_once('.') {
-        Some((own, rest)) => table.get(own).and_then(toml::Value::as_table).is_some_and(|table| contains(table, rest)),
-        None => table.contains_key(key),
-    }
+    Ok(())
 }
 
 /// Returns the values of a project's file that are stricter than those in force. The lists of `[guard]` are joined with

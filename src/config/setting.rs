@@ -109,7 +109,7 @@ pub enum ConfigError {
         /// The project's file.
         path: PathBuf,
         /// The key.
-        key: &'static str,
+        key: String,
         /// The user's file.
         user: PathBuf,
     },

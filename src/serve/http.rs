@@ -1,14 +1,17 @@
-//! The HTTP server: `/mcp` and `/health`, for this machine only, unless a token is set.
+//! The HTTP server: `/mcp` and `/health`, for clients that have its token.
 //!
+//! Other users of the machine can reach every server on it, so a token is needed there, too.
 //! A web page that a person visits can send requests to that person's machine and, by rebinding its own name to a
 //! loopback address, even read the answers. Its name appears in `Host` and `Origin`, so both must be ours.
 
-use std::future::{Future, IntoFuture as _};
+use std::future::Future;
+use std::io::{self, Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
+use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
@@ -20,12 +23,12 @@ use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use super::connections::{READ_TIME, serve};
 use super::mcp::MemoryServer;
+use crate::private;
 
 /// Maximum size of a request's body, in bytes: many times what any tool needs.
 pub(crate) const MAX_BODY_BYTES: usize = 1024 * 1024;
-/// Time that requests in progress are given when the server stops.
-const GRACE: Duration = Duration::from_secs(5);
 
 /// Why the server cannot run.
 #[derive(Debug, thiserror::Error)]
@@ -44,9 +47,14 @@ pub(crate) enum HttpError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// Serving failed.
-    #[error("cannot serve")]
-    Serve(#[source] std::io::Error),
+    /// The file with the token cannot be used.
+    #[error("cannot use the token in {}; remove the file, or set AFTERTHOUGHT_TOKEN", .path.display())]
+    Token {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: std::io::Error,
+    },
 }
 
 /// Where memories are served, and to which clients.
@@ -56,45 +64,87 @@ pub(crate) struct HttpOptions {
     pub address: SocketAddr,
     /// Further names under which the server can be reached.
     pub names: Vec<String>,
-    /// The token that clients must send.
+    /// The token that clients must send, if the user chose one.
     pub token: Option<String>,
+    /// File with the token otherwise; it is written when it is missing.
+    pub token_file: PathBuf,
 }
 
-/// Binds the address and returns it together with the future that serves `server` there until `stop` is cancelled:
-/// after that no new connection is accepted, and requests in progress get five seconds.
+/// A server that listens.
+pub(crate) struct HttpServer<F> {
+    /// Where.
+    pub address: SocketAddr,
+    /// The file with its token, if that was written just now.
+    pub new_token_file: Option<PathBuf>,
+    /// Serves until it is asked to stop.
+    pub serving: F,
+}
+
+/// Binds the address and returns the future that serves `server` there until `stop` is cancelled: after that no new
+/// connection is accepted, and requests in progress get five seconds.
 ///
 /// # Errors
-/// [`HttpError`] if the address is in use, or if other machines can reach it and there is no token.
+/// [`HttpError`] if the address is in use, if other machines can reach it and the user chose no token, or if there is no
+/// place for one.
 pub(crate) async fn listen(
     server: MemoryServer,
     listening: &HttpOptions,
     stop: CancellationToken,
-) -> Result<(SocketAddr, impl Future<Output = Result<(), HttpError>>), HttpError> {
+) -> Result<HttpServer<impl Future<Output = ()>>, HttpError> {
     let address = listening.address;
     // A variable that is set but empty must not become a token that everybody can guess.
-    let token = listening.token.as_deref().map(str::trim).filter(|token| !token.is_empty());
-    if token.is_none() && !address.ip().is_loopback() {
+    let chosen = listening.token.as_deref().map(str::trim).filter(|token| !token.is_empty());
+    if chosen.is_none() && !address.ip().is_loopback() {
         return Err(HttpError::NeedsToken { address });
     }
     let listener = TcpListener::bind(address).await.map_err(|source| HttpError::Bind { address, source })?;
     // Port 0 is replaced by the port that the system chose.
     let address = listener.local_addr().map_err(|source| HttpError::Bind { address, source })?;
-    let router = router(server, AccessPolicy::new(address, &listening.names, token), &stop);
-    let ended = stop.clone();
-    let serving = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned());
-    let served = async move {
-        // A client that keeps its connection open would prevent the server from stopping.
-        let late = async {
-            ended.cancelled().await;
-            tokio::time::sleep(GRACE).await;
-        };
-        tokio::select! {
-            outcome = serving.into_future() => outcome.map_err(HttpError::Serve),
-            () = late => Ok(()),
-        }
+    let path = &listening.token_file;
+    let (token, is_new) = match chosen {
+        Some(token) => (token.to_owned(), false),
+        None => own_token(path).map_err(|source| HttpError::Token { path: path.clone(), source })?,
     };
-    Ok((address, served))
+    let router = router(server, AccessPolicy::new(address, &listening.names, &token), &stop);
+    let new_token_file = is_new.then(|| path.clone());
+    Ok(HttpServer { address, new_token_file, serving: serve(listener, router, stop) })
 }
+
+/// Returns the token in the file, and whether it was written now because there was none.
+fn own_token(path: &Path) -> io::Result<(String, bool)> {
+    if let Some(folder) = path.parent() {
+        private::create_folder(folder)?;
+    }
+    match private::options().write(true).create_new(true).open(path) {
+        Ok(mut file) => {
+            // Each has 74 random bits.
+            let random: String = [uuid::Uuid::now_v7(), uuid::Uuid::now_v7()].iter().map(ToString::to_string).collect();
+            let token = transcripts::hex(&hash(&random));
+            writeln!(file, "{token}")?;
+            return Ok((token, true));
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(error),
+    }
+    let (mut token, mut file) = (String::new(), private::options().read(true).open(path)?);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let data = file.metadata()?;
+        if data.uid() != rustix::process::geteuid().as_raw() || data.mode() & 0o077 != 0 {
+            return Err(io::Error::other("other users can read or write it"));
+        }
+    }
+    file.read_to_string(&mut token)?;
+    let token = token.trim();
+    if token.len() < MIN_TOKEN {
+        return Err(io::Error::other(format!("it has fewer than {MIN_TOKEN} characters")));
+    }
+    Ok((token.to_owned(), false))
+}
+
+/// Minimum length of a token in the file, in bytes.
+const MIN_TOKEN: usize = 32;
 
 /// Every answer is one JSON document, and there are no sessions, so a client does not notice a restart of the server.
 fn router(server: MemoryServer, policy: AccessPolicy, stop: &CancellationToken) -> Router {
@@ -124,7 +174,7 @@ async fn admit(State(policy): State<Arc<AccessPolicy>>, request: Request, next: 
     let host =
         value(headers, header::HOST).or_else(|| request.uri().authority().map(axum::http::uri::Authority::as_str));
     match policy.admit(host, value(headers, header::ORIGIN), value(headers, header::AUTHORIZATION)) {
-        Ok(()) => next.run(request).await,
+        Ok(()) => answer(request, next).await,
         Err(refusal) => {
             tracing::warn!("refused a request: {refusal}");
             let status = StatusCode::from_u16(refusal.status()).unwrap_or(StatusCode::FORBIDDEN);
@@ -136,6 +186,27 @@ async fn admit(State(policy): State<Arc<AccessPolicy>>, request: Request, next: 
             answer
         }
     }
+}
+
+/// Answers a request that was let in, once its body has arrived.
+async fn answer(request: Request, next: Next) -> Response {
+    let is_json =
+        value(request.headers(), header::CONTENT_TYPE).is_some_and(|kind| kind.starts_with("application/json"));
+    let (head, body) = request.into_parts();
+    let body = match tokio::time::timeout(READ_TIME, to_bytes(body, MAX_BODY_BYTES)).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(_)) => return (StatusCode::PAYLOAD_TOO_LARGE, "the body is longer than 1 MiB\n").into_response(),
+        Err(_) => return (StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time\n").into_response(),
+    };
+    let is_readable = serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_ok();
+    let answer = next.run(Request::from_parts(head, Body::from(body))).await;
+    if !is_json || answer.status() != StatusCode::UNSUPPORTED_MEDIA_TYPE {
+        return answer;
+    }
+    // The type was right; what it contains is no message of the protocol.
+    let (code, message) = if is_readable { (-32_600, "Invalid Request") } else { (-32_700, "Parse error") };
+    let error = serde_json::json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": message}});
+    (StatusCode::BAD_REQUEST, [(header::CONTENT_TYPE, "application/json")], error.to_string()).into_response()
 }
 
 /// Returns the single value of a header. A header that is not text, or that occurs twice, counts as an unknown value.
@@ -154,7 +225,7 @@ pub(crate) struct AccessPolicy {
     /// Allowed names in `Host` and `Origin`, in lower case; ports are ignored.
     hosts: Vec<String>,
     /// Hash of the token, so that comparing takes the same time whatever is guessed.
-    token: Option<[u8; 32]>,
+    token: [u8; 32],
 }
 
 /// The reason why a request is refused.
@@ -167,7 +238,10 @@ pub(crate) enum Refusal {
     #[error("this Origin is not served; start the server with --allow-host NAME to let its pages in")]
     Origin,
     /// It contains no token, or a wrong one.
-    #[error("a bearer token is needed; send the value of AFTERTHOUGHT_TOKEN in the Authorization header")]
+    #[error(
+        "a bearer token is needed in the Authorization header: the value of AFTERTHOUGHT_TOKEN, or the text of the file \
+         that the server named when it first started"
+    )]
     Token,
 }
 
@@ -183,16 +257,16 @@ impl Refusal {
 }
 
 impl AccessPolicy {
-    /// Returns the policy of a server at `address` that also answers to `names`, and requires `token` if there is one.
+    /// Returns the policy of a server at `address` that also answers to `names`, and requires `token`.
     #[must_use]
-    pub(crate) fn new(address: SocketAddr, names: &[String], token: Option<&str>) -> Self {
+    pub(crate) fn new(address: SocketAddr, names: &[String], token: &str) -> Self {
         let mut hosts: Vec<String> = LOOPBACK.iter().map(|&name| name.to_owned()).collect();
         // The unspecified address is only for listening, and names no host.
         if !address.ip().is_unspecified() {
             hosts.push(spelled(address.ip()));
         }
         hosts.extend(names.iter().map(|name| name.trim().to_ascii_lowercase()));
-        Self { hosts, token: token.map(hash) }
+        Self { hosts, token: hash(token) }
     }
 
     /// Decides on a request by the values of its headers `Host`, `Origin` and `Authorization`.
@@ -211,12 +285,11 @@ impl AccessPolicy {
         if !origin.is_none_or(|origin| self.knows_page(origin)) {
             return Err(Refusal::Origin);
         }
-        let Some(expected) = self.token else { return Ok(()) };
         let shown = authorization.and_then(|value| {
             let (scheme, token) = value.split_once(' ')?;
             scheme.eq_ignore_ascii_case("bearer").then(|| hash(token.trim()))
         });
-        if shown == Some(expected) { Ok(()) } else { Err(Refusal::Token) }
+        if shown == Some(self.token) { Ok(()) } else { Err(Refusal::Token) }
     }
 
     fn knows(&self, authority: &str) -> bool {
@@ -254,16 +327,18 @@ fn hash(token: &str) -> [u8; 32] {
 mod tests {
     use super::*;
 
-    fn policy(address: &str, names: &[&str], token: Option<&str>) -> AccessPolicy {
+    const TOKEN: Option<&str> = Some("Bearer marmalade");
+
+    fn policy(address: &str, names: &[&str]) -> AccessPolicy {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-        AccessPolicy::new(address.parse().unwrap(), &names, token)
+        AccessPolicy::new(address.parse().unwrap(), &names, "marmalade")
     }
 
     #[test]
     fn only_our_own_names_are_let_in() {
-        let policy = policy("127.0.0.1:8787", &["Memories.Local"], None);
+        let policy = policy("127.0.0.1:8787", &["Memories.Local"]);
         for host in ["localhost", "LOCALHOST:8787", "127.0.0.1:1", "[::1]:8787", "[::1]", "memories.local:8787"] {
-            assert_eq!(policy.admit(Some(host), None, None), Ok(()), "{host}");
+            assert_eq!(policy.admit(Some(host), None, TOKEN), Ok(()), "{host}");
         }
         let foreign = [
             "evil.example",
@@ -282,9 +357,9 @@ mod tests {
 
     #[test]
     fn only_our_own_pages_are_let_in() {
-        let policy = policy("[::1]:8787", &[], None);
+        let policy = policy("[::1]:8787", &[]);
         for origin in ["http://localhost:3000", "https://127.0.0.1", "http://[::1]:8787"] {
-            assert_eq!(policy.admit(Some("localhost"), Some(origin), None), Ok(()), "{origin}");
+            assert_eq!(policy.admit(Some("localhost"), Some(origin), TOKEN), Ok(()), "{origin}");
         }
         for origin in ["null", "", "http://evil.example", "file://", "http://localhost/x", "http://a@localhost:1@b"] {
             assert_eq!(policy.admit(Some("localhost"), Some(origin), None), Err(Refusal::Origin), "{origin}");
@@ -292,8 +367,8 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_asked_for_where_there_is_one() {
-        let policy = policy("0.0.0.0:8787", &["box.example"], Some("marmalade"));
+    fn a_token_is_asked_for() {
+        let policy = policy("0.0.0.0:8787", &["box.example"]);
         for shown in [Some("Bearer marmalade"), Some("bearer  marmalade ")] {
             assert_eq!(policy.admit(Some("box.example:8787"), None, shown), Ok(()));
         }
@@ -301,5 +376,27 @@ mod tests {
             assert_eq!(policy.admit(Some("box.example"), None, shown), Err(Refusal::Token), "{shown:?}");
         }
         assert_eq!(policy.admit(Some("0.0.0.0"), None, Some("Bearer marmalade")), Err(Refusal::Host));
+    }
+
+    #[test]
+    fn a_token_is_written_once_and_must_be_private() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state/http-token");
+        let (token, is_new) = own_token(&path).unwrap();
+        assert!(token.len() == 64 && is_new);
+        assert_eq!(own_token(&path).unwrap(), (token.clone(), false));
+        let other = own_token(&folder.path().join("other")).unwrap().0;
+        assert_ne!(other, token);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let allow = |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+            allow(0o640);
+            assert!(own_token(&path).is_err());
+            allow(0o600);
+        }
+        std::fs::write(&path, "short").unwrap();
+        assert!(own_token(&path).is_err());
     }
 }

@@ -7,6 +7,7 @@
 //!
 //! A server serves one project together with `global`, or one given namespace; clients cannot access any other.
 
+mod connections;
 pub mod hook;
 pub(crate) mod http;
 pub mod mcp;

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
 
 use std::collections::BTreeSet;
-use std::process::{Child, Output};
+use std::process::{Child, Command, Output};
 use std::time::{Duration, Instant};
 
 use super::world::{Chance, MANY_FACTS as FACTS, Server, World, kills_wanted, signal, spoken};
@@ -220,6 +220,44 @@ fn a_second_interrupt_ends_at_once() {
     signal(&child, "INT");
     assert_eq!(end(child).status.code(), Some(130));
     assert!(second.elapsed() < Duration::from_secs(5), "{:?}", second.elapsed());
+}
+
+#[test]
+fn calls_that_take_too_long_after_an_interrupt_are_left_to_the_next_run() {
+    let server = Server::start(Duration::ZERO);
+    let world = world(Some(&server));
+    world.good(RUN);
+    let wanted = world.memories();
+    world.forget();
+    let before = server.count();
+    server.set(|manner| manner.delay = Duration::from_secs(30));
+    let child = world.command(&[RUN, &["--grace", "1"]].concat()).spawn().unwrap();
+    assert!(server.wait_for(before + JOBS, LIMIT));
+    let begun = Instant::now();
+    signal(&child, "TERM");
+    let output = end(child);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert!(text(&output.stderr).contains("no reply came within 1 s"), "{output:?}");
+    server.set(|manner| manner.delay = Duration::ZERO);
+    world.good(RUN);
+    assert_eq!(world.memories(), wanted);
+}
+
+#[test]
+fn a_pipe_in_the_place_of_a_log_is_refused_at_once() {
+    let world = World::new(None);
+    let pipe = world.path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut child = world.command(&["run", "pipe", "--extractor", "rules"]).spawn().unwrap();
+    let begun = Instant::now();
+    while child.try_wait().unwrap().is_none() && begun.elapsed() < LIMIT {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let is_over = child.try_wait().unwrap().is_some();
+    child.kill().ok();
+    let output = child.wait_with_output().unwrap();
+    assert!(is_over && text(&output.stderr).contains("pass - to read a pipe"), "{output:?}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 """Drives every tool, resource and prompt of the server with the protocol's own SDK.
 
 usage: client.py stdio BINARY ARGUMENT...     the server is started with these arguments
-       client.py http URL                     it listens already, with --profile full and a database of its own
+       client.py http URL TOKEN               it listens already, with --profile full and a database of its own
 
 The SDK itself holds each answer against the tool's output schema. Ends with 1 and a line for each expectation that failed.
 """
@@ -11,6 +11,7 @@ import json
 import sys
 
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 
 TOOLS = {
     "memory_store", "memory_recall", "memory_update", "memory_forget", "memory_list", "memory_upsert", "memory_query",
@@ -212,13 +213,20 @@ async def drive(server, mode):
         expect(session.driven == TOOLS, f"not driven: {TOOLS - session.driven}")
 
 
+async def connect(kind, rest, mode):
+    if kind == "stdio":
+        return await drive(StdioServerParameters(command=rest[0], args=rest[1:]), mode)
+    url, token = rest
+    async with create_mcp_http_client(headers={"Authorization": f"Bearer {token}"}) as http:
+        await drive(streamable_http_client(url, http_client=http), mode)
+
+
 def main():
     kind, *rest = sys.argv[1:]
-    server = StdioServerParameters(command=rest[0], args=rest[1:]) if kind == "stdio" else rest[0]
     failures = 0
     for mode in MODES:
         try:
-            asyncio.run(asyncio.wait_for(drive(server, mode), timeout=120))
+            asyncio.run(asyncio.wait_for(connect(kind, rest, mode), timeout=120))
             print(f"{kind} {mode}: {len(TOOLS)} tools driven")
         except Exception as error:
             while isinstance(error, BaseExceptionGroup):

@@ -19,7 +19,7 @@ use super::suites;
 use super::system::{RunOptions, Subject};
 use crate::cli::args::Context;
 use crate::cli::exit::ExitStatus;
-use crate::cli::model::{runtime, stop_on_interrupt};
+use crate::cli::model::{GRACE, runtime, stop_on_interrupt};
 
 pub(super) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     ensure!(args.jobs > 0, "--jobs 0 would run nothing; give at least 1");
@@ -70,7 +70,7 @@ pub(super) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<Exit
         cancel: cancel.clone(),
     };
     let failed = runtime()?.block_on(async {
-        stop_on_interrupt(cancel);
+        stop_on_interrupt(cancel, GRACE);
         let mut failed = false;
         for repeat in 1..=args.repeat {
             // Each repetition has its own replies; shared ones would hide the noise that repetitions measure.

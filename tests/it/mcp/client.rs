@@ -124,6 +124,8 @@ fn ended(child: &mut Child) -> ExitStatus {
 pub struct Http {
     child: Child,
     address: String,
+    /// What it lets in.
+    pub token: String,
 }
 
 /// What a server answered.
@@ -143,7 +145,14 @@ impl Http {
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("http://").and_then(|url| url.strip_suffix("/mcp"));
-        Self { address: address.unwrap_or_else(|| panic!("{line}")).to_owned(), child }
+        let address = address.unwrap_or_else(|| panic!("{line}")).to_owned();
+        let token = token.map_or_else(|| own_token(desk), str::to_owned);
+        Self { child, address, token }
+    }
+
+    /// Connects, and sends nothing.
+    pub fn connect(&self) -> TcpStream {
+        TcpStream::connect(&self.address).unwrap()
     }
 
     /// Returns where MCP is.
@@ -157,6 +166,8 @@ impl Http {
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let named = headers.iter().any(|line| line.to_ascii_lowercase().starts_with("host:"));
         let host = if named { String::new() } else { format!("Host: {}\r\n", self.address) };
+        let shown = headers.iter().any(|line| line.starts_with("Authorization:"));
+        let host = if shown { host } else { format!("{host}Authorization: Bearer {}\r\n", self.token) };
         let lines = headers.iter().fold(String::new(), |lines, line| lines + line + "\r\n");
         let head = format!(
             "{method} {path} HTTP/1.1\r\n{host}{lines}Content-Length: {}\r\nConnection: close\r\n\r\n",
@@ -188,6 +199,12 @@ impl Http {
     pub fn ended(mut self) -> ExitStatus {
         ended(&mut self.child)
     }
+}
+
+/// Returns the token that a server wrote.
+fn own_token(desk: &Desk) -> String {
+    let path = desk.path(".local/state/afterthought/http-token");
+    std::fs::read_to_string(path).unwrap().trim().to_owned()
 }
 
 impl Drop for Http {

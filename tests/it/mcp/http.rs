@@ -1,5 +1,9 @@
 //! Over HTTP.
 
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use super::client::{Http, hello};
@@ -90,7 +94,7 @@ fn a_token_is_needed_where_one_is_set() {
     let desk = Desk::new();
     let server = Http::start(&desk, &[], Some("marmalade"));
     let list = call("memory_list", &json!({}));
-    for headers in [&[][..], &["Authorization: Bearer jam"], &["Authorization: Basic marmalade"]] {
+    for headers in [&["Authorization: "][..], &["Authorization: Bearer jam"], &["Authorization: Basic marmalade"]] {
         let answered = server.post(&list, headers);
         assert_eq!(answered.status, 401, "{headers:?}: {answered:?}");
         assert!(answered.head.contains("www-authenticate: bearer"), "{answered:?}");
@@ -98,6 +102,85 @@ fn a_token_is_needed_where_one_is_set() {
     }
     assert_eq!(server.post(&list, &["Authorization: Bearer marmalade"]).status, 200);
     assert_eq!(server.post(&list, &["Authorization: Bearer marmalade", "Host: evil.example"]).status, 403);
+}
+
+#[cfg(unix)]
+#[test]
+fn without_a_token_of_the_user_the_server_writes_one_and_names_it_once() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let desk = Desk::new();
+    let started = || {
+        let mut child = desk
+            .command(&["serve", "http", "--addr", "127.0.0.1:0"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        super::client::terminate(child.id());
+        String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap()
+    };
+    let path = desk.path(".local/state/afterthought/http-token");
+    assert!(started().contains(&format!("clients must send the token in {}", path.display())));
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let token = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(started(), "");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), token);
+    let server = Http::start(&desk, &[], None);
+    let list = call("memory_list", &json!({}));
+    assert_eq!(server.post(&list, &["Authorization: "]).status, 401);
+    assert_eq!(server.send("GET", "/health", &["Authorization: Bearer jam"], "").status, 401);
+    assert_eq!(server.post(&list, &[]).status, 200);
+}
+
+#[test]
+fn connections_that_say_nothing_keep_nobody_out() {
+    let desk = Desk::new();
+    let server = Http::start(&desk, &[], None);
+    let mut silent: Vec<_> = (0..300).map(|_| server.connect()).collect();
+    // Half of a head is no request either.
+    for stream in &mut silent[..150] {
+        stream.write_all(b"POST /mcp HTTP/1.1\r\nHost:").unwrap();
+    }
+    let begun = Instant::now();
+    assert_eq!(server.post(&call("memory_list", &json!({})), &[]).status, 200);
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    let open = std::fs::read_dir(format!("/proc/{}/fd", server.pid())).map(Iterator::count);
+    assert!(open.as_ref().is_ok_and(|open| *open < 128) || open.is_err(), "{open:?}");
+}
+
+#[test]
+fn a_client_that_does_not_finish_its_request_is_not_waited_for() {
+    let desk = Desk::new();
+    let server = Http::start(&desk, &[], None);
+    let host = server.url().replace("http://", "").replace("/mcp", "");
+    let head = format!("POST /mcp HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {}\r\n", server.token);
+    let mut without_end = server.connect();
+    without_end.write_all(head.as_bytes()).unwrap();
+    let mut without_body = server.connect();
+    without_body
+        .write_all(format!("{head}Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{{").as_bytes())
+        .unwrap();
+    for (mut stream, expected) in [(without_end, ""), (without_body, "HTTP/1.1 408")] {
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let mut text = Vec::new();
+        // The server closes the connection; that alone ends the reading before its own limit.
+        let ended = stream.read_to_end(&mut text);
+        assert!(ended.is_ok_and(|_| String::from_utf8_lossy(&text).starts_with(expected)), "{expected}");
+    }
+}
+
+#[test]
+fn what_is_no_message_of_the_protocol_is_a_bad_request() {
+    let desk = Desk::new();
+    let server = Http::start(&desk, &[], None);
+    let own = ["Content-Type: application/json", "Accept: application/json, text/event-stream"];
+    for (body, code) in [("{", -32_700), ("", -32_700), ("[1, 2]", -32_600), ("{\"jsonrpc\": \"2.0\"}", -32_600)] {
+        let answered = server.send("POST", "/mcp", &own, body);
+        assert_eq!(answered.status, 400, "{body}: {answered:?}");
+        assert_eq!(serde_json::from_str::<Value>(&answered.body).unwrap()["error"]["code"], code, "{body}");
+    }
 }
 
 #[test]

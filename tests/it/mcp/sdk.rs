@@ -52,6 +52,6 @@ fn every_tool_is_driven_over_http() {
     if is_installed() {
         let desk = Desk::new();
         let server = Http::start(&desk, &["--profile", "full", "--namespace", "project/shop"], None);
-        drive(&["http", &server.url()]);
+        drive(&["http", &server.url(), &server.token]);
     }
 }

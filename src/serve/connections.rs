@@ -1,0 +1,114 @@
+//! Connections of the HTTP server: how many are open, and for how long a client may be silent.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt as _;
+
+/// Maximum number of open connections. Few systems allow a process fewer than 256 files.
+const MAX_OPEN: usize = 64;
+/// Time in which a client has to send the head of a request, and as much again for its body.
+pub(super) const READ_TIME: Duration = Duration::from_secs(10);
+/// Time that requests in progress are given when the server stops.
+const GRACE: Duration = Duration::from_secs(5);
+/// Time after which accepting is tried again if the system has no file for a connection.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// An open connection.
+struct Client {
+    /// When it began to wait for a request, in milliseconds since the server began; `BUSY` during one.
+    waits_since: Arc<AtomicU64>,
+    task: AbortHandle,
+}
+
+/// Marks a connection whose request is being answered.
+const BUSY: u64 = u64::MAX;
+
+/// Serves `router` until `stop` is cancelled; then no new connection is accepted, and requests in progress get five
+/// seconds.
+pub(super) async fn serve(listener: TcpListener, router: Router, stop: CancellationToken) {
+    let (begun, mut tasks, mut clients) = (Instant::now(), JoinSet::new(), Vec::<Client>::new());
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = stop.cancelled() => break,
+        };
+        while tasks.try_join_next().is_some() {}
+        clients.retain(|client| !client.task.is_finished());
+        let Ok((stream, _)) = accepted else {
+            close_idle(&mut clients);
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        };
+        // Whoever only keeps connections open must not keep others out, so the one that has been silent for longest
+        // makes room.
+        if clients.len() >= MAX_OPEN && !close_idle(&mut clients) {
+            // All of them are being answered, which does not take long.
+            tasks.join_next().await;
+            clients.retain(|client| !client.task.is_finished());
+        }
+        let waits_since = Arc::new(AtomicU64::new(since(begun)));
+        let task = tasks.spawn(answer(stream, router.clone(), Arc::clone(&waits_since), begun, stop.clone()));
+        clients.push(Client { waits_since, task });
+    }
+    drop(listener);
+    // A client that keeps its connection open would prevent the server from stopping.
+    tokio::time::timeout(GRACE, async { while tasks.join_next().await.is_some() {} }).await.ok();
+}
+
+/// Closes the connection that has waited longest for a request; `false` if none waits.
+fn close_idle(clients: &mut Vec<Client>) -> bool {
+    let waiting = clients.iter().enumerate().map(|(at, client)| (client.waits_since.load(Ordering::Relaxed), at));
+    match waiting.min().filter(|(since, _)| *since != BUSY) {
+        Some((_, at)) => {
+            clients.swap_remove(at).task.abort();
+            true
+        }
+        None => false,
+    }
+}
+
+fn since(begun: Instant) -> u64 {
+    u64::try_from(begun.elapsed().as_millis()).unwrap_or(BUSY - 1)
+}
+
+/// Answers the requests of one connection.
+async fn answer(
+    stream: TcpStream,
+    router: Router,
+    waits_since: Arc<AtomicU64>,
+    begun: Instant,
+    stop: CancellationToken,
+) {
+    let service = hyper::service::service_fn(move |request: hyper::Request<Incoming>| {
+        waits_since.store(BUSY, Ordering::Relaxed);
+        let (reply, waits_since) = (router.clone().oneshot(request.map(Body::new)), Arc::clone(&waits_since));
+        async move {
+            let reply = reply.await;
+            waits_since.store(since(begun), Ordering::Relaxed);
+            Ok::<_, Infallible>(reply.unwrap_or_else(|never| match never {}))
+        }
+    });
+    let mut options = http1::Builder::new();
+    options.timer(TokioTimer::new()).header_read_timeout(READ_TIME);
+    let mut connection = std::pin::pin!(options.serve_connection(TokioIo::new(stream), service));
+    // A client that breaks off is no failure of the server.
+    tokio::select! {
+        _ = connection.as_mut() => {}
+        () = stop.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await.ok();
+        }
+    }
+}
