@@ -1,7 +1,8 @@
 //! `show`, `why` and `history`: the details of one memory.
 
-use crate::api::{Memories, MemoryDetails, heat};
-use crate::memory::{Evidence, Memory};
+use crate::api::{HistoryEntry, Memories, MemoryDetails, heat};
+use crate::changeset::Entity;
+use crate::memory::{Evidence, Memory, Status};
 use serde_json::{Value, json};
 
 use super::args::{Context, now};
@@ -79,12 +80,12 @@ fn fields(memory: &Memory) -> Vec<(&'static str, String)> {
         ("valid until", claim.valid_to.map(|at| at.to_string())),
         ("expires", claim.expires_at.map(|at| at.to_string())),
         ("source", Some(format!("{} · {}", memory.source, memory.extraction_method))),
-        ("learnt", Some(memory.created_at.to_string())),
+        ("stored", Some(memory.created_at.to_string())),
         ("changed", Some(memory.updated_at.to_string())),
         (
             "used",
             Some(format!(
-                "{} · heat: {} · tier: {} (l1 is used most, l4 least)",
+                "{} · recent use: {} · tier: {} (l1 is used most, l4 least)",
                 counted(memory.usage.access_count, "time"),
                 heat(&memory.usage, now()).as_str(),
                 memory.usage.tier
@@ -137,6 +138,9 @@ pub(crate) fn why(args: &WhyArgs, context: &Context<'_>) -> anyhow::Result<ExitS
         return Ok(ExitStatus::Success);
     }
     out.line(format_args!("{BOLD}{}{BOLD:#}", details.memory.claim.content))?;
+    if details.memory.status != Status::Active {
+        out.line(format_args!("  {BOLD}{}{BOLD:#}: it is not recalled", details.memory.status))?;
+    }
     if details.evidence.is_empty() {
         out.line(format_args!(
             "  {} on {}, without a transcript",
@@ -146,8 +150,9 @@ pub(crate) fn why(args: &WhyArgs, context: &Context<'_>) -> anyhow::Result<ExitS
     }
     print_evidence(&details.evidence, out)?;
     print_relations(&details, &memories, out)?;
-    // An entry without a reason explains nothing; `memory history` lists it.
-    for entry in details.history.iter().filter(|entry| entry.reason.is_some()) {
+    // An entry without a reason explains nothing, and the links are listed above; `memory history` has them all.
+    let explains = |entry: &&HistoryEntry| entry.reason.is_some() && entry.entity != Entity::Relation;
+    for entry in details.history.iter().filter(explains) {
         let reason = entry.reason.as_deref().unwrap_or_default();
         out.line(format_args!("  {DIM}{} {}: {reason}{DIM:#}", day(entry.at), entry.action))?;
     }

@@ -29,15 +29,16 @@ pub(crate) fn list(args: &RunsArgs, context: &Context<'_>) -> anyhow::Result<Exi
     } else {
         let rows = runs.iter().map(|run| {
             let count = |pointer: &str| {
-                run.summary.as_ref().and_then(|summary| summary.pointer(pointer)?.as_u64()).unwrap_or(0).to_string()
+                run.summary.as_ref().and_then(|summary| summary.pointer(pointer)?.as_u64()).unwrap_or(0)
             };
             [
                 run.id.short().to_owned(),
                 run.started_at.strftime("%Y-%m-%d %H:%M").to_string(),
                 run.status.as_str().to_owned(),
-                count("/transcripts"),
-                count("/decisions/add"),
-                count("/llm_calls"),
+                count("/transcripts").to_string(),
+                // One that contradicts an older memory is new as well, and is removed by an undo like the others.
+                (count("/decisions/add") + count("/decisions/contradict")).to_string(),
+                count("/llm_calls").to_string(),
                 what(run),
             ]
         });

@@ -4,6 +4,8 @@ use anyhow::ensure;
 
 use crate::api::{AccessKind, Found, FoundTask, Memories, SearchRequest, SearchResults, Weights};
 
+use crate::memory::Status;
+
 use super::args::Context;
 use super::exit::ExitStatus;
 use super::list::{By, Selection, in_project_of_folder};
@@ -137,14 +139,21 @@ fn print(hit: &Found, args: &SearchArgs, out: &Printer) -> anyhow::Result<()> {
     let memory = &hit.memory;
     let kind = format!("{}/{}", memory.claim.memory_type, memory.claim.category);
     out.line(format_args!("{BOLD}{:.2}{BOLD:#} {}", hit.score.total, one_line(&memory.claim.content, 300)))?;
-    let (id, learnt) = (memory.id.short(), day(memory.created_at));
-    out.line(format_args!("     {DIM}{kind} · {} · learnt {learnt} · {id}{DIM:#}", memory.namespace))?;
+    // When it was said is what a person wants to know; when it was read only stands in for that.
+    let when =
+        hit.said_at.map_or_else(|| format!("stored {}", day(memory.created_at)), |at| format!("said {}", day(at)));
+    let status = match memory.status {
+        Status::Active => String::new(),
+        status => format!("{status} · "),
+    };
+    let id = memory.id.short();
+    out.line(format_args!("     {DIM}{status}{kind} · {} · {when} · {id}{DIM:#}", memory.namespace))?;
     if let Some(quote) = &hit.quote {
         out.line(format_args!("     {DIM}evidence: “{}”{DIM:#}", one_line(&quote.text, 200)))?;
     }
     // Such a hit matches no word of the query, so without this note it would look like an error.
     if hit.fit.neighbours > 0.0 && hit.fit.own(&Weights::default()) <= 0.0 {
-        out.line(format_args!("     {DIM}contains no word of the query; learnt just before or after a result{DIM:#}"))?;
+        out.line(format_args!("     {DIM}contains no word of the query; said just before or after a result{DIM:#}"))?;
     }
     if args.explain {
         explain(hit, out)?;

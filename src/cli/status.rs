@@ -530,11 +530,11 @@ fn failures(health: &Health) -> String {
 fn last_run(health: &Health, now: Timestamp) -> String {
     match (health.last_success, health.last_failure) {
         (None, None) => "no finished run; start one with `afterthought run PATH`".to_owned(),
-        (None, Some(failed)) => format!("no run has succeeded; the last failure was {} ago", age(failed, now)),
+        (None, Some(failed)) => format!("no run has finished; the last failure was {} ago", age(failed, now)),
         (Some(good), Some(failed)) if failed > good => {
-            format!("succeeded {} ago; a failure occurred {} ago", age(good, now), age(failed, now))
+            format!("finished {} ago; a failure occurred {} ago", age(good, now), age(failed, now))
         }
-        (Some(good), _) => format!("succeeded {} ago", age(good, now)),
+        (Some(good), _) => format!("finished {} ago", age(good, now)),
     }
 }
 
@@ -641,7 +641,7 @@ mod tests {
              run stopped sending requests: the key is not valid"
         );
         let now = Timestamp::from_second(300).unwrap();
-        assert_eq!(last_run(&health, now), "succeeded 5 min ago; a failure occurred 3 min ago");
+        assert_eq!(last_run(&health, now), "finished 5 min ago; a failure occurred 3 min ago");
         let quiet = Health::default();
         assert_eq!([backlog(&quiet), failures(&quiet)], ["nothing", "none"]);
         assert_eq!(last_run(&quiet, now), "no finished run; start one with `afterthought run PATH`");

@@ -50,6 +50,9 @@ pub struct Found {
     /// Memories that it is linked to, if requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub related: Vec<Related>,
+    /// When it was last said; `None` if no evidence has a time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub said_at: Option<Timestamp>,
 }
 
 /// Returns at most `limit` memories that pass `filter` and have not expired at `now`, best first; equally good ones by

@@ -12,7 +12,7 @@ use super::when::Asked;
 use super::{Found, named, unexpired};
 use crate::embed::{EmbedError, QueryVectors};
 use crate::lifecycle::decay::{Certainty, HalfLives};
-use crate::memory::{Memory, MemoryId, RelationType};
+use crate::memory::{Evidence, Memory, MemoryId, RelationType};
 use crate::store::{Database, Filter, Order, Ranked, Seq, StoreError};
 
 /// Number of candidates that are ranked for each requested memory.
@@ -203,15 +203,17 @@ impl<'a> Search<'a> {
     ) -> Result<Vec<Found>, StoreError> {
         let rows: Vec<Seq> = chosen.iter().map(|(memory, _, _)| memory.seq).collect();
         let mut found = Vec::new();
+        let said = store.last_said(&rows)?;
         // `in_rows` leaves out missing rows, but none can be missing: these were read in the same transaction.
         for (memory, (_, fit, score)) in store.in_rows(&rows)?.into_iter().zip(chosen) {
             let matched = Database::words_in(self.query, &memory);
-            let highlight = highlight(&memory.claim.content, &matched);
+            let highlight = highlight(&memory.claim.content, &forms(&matched, &memory.claim.content));
             // Evidence is read only if the content contains no word of the query, since the hit then needs another
             // explanation.
             let quote = if highlight.marks.is_empty() { self.quote(store, &memory.id)? } else { None };
             let related = if self.with_related { related(store, &memory.id, filter)? } else { Vec::new() };
-            found.push(Found { memory, score, fit, matched, highlight, quote, related });
+            let said_at = said.get(&memory.id).copied();
+            found.push(Found { memory, score, fit, matched, highlight, quote, related, said_at });
         }
         Ok(found)
     }
@@ -219,7 +221,8 @@ impl<'a> Search<'a> {
     /// Returns the first quote of the memory in which words of the query occur.
     fn quote(&self, store: &Database, id: &MemoryId) -> Result<Option<Highlight>, StoreError> {
         let words = Database::words_of(self.query);
-        let quotes = store.evidence(id)?.into_iter().map(|piece| highlight(&piece.quote, &words));
+        let marked = |piece: Evidence| highlight(&piece.quote, &forms(&words, &piece.quote));
+        let quotes = store.evidence(id)?.into_iter().map(marked);
         Ok(quotes.into_iter().find(|quote| !quote.marks.is_empty()))
     }
 }
@@ -380,6 +383,11 @@ pub fn highlight(content: &str, words: &[String]) -> Highlight {
         }
     }
     Highlight { text, marks }
+}
+
+/// Returns every form in which `words` appear in `text`.
+pub(super) fn forms(words: &[String], text: &str) -> Vec<String> {
+    Database::forms_in(words, text).into_iter().flatten().collect()
 }
 
 fn excerpt(content: &str, first: usize) -> String {

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 
 use super::rank::{Parts, score};
+use super::search::forms;
 use super::{Found, QueryFit, highlight, unexpired};
 use crate::lifecycle::decay::{Certainty, HalfLives};
 use crate::memory::{Memory, MemoryId};
@@ -84,7 +85,8 @@ fn found(query: &str, memory: Memory, words: &HashMap<MemoryId, f64>, now: Times
     Found {
         score: score(&parts, now),
         fit: QueryFit { total: words, words, ..QueryFit::default() },
-        highlight: highlight(&memory.claim.content, &matched),
+        highlight: highlight(&memory.claim.content, &forms(&matched, &memory.claim.content)),
+        said_at: None,
         quote: None,
         related: Vec::new(),
         matched,

@@ -127,6 +127,24 @@ impl Stems {
         }
     }
 
+    /// Returns for each of `words` its other forms in `text`, all in lower case.
+    pub(super) fn forms(&mut self, words: &[&str], text: &str) -> Vec<Vec<String>> {
+        let languages = language(text);
+        let mut sought = |word: &str| self.sought(&Sought::Word(word.to_owned()), languages);
+        let wanted: Vec<Vec<i64>> = words.iter().map(|word| sought(word)).collect();
+        let mut found = vec![Vec::new(); words.len()];
+        pieces(text, |piece| {
+            let Piece::Word(other) = piece else { return };
+            let terms = sought(other);
+            for (wanted, found) in wanted.iter().zip(&mut found) {
+                if terms.iter().any(|term| wanted.contains(term)) {
+                    found.push(other.to_owned());
+                }
+            }
+        });
+        found
+    }
+
     fn english(&mut self, word: &str) -> i64 {
         if let Some(term) = self.known.get(word) {
             return *term;

@@ -69,7 +69,7 @@ fn a_person_can_follow_the_whole_story() {
     tell(&["config", "init", "--project"]);
     tell(&["status", "--check"]);
     insta::with_settings!({filters => vec![
-        (r"succeeded \d+ \w+ ago", "succeeded [age] ago"),
+        (r"finished \d+ \w+ ago", "finished [age] ago"),
         (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "[id]"),
         (r"\b[0-9a-f]{8}(-[0-9a-f]{1,4})*\b", "[short]"),
         // Ids of one moment need more characters, so the width of their column varies.

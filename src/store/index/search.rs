@@ -81,14 +81,32 @@ impl Database {
         if hits.is_empty() { self.hits_by_letters(query, filter, limit) } else { Ok(hits) }
     }
 
-    /// Returns the words of `query` that appear in the memory's own texts, in the query's order and in lower case; a
-    /// longer word with the same beginning counts as well. Returns the whole query if it has no words.
+    /// Returns the words of `query` that appear in the memory's own texts in any form, in the query's order and in lower
+    /// case; a longer word with the same beginning counts as well. Returns the whole query if it has no words.
     #[must_use]
     pub(crate) fn words_in(query: &str, memory: &Memory) -> Vec<String> {
         let claim = &memory.claim;
         let subject = claim.subject.as_deref().unwrap_or_default();
-        let text = folded(&[claim.title.as_str(), &claim.content, subject, &claim.tags.join(" ")].join("\n"));
-        Self::words_of(query).into_iter().filter(|word| text.contains(word)).collect()
+        let text = [claim.title.as_str(), &claim.content, subject, &claim.tags.join(" ")].join("\n");
+        let words = Self::words_of(query);
+        let forms = Self::forms_in(&words, &text);
+        words.into_iter().zip(forms).filter(|(_, forms)| !forms.is_empty()).map(|(word, _)| word).collect()
+    }
+
+    /// Returns for each of `words` the forms in which it appears in `text`, in lower case.
+    #[must_use]
+    pub(crate) fn forms_in(words: &[String], text: &str) -> Vec<Vec<String>> {
+        let text = folded(text);
+        // Scripts without spaces have no words of their own, and the beginning of a longer word counts, too.
+        let is_literal: Vec<bool> = words.iter().map(|word| text.contains(word)).collect();
+        // Recognising the language and stemming the text take far longer, so they are left for the words that need it.
+        let wanted: Vec<&str> =
+            words.iter().zip(&is_literal).filter(|(_, is)| !**is).map(|(word, _)| word.as_str()).collect();
+        let mut inflected = if wanted.is_empty() { Vec::new() } else { Stems::new().forms(&wanted, &text) }.into_iter();
+        let forms = |(word, is_literal): (&String, bool)| {
+            if is_literal { vec![word.clone()] } else { inflected.next().unwrap_or_default() }
+        };
+        words.iter().zip(is_literal).map(forms).collect()
     }
 
     /// Returns the words of `query` in lower case, without those of little weight; the whole query if it has no words.

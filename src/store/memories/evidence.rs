@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 
+use jiff::Timestamp;
 use rusqlite::{Connection, Row as SqlRow, Statement, params};
 
 use crate::changeset::{Action, Row, RowChange};
 use crate::guard::Redacted;
 use crate::memory::{Evidence, Memory, MemoryId};
-use crate::store::row::{json, time_or_none, to_json};
+use crate::store::row::{json, time, time_or_none, to_json};
 use crate::store::writer::{Mark, Stale};
-use crate::store::{Database, StoreError, Writer};
+use crate::store::{Database, Seq, StoreError, Writer};
 use transcripts::{MessageTime, TimeSource};
 
 impl Database {
@@ -24,6 +25,21 @@ impl Database {
             [id.as_str()],
             evidence_from_row,
         )
+    }
+
+    /// Returns when each of these memories was last said, as far as its evidence has a time.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn last_said(&self, rows: &[Seq]) -> Result<HashMap<MemoryId, Timestamp>, StoreError> {
+        let read = |row: &SqlRow<'_>| Ok((MemoryId::from_stored(row.get::<_, String>(0)?), time(row, 1)?));
+        let found = self.query_all(
+            "SELECT e.memory_id, max(e.said_at) FROM evidence e JOIN memories m ON m.id = e.memory_id
+                 WHERE m.seq IN (SELECT value FROM json_each(?1)) AND e.said_at IS NOT NULL GROUP BY e.memory_id",
+            [to_json(&rows.iter().map(|row| row.0).collect::<Vec<_>>())?],
+            read,
+        )?;
+        Ok(found.into_iter().collect())
     }
 
     /// Returns the evidence of each of these memories, in the order in which it was learnt; memories without evidence
