@@ -28,9 +28,9 @@
           doCheck = false;
           postInstall = pkgs.lib.optionalString (pkgs.stdenv.buildPlatform.canExecute pkgs.stdenv.hostPlatform) ''
             installShellCompletion --cmd afterthought \
-              --bash <($out/bin/afterthought completions bash) \
-              --fish <($out/bin/afterthought completions fish) \
-              --zsh <($out/bin/afterthought completions zsh)
+              --bash <($out/bin/afterthought config completions bash) \
+              --fish <($out/bin/afterthought config completions fish) \
+              --zsh <($out/bin/afterthought config completions zsh)
           '';
           meta = {
             description = "Turns conversation logs into memories with verified quotes, in one SQLite file";

@@ -29,7 +29,7 @@ class Afterthought < Formula
 
   def install
     bin.install "afterthought"
-    generate_completions_from_executable(bin/"afterthought", "completions", shells: [:bash, :zsh, :fish])
+    generate_completions_from_executable(bin/"afterthought", "config", "completions", shells: [:bash, :zsh, :fish])
   end
 
   test do

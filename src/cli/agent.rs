@@ -1,18 +1,17 @@
 //! Installs, uninstalls and lists hooks in the settings of agents.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::serve::hook::{self, Agent, commands_in};
 use anyhow::{Context as _, bail};
 use clap::Subcommand;
 use serde_json::{Value, json};
-use similar::{ChangeTag, TextDiff};
 
 use super::args::Context;
+use super::changes::{Change, report, show, write};
 use super::exit::ExitStatus;
-use super::printer::{ADDED, DIM, Printer, REMOVED};
+use super::printer::Printer;
 use super::question::{can_ask, is_yes};
 
 /// Commands about coding agents.
@@ -58,16 +57,6 @@ pub(crate) struct Target {
     /// Write without asking
     #[arg(short, long)]
     yes: bool,
-}
-
-/// A planned change of a file.
-#[derive(Debug)]
-struct Change {
-    path: PathBuf,
-    /// Its content; `None` if it does not exist.
-    before: Option<String>,
-    /// Its new content; `None` if it is to be removed.
-    after: Option<String>,
 }
 
 pub(crate) fn run(command: &AgentCommand, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
@@ -146,7 +135,7 @@ fn change(target: &Target, install: Option<bool>, context: &Context<'_>) -> anyh
 }
 
 /// Returns the change to the settings, if there is one.
-fn settings_change(
+pub(super) fn settings_change(
     agent: Agent,
     install: Option<bool>,
     path: &Path,
@@ -169,21 +158,6 @@ fn settings_change(
     }
     let after = serde_json::to_string_pretty(&after).context("cannot serialise the settings")? + "\n";
     Ok(Some(Change { path: path.to_owned(), before: Some(text).filter(|text| !text.is_empty()), after: Some(after) }))
-}
-
-fn write(change: &Change, out: &Printer) -> anyhow::Result<()> {
-    let path = &change.path;
-    let Some(after) = &change.after else {
-        fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))?;
-        return report(out, path, "is removed", true);
-    };
-    // Copied before it is replaced: the settings belong to the person and may contain hooks of other programs.
-    let backup = change.before.as_ref().map(|_| back_up(path)).transpose()?;
-    replace(path, after)?;
-    if let Some(backup) = backup {
-        out.note(format_args!("{DIM}previous version: {}{DIM:#}", backup.display()));
-    }
-    report(out, path, "is written", true)
 }
 
 fn advise(agent: Agent, out: &Printer) {
@@ -225,19 +199,24 @@ pub(super) fn parsed(text: &str, path: &Path) -> anyhow::Result<Value> {
 
 /// Returns the shell command that starts this program, with the options that hooks need.
 fn program(context: &Context<'_>) -> anyhow::Result<String> {
+    Ok(program_words(context)?.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "))
+}
+
+/// Returns the path of this program and the options that agents need.
+pub(super) fn program_words(context: &Context<'_>) -> anyhow::Result<Vec<String>> {
     // The full path, since agents may run hooks with another `PATH`.
     let program = std::env::current_exe().context("cannot find this program's own file")?;
     let absolute = |path: &Path| std::path::absolute(path).with_context(|| format!("cannot use {}", path.display()));
-    let mut words = vec![quoted(&program.to_string_lossy())];
+    let mut words = vec![program.to_string_lossy().into_owned()];
     for (option, path) in [("--db", &context.global.db), ("--config", &context.global.config)] {
         if let Some(path) = path {
-            words.extend([option.to_owned(), quoted(&absolute(path)?.to_string_lossy())]);
+            words.extend([option.to_owned(), absolute(path)?.to_string_lossy().into_owned()]);
         }
     }
     if let Some(namespace) = &context.global.namespace {
-        words.extend(["--namespace".to_owned(), quoted(&namespace.to_string())]);
+        words.extend(["--namespace".to_owned(), namespace.to_string()]);
     }
-    Ok(words.join(" "))
+    Ok(words)
 }
 
 fn quoted(word: &str) -> String {
@@ -254,56 +233,6 @@ fn quoted(word: &str) -> String {
     }
 }
 
-fn show(out: &Printer, change: &Change) -> anyhow::Result<()> {
-    let [before, after] = [&change.before, &change.after].map(|text| text.as_deref().unwrap_or_default());
-    out.line(format_args!("{DIM}{}{DIM:#}", change.path.display()))?;
-    for change in TextDiff::from_lines(before, after).unified_diff().context_radius(2).iter_hunks().flat_map(|hunk| {
-        hunk.iter_changes().map(|change| (change.tag(), change.value().trim_end().to_owned())).collect::<Vec<_>>()
-    }) {
-        match change {
-            (ChangeTag::Insert, line) => out.line(format_args!("{ADDED}+ {line}{ADDED:#}"))?,
-            (ChangeTag::Delete, line) => out.line(format_args!("{REMOVED}- {line}{REMOVED:#}"))?,
-            (ChangeTag::Equal, line) => out.line(format_args!("  {line}"))?,
-        }
-    }
-    Ok(())
-}
-
-fn report(out: &Printer, path: &Path, what: &str, wrote: bool) -> anyhow::Result<()> {
-    if out.is_json() {
-        out.json(&json!({"settings": path, "wrote": wrote, "state": what}))?;
-    } else {
-        out.line(format_args!("{} {what}", path.display()))?;
-    }
-    Ok(())
-}
-
-/// Copies the file to the same folder, under a name that is not taken.
-fn back_up(path: &Path) -> anyhow::Result<PathBuf> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let backup = (1..).map(|number| path.with_file_name(format!("{name}.before-afterthought-{number}")));
-    let backup = backup.into_iter().find(|backup| !backup.exists()).context("no name is free for a backup")?;
-    fs::copy(path, &backup).with_context(|| format!("cannot back up {}", path.display()))?;
-    Ok(backup)
-}
-
-/// Replaces the content of the file with `text` atomically; a symbolic link is kept as a link.
-fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
-    // Dotfiles are often links into a repository; renaming over the link would replace it.
-    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let failed = || format!("cannot write {}", path.display());
-    fs::create_dir_all(folder).with_context(failed)?;
-    // In the same folder, since a rename across file systems is not atomic.
-    let mut fresh = tempfile::NamedTempFile::new_in(folder).with_context(failed)?;
-    fresh.write_all(text.as_bytes()).with_context(failed)?;
-    // Temporary files are private; the permissions of the old file are kept as they were.
-    if let Ok(data) = fs::metadata(&target) {
-        fs::set_permissions(fresh.path(), data.permissions()).with_context(failed)?;
-    }
-    fresh.persist(&target).map(drop).with_context(failed)
-}
-
 /// Slash commands of Claude Code: name, description, and hint at the argument.
 ///
 /// Each is a file whose text the hook understands, so that the hook works whether it receives the typed command or the
@@ -315,7 +244,7 @@ const COMMANDS: [(&str, &str, &str); 3] = [
 ];
 
 /// Returns the files to write to or remove from `folder`; a file with the same name that is not ours is not changed.
-fn command_changes(folder: &Path, undo: bool) -> std::io::Result<Vec<Change>> {
+pub(super) fn command_changes(folder: &Path, undo: bool) -> std::io::Result<Vec<Change>> {
     let mut changes = Vec::new();
     for (name, does, follows) in COMMANDS {
         let (path, text) = (folder.join(format!("{name}.md")), command_text(name, does, follows));
@@ -360,14 +289,5 @@ mod tests {
         if !cfg!(windows) {
             assert_eq!(quoted("/it's here/x"), r"'/it'\''s here/x'");
         }
-    }
-
-    #[test]
-    fn a_backup_never_takes_the_place_of_another() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("settings.json");
-        fs::write(&path, "{}").unwrap();
-        assert!(back_up(&path).unwrap().ends_with("settings.json.before-afterthought-1"));
-        assert!(back_up(&path).unwrap().ends_with("settings.json.before-afterthought-2"));
     }
 }

@@ -1,4 +1,4 @@
-//! `completions`: prints a completion script for a shell.
+//! `config completions`: prints a completion script for a shell.
 
 use clap_complete::Shell;
 
@@ -7,7 +7,7 @@ use super::printer::Printer;
 
 /// Print a shell completion script
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  afterthought completions bash > ~/.afterthought-completions.bash")]
+#[command(after_help = "Example:\n  afterthought config completions bash > ~/.afterthought-completions.bash")]
 pub(crate) struct CompletionsArgs {
     /// Shell
     shell: Shell,

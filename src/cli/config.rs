@@ -9,6 +9,7 @@ use anyhow::{Context as _, bail};
 use clap::Subcommand;
 
 use super::args::Context;
+use super::completions::{self, CompletionsArgs};
 use super::exit::ExitStatus;
 
 /// Commands about settings.
@@ -16,6 +17,7 @@ use super::exit::ExitStatus;
 pub(crate) enum ConfigCommand {
     Init(InitArgs),
     Show(ShowArgs),
+    Completions(CompletionsArgs),
 }
 
 /// Write a settings file that explains every setting
@@ -53,6 +55,7 @@ pub(crate) fn run(command: &ConfigCommand, context: &Context<'_>) -> anyhow::Res
     match command {
         ConfigCommand::Init(args) => init(args, context),
         ConfigCommand::Show(args) => show(args, context),
+        ConfigCommand::Completions(args) => completions::run(args, context.out),
     }
 }
 

@@ -4,6 +4,7 @@ mod agent;
 mod apply;
 mod args;
 mod brief;
+mod changes;
 mod completions;
 mod config;
 mod consolidate;
@@ -16,6 +17,7 @@ mod export;
 mod forget;
 mod formats;
 mod hook;
+mod hosts;
 mod import;
 mod inbox;
 mod inspect;
@@ -33,6 +35,7 @@ mod runs;
 mod search;
 mod serve;
 mod service;
+mod setup;
 mod sources;
 mod status;
 mod undo;
@@ -86,6 +89,7 @@ enum Command {
     /// List, name and merge projects
     #[command(subcommand)]
     Project(projects::ProjectCommand),
+    Setup(setup::SetupArgs),
     /// Install hooks in coding agents
     #[command(subcommand)]
     Agent(agent::AgentCommand),
@@ -97,11 +101,10 @@ enum Command {
     /// Back up, check, maintain and encrypt the database
     #[command(subcommand)]
     Db(DbCommand),
-    /// Show settings, or write a settings file
+    /// Show settings, or write a settings file or completions
     #[command(subcommand)]
     Config(config::ConfigCommand),
     Eval(eval::EvalArgs),
-    Completions(completions::CompletionsArgs),
     #[command(hide = true)]
     Hook(hook::HookArgs),
 }
@@ -167,8 +170,8 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Daily use", &["run", "search", "remember", "brief", "inbox", "undo", "status"]),
     ("What was done", &["blame", "fix", "how"]),
     ("What is stored", &["memory", "log", "runs", "project"]),
-    ("Agents", &["agent", "serve"]),
-    ("Data and settings", &["import", "export", "db", "config", "eval", "completions"]),
+    ("Agents", &["setup", "agent", "serve"]),
+    ("Data and settings", &["import", "export", "db", "config", "eval"]),
 ];
 
 /// Headings of help, which Clap writes past the printer.
@@ -258,6 +261,12 @@ fn says_new_things(command: &Command) -> bool {
     }
 }
 
+/// Runs another command of this program, with the same global options.
+fn again(words: &[&str], context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let matches = command().try_get_matches_from(std::iter::once(&"afterthought").chain(words))?;
+    answer(&Cli::from_arg_matches(&matches)?.command, context)
+}
+
 fn answer(command: &Command, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     match command {
         Command::Run(args) => run::run(args, context),
@@ -318,7 +327,7 @@ fn answer(command: &Command, context: &Context<'_>) -> anyhow::Result<ExitStatus
         },
         Command::Config(command) => config::run(command, context),
         Command::Eval(args) => eval::run(args, context),
-        Command::Completions(args) => completions::run(args, context.out),
+        Command::Setup(args) => setup::run(args, context),
         Command::Hook(args) => Ok(hook::run(args, context)),
     }
 }
@@ -383,10 +392,10 @@ mod tests {
 
     /// Verbs with which a line of help may begin.
     const VERBS: &[&str] = &[
-        "Accept", "Apply", "Back", "Check", "Compare", "Compute", "Decrypt", "Edit", "Encrypt", "Export", "Find",
-        "Forget", "Import", "Install", "Link", "List", "Measure", "Merge", "Name", "Pin", "Print", "Process", "Reject",
-        "Remove", "Repair", "Replace", "Restore", "Retry", "Review", "Run", "Search", "Serve", "Show", "Store", "Turn",
-        "Undo", "Watch", "Write",
+        "Accept", "Apply", "Back", "Check", "Compare", "Compute", "Connect", "Decrypt", "Edit", "Encrypt", "Export",
+        "Find", "Forget", "Import", "Install", "Link", "List", "Measure", "Merge", "Name", "Pin", "Print", "Process",
+        "Reject", "Remove", "Repair", "Replace", "Restore", "Retry", "Review", "Run", "Search", "Serve", "Show",
+        "Store", "Turn", "Undo", "Watch", "Write",
     ];
 
     #[test]

@@ -344,8 +344,11 @@ fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, reporter: &mut Ru
         Event::Window(summary) => set_message(
             bar,
             &format!(
-                "{} conversations, {} messages, {} windows, {} calls",
-                summary.transcripts, summary.messages, summary.windows.total, summary.llm_calls
+                "{}, {}, {}, {}",
+                counted(summary.transcripts, "conversation"),
+                counted(summary.messages, "message"),
+                counted(summary.windows.total, "window"),
+                counted(summary.llm_calls, "call")
             ),
         ),
         Event::Consolidated(plan) => bar.suspend(|| reporter.print_changes(plan)),

@@ -58,6 +58,7 @@ mod searching;
 mod secret_table;
 mod secrets;
 mod settled_imports;
+mod setup;
 mod settling;
 mod shared_file;
 mod sources;

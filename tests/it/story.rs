@@ -179,7 +179,7 @@ fn programs_get_documented_fields() {
 fn every_shell_gets_completions() {
     let desk = Desk::new();
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
-        let told = desk.run(&["completions", shell]);
+        let told = desk.run(&["config", "completions", shell]);
         assert!(told.code == 0 && told.out.contains("afterthought"), "{shell}");
     }
 }

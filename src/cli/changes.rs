@@ -1,0 +1,204 @@
+//! Changes of other programs' files: shown as differences, written with a copy of what was there, and recorded, so that
+//! all of them can be taken back.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+use similar::{ChangeTag, TextDiff};
+
+use super::printer::{ADDED, DIM, Printer, REMOVED};
+
+/// A planned change of a file.
+#[derive(Debug)]
+pub(crate) struct Change {
+    /// The file.
+    pub(crate) path: PathBuf,
+    /// Its content; `None` if it does not exist.
+    pub(crate) before: Option<String>,
+    /// Its new content; `None` if it is to be removed.
+    pub(crate) after: Option<String>,
+}
+
+/// Writes a change, and returns the copy of what was there.
+pub(crate) fn write(change: &Change, out: &Printer) -> anyhow::Result<()> {
+    let path = &change.path;
+    let Some(after) = &change.after else {
+        fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))?;
+        return report(out, path, "is removed", true);
+    };
+    // Copied before it is replaced: the settings belong to the person and may contain hooks of other programs.
+    let backup = change.before.as_ref().map(|_| back_up(path)).transpose()?;
+    replace(path, after)?;
+    if let Some(backup) = backup {
+        out.note(format_args!("{DIM}previous version: {}{DIM:#}", backup.display()));
+    }
+    report(out, path, "is written", true)
+}
+
+/// Shows a change as differences.
+pub(crate) fn show(out: &Printer, change: &Change) -> anyhow::Result<()> {
+    let [before, after] = [&change.before, &change.after].map(|text| text.as_deref().unwrap_or_default());
+    out.line(format_args!("{DIM}{}{DIM:#}", change.path.display()))?;
+    for change in TextDiff::from_lines(before, after).unified_diff().context_radius(2).iter_hunks().flat_map(|hunk| {
+        hunk.iter_changes().map(|change| (change.tag(), change.value().trim_end().to_owned())).collect::<Vec<_>>()
+    }) {
+        match change {
+            (ChangeTag::Insert, line) => out.line(format_args!("{ADDED}+ {line}{ADDED:#}"))?,
+            (ChangeTag::Delete, line) => out.line(format_args!("{REMOVED}- {line}{REMOVED:#}"))?,
+            (ChangeTag::Equal, line) => out.line(format_args!("  {line}"))?,
+        }
+    }
+    Ok(())
+}
+
+/// Reports what became of a file.
+pub(crate) fn report(out: &Printer, path: &Path, what: &str, wrote: bool) -> anyhow::Result<()> {
+    if out.is_json() {
+        out.json(&json!({"settings": path, "wrote": wrote, "state": what}))?;
+    } else {
+        out.line(format_args!("{} {what}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Copies the file to the same folder, under a name that is not taken.
+fn back_up(path: &Path) -> anyhow::Result<PathBuf> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let backup = (1..).map(|number| path.with_file_name(format!("{name}.before-afterthought-{number}")));
+    let backup = backup.into_iter().find(|backup| !backup.exists()).context("no name is free for a backup")?;
+    fs::copy(path, &backup).with_context(|| format!("cannot back up {}", path.display()))?;
+    Ok(backup)
+}
+
+/// Replaces the content of the file with `text` atomically; a symbolic link is kept as a link.
+pub(crate) fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
+    // Dotfiles are often links into a repository; renaming over the link would replace it.
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let failed = || format!("cannot write {}", path.display());
+    fs::create_dir_all(folder).with_context(failed)?;
+    // In the same folder, since a rename across file systems is not atomic.
+    let mut fresh = tempfile::NamedTempFile::new_in(folder).with_context(failed)?;
+    fresh.write_all(text.as_bytes()).with_context(failed)?;
+    // Temporary files are private; the permissions of the old file are kept as they were.
+    if let Ok(data) = fs::metadata(&target) {
+        fs::set_permissions(fresh.path(), data.permissions()).with_context(failed)?;
+    }
+    fresh.persist(&target).map(drop).with_context(failed)
+}
+
+/// A change that was written, with what is needed to take it back.
+#[derive(Debug, Serialize, Deserialize)]
+struct Record {
+    path: PathBuf,
+    before: Option<String>,
+    /// SHA-256 of what was written.
+    after: String,
+    /// Folders that were made for it, the outermost first.
+    folders: Vec<PathBuf>,
+}
+
+/// What became of a file whose change was to be taken back.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum TakenBack {
+    /// It is as it was, byte for byte.
+    Restored,
+    /// Somebody has changed it since; it was left to the caller.
+    ChangedSince,
+    /// It is not there any more.
+    Gone,
+}
+
+/// Writes the changes, and records each in the file `record` before it is made.
+pub(crate) fn write_recorded(changes: &[Change], record: &Path, out: &Printer) -> anyhow::Result<()> {
+    let mut records = recorded(record)?;
+    for change in changes {
+        let after = change.after.as_deref().unwrap_or_default();
+        let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+        let mut folders: Vec<PathBuf> =
+            change.path.ancestors().skip(1).take_while(missing).map(Path::to_owned).collect();
+        folders.reverse();
+        match records.iter_mut().find(|one| one.path == change.path) {
+            // Written by an earlier setup and not changed since: what was there before that is what counts.
+            Some(earlier) if Some(&earlier.after) == change.before.as_deref().map(hash).as_ref() => {
+                earlier.after = hash(after);
+            }
+            _ => {
+                records.retain(|one| one.path != change.path);
+                let (path, before) = (change.path.clone(), change.before.clone());
+                records.push(Record { path, before, after: hash(after), folders });
+            }
+        }
+        replace(record, &serde_json::to_string_pretty(&records).context("cannot serialise the record")?)?;
+        replace(&change.path, after)?;
+        report(out, &change.path, "is written", true)?;
+    }
+    Ok(())
+}
+
+/// Takes back the changes that the file `record` lists, the last first. `changed` is asked to take our parts out of a file
+/// that was changed since.
+pub(crate) fn take_back(
+    record: &Path,
+    mut changed: impl FnMut(&Path) -> anyhow::Result<()>,
+) -> anyhow::Result<Vec<(PathBuf, TakenBack)>> {
+    let mut done = Vec::new();
+    for one in recorded(record)?.iter().rev() {
+        let outcome = match fs::read_to_string(&one.path) {
+            Ok(text) if hash(&text) == one.after => {
+                match &one.before {
+                    Some(before) => replace(&one.path, before)?,
+                    None => {
+                        fs::remove_file(&one.path).with_context(|| format!("cannot remove {}", one.path.display()))?
+                    }
+                }
+                TakenBack::Restored
+            }
+            Ok(_) => {
+                changed(&one.path)?;
+                TakenBack::ChangedSince
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => TakenBack::Gone,
+            Err(error) => return Err(error).with_context(|| format!("cannot read {}", one.path.display())),
+        };
+        // Only empty folders can be removed this way; one that is in use by now stays.
+        one.folders.iter().rev().for_each(|folder| drop(fs::remove_dir(folder)));
+        done.push((one.path.clone(), outcome));
+    }
+    if record.exists() {
+        fs::remove_file(record).with_context(|| format!("cannot remove {}", record.display()))?;
+    }
+    Ok(done)
+}
+
+fn recorded(record: &Path) -> anyhow::Result<Vec<Record>> {
+    let text = match fs::read_to_string(record) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", record.display())),
+    };
+    serde_json::from_str(&text).with_context(|| format!("{} is damaged; move it away", record.display()))
+}
+
+fn hash(text: &str) -> String {
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backup_never_takes_the_place_of_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("settings.json");
+        fs::write(&path, "{}").unwrap();
+        assert!(back_up(&path).unwrap().ends_with("settings.json.before-afterthought-1"));
+        assert!(back_up(&path).unwrap().ends_with("settings.json.before-afterthought-2"));
+    }
+}

@@ -1,0 +1,262 @@
+//! The agents whose settings can name our MCP server, and the change of such settings. These functions perform no I/O;
+//! everything else in a file keeps its text, comments included.
+
+use std::path::{Path, PathBuf};
+
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
+use toml_edit::{Array, DocumentMut, Item, Table, value};
+
+/// The name under which our server is registered.
+const SERVER: &str = "afterthought";
+
+/// An agent that can use MCP servers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Host {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// The folder in the home folder whose existence shows that the agent is used.
+    folder: &'static str,
+    /// Its settings, below the home folder.
+    file: &'static str,
+    /// A variable that names another folder, and the path of the settings below that.
+    moved: Option<(&'static str, &'static str)>,
+    /// The part of the settings that lists servers.
+    list: &'static str,
+    entry: Entry,
+}
+
+/// The structure of one server's entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Entry {
+    /// `command` and `args`.
+    Plain,
+    /// The same with `"type": "stdio"`.
+    Stdio,
+    /// The same with `"type": "local"` and the tools that may be used.
+    Local,
+    /// One list of words with `"type": "local"`.
+    Words,
+    /// `command` and `args` in TOML.
+    Toml,
+}
+
+const PLAIN: Host = Host { name: "", folder: "", file: "", moved: None, list: "mcpServers", entry: Entry::Plain };
+
+#[cfg(target_os = "macos")]
+const CLINE: &str =
+    "Library/Application Support/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json";
+#[cfg(target_os = "macos")]
+const CLINE_FOLDER: &str = "Library/Application Support/Code/User/globalStorage/saoudrizwan.claude-dev";
+#[cfg(windows)]
+const CLINE: &str = "AppData/Roaming/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json";
+#[cfg(windows)]
+const CLINE_FOLDER: &str = "AppData/Roaming/Code/User/globalStorage/saoudrizwan.claude-dev";
+#[cfg(not(any(target_os = "macos", windows)))]
+const CLINE: &str = ".config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json";
+#[cfg(not(any(target_os = "macos", windows)))]
+const CLINE_FOLDER: &str = ".config/Code/User/globalStorage/saoudrizwan.claude-dev";
+
+/// The agents, as each one's documentation describes its settings.
+pub(crate) const HOSTS: [Host; 9] = [
+    Host {
+        name: "claude-code",
+        folder: ".claude",
+        file: ".claude.json",
+        moved: Some(("CLAUDE_CONFIG_DIR", ".claude.json")),
+        entry: Entry::Stdio,
+        ..PLAIN
+    },
+    Host {
+        name: "codex",
+        folder: ".codex",
+        file: ".codex/config.toml",
+        moved: Some(("CODEX_HOME", "config.toml")),
+        list: "mcp_servers",
+        entry: Entry::Toml,
+    },
+    Host { name: "cursor", folder: ".cursor", file: ".cursor/mcp.json", ..PLAIN },
+    Host { name: "gemini-cli", folder: ".gemini", file: ".gemini/settings.json", ..PLAIN },
+    Host { name: "copilot-cli", folder: ".copilot", file: ".copilot/mcp-config.json", entry: Entry::Local, ..PLAIN },
+    Host { name: "windsurf", folder: ".codeium/windsurf", file: ".codeium/windsurf/mcp_config.json", ..PLAIN },
+    Host {
+        name: "opencode",
+        folder: ".config/opencode",
+        file: ".config/opencode/opencode.json",
+        list: "mcp",
+        entry: Entry::Words,
+        ..PLAIN
+    },
+    Host { name: "zed", folder: ".config/zed", file: ".config/zed/settings.json", list: "context_servers", ..PLAIN },
+    Host { name: "cline", folder: CLINE_FOLDER, file: CLINE, ..PLAIN },
+];
+
+/// Why settings are not changed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum HostError {
+    /// The file is not what the agent could read either.
+    #[error("it is not valid {0}; fix it first")]
+    Syntax(&'static str),
+    /// A part has the wrong type.
+    #[error("{0} is not a table of servers; fix it, or move the file away")]
+    Shape(&'static str),
+}
+
+impl Host {
+    /// Returns the path of its settings.
+    pub(crate) fn settings(&self, home: &Path, environment: &dyn Fn(&str) -> Option<PathBuf>) -> PathBuf {
+        let moved = self.moved.and_then(|(variable, file)| environment(variable).map(|folder| folder.join(file)));
+        moved.unwrap_or_else(|| home.join(self.file))
+    }
+
+    /// Whether the agent has been used by the owner of `home`.
+    pub(crate) fn is_used(&self, home: &Path, environment: &dyn Fn(&str) -> Option<PathBuf>) -> bool {
+        let moved = self.moved.and_then(|(variable, _)| environment(variable));
+        moved.unwrap_or_else(|| home.join(self.folder)).is_dir()
+    }
+
+    /// Returns the settings with our server, started by these words.
+    ///
+    /// # Errors
+    /// [`HostError`] if the settings cannot be understood.
+    pub(crate) fn register(&self, text: &str, words: &[String]) -> Result<String, HostError> {
+        if self.entry == Entry::Toml {
+            let mut document = toml(text)?;
+            let servers = document.entry(self.list).or_insert_with(implicit);
+            let servers = servers.as_table_mut().ok_or(HostError::Shape(self.list))?;
+            let mut entry = Table::new();
+            entry["command"] = value(words.first().cloned().unwrap_or_default());
+            entry["args"] = value(words.iter().skip(1).collect::<Array>());
+            servers[SERVER] = Item::Table(entry);
+            return Ok(document.to_string());
+        }
+        let root = json(text)?;
+        let servers = root
+            .object_value_or_create()
+            .and_then(|object| object.object_value_or_create(self.list))
+            .ok_or(HostError::Shape(self.list))?;
+        let entry = self.entry(words);
+        match servers.get(SERVER) {
+            Some(present) => present.set_value(entry),
+            None => drop(servers.append(SERVER, entry)),
+        }
+        let after = root.to_string();
+        Ok(if after.ends_with('\n') { after } else { after + "\n" })
+    }
+
+    /// Returns the settings without our server.
+    ///
+    /// # Errors
+    /// [`HostError`] if the settings cannot be understood.
+    pub(crate) fn unregister(&self, text: &str) -> Result<String, HostError> {
+        if self.entry == Entry::Toml {
+            let mut document = toml(text)?;
+            if let Some(servers) = document.get_mut(self.list).and_then(Item::as_table_mut) {
+                servers.remove(SERVER);
+            }
+            return Ok(document.to_string());
+        }
+        let root = json(text)?;
+        let Some(servers) = servers(&root, self.list) else { return Ok(text.to_owned()) };
+        let Some(present) = servers.get(SERVER) else { return Ok(text.to_owned()) };
+        present.remove();
+        Ok(root.to_string())
+    }
+
+    fn entry(&self, words: &[String]) -> CstInputValue {
+        let text = |word: &str| CstInputValue::String(word.to_owned());
+        let list = |words: &[String]| CstInputValue::Array(words.iter().map(|word| text(word)).collect());
+        let (program, arguments) = words.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
+        let mut fields = match self.entry {
+            Entry::Stdio => vec![("type", text("stdio"))],
+            Entry::Local | Entry::Words => vec![("type", text("local"))],
+            Entry::Plain | Entry::Toml => Vec::new(),
+        };
+        if self.entry == Entry::Words {
+            fields.extend([("command", list(words)), ("enabled", CstInputValue::Bool(true))]);
+        } else {
+            fields.extend([("command", text(program)), ("args", list(arguments))]);
+        }
+        if self.entry == Entry::Local {
+            fields.push(("tools", CstInputValue::Array(vec![text("*")])));
+        }
+        CstInputValue::Object(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    }
+}
+
+fn implicit() -> Item {
+    let mut table = Table::new();
+    // Written as `[mcp_servers.afterthought]` alone, without an empty table above it.
+    table.set_implicit(true);
+    Item::Table(table)
+}
+
+fn toml(text: &str) -> Result<DocumentMut, HostError> {
+    text.parse().map_err(|_| HostError::Syntax("TOML"))
+}
+
+fn json(text: &str) -> Result<CstRootNode, HostError> {
+    let text = if text.trim().is_empty() { "{}" } else { text };
+    CstRootNode::parse(text, &ParseOptions::default()).map_err(|_| HostError::Syntax("JSON"))
+}
+
+fn servers(root: &CstRootNode, list: &str) -> Option<CstObject> {
+    root.object_value()?.object_value(list)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words() -> Vec<String> {
+        ["/opt/after thought", "serve", "mcp"].map(str::to_owned).to_vec()
+    }
+
+    #[test]
+    fn a_file_keeps_its_comments_and_gets_its_text_back() {
+        let jsonc = "{\n  // mine\n  \"theme\": \"dark\",\n  \"mcpServers\": {\n    \"other\": {\"command\": \"x\"}, // theirs\n  },\n}\n";
+        let toml = "# mine\nmodel = \"gpt-5\"  # small\n\n[mcp_servers.other]\ncommand = \"x\"\n";
+        for host in HOSTS {
+            let before =
+                if host.entry == Entry::Toml { toml.to_owned() } else { jsonc.replace("mcpServers", host.list) };
+            let after = host.register(&before, &words()).unwrap();
+            for part in ["mine", "other", "/opt/after thought", "\"serve\"", "\"mcp\""] {
+                assert!(after.contains(part), "{}: {after}", host.name);
+            }
+            assert_eq!(host.register(&after, &words()).unwrap(), after, "{}", host.name);
+            let back = host.unregister(&after).unwrap();
+            let squeezed = |text: &str| text.split_whitespace().collect::<String>().replace(",}", "}");
+            assert_eq!(squeezed(&back), squeezed(&before), "{}", host.name);
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_missing_or_empty_is_begun() {
+        for host in HOSTS {
+            let after = host.register("", &words()).unwrap();
+            let entry = if host.entry == Entry::Toml {
+                after.parse::<DocumentMut>().unwrap()["mcp_servers"][SERVER]["command"].as_str().unwrap().to_owned()
+            } else {
+                let read: serde_json::Value = serde_json::from_str(&after).unwrap();
+                let command = &read[host.list][SERVER]["command"];
+                command.as_str().or(command[0].as_str()).unwrap().to_owned()
+            };
+            assert_eq!(entry, "/opt/after thought", "{}", host.name);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_an_error() {
+        for host in HOSTS {
+            assert!(host.register("{ not \u{1} = [", &words()).is_err(), "{}", host.name);
+            let wrong = if host.entry == Entry::Toml {
+                "mcp_servers = 1".to_owned()
+            } else {
+                format!("{{\"{}\": 1}}", host.list)
+            };
+            assert!(matches!(host.register(&wrong, &words()), Err(HostError::Shape(_))), "{}", host.name);
+        }
+        let cursor = HOSTS.into_iter().find(|host| host.name == "cursor").unwrap();
+        assert_eq!(cursor.unregister("{}").unwrap(), "{}");
+    }
+}

@@ -1,0 +1,219 @@
+//! `setup`: finds agents, logs and models, connects the agents, and reads the first logs.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::api::{Model, ModelOptions, SourceTotals, logins, survey};
+use crate::serve::hook::{self, Agent};
+use anyhow::{Context as _, bail};
+use serde_json::json;
+
+use super::agent::{command_changes, parsed, program_words, settings_change, settings_of};
+use super::args::{Context, machine};
+use super::changes::{Change, TakenBack, report, show, take_back, write_recorded};
+use super::exit::ExitStatus;
+use super::hosts::{HOSTS, Host};
+use super::model::runtime;
+use super::printer::{BOLD, DIM, counted, size};
+use super::question::{can_ask, is_yes};
+
+/// Number of memories that are shown at the end.
+const SHOWN: &str = "5";
+
+/// Connect all agents of this machine, and read their logs
+///
+/// Installs hooks and MCP servers. Lists the agents, logs and models of this machine with what each would change and read, and asks before it does either.
+/// Every file is put back byte for byte by --undo; the memories stay.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  afterthought setup\n  afterthought setup --dry-run\n  afterthought setup --undo")]
+pub(crate) struct SetupArgs {
+    /// Install without asking, and read the logs with the offline rules, which cost nothing
+    #[arg(short, long)]
+    yes: bool,
+    /// Show what would be written, and write nothing
+    #[arg(long, conflicts_with = "yes")]
+    dry_run: bool,
+    /// Put every file back as it was before
+    #[arg(long, conflicts_with_all = ["yes", "dry_run"])]
+    undo: bool,
+}
+
+pub(crate) fn run(args: &SetupArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let record = context.global.folders()?.state.join("setup.json");
+    if args.undo {
+        return undo(&record, context);
+    }
+    let out = context.out;
+    let heading = |text: &str| if out.is_json() { Ok(()) } else { out.line(format_args!("{BOLD}{text}{BOLD:#}")) };
+    let mut changes = Vec::new();
+    heading("Agents, and the files that connect them")?;
+    for host in HOSTS.iter().filter(|host| is_used(host)) {
+        match changes_of(host, context) {
+            Ok(of_host) => {
+                describe(host, &of_host, context)?;
+                changes.extend(of_host);
+            }
+            // One faulty file must not keep the other agents from being connected.
+            Err(error) => out.error(&error.context(format!("{} is left as it is", host.name))),
+        }
+    }
+    let found = survey(&machine(), &[], context.memories_if_any()?.as_ref()).context("cannot look for logs")?;
+    heading("Logs")?;
+    for one in &found {
+        let SourceTotals { files, bytes, files_new, .. } = one.total;
+        let (files, bytes, new) = (counted(files, "file"), size(bytes), files_new);
+        if out.is_json() {
+            out.json(one)?;
+        } else {
+            out.line(format_args!("  {:<12} {files} of {bytes}, {new} not read yet", one.source))?;
+        }
+    }
+    if changes.is_empty() && found.is_empty() {
+        return Ok(out.nothing("neither agents nor their logs were found; give a log to `afterthought run`"));
+    }
+    if args.dry_run {
+        changes.iter().try_for_each(|change| show(out, change))?;
+        out.note("nothing was written; `afterthought setup` asks before it writes");
+        return Ok(ExitStatus::Success);
+    }
+    if !args.yes && !can_ask() {
+        bail!("cannot ask whether to go on; add --yes, or --dry-run to look only");
+    }
+    if !changes.is_empty() && (args.yes || is_yes(&format!("Write {}?", counted(changes.len(), "file")))?) {
+        write_recorded(&changes, &record, out)?;
+        out.note(format_args!("{DIM}`afterthought setup --undo` puts these files back as they were{DIM:#}"));
+        if changes.iter().any(|change| change.path.ends_with("hooks.json")) {
+            out.note("Codex runs new hooks only once you trust them: open /hooks in it");
+        }
+    }
+    if found.is_empty() { Ok(ExitStatus::Success) } else { read_logs(args.yes, context) }
+}
+
+/// Reads the logs of all agents, and shows the most important memories.
+fn read_logs(is_silent: bool, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let (out, config) = (context.out, context.settings()?);
+    let model = runtime()?.block_on(Model::choose(&config, &ModelOptions::default()))?;
+    let how = match (model.name(), logins().first()) {
+        _ if is_silent => "with the offline rules".to_owned(),
+        (Some(name), _) => format!("with {name}, which is sent their words"),
+        (None, Some(login)) => {
+            format!("with the offline rules (`--model {login}` of `afterthought run` uses its login)")
+        }
+        (None, None) => "with the offline rules".to_owned(),
+    };
+    if !is_silent && !is_yes(&format!("Read the logs now, {how}?"))? {
+        out.note("`afterthought run --from all` reads them later; --estimate shows what that costs");
+        return Ok(ExitStatus::Success);
+    }
+    let mut words = vec!["run", "--from", "all"];
+    if is_silent {
+        words.extend(["--extractor", "rules"]);
+    }
+    let status = super::again(&words, context)?;
+    super::again(&["memory", "list", "--sort", "importance", "-n", SHOWN], context)?;
+    out.note(
+        "next: `afterthought search WORDS`, or start a session of your agent; `afterthought memory list` shows all",
+    );
+    Ok(status)
+}
+
+/// Returns the changes that connect `host`: its hooks, if it has any, its commands, and the MCP server.
+fn changes_of(host: &Host, context: &Context<'_>) -> anyhow::Result<Vec<Change>> {
+    let mut changes = Vec::new();
+    if let Ok(agent) = host.name.parse::<Agent>() {
+        let settings = settings_of(agent, false)?;
+        changes.extend(settings_change(agent, Some(false), &settings, context)?);
+        if agent == Agent::ClaudeCode {
+            changes.extend(command_changes(&settings.with_file_name("commands"), false)?);
+        }
+    }
+    let path = settings_path(host)?;
+    let before = text(&path)?;
+    let words: Vec<String> =
+        program_words(context)?.into_iter().chain(["serve".to_owned(), "mcp".to_owned()]).collect();
+    let after = host
+        .register(before.as_deref().unwrap_or_default(), &words)
+        .with_context(|| format!("{} was not changed", path.display()))?;
+    if before.as_deref() != Some(after.as_str()) {
+        changes.push(Change { path, before, after: Some(after) });
+    }
+    Ok(changes)
+}
+
+fn describe(host: &Host, changes: &[Change], context: &Context<'_>) -> anyhow::Result<()> {
+    let out = context.out;
+    if out.is_json() {
+        let files: Vec<_> = changes.iter().map(|change| &change.path).collect();
+        return Ok(out.json(&json!({"agent": host.name, "files": files}))?);
+    }
+    let has_hooks = host.name.parse::<Agent>().is_ok();
+    let what = match (changes.is_empty(), has_hooks) {
+        (true, _) => "connected already".to_owned(),
+        (false, true) => format!("hooks and MCP server, {}", counted(changes.len(), "file")),
+        (false, false) => format!("MCP server, {}", counted(changes.len(), "file")),
+    };
+    out.line(format_args!("  {:<12} {what}", host.name))?;
+    for change in changes {
+        let is_new = if change.before.is_some() { "" } else { " (new)" };
+        out.line(format_args!("               {DIM}{}{is_new}{DIM:#}", change.path.display()))?;
+    }
+    Ok(())
+}
+
+fn undo(record: &Path, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let out = context.out;
+    let done = take_back(record, without_ours)?;
+    if done.is_empty() {
+        return Ok(out.nothing("nothing to undo: no setup is recorded; `afterthought agent uninstall` removes hooks"));
+    }
+    for (path, outcome) in done {
+        let what = match outcome {
+            TakenBack::Restored => "is as it was",
+            TakenBack::ChangedSince => "was changed since, so only what is of afterthought was removed",
+            TakenBack::Gone => "is gone",
+        };
+        report(out, &path, what, outcome != TakenBack::Gone)?;
+    }
+    Ok(ExitStatus::Success)
+}
+
+/// Takes hooks and MCP server out of a file that was changed after the setup.
+fn without_ours(path: &Path) -> anyhow::Result<()> {
+    let Some(before) = text(path)? else { return Ok(()) };
+    let host = HOSTS.iter().find(|host| settings_path(host).is_ok_and(|settings| settings == path));
+    let after = match host {
+        Some(host) => host.unregister(&before)?,
+        None if path.extension().is_some_and(|kind| kind == "json") => {
+            let clean = hook::uninstall(&parsed(&before, path)?)?;
+            serde_json::to_string_pretty(&clean).context("cannot serialise the settings")? + "\n"
+        }
+        // A slash command that somebody has edited is theirs now.
+        None => return Ok(()),
+    };
+    super::changes::replace(path, &after)
+}
+
+fn text(path: &Path) -> anyhow::Result<Option<String>> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+    }
+}
+
+fn home() -> anyhow::Result<PathBuf> {
+    etcetera::home_dir().context("there is no home folder")
+}
+
+fn environment(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value: &OsString| !value.is_empty()).map(PathBuf::from)
+}
+
+fn settings_path(host: &Host) -> anyhow::Result<PathBuf> {
+    Ok(host.settings(&home()?, &environment))
+}
+
+fn is_used(host: &Host) -> bool {
+    home().is_ok_and(|home| host.is_used(&home, &environment))
+}
