@@ -22,12 +22,13 @@ pub(crate) fn of_parts(parts: &[&str]) -> String {
     hex(&hasher.finalize()[..16])
 }
 
-/// Returns the time in the file's name, e.g. `GMT20240101-100000`, `2024-01-01` or `2024-01-01 10.30`.
+/// Returns the time in the file's name, e.g. `GMT20240101-100000`, `2024-01-01`, `2024-01-01 10.30` or `20240101`.
 pub(crate) fn named_time(stem: &str) -> Option<MessageTime> {
     (0..stem.len()).filter(|start| stem.is_char_boundary(*start)).find_map(|start| {
         // A date inside a longer number is part of an id.
         let follows_digit = stem[..start].ends_with(|c: char| c.is_ascii_digit());
-        if follows_digit { None } else { zoom_stamp(&stem[start..]).or_else(|| iso_stamp(&stem[start..])) }
+        let rest = &stem[start..];
+        if follows_digit { None } else { zoom_stamp(rest).or_else(|| iso_stamp(rest)).or_else(|| compact_stamp(rest)) }
     })
 }
 
@@ -122,10 +123,11 @@ fn zoom_stamp(text: &str) -> Option<MessageTime> {
     from_name(date_of(date / 10_000, date / 100 % 100, date % 100)?, Some(time), Some(0))
 }
 
-/// Reads `2024-01-01`, optionally followed by a time of day such as `T10-30`, ` 10.30` or `_10:30:15`.
+/// Reads `2024-01-01` or `2024_01_01`, optionally followed by a time of day such as `T10-30`, ` 10.30` or `_10:30:15`.
 fn iso_stamp(text: &str) -> Option<MessageTime> {
     let bytes = text.as_bytes();
-    if bytes.len() < 10 || bytes[4] != b'-' || bytes[7] != b'-' || bytes.get(10).is_some_and(u8::is_ascii_digit) {
+    let is_parted = bytes.len() >= 10 && matches!(bytes[4], b'-' | b'_') && bytes[7] == bytes[4];
+    if !is_parted || bytes.get(10).is_some_and(u8::is_ascii_digit) {
         return None;
     }
     let part = |range: std::ops::Range<usize>| text.get(range).and_then(digits);
@@ -135,6 +137,24 @@ fn iso_stamp(text: &str) -> Option<MessageTime> {
     let minutes = part(11..13).zip(part(14..16)).filter(|_| separated && minute_separated);
     let seconds = part(17..19).filter(|_| bytes.get(16).is_some_and(|byte| b"-.:_".contains(byte))).unwrap_or(0);
     from_name(date, minutes.and_then(|(hour, minute)| time_of(hour, minute, seconds)), None)
+}
+
+/// Reads `20240101`, optionally followed by a time of day such as `-1030` or `T103015`.
+fn compact_stamp(text: &str) -> Option<MessageTime> {
+    let count = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let number = digits(text.get(..8)?).filter(|_| count(text) == 8)?;
+    let date = date_of(number / 10_000, number / 100 % 100, number % 100)?;
+    // Other numbers of eight digits are ids.
+    if !(1990..2100).contains(&date.year()) {
+        return None;
+    }
+    let clock = text[8..].strip_prefix(['T', '-', '_']).unwrap_or_default();
+    let clock = digits(&clock[..count(clock)]).and_then(|number| match count(clock) {
+        4 => time_of(number / 100, number % 100, 0),
+        6 => time_of(number / 10_000, number / 100 % 100, number % 100),
+        _ => None,
+    });
+    from_name(date, clock, None)
 }
 
 fn digits(text: &str) -> Option<u32> {
@@ -154,12 +174,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn file_names_tell_dates_in_two_spellings() {
+    fn file_names_contain_dates_in_several_spellings() {
         let pieces = |stem| named_time(stem).map(|time| (time.at.to_string(), time.offset_seconds));
         let rows = [
             ("GMT20260304-100000_Recording", Some(("2026-03-04T10:00:00Z", Some(0)))),
             ("notes 2026-03-04", Some(("2026-03-04T00:00:00Z", None))),
             ("会议2026-03-04T10-30-05", Some(("2026-03-04T10:30:05Z", None))),
+            ("2026_03_04_10_30_chat", Some(("2026-03-04T10:30:00Z", None))),
+            ("standup-20260304", Some(("2026-03-04T00:00:00Z", None))),
+            ("#oven_20260304-1030.log", Some(("2026-03-04T10:30:00Z", None))),
+            ("20260304T103005Z", Some(("2026-03-04T10:30:05Z", None))),
+            ("order 12345678", None),
+            ("202603041", None),
+            ("20261304", None),
             ("12026-03-04", None),
             ("2026-13-04", None),
             ("plan", None),
