@@ -58,6 +58,7 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &people::google_meet::GoogleMeet,
     &people::paragraphs::Otter,
     &people::paragraphs::TeamsText,
+    &people::irc::Irc,
     &people::whatsapp::WhatsApp,
     //
     // Datasets.

@@ -124,6 +124,36 @@ fn number(digits: &str) -> Option<u64> {
     if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
 }
 
+/// A clock that goes back by more than this has passed midnight.
+// Lines of a chat may be a few seconds out of order without a change of day.
+const PAST_MIDNIGHT: SignedDuration = SignedDuration::from_hours(12);
+
+/// Counts the days of a chat that contains only times of day.
+pub(crate) struct Days {
+    start: Option<MessageTime>,
+    past: i64,
+    last: SignedDuration,
+}
+
+impl Days {
+    /// Starts on the day of `start`; if it is unknown, so is every time.
+    pub(crate) const fn starting(start: Option<MessageTime>) -> Self {
+        Self { start, past: 0, last: SignedDuration::ZERO }
+    }
+
+    /// Returns the time of the next line, at `clock` since midnight.
+    pub(crate) fn time_of_day(&mut self, clock: SignedDuration) -> Option<MessageTime> {
+        let start = self.start?;
+        if clock + PAST_MIDNIGHT < self.last {
+            self.past += 1;
+        }
+        self.last = clock;
+        let midnight = Offset::UTC.to_timestamp(start.civil().date().to_datetime(Time::midnight())).ok()?;
+        let since = clock.checked_add(SignedDuration::from_hours(self.past.checked_mul(24)?))?;
+        Some(MessageTime { at: midnight.checked_add(since).ok()?, offset_seconds: None, ..start })
+    }
+}
+
 /// Joins consecutive speeches of the same speaker, up to a long pause.
 pub(crate) fn merge(speeches: Vec<Speech>) -> Vec<Speech> {
     let mut merged: Vec<Speech> = Vec::new();
@@ -184,7 +214,8 @@ fn time_of(found: &Captures<'_>) -> Option<MessageTime> {
     Some(MessageTime { at: offset.to_timestamp(civil).ok()?, offset_seconds, source: TimeSource::Derived })
 }
 
-fn month_of(name: &str) -> Option<i8> {
+/// Returns the number of a month's name, of which only the first three letters are given.
+pub(crate) fn month_of(name: &str) -> Option<i8> {
     let place = MONTHS.split('|').position(|month| month.eq_ignore_ascii_case(name))?;
     i8::try_from(place + 1).ok()
 }
@@ -198,7 +229,7 @@ fn hour_of_day(hour: i8, half: Option<&str>) -> i8 {
 }
 
 /// Reads `+1`, `-0530` or `+05:30`.
-fn seconds_of(offset: &str) -> Option<i32> {
+pub(crate) fn seconds_of(offset: &str) -> Option<i32> {
     let (sign, digits) = offset.split_at_checked(1)?;
     let digits = digits.replace(':', "");
     let (hours, minutes) = if digits.len() > 2 { digits.split_at(digits.len() - 2) } else { (digits.as_str(), "0") };

@@ -6,6 +6,7 @@ pub(crate) mod captions;
 pub(crate) mod discord;
 pub(crate) mod google_meet;
 pub(crate) mod mbox;
+pub(crate) mod irc;
 pub(crate) mod messenger;
 pub(crate) mod paragraphs;
 pub(crate) mod slack;

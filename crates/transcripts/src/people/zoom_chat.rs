@@ -1,11 +1,10 @@
 //! The chat of a Zoom meeting: saved by a participant with times of day, or saved with the recording.
 
 use jiff::SignedDuration;
-use jiff::tz::Offset;
 
 use crate::message::identity;
 use crate::message::speaker::{is_of_a_log, looks_like_name};
-use crate::people::meeting::clock;
+use crate::people::meeting::{Days, clock};
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, MessageTime, Role, Sink};
 
 patterns! {
@@ -13,9 +12,6 @@ patterns! {
     RECORDED = r"^(\d\d:\d\d:\d\d)\t([^\t:]{1,100}):\t(.*)$";
     PRIVATE = r"(?i)\s*\((?:direct message|privately)\)$";
 }
-/// A clock that goes back by more than this has passed midnight.
-// Lines of a chat may be a few seconds out of order without a change of day.
-const PAST_MIDNIGHT: SignedDuration = SignedDuration::from_hours(12);
 
 /// Reads the chats of Zoom meetings.
 pub(crate) struct ZoomChat;
@@ -50,9 +46,9 @@ impl Ingestor for ZoomChat {
         let (title, start) = named.map_or((stem, None), |(name, time)| (name, Some(time)));
         draft.meta().title = Some(title);
         draft.meta().created_at = start.map(|time| time.at);
-        let mut days = Days { start, past: 0, last: SignedDuration::ZERO };
+        let mut days = Days::starting(start);
         for line in lines {
-            let time = days.time(&line);
+            let time = line.time(start, &mut days);
             line.messages().into_iter().for_each(|message| draft.push(Message { time, ..message }, sink));
         }
         draft.finish(sink);
@@ -111,6 +107,15 @@ fn lines<'a>(text: &'a str, sink: &mut Sink<'_>) -> Vec<Line<'a>> {
 }
 
 impl Line<'_> {
+    fn time(&self, start: Option<MessageTime>, days: &mut Days) -> Option<MessageTime> {
+        let clock = SignedDuration::try_from(clock(self.time)?).ok()?;
+        if self.is_time_of_day {
+            return days.time_of_day(clock);
+        }
+        let start = start?;
+        Some(MessageTime { at: start.at.checked_add(clock).ok()?, ..start })
+    }
+
     /// Returns the words, separated from what the program adds to them: quotes, reactions, the addressee.
     fn messages(&self) -> Vec<Message> {
         let by = |kind: Kind, text: String| Message {
@@ -142,31 +147,6 @@ fn split_quote(words: &str) -> (Option<&str>, &str) {
     let Some(rest) = words.strip_prefix("Replying to \"") else { return (None, words) };
     let (quote, own) = rest.split_once('\n').unwrap_or((rest, ""));
     (Some(quote.trim_end().trim_end_matches('"')), own.trim())
-}
-
-/// Counts the days of a chat that contains only times of day.
-struct Days {
-    start: Option<MessageTime>,
-    past: i64,
-    last: SignedDuration,
-}
-
-impl Days {
-    fn time(&mut self, line: &Line<'_>) -> Option<MessageTime> {
-        let start = self.start?;
-        let clock = SignedDuration::try_from(clock(line.time)?).ok()?;
-        if !line.is_time_of_day {
-            return Some(MessageTime { at: start.at.checked_add(clock).ok()?, ..start });
-        }
-        if clock + PAST_MIDNIGHT < self.last {
-            self.past += 1;
-        }
-        self.last = clock;
-        let midnight =
-            Offset::UTC.to_timestamp(start.civil().date().to_datetime(jiff::civil::Time::midnight())).ok()?;
-        let since = clock.checked_add(SignedDuration::from_hours(self.past.checked_mul(24)?))?;
-        Some(MessageTime { at: midnight.checked_add(since).ok()?, offset_seconds: None, ..start })
-    }
 }
 
 #[cfg(test)]
