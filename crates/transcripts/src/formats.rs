@@ -54,6 +54,7 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &people::slack::Slack,
     &people::captions::WebVtt,
     &people::captions::Srt,
+    &people::zulip::Zulip,
     &people::zoom_chat::ZoomChat,
     &people::google_meet::GoogleMeet,
     &people::paragraphs::Otter,

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use crate::message::speaker::{looks_like_account, looks_like_name};
-use crate::people::mbox::html;
+use crate::people::html;
 use crate::people::meeting::{Meeting, Speech, clock, merge};
 use crate::{Head, IngestError, Ingestor, Input, Sink};
 

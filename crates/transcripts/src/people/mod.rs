@@ -1,5 +1,6 @@
 //! Conversations among people: meetings, chats, mail.
 
+mod html;
 mod meeting;
 
 pub(crate) mod captions;
@@ -13,3 +14,4 @@ pub(crate) mod slack;
 pub(crate) mod telegram;
 pub(crate) mod whatsapp;
 pub(crate) mod zoom_chat;
+pub(crate) mod zulip;

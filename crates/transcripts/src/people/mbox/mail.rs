@@ -5,7 +5,7 @@ use mail_parser::{HeaderValue, Message as Parsed, MessageParser, MessagePart, Mi
 use serde::{Deserialize, Serialize};
 
 use crate::message::parts::file_label;
-use crate::people::mbox::html;
+use crate::people::html;
 use crate::{MessageTime, Role, TimeSource};
 
 /// Maximum distance of a clock from UTC, in seconds.

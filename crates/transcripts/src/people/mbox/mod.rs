@@ -10,7 +10,6 @@
 //! first mail of a thread. The mail that an answer repeats at its end is left out, since the thread contains it, and so
 //! are signatures, the footers of lists, and duplicate mails. Spam, drafts and deleted mails are skipped.
 
-pub(crate) mod html;
 mod mail;
 
 use std::collections::{HashMap, HashSet};

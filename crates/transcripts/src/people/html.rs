@@ -1,4 +1,4 @@
-//! The text of a mail that contains only HTML.
+//! The text of HTML, in mails and in pages that archives of chats consist of.
 
 use mail_parser::decoders::html::add_html_token;
 
@@ -127,6 +127,69 @@ pub(crate) fn decode(text: &str) -> String {
     decoded + rest
 }
 
+/// Maximum length of a tag in which an element's class is searched for, in bytes.
+const LONGEST_TAG: usize = 2_000;
+
+/// An element, and what is around it.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Element<'a> {
+    /// The page before its opening tag.
+    pub(crate) before: &'a str,
+    /// The content of its opening tag.
+    pub(crate) tag: &'a str,
+    /// What is between its tags; the rest of the page if it is not closed.
+    pub(crate) inner: &'a str,
+    /// The page after its closing tag.
+    pub(crate) after: &'a str,
+}
+
+/// Returns the first element of `html` that has the class `class`.
+pub(crate) fn element<'a>(html: &'a str, class: &str) -> Option<Element<'a>> {
+    html.match_indices(class).find_map(|(place, _)| {
+        let is_word = html[..place].ends_with(['"', '\'', ' ', '='])
+            && html[place + class.len()..].starts_with(['"', '\'', ' ', '>']);
+        let near = html.floor_char_boundary(place.saturating_sub(LONGEST_TAG));
+        let open = near + html[near..place].rfind('<').filter(|_| is_word)?;
+        let tag = &html[open + 1..];
+        let tag = &tag[..tag.find('>')?];
+        // A `>` before the class closes the tag, so that the class is a word of a text.
+        if open + tag.len() < place || !tag.contains("class=") {
+            return None;
+        }
+        let content = &html[open + tag.len() + 2..];
+        let (inner, after) = closed(content, &tag_name(tag));
+        Some(Element { before: &html[..open], tag, inner, after })
+    })
+}
+
+/// Splits the text after an opening tag at the closing tag of the same element.
+fn closed<'a>(content: &'a str, name: &str) -> (&'a str, &'a str) {
+    let mut open = 1;
+    for (place, _) in content.match_indices('<') {
+        let tag = &content[place + 1..];
+        match tag.strip_prefix('/').unwrap_or(tag).get(..name.len()) {
+            Some(found) if found.eq_ignore_ascii_case(name) && tag_name(tag).trim_start_matches('/') == name => {}
+            Some(_) | None => continue,
+        }
+        open = if tag.starts_with('/') { open - 1 } else { open + 1 };
+        if open == 0 {
+            return (&content[..place], tag.split_once('>').map_or("", |(_, after)| after));
+        }
+    }
+    (content, "")
+}
+
+/// Returns `html` without the elements of `class`, and these elements' contents.
+pub(crate) fn without<'a>(html: &'a str, class: &str) -> (String, Vec<&'a str>) {
+    let (mut kept, mut removed, mut rest) = (String::new(), Vec::new(), html);
+    while let Some(found) = element(rest, class) {
+        kept.push_str(found.before);
+        removed.push(found.inner);
+        rest = found.after;
+    }
+    (kept + rest, removed)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,6 +215,17 @@ mod tests {
     }
 
     #[test]
+    fn elements_are_found_by_their_class_and_end_at_their_own_tag() {
+        let page = "<p>text</p><div id=a class=\"big text\"><div>one</div> two</div><i class=text>three</i>";
+        let found = element(page, "text").unwrap();
+        assert_eq!((found.before, found.inner), ("<p>text</p>", "<div>one</div> two"));
+        assert_eq!(element(found.after, "text").unwrap().inner, "three");
+        assert_eq!(element("<b class=text>open <b>x</b>", "text").unwrap().inner, "open <b>x</b>");
+        assert_eq!(element("<p class=context>x</p> class=text>", "text"), None);
+        assert_eq!(without(page, "text"), ("<p>text</p>".to_owned(), vec!["<div>one</div> two", "three"]));
+    }
+
+    #[test]
     fn hostile_pages_end_soon() {
         for html in [
             "<".repeat(200_000),
@@ -161,6 +235,10 @@ mod tests {
             "</style".repeat(50_000),
         ] {
             assert!(to_text(&html).len() <= html.len());
+            assert!(without(&html, "text").1.is_empty());
+        }
+        for tag in ["text", "text ", "<b class=text>"] {
+            assert!(without(&tag.repeat(20_000), "text").1.len() <= 1);
         }
     }
 }
