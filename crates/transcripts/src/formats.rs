@@ -24,6 +24,7 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &agents::zed::Zed,
     &agents::devin::Devin,
     &agents::cursor_agent::CursorAgent,
+    &agents::swe_agent::SweAgent,
     //
     // Assistants.
     &assistants::chatgpt::ChatGpt,

@@ -19,3 +19,4 @@ pub(crate) mod hermes;
 pub(crate) mod opencode;
 pub(crate) mod qwen_code;
 pub(crate) mod zed;
+pub(crate) mod swe_agent;
