@@ -25,6 +25,7 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &agents::devin::Devin,
     &agents::cursor_agent::CursorAgent,
     &agents::swe_agent::SweAgent,
+    &agents::openhands::OpenHands,
     //
     // Assistants.
     &assistants::chatgpt::ChatGpt,
@@ -53,14 +54,14 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &people::messenger::Messenger,
     &people::mbox::Mbox,
     &people::slack::Slack,
+    &people::zulip::Zulip,
     &people::captions::WebVtt,
     &people::captions::Srt,
-    &people::zulip::Zulip,
     &people::zoom_chat::ZoomChat,
+    &people::irc::Irc,
     &people::google_meet::GoogleMeet,
     &people::paragraphs::Otter,
     &people::paragraphs::TeamsText,
-    &people::irc::Irc,
     &people::whatsapp::WhatsApp,
     //
     // Datasets.

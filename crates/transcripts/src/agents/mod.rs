@@ -17,6 +17,7 @@ pub(crate) mod gemini_cli;
 pub(crate) mod goose;
 pub(crate) mod hermes;
 pub(crate) mod opencode;
+pub(crate) mod openhands;
 pub(crate) mod qwen_code;
-pub(crate) mod zed;
 pub(crate) mod swe_agent;
+pub(crate) mod zed;
