@@ -7,6 +7,7 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     // Formats with unique marks come first; general formats and those that have to be guessed come last.
     // Agents.
     &agents::claude_code::ClaudeCode,
+    &agents::claude_export::ClaudeExport,
     &agents::codex::Codex,
     &agents::aider::Aider,
     &agents::gemini_cli::GeminiCli,

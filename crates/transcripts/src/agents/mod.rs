@@ -5,6 +5,7 @@ pub(crate) mod aider;
 pub(crate) mod antigravity;
 pub(crate) mod blockcell;
 pub(crate) mod claude_code;
+pub(crate) mod claude_export;
 pub(crate) mod cline;
 pub(crate) mod codex;
 pub(crate) mod continue_dev;

@@ -1,0 +1,334 @@
+//! Sessions of Claude Code as text: what `/export` writes, or what was copied from the terminal.
+//!
+//! Each turn begins at the left margin: `>` or `❯` before what was typed, `⏺` or `●` before an answer or a call, and `⎿`
+//! before a result. What belongs to it is indented. Newer versions fill the lines of a prompt with spaces up to the
+//! width of the terminal.
+
+use crate::agents::claude_code::classify;
+use crate::message::identity;
+use crate::message::parts::call_on;
+use crate::message::program;
+use crate::message::speaker::slash_command;
+use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, Role, Sink};
+
+/// The ingestor's name, stored with each transcript.
+const NAME: &str = "claude-export";
+/// Number of lines with text, such as those of a shell, that may precede the banner.
+const LINES_BEFORE: usize = 10;
+/// Marks of what was typed, of answers, and of a result.
+const PROMPTS: &[char] = &['❯', '>'];
+const ANSWERS: &[char] = &['⏺', '●'];
+const RESULT: char = '⎿';
+/// Marks at the margin of what the program says: boxes, its logo, and the time that a turn took.
+const NOTES: &[char] = &['╭', '│', '╰', '─', '▐', '▝', '▘', '▎', '✻', '✽', '✶', '✳', '✢', '⏵', '↑', '※', '☒', '☐'];
+
+patterns! {
+    BANNER = r"(?m)^.{0,20}Claude Code v\d|^│ ✻ Welcome to Claude Code\b";
+    FOLDER = r"(?m)^[ │]*(?:▘▘ ▝▝ +|▝▝ ▝▝ +|cwd: )([~/\\A-Za-z][^│\n]*)";
+    MODEL = r"(?m)^[ │]*▝▜█████\S* +([^·│\n]+) · |^│ +((?:Opus|Sonnet|Haiku)[^·│\n]*) · ";
+    FOLDED = r"^ {2}([A-Z][a-z]+ .*?) ?\(ctrl\+[a-z] to expand\)$";
+    CALL = r"^([A-Z][A-Za-z]*|[\w-]+ - [\w-]+ \(MCP\)|mcp__\w+)\((?s:(.*))\)$";
+}
+
+/// Reads sessions of Claude Code as text.
+pub(crate) struct ClaudeExport;
+
+impl Ingestor for ClaudeExport {
+    describe!(
+        NAME,
+        "Claude Code sessions as text: written by /export or copied from the terminal",
+        "a banner of Claude Code or a prompt after `❯` or `>`, and answers after `⏺` or `●`"
+    );
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        let filled = || head.text.lines().filter(|line| !line.trim().is_empty());
+        let place = |test: &dyn Fn(&str) -> bool| filled().position(test);
+        let is_answer = |line: &str| line.starts_with(ANSWERS) && line.contains(' ');
+        let is_prompt = |line: &str| prompt(line).is_some();
+        let Some(answer) = place(&is_answer) else { return false };
+        let begins = place(&|line| BANNER.is_match(line)).is_some_and(|banner| banner <= LINES_BEFORE);
+        // Without a banner, a list with such bullets under a quotation has to be excluded.
+        let is_bare = place(&is_prompt) == Some(0)
+            && filled().any(|line| line.starts_with(['❯', ' ']) && line.contains(['❯', RESULT]));
+        let is_quoted = filled().take(answer).any(|line| line.starts_with("```"));
+        (begins || is_bare) && !is_quoted
+    }
+
+    fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
+        let (stem, origin, time) = (input.stem(), input.path.display().to_string(), identity::file_time(&input));
+        let Some(text) = input.into_text(MAX_RECORD_BYTES)? else {
+            sink.skip(1, format!("text over the limit of {} MiB", MAX_RECORD_BYTES >> 20));
+            return Ok(());
+        };
+        let mut draft = Assembler::new(NAME, "", origin);
+        let first = |pattern: &regex::Regex| {
+            let found = pattern.captures(&text)?;
+            found.iter().skip(1).flatten().next().map(|found| found.as_str().trim().to_owned())
+        };
+        draft.meta().title = Some(stem.clone());
+        draft.meta().project = first(&FOLDER);
+        draft.meta().model = first(&MODEL);
+        draft.meta().created_at = time.map(|time| time.at);
+        for message in blocks(&text).into_iter().flat_map(Block::messages) {
+            if message.kind == Kind::Prose {
+                draft.name_after(&message, || identity::of_file(&stem, &message));
+            }
+            draft.push(Message { time, ..message }, sink);
+        }
+        draft.finish(sink);
+        Ok(())
+    }
+}
+
+/// What a block of lines is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Prompt,
+    /// A prompt to which the program itself answered.
+    Command,
+    Answer,
+    Thought,
+    Call,
+    Result,
+    Note,
+}
+
+/// Lines that belong together.
+#[derive(Debug)]
+struct Block<'a> {
+    part: Part,
+    lines: Vec<&'a str>,
+    /// The width to which the lines of a prompt are filled; 0 if they are not.
+    width: usize,
+    /// Whether a blank line was the last one.
+    is_parted: bool,
+}
+
+/// Returns what follows the mark of a prompt.
+fn prompt(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix(PROMPTS)?;
+    rest.starts_with([' ', '\u{a0}']).then(|| rest.trim()).filter(|text| !text.is_empty())
+}
+
+fn blocks(text: &str) -> Vec<Block<'_>> {
+    let mut blocks: Vec<Block<'_>> = Vec::new();
+    for line in text.lines() {
+        let width = if line.ends_with(' ') { line.chars().count() } else { 0 };
+        if let Some((part, text)) = opened(line) {
+            if part == Part::Result {
+                answered(&mut blocks);
+            }
+            // The lines of a box are one note.
+            let note = blocks.last_mut().filter(|last| part == Part::Note && last.part == part && !last.is_parted);
+            if let Some(note) = note {
+                note.lines.push(text);
+                continue;
+            }
+            blocks.push(Block { part, lines: vec![text], width, is_parted: false });
+        } else if let Some((part, text)) = blocks.last_mut().map_or(Some((Part::Note, line)), |last| last.take(line)) {
+            blocks.push(Block { part, lines: vec![text], width, is_parted: false });
+        }
+    }
+    blocks
+}
+
+/// Returns what a line with a mark opens.
+fn opened(line: &str) -> Option<(Part, &str)> {
+    let bare = line.trim_start();
+    let indent = line.len() - bare.len();
+    if let Some(text) = prompt(line) {
+        return Some((Part::Prompt, text));
+    }
+    if let Some(text) = line.strip_prefix(ANSWERS).filter(|text| text.starts_with([' ', '\u{a0}'])) {
+        return Some((Part::Answer, text.trim()));
+    }
+    if let Some(text) = bare.strip_prefix(RESULT).filter(|_| indent <= 4) {
+        return Some((Part::Result, text.trim()));
+    }
+    if indent <= 3 && (bare.starts_with("✻ Thinking") || bare.starts_with("∴ Thinking")) {
+        return Some((Part::Thought, ""));
+    }
+    // The logo begins with a space or two.
+    let is_note = indent == 0 && line.starts_with(NOTES) || indent <= 2 && bare.starts_with(['▐', '▝', '▘', '▎']);
+    is_note.then_some((Part::Note, line))
+}
+
+/// Notes that a result follows the last block: what seemed to be an answer is the name of a tool.
+fn answered(blocks: &mut Vec<Block<'_>>) {
+    let Some(last) = blocks.last_mut() else { return };
+    let end = last.lines.iter().rposition(|line| !line.is_empty()).unwrap_or(0);
+    match last.part {
+        Part::Prompt if end == 0 => last.part = Part::Command,
+        // The name of a tool without a mark, such as `Update Todos`, follows the words of an answer.
+        Part::Prompt | Part::Answer if end > 0 && last.lines[end - 1].is_empty() && is_tool(last.lines[end]) => {
+            let lines = last.lines.split_off(end);
+            blocks.push(Block { part: Part::Call, lines, width: 0, is_parted: false });
+        }
+        Part::Answer => last.part = Part::Call,
+        _ => {}
+    }
+}
+
+/// Returns whether a line consists of the name of a tool: `Update Todos`.
+fn is_tool(line: &str) -> bool {
+    let mut words = line.split(' ');
+    words.clone().count() <= 3
+        && words.all(|word| word.starts_with(char::is_uppercase) && word.chars().all(char::is_alphabetic))
+}
+
+impl<'a> Block<'a> {
+    /// Takes a line without a mark, or returns what it opens.
+    fn take(&mut self, line: &'a str) -> Option<(Part, &'a str)> {
+        let bare = line.trim_start();
+        let indent = line.len() - bare.len();
+        if line.is_empty() || bare.is_empty() && self.width == 0 {
+            self.is_parted = true;
+            self.lines.push("");
+            return None;
+        }
+        let folded = FOLDED.captures(line).and_then(|found| found.get(1)).filter(|_| self.part != Part::Thought);
+        if let Some(folded) = folded {
+            return Some((Part::Call, folded.as_str()));
+        }
+        match self.part {
+            // A line that is not filled is no longer the prompt's.
+            Part::Prompt | Part::Command
+                if self.is_parted && (self.width > 0 && !line.ends_with(' ') || indent == 0) =>
+            {
+                return Some((Part::Note, line));
+            }
+            // Words after the output of a tool are at the indentation of an answer.
+            Part::Result | Part::Call if self.is_parted && (2..5).contains(&indent) => {
+                return Some((Part::Answer, bare));
+            }
+            Part::Note if self.is_parted && indent > 0 => return Some((Part::Answer, bare)),
+            _ => {}
+        }
+        self.is_parted = false;
+        self.lines.push(line.strip_prefix("  ").unwrap_or(line));
+        None
+    }
+
+    fn messages(self) -> Vec<Message> {
+        let text = self.text();
+        match self.part {
+            Part::Prompt => match slash_command(&text) {
+                Some((_, words)) if !words.is_empty() => vec![Message::user(words)],
+                _ => {
+                    let message = classify(&text);
+                    if message.is_human() { program::turn(&text) } else { vec![message] }
+                }
+            },
+            Part::Command if text.starts_with('/') => {
+                vec![Message::new(Role::User, Kind::ToolCall, call_on(&text, ""))]
+            }
+            Part::Command => vec![Message::user(text)],
+            // A call whose result is hidden has no mark below it.
+            Part::Answer => vec![called(&text).unwrap_or_else(|| Message::assistant(text))],
+            Part::Thought => vec![Message::reasoning(text)],
+            Part::Call => vec![called(&text).unwrap_or_else(|| Message::call(call_on(&text, "")))],
+            Part::Result => vec![Message::answer(text)],
+            Part::Note if text.starts_with('※') => vec![Message::summary(text)],
+            Part::Note => vec![Message::context(text)],
+        }
+    }
+
+    /// Joins the lines; those of a prompt that were broken at the width of the terminal become one again.
+    fn text(&self) -> String {
+        let mut text = String::new();
+        let mut room = 0;
+        for line in &self.lines {
+            let line = line.trim_end();
+            let first = line.split(' ').next().unwrap_or_default().chars().count();
+            let is_broken = self.width > 0 && first > 0 && room > 0 && room <= first + 1;
+            if !text.is_empty() {
+                text.push(if is_broken { ' ' } else { '\n' });
+            }
+            text.push_str(line);
+            room = if line.is_empty() { 0 } else { self.width.saturating_sub(line.chars().count() + 2) };
+        }
+        text.trim().to_owned()
+    }
+}
+
+/// Reads `Write(docs/plan.md)`.
+fn called(text: &str) -> Option<Message> {
+    let joined = text.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+    let found = CALL.captures(&joined)?;
+    let (tool, target) = (found.get(1)?.as_str(), found.get(2)?.as_str());
+    let key = if tool == "Bash" { "command" } else { "file_path" };
+    // The text shows an edit as an update.
+    let does = if tool == "Update" { "Edit" } else { tool };
+    Some(Message::call(call_on(tool, target)).doing(does, &serde_json::json!({ key: target })))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{lines, read, sniffs};
+
+    const LOGO: &str = " ▐▛███▜▌   Claude Code v2.1.119\n▝▜█████▛▘  Opus 4.7 · Claude Pro\n  ▘▘ ▝▝    ~/code/oven\n\n";
+
+    fn pieces(text: &str) -> Vec<String> {
+        let said = lines(&read(&ClaudeExport, "x.txt", text).0[0]);
+        said.into_iter().filter(|line| !line.starts_with("System Context")).collect()
+    }
+
+    #[test]
+    fn both_generations_are_read() {
+        let boxed = "╭────╮\n│ ✻ Welcome to Claude Code! │\n│   cwd: /home/ana/oven │\n╰────╯\n\n> use tabs\n\n  never spaces\n\n⏺ Read(a.rs)\n  ⎿  Read 20 lines (ctrl+r to expand)\n\n⏺ Noted.\n\n  I will.\n";
+        let filled = format!(
+            "{LOGO}❯ use tabs        \n                  \n  never spaces    \n\n● Read(a.rs)\n  ⎿  Read 20 lines\n\n● Noted.\n\n  I will.\n\n✻ Worked for 2m 46s\n"
+        );
+        for (text, project) in [(boxed, "/home/ana/oven"), (&filled, "~/code/oven")] {
+            assert!(sniffs(&ClaudeExport, text), "{text}");
+            assert_eq!(read(&ClaudeExport, "x.txt", text).0[0].project.as_deref(), Some(project));
+            let said = pieces(text);
+            assert_eq!(said[0], "User Prose use tabs\n\nnever spaces", "{text}");
+            assert_eq!(said[1], "Assistant ToolCall Read a.rs");
+            assert!(said[2].starts_with("Tool ToolResult Read 20 lines"), "{said:?}");
+            assert_eq!(said[3..], ["Assistant Prose Noted.\n\nI will."]);
+        }
+        assert_eq!(read(&ClaudeExport, "x.txt", &filled).0[0].model.as_deref(), Some("Opus 4.7"));
+    }
+
+    #[test]
+    fn broken_lines_of_a_prompt_are_joined_and_paragraphs_are_not() {
+        let text = format!(
+            "{LOGO}❯ one two three       \n  four, five twelve   \n  done                \n  at last             \n\n⏺ ok\n"
+        );
+        assert_eq!(pieces(&text)[0], "User Prose one two three\nfour, five twelve done\nat last");
+    }
+
+    #[test]
+    fn commands_folded_calls_and_notes_are_no_words() {
+        let text = format!(
+            "{LOGO}❯ /rename oven-5 \n  ⎿  Session renamed to: oven-5\n\n❯ /bake              \nthe rolls            \n\n  Read 4 files (ctrl+o to expand)\n\n● I begin.\n\n  Update Todos\n  ⎿  ☒ Bake\n     ☐ Eat\n\n  Then I eat.\n\n✻ Brewed for 12s\n\n❯ /clear   \n"
+        );
+        assert_eq!(
+            pieces(&text),
+            [
+                "User ToolCall /rename oven-5",
+                "Tool ToolResult Session renamed to: oven-5",
+                "User Prose the rolls",
+                "Assistant ToolCall Read 4 files",
+                "Assistant Prose I begin.",
+                "Assistant ToolCall Update Todos",
+                "Tool ToolResult ☒ Bake\n   ☐ Eat",
+                "Assistant Prose Then I eat.",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_session_without_its_banner_is_recognised_and_a_document_is_not() {
+        assert!(sniffs(&ClaudeExport, "> use tabs\n\n⏺ Read(a.rs)\n  ⎿  Read 20 lines\n"));
+        for text in [
+            "> a quotation\n\n● one\n● two\n",
+            "# How to\n\n```\n> use tabs\n\n⏺ Read(a.rs)\n  ⎿  Read 20 lines\n```\n",
+            "Claude Code v2 is out.\n\n- one\n",
+        ] {
+            assert!(!sniffs(&ClaudeExport, text), "{text}");
+        }
+    }
+}
