@@ -25,6 +25,7 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &agents::zed::Zed,
     &agents::devin::Devin,
     &agents::cursor_agent::CursorAgent,
+    &agents::cursor_export::CursorExport,
     &agents::swe_agent::SweAgent,
     &agents::openhands::OpenHands,
     //

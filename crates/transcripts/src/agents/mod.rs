@@ -13,6 +13,7 @@ pub(crate) mod copilot_chat;
 pub(crate) mod copilot_cli;
 pub(crate) mod cursor;
 pub(crate) mod cursor_agent;
+pub(crate) mod cursor_export;
 pub(crate) mod devin;
 pub(crate) mod gemini_cli;
 pub(crate) mod goose;

@@ -1,7 +1,7 @@
 //! Conversations among people: meetings, chats, mail.
 
 mod html;
-mod meeting;
+pub(crate) mod meeting;
 
 pub(crate) mod captions;
 pub(crate) mod discord;
