@@ -220,7 +220,8 @@ pub(crate) fn month_of(name: &str) -> Option<i8> {
     i8::try_from(place + 1).ok()
 }
 
-fn hour_of_day(hour: i8, half: Option<&str>) -> i8 {
+/// Returns an hour of the day from one on a clock of twelve hours, or as it is without a half of the day.
+pub(crate) fn hour_of_day(hour: i8, half: Option<&str>) -> i8 {
     match half.map(|half| half.starts_with(['p', 'P'])) {
         Some(true) if hour < 12 => hour + 12,
         Some(false) if hour == 12 => 0,

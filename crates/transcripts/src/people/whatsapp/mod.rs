@@ -179,7 +179,7 @@ fn identity_of(name: Option<&str>, entries: &[Entry<'_>]) -> String {
 
 /// One header as written; which number is the day is known only once the whole file has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
+pub(crate) struct Stamp {
     /// The three numbers of the date, in the order written.
     fields: [u16; 3],
     /// Which of them has four digits or is marked as the year.
@@ -222,7 +222,7 @@ fn without_marks(text: &str) -> String {
 
 /// Splits `line` into its header and the rest, which retains invisible marks: they distinguish the program's words from
 /// typed ones.
-fn split(line: &str) -> Option<(Stamp, &str)> {
+pub(crate) fn split(line: &str) -> Option<(Stamp, &str)> {
     patterns! {
         HEADER = concat!(
             r"^(?P<open>\[)?(?P<a>[0-9]{1,4})(?P<sep>[-/.年년]) ?(?P<b>[0-9]{1,4})[-/.月월] ?(?P<c>[0-9]{1,4})(?:[日일.]| г\.)?",
@@ -311,7 +311,7 @@ const BUDDHIST_ERA: i16 = 543;
 
 /// The positions of year, month and day in the dates of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Order {
+pub(crate) struct Order {
     year: usize,
     month: usize,
     day: usize,
@@ -324,7 +324,7 @@ impl Order {
     /// the last. Of the other two numbers, the day is the one that exceeds twelve; failing that, the one that decreases
     /// more often within a year; failing that, the one that changes more often. If all else fails, the notation
     /// decides: the day is last if the year is first, and otherwise first except in American times.
-    fn decide(stamps: &[Stamp]) -> Self {
+    pub(crate) fn decide(stamps: &[Stamp]) -> Self {
         let year = year_place(stamps);
         let (first, second) = match year {
             0 => (1, 2),
@@ -344,7 +344,7 @@ impl Order {
     }
 
     /// Returns the time of `stamp`, on a clock in an unknown time zone; `None` for a date that does not exist.
-    fn time(self, stamp: &Stamp) -> Option<MessageTime> {
+    pub(crate) fn time(self, stamp: &Stamp) -> Option<MessageTime> {
         let field = |place: usize| i16::try_from(stamp.fields[place]).ok();
         // Two digits denote a year of this century, because WhatsApp was founded in 2009.
         let year = match field(self.year)? {

@@ -1,4 +1,7 @@
-//! Discord channels, as exported to JSON by `DiscordChatExporter`.
+//! Discord channels, as exported by `DiscordChatExporter`: to JSON here, to text and to pages in the files beside it.
+
+mod page;
+mod written;
 
 use std::collections::HashMap;
 
@@ -11,8 +14,8 @@ use crate::json::Json;
 use crate::message::assemble::Replies;
 use crate::message::{identity, parts};
 use crate::{
-    Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource,
-    parse_rfc3339,
+    Assembler, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, MessageTime, Records, Role, Sink,
+    TimeSource, parse_rfc3339,
 };
 
 /// Milliseconds from 1970 to 1 January 2015, from which Discord's ids are counted.
@@ -34,18 +37,35 @@ pub(crate) struct Discord;
 impl Ingestor for Discord {
     describe!(
         "discord",
-        "Discord channel exported with DiscordChatExporter as JSON",
-        "an object with `guild`, `channel` and `messages`"
+        "Discord channel exported with DiscordChatExporter as JSON, HTML or text",
+        "an object with `guild`, `channel` and `messages`; a page whose elements have `chatlog` classes; or a text that begins with `Guild:` and `Channel:` between two rules"
     );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        head.document.as_ref().is_some_and(|export| {
+        let is_export = |export: &Value| {
             export["guild"].is_object() && export["channel"].is_object() && export["messages"].is_array()
-        })
+        };
+        head.document.as_ref().is_some_and(is_export) || page::is_page(&head.text) || written::is_written(&head.text)
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let path = input.path.display().to_string();
+        let start = input.head();
+        let is_page = page::is_page(&start);
+        if is_page || written::is_written(&start) {
+            drop(start);
+            let Some(text) = input.into_text(MAX_RECORD_BYTES)? else {
+                sink.skip(1, format!("text over the limit of {} MiB", MAX_RECORD_BYTES >> 20));
+                return Ok(());
+            };
+            if is_page {
+                page::read(&text, path, sink);
+            } else {
+                written::read(&text, path, sink);
+            }
+            return Ok(());
+        }
+        drop(start);
         let mut records = Records::elements_of(input, &["messages"]);
         let mut channel: Option<Channel> = None;
         while let Some((number, message)) = records.next_json::<Value>(sink)? {
@@ -132,14 +152,17 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
 
 /// Returns placeholders for the attachments.
 fn files(message: &Value) -> Vec<String> {
-    let file = |file: &Value| {
-        let name = file["fileName"].as_str().or_else(|| parts::address_name(file["url"].as_str()?));
-        let ending = name.and_then(|name| name.rsplit_once('.')).map(|(_, ending)| ending.to_lowercase());
-        let is_image = matches!(ending.as_deref(), Some("png" | "jpg" | "jpeg" | "gif" | "webp" | "heic"));
-        parts::file_label(if is_image { "image" } else { "file" }, name)
-    };
+    let file =
+        |file: &Value| file_label(file["fileName"].as_str().or_else(|| parts::address_name(file["url"].as_str()?)));
     let sticker = |sticker: &Value| parts::file_label("sticker", sticker["name"].as_str());
     list(&message["attachments"]).map(file).chain(list(&message["stickers"]).map(sticker)).collect()
+}
+
+/// Returns the placeholder of an attached file.
+fn file_label(name: Option<&str>) -> String {
+    let ending = name.and_then(|name| name.rsplit_once('.')).map(|(_, ending)| ending.to_lowercase());
+    let is_image = matches!(ending.as_deref(), Some("png" | "jpg" | "jpeg" | "gif" | "webp" | "heic"));
+    parts::file_label(if is_image { "image" } else { "file" }, name)
 }
 
 fn embed_text(embed: &Value) -> String {
@@ -161,14 +184,18 @@ fn readable(content: &str, mentions: &Value) -> String {
     REFERENCE.replace_all(content, put).into_owned()
 }
 
+/// Returns the instant encoded in an id, which contains milliseconds in all but its last 22 bits.
+fn counted(id: &str) -> Option<Timestamp> {
+    let id = id.parse::<i64>().ok().filter(|id| *id > 1 << 22)?;
+    Timestamp::from_millisecond((id >> 22) + DISCORD_EPOCH_MS).ok()
+}
+
 /// Returns the instant encoded in the id, with the offset of the exporter's clock.
 ///
 /// If the id and the written time disagree, the written time is used, because not every id was made by Discord.
 fn time(message: &Value) -> Option<MessageTime> {
     let written = message["timestamp"].string();
-    // Ids contain milliseconds in all but their last 22 bits.
-    let id = message["id"].as_str().and_then(|id| id.parse::<i64>().ok()).filter(|id| *id > 1 << 22);
-    let counted = id.and_then(|id| Timestamp::from_millisecond((id >> 22) + DISCORD_EPOCH_MS).ok());
+    let counted = message["id"].as_str().and_then(counted);
     let logged = |at, offset_seconds| MessageTime { at, offset_seconds, source: TimeSource::Log };
     match (counted, parse_rfc3339(written)) {
         (Some(counted), Some((at, offset))) if (counted.as_second() - at.as_second()).abs() <= SAME_SECONDS => {
