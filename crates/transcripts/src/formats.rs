@@ -20,6 +20,7 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &agents::hermes::Hermes,
     &agents::opencode::OpenCode,
     &agents::copilot_chat::CopilotChat,
+    &agents::copilot_replay::CopilotReplay,
     &agents::copilot_cli::CopilotCli,
     &agents::cursor::Cursor,
     &agents::zed::Zed,

@@ -11,6 +11,7 @@ pub(crate) mod codex;
 pub(crate) mod continue_dev;
 pub(crate) mod copilot_chat;
 pub(crate) mod copilot_cli;
+pub(crate) mod copilot_replay;
 pub(crate) mod cursor;
 pub(crate) mod cursor_agent;
 pub(crate) mod cursor_export;
