@@ -58,6 +58,7 @@ pub const INGESTORS: &[&dyn Ingestor] = &[
     &people::mbox::Mbox,
     &people::slack::Slack,
     &people::zulip::Zulip,
+    &people::google_chat::GoogleChat,
     &people::captions::WebVtt,
     &people::captions::Srt,
     &people::zoom_chat::ZoomChat,

@@ -5,6 +5,7 @@ pub(crate) mod meeting;
 
 pub(crate) mod captions;
 pub(crate) mod discord;
+pub(crate) mod google_chat;
 pub(crate) mod google_meet;
 pub(crate) mod irc;
 pub(crate) mod mbox;
