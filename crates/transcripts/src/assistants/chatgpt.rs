@@ -31,7 +31,10 @@ impl Ingestor for ChatGpt {
     }
 
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
-        export::each(input, sink, read_conversation)
+        let mut instructions = HashSet::new();
+        export::each(input, sink, |conversation, origin, number, sink| {
+            read_conversation(conversation, origin, number, &mut instructions, sink);
+        })
     }
 }
 
@@ -69,7 +72,14 @@ fn said<'a>(conversation: &'a Value, number: usize, sink: &mut Sink<'_>) -> Opti
     Some(branch.into_iter().map(|place| messages[place]).filter(|message| message.is_object()).collect())
 }
 
-fn read_conversation(conversation: &Value, origin: String, number: usize, sink: &mut Sink<'_>) {
+/// Reads a conversation; `instructions` are the custom instructions that an earlier one in the file contains.
+fn read_conversation(
+    conversation: &Value,
+    origin: String,
+    number: usize,
+    instructions: &mut HashSet<String>,
+    sink: &mut Sink<'_>,
+) {
     if let Some(mark) = private_mark(conversation) {
         return sink.skip(number, format!("marked `{mark}`, so none of it is kept"));
     }
@@ -93,7 +103,12 @@ fn read_conversation(conversation: &Value, origin: String, number: usize, sink: 
         let time = clock.next(identity::stamp(&message["create_time"]));
         match messages_of(message, time) {
             Placed::Said(messages) => {
-                for message in messages {
+                for mut message in messages {
+                    // The export repeats the instructions in every conversation.
+                    let is_profile = message.id.ends_with(PROFILE);
+                    if is_profile && message.kind == Kind::Prose && !instructions.insert(message.text.clone()) {
+                        message.kind = Kind::Context;
+                    }
                     // In some conversations, the profile is inserted again with each turn.
                     if message.kind != Kind::Context || profiles.insert(message.text.clone()) {
                         draft.push(message, sink);
@@ -131,6 +146,11 @@ fn external_id(conversation: &Value, said: &[&Value]) -> String {
 
 // The content of one node of a `ChatGPT` conversation, and the kind of message that it becomes.
 
+/// What is appended to the id of a message for what the user wrote in the settings.
+const PROFILE: &str = "/instructions";
+/// How the program introduces what the user wrote in the settings, between lines of three backticks.
+const INTRODUCED: &str = "The user provided the ";
+
 /// Types of content that may be empty without loss of information.
 const KNOWN: &[&str] = &[
     "citable_code_output", "code", "computer_output", "execution_output", "model_editable_context", "reasoning_recap",
@@ -167,9 +187,32 @@ fn messages_of(message: &Value, time: Option<MessageTime>) -> Placed {
         ..Message::prose(role, text)
     };
     // The root of each tree and every hidden system prompt are empty.
+    let own: Vec<(&str, &str)> = instructions(content);
+    let text = own.iter().fold(text, |text, (field, words)| text.replace(field, &field.replace(words, "")));
     let said = (!text.trim().is_empty()).then(|| made(kind, without_marks(&text)));
+    let own = own.into_iter().map(|(_, words)| Message {
+        id: format!("{}{PROFILE}", message["id"].string()),
+        ..made(Kind::Prose, words.to_owned())
+    });
     let files = attachments(message).into_iter().map(|label| made(Kind::Attachment, label));
-    Placed::Said(said.into_iter().chain(files).collect())
+    Placed::Said(said.into_iter().chain(own).chain(files).collect())
+}
+
+/// Returns the fields with custom instructions, each with the words in it that the user wrote.
+///
+/// Other texts in these fields, such as a time zone, were written by the program.
+fn instructions(content: &Value) -> Vec<(&str, &str)> {
+    if content["content_type"] != "user_editable_context" {
+        return Vec::new();
+    }
+    let fields = ["user_profile", "user_instructions"].map(|field| content[field].string());
+    fields.into_iter().filter_map(|field| Some((field, written(field)?))).collect()
+}
+
+fn written(field: &str) -> Option<&str> {
+    let (_, rest) = field.strip_prefix(INTRODUCED)?.split_once("```")?;
+    let words = rest.rsplit_once("```").map_or(rest, |(words, _)| words).trim();
+    (!words.is_empty()).then_some(words)
 }
 
 /// Returns the role of `message`; old exports and shared pages store it without the surrounding `author`.
@@ -441,6 +484,32 @@ mod tests {
         let (seen, _) = read(&one(&nodes));
         let pieces: Vec<_> = seen[0].messages.iter().map(|message| message.text.as_str()).collect();
         assert_eq!(pieces, ["An engineer.", "same", "same"]);
+    }
+
+    #[test]
+    fn custom_instructions_are_the_users_words_once_in_a_file() {
+        let profile = json!({
+            "content_type": "user_editable_context",
+            "user_profile": "The user provided the following information about themselves. Only acknowledge it when asked.\nUser profile:\n```Preferred name: Ana\nRole: baker```",
+            "user_instructions": "The user provided the additional info about how they would like you to respond:\n```Be brief. Use ```rust for code.```",
+        });
+        let conversation = |id: &str| {
+            let mut one = one(&[node("a", None, "user", &profile), node("b", Some("a"), "user", &text("hi"))]);
+            one["id"] = json!(id);
+            one
+        };
+        let (seen, _) = read(&json!([conversation("x"), conversation("y")]));
+        let own = ["Preferred name: Ana\nRole: baker", "Be brief. Use ```rust for code."];
+        let said = |one: &Transcript| {
+            let human = one.messages.iter().filter(|message| message.is_human());
+            human.map(|message| message.text.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(said(&seen[0]), [own[0], own[1], "hi"]);
+        assert_eq!(said(&seen[1]), ["hi"]);
+        assert!(seen[0].messages[0].kind == Kind::Context && !seen[0].messages[0].text.contains("baker"));
+        let zone =
+            json!({"content_type": "user_editable_context", "user_profile": "The user's timezone is Asia/Kolkata."});
+        assert_eq!(said(&read(&one(&[node("a", None, "user", &zone)])).0[0]), [""; 0]);
     }
 
     #[test]
