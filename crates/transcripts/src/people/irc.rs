@@ -7,7 +7,7 @@ use jiff::civil::Date;
 
 use crate::message::identity;
 use crate::message::speaker::is_of_a_log;
-use crate::people::meeting::{Days, clock, month_of, seconds_of};
+use crate::people::meeting::{Days, clock, month_of, printed, seconds_of};
 use crate::{
     Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Record, Records, Role, Sink, TimeSource,
 };
@@ -130,11 +130,8 @@ fn is_header(line: &str) -> bool {
 
 /// Returns the time in a line that opens a log or a day: `--- Log opened Sat Oct 29 00:00:10 2016`.
 fn opened(line: &str) -> Option<MessageTime> {
-    let words: Vec<&str> = OPENED.captures(line)?.name("date")?.as_str().split_whitespace().collect();
-    let place = words.iter().position(|word| word.get(..3).is_some_and(|word| month_of(word).is_some()))?;
-    let year = words.iter().find_map(|word| word.parse::<i16>().ok().filter(|year| *year > 1_000))?;
-    let date = Date::new(year, month_of(&words[place][..3])?, words.get(place + 1)?.parse().ok()?).ok()?;
-    MessageTime::local(date.to_datetime(jiff::civil::Time::midnight()), TimeSource::Log)
+    let day = printed(OPENED.captures(line)?.name("date")?.as_str())?.date();
+    MessageTime::local(day.to_datetime(jiff::civil::Time::midnight()), TimeSource::Log)
 }
 
 /// Returns how many of `lines` are times in seconds above a nick and words.

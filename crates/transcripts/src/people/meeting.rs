@@ -214,6 +214,16 @@ fn time_of(found: &Captures<'_>) -> Option<MessageTime> {
     Some(MessageTime { at: offset.to_timestamp(civil).ok()?, offset_seconds, source: TimeSource::Derived })
 }
 
+/// Reads `Mon May  3 07:20:24 2004`, as programs print a time; the time of day may be missing.
+pub(crate) fn printed(text: &str) -> Option<DateTime> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let month = words.iter().position(|word| word.get(..3).is_some_and(|word| month_of(word).is_some()))?;
+    let year = words.iter().skip(month).find_map(|word| word.parse::<i16>().ok().filter(|year| *year > 1_000))?;
+    let date = Date::new(year, month_of(&words[month][..3])?, words.get(month + 1)?.parse().ok()?).ok()?;
+    let since = words.iter().skip(month).find_map(|word| clock(word).filter(|_| word.matches(':').count() == 2));
+    date.to_datetime(Time::midnight()).checked_add(since.unwrap_or_default()).ok()
+}
+
 /// Returns the number of a month's name, of which only the first three letters are given.
 pub(crate) fn month_of(name: &str) -> Option<i8> {
     let place = MONTHS.split('|').position(|month| month.eq_ignore_ascii_case(name))?;
@@ -264,6 +274,20 @@ mod tests {
 #[cfg(test)]
 mod dates_tests {
     use super::*;
+
+    #[test]
+    fn printed_times_are_read() {
+        let rows = [
+            ("Mon May  3 07:20:24 2004", Some("2004-05-03T07:20:24")),
+            ("Wed Jan 14 2026", Some("2026-01-14T00:00:00")),
+            ("Thu Feb 30 10:00:00 2026", None),
+            ("May", None),
+            ("", None),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(printed(text).map(|time| time.to_string()).as_deref(), expected, "{text}");
+        }
+    }
 
     #[test]
     fn dates_are_found_in_every_spelling_and_offsets_only_where_they_are_written() {

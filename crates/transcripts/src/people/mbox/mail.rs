@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::message::parts::file_label;
 use crate::people::html;
+use crate::people::meeting::printed;
 use crate::{MessageTime, Role, TimeSource};
 
 /// Maximum distance of a clock from UTC, in seconds.
@@ -145,6 +146,15 @@ fn is_automatic(parsed: &Parsed<'_>) -> bool {
 }
 
 fn speaker(parsed: &Parsed<'_>) -> Option<String> {
+    // Archives of lists hide addresses and put the name behind: `jdoe at example.org (Jane Doe)`.
+    let hidden = raw_header(parsed, "From").and_then(|from| {
+        let (address, name) = from.trim().strip_suffix(')')?.split_once(" (")?;
+        let name = name.trim().trim_matches(['"', '\'']).trim();
+        (address.contains(" at ") && !name.is_empty()).then(|| decoded(name))
+    });
+    if hidden.is_some() {
+        return hidden;
+    }
     let from = parsed.from().or(parsed.sender())?.first()?;
     let name = from.name().map(|name| name.split_whitespace().collect::<Vec<_>>().join(" "));
     let name = name.map(|name| {
@@ -153,6 +163,13 @@ fn speaker(parsed: &Parsed<'_>) -> Option<String> {
         name.trim_matches(['\'', '"', ' ']).to_owned()
     });
     name.filter(|name| !name.is_empty()).or_else(|| from.address().map(str::to_owned)).filter(|name| !name.is_empty())
+}
+
+/// Decodes the encoded words of a comment, which the parser leaves as they are.
+fn decoded(text: &str) -> String {
+    let header = format!("Subject: {text}\n\n");
+    let parsed = mail_parser::MessageParser::default().parse(header.as_bytes());
+    parsed.and_then(|parsed| parsed.subject().map(str::to_owned)).unwrap_or_else(|| text.to_owned())
 }
 
 /// Returns the time in the `Date` header, or else the time at which the last server received the mail.
@@ -167,7 +184,9 @@ fn time(parsed: &Parsed<'_>) -> Option<MessageTime> {
         Some(MessageTime { at, offset_seconds: Some(offset).filter(|offset| offset.abs() <= MAX_OFFSET), source })
     };
     let received = || of(&parsed.received()?.date()?, TimeSource::Derived);
-    parsed.date().and_then(|date| of(date, TimeSource::Log)).or_else(received)
+    // Archives of lists print the time without its zone.
+    let printed = || MessageTime::local(printed(&raw_header(parsed, "Date")?)?, TimeSource::Log);
+    parsed.date().and_then(|date| of(date, TimeSource::Log)).or_else(printed).or_else(received)
 }
 
 /// Returns the text, from the plain alternative if there is one.
@@ -387,6 +406,12 @@ fn is_header_block(lines: &[&str]) -> bool {
 
 /// Returns whether `lines` begin with the footer of a mailing list.
 fn is_footer(lines: &[&str]) -> bool {
+    // Archives of lists remove attachments, and say so.
+    let is_removed = SCRUBBED.is_match(lines[0])
+        && lines.get(1).is_none_or(|next| next.is_empty() || next.starts_with("URL: ") || next.starts_with("Name: "));
+    if is_removed || lines[0].starts_with("-------------- next part --------------") {
+        return true;
+    }
     let is_rule = lines[0].len() >= 20 && lines[0].bytes().all(|byte| byte == b'_' || byte == b'-');
     let next =
         || lines.iter().skip(1).take(2).any(|line| line.contains("mailing list") || line.contains("unsubscribe"));
@@ -394,6 +419,7 @@ fn is_footer(lines: &[&str]) -> bool {
 }
 
 patterns! {
+    SCRUBBED = r"^(?:An? [\w./+-]+ attachment was scrubbed\.\.\.|Skipped content of type \S+)$";
     /// `On 5 March 2026, X wrote:` in the languages of mail programs.
     ATTRIBUTION = concat!(
         r"(?i)^\W{0,2}(?:on|am|le|el|em|il|op|den|pe|dnia|在|于|於|[0-9]{4}[年/-]).{5,}",

@@ -165,7 +165,7 @@ impl Messages {
         while let Some(line) = self.line()? {
             any = true;
             // Not all programs that write mailboxes escape such lines within a text.
-            let is_separator = self.after_blank && is_separator(&line);
+            let is_separator = (self.after_blank || is_archived(&line)) && is_separator(&line);
             self.after_blank = line.iter().all(u8::is_ascii_whitespace);
             if self.is_mailbox.is_none() {
                 if self.after_blank {
@@ -219,6 +219,13 @@ fn is_separator(line: &[u8]) -> bool {
         has_year |= is_year(word);
     });
     has_clock && has_year
+}
+
+/// Returns whether `line` is a separator as archives of lists write it, which no blank line has to precede:
+/// `From ana at e.org  Mon May  3 07:20:24 2004`.
+fn is_archived(line: &[u8]) -> bool {
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    words.next() == Some(b"From") && words.nth(1) == Some(b"at") && words.count() == 6
 }
 
 /// Unescapes a line of the text that begins like a separator.

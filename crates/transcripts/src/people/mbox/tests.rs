@@ -138,12 +138,33 @@ fn speakers_are_named_as_people_see_them() {
         ("=?UTF-8?Q?Lu=C3=ADs?= <l@e.org>", "Luís"),
         ("\"Silva, Ana\" <a@e.org>", "Silva, Ana"),
         ("'Ana Vos' via Sheds <sheds@lists.e.org>", "Ana Vos"),
+        ("ana at e.org (Ana Vos)", "Ana Vos"),
+        ("ana at e.org (=?ISO-8859-1?Q?J=F6rg?= Vos)", "Jörg Vos"),
         ("a@e.org", "a@e.org"),
         ("<a@e.org>", "a@e.org"),
     ];
     for (from, name) in rows {
         assert_eq!(speaker(from), name, "{from}");
     }
+}
+
+#[test]
+fn archives_of_lists_are_split_and_dated_and_what_they_removed_is_nobodys() {
+    let mail = |name: &str, second: u8, words: &str| {
+        format!(
+            "From {name} at e.org  Mon May  3 07:20:{second} 2004\nFrom: {name} at e.org ({name} Vos)\nDate: Mon May  3 07:20:{second} 2004\nSubject: [Sheds] paint\nMessage-ID: <{name}@e.org>\n\n{words}\n"
+        )
+    };
+    let removed =
+        "-------------- next part --------------\nAn HTML attachment was scrubbed...\nURL: http://e.org/attachment.htm";
+    let bare = "Skipped content of type multipart/alternative";
+    let text = [mail("ana", 24, &format!("Green.\n{removed}")), mail("bo", 30, &format!("Blue.\n{bare}"))].concat();
+    let (seen, _) = read_as("2004-May.txt", &text);
+    let said: Vec<_> = seen.iter().flat_map(|one| &one.messages).collect();
+    let pieces: Vec<_> = said.iter().map(|one| (one.speaker.as_deref().unwrap(), one.text.as_str())).collect();
+    assert_eq!(pieces, [("ana Vos", "Green."), ("bo Vos", "Blue.")]);
+    let time = said[0].time.unwrap();
+    assert_eq!((time.at.to_string().as_str(), time.offset_seconds), ("2004-05-03T07:20:24Z", None));
 }
 
 #[test]
