@@ -6,8 +6,8 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::Offset;
 
 use crate::agents::turn::{spoken, user_words};
+use crate::message::dates::{clock, seconds_of};
 use crate::message::identity;
-use crate::people::meeting::{clock, seconds_of};
 use crate::{Assembler, Head, IngestError, Ingestor, Input, MAX_RECORD_BYTES, Message, MessageTime, Sink, TimeSource};
 
 /// The ingestor's name, stored with each transcript.

@@ -4,6 +4,7 @@ pub(crate) mod action;
 pub(crate) mod assemble;
 pub(crate) mod blocks;
 pub(crate) mod chat;
+pub(crate) mod dates;
 pub(crate) mod exchange;
 pub(crate) mod identity;
 pub(crate) mod parts;

@@ -3,9 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
+use crate::message::dates::{clock, written_in};
 use crate::message::speaker::{looks_like_account, looks_like_name};
 use crate::people::html;
-use crate::people::meeting::{Meeting, Speech, clock, merge};
+use crate::people::meeting::{Meeting, Speech, merge};
 use crate::{Head, IngestError, Ingestor, Input, Sink};
 
 /// Maximum length of a tag in a cue, in bytes; a `<` that is not closed within this length is an ordinary character.
@@ -227,9 +228,23 @@ impl Ingestor for WebVtt {
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let Some((mut meeting, text)) = Meeting::open(self.name(), input, sink)? else { return Ok(()) };
         meeting.title = title(&text).or(meeting.title);
+        // Programs put a date into the header or into a note above the first cue.
+        let mut header = text.lines().take_while(|line| !line.contains("-->")).take(HEADER_LINES);
+        meeting.start = header.find_map(written_in).or(meeting.start);
         let spoken = spoken(&webvtt_cues(&text, sink));
+        hint(&spoken, sink);
         meeting.hand_over(&spoken, sink);
         Ok(())
+    }
+}
+
+/// Number of lines above the first cue in which a date is searched for.
+const HEADER_LINES: usize = 20;
+
+/// Says why nothing is learnt from captions whose speakers are not named.
+fn hint(spoken: &[Speech], sink: &mut Sink<'_>) {
+    if !spoken.is_empty() && spoken.iter().all(|speech| speech.speaker.is_none()) {
+        sink.skip(1, "no caption names who speaks, so that its words are nobody's");
     }
 }
 
@@ -290,6 +305,7 @@ impl Ingestor for Srt {
     fn read(&self, input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
         let Some((meeting, text)) = Meeting::open(self.name(), input, sink)? else { return Ok(()) };
         let spoken = spoken(&srt_cues(&text, sink));
+        hint(&spoken, sink);
         meeting.hand_over(&spoken, sink);
         Ok(())
     }
@@ -480,8 +496,28 @@ mod webvtt_tests {
     }
 
     #[test]
+    fn the_header_and_notes_date_the_meeting_before_the_name_does() {
+        let cue = "00:01.000 --> 00:02.000\nWe met on 2020-01-01.";
+        for header in ["WEBVTT - Sync 2026-03-04 10:00 UTC", "WEBVTT\n\nNOTE\nRecorded on March 4, 2026, 10:00 UTC"] {
+            let (seen, _) = read_as("call-20250101.vtt", &format!("{header}\n\n{cue}"));
+            let time = seen[0].messages[0].time.map(|time| time.at.to_string());
+            assert_eq!(time.as_deref(), Some("2026-03-04T10:00:01Z"), "{header}");
+        }
+        let (seen, _) = read_as("standup-20260114.vtt", &format!("WEBVTT\n\n{cue}"));
+        assert_eq!(seen[0].messages[0].time.map(|time| time.at.to_string()).as_deref(), Some("2026-01-14T00:00:01Z"));
+    }
+
+    #[test]
+    fn captions_without_any_name_are_reported() {
+        let cue = "00:01.000 --> 00:02.000";
+        assert_eq!(read_as("call.vtt", &format!("WEBVTT\n\n{cue}\nHi")).1, [1]);
+        assert_eq!(read_as("call.vtt", &format!("WEBVTT\n\n{cue}\n<v Ana>Hi")).1, [0; 0]);
+    }
+
+    #[test]
     fn an_unreadable_time_is_reported_with_its_line() {
-        let (seen, skipped) = read_as("call.vtt", "WEBVTT\n\nsoon --> later\nlost\n\n00:01.000 --> 00:02.000\nkept");
+        let (seen, skipped) =
+            read_as("call.vtt", "WEBVTT\n\nsoon --> later\nlost\n\n00:01.000 --> 00:02.000\n<v Ana>kept");
         assert_eq!((seen[0].messages.len(), skipped), (1, vec![3]));
     }
 }

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::json::Json;
+use crate::message::dates::written_in;
 use crate::message::{identity, parts};
-use crate::people::meeting::written_in;
 use crate::{
     Assembler, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, MessageTime, Records, Role, Sink,
     TimeSource,

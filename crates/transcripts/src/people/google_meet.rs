@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use crate::message::dates::{clock, written_in};
 use crate::message::speaker::looks_like_name;
-use crate::people::meeting::{Meeting, Speech, clock, written_in};
+use crate::people::meeting::{Meeting, Speech};
 use crate::{Head, IngestError, Ingestor, Input, Sink};
 
 /// Maximum length of a name, in characters.

@@ -1,13 +1,13 @@
-//! IRC logs: lines such as `[10:02:33] <ana> hello`, lines of WeeChat, and records of a time, a nick and words.
+//! IRC logs: lines such as `[10:02:33] <ana> hello`, lines of `WeeChat`, and records of a time, a nick and words.
 
 use std::collections::HashSet;
 
 use jiff::SignedDuration;
 use jiff::civil::Date;
 
+use crate::message::dates::{Days, clock, month_of, printed, seconds_of};
 use crate::message::identity;
 use crate::message::speaker::is_of_a_log;
-use crate::people::meeting::{Days, clock, month_of, printed, seconds_of};
 use crate::{
     Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Record, Records, Role, Sink, TimeSource,
 };

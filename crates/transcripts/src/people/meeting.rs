@@ -1,15 +1,11 @@
-//! Meetings as speeches with times relative to their start, and dates as people write them.
+//! Meetings as speeches with times relative to their start.
 
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use jiff::civil::{Date, DateTime, Time};
-use jiff::tz::Offset;
-use regex::{Captures, Regex};
 
 use crate::message::identity;
-use crate::{Assembler, IngestError, Input, Kind, MAX_RECORD_BYTES, Message, MessageTime, Role, Sink, TimeSource};
+use crate::{Assembler, IngestError, Input, Kind, MAX_RECORD_BYTES, Message, MessageTime, Role, Sink};
 
 /// Pause after which the same speaker starts a new message.
 const PAUSE: Duration = Duration::from_secs(30);
@@ -104,56 +100,6 @@ impl Meeting {
     }
 }
 
-/// Reads `[HH:]MM:SS`, optionally with a fraction after a dot or a comma.
-pub(crate) fn clock(text: &str) -> Option<Duration> {
-    let text = text.trim();
-    let (clock, fraction) = text.rsplit_once(['.', ',']).unwrap_or((text, ""));
-    let fields: Vec<u64> = clock.split(':').map(number).collect::<Option<_>>()?;
-    let (hours, minutes, seconds) = match fields[..] {
-        [minutes, seconds] => (0, minutes, seconds),
-        [hours, minutes, seconds] => (hours, minutes, seconds),
-        _ => return None,
-    };
-    let whole = hours.checked_mul(3_600)?.checked_add(minutes.checked_mul(60)?)?.checked_add(seconds)?;
-    // `.5` is half a second, so a fraction is padded on the right.
-    let millis = number(format!("{fraction:0<3}").get(..3)?)?;
-    Duration::from_secs(whole).checked_add(Duration::from_millis(millis))
-}
-
-fn number(digits: &str) -> Option<u64> {
-    if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
-}
-
-/// A clock that goes back by more than this has passed midnight.
-// Lines of a chat may be a few seconds out of order without a change of day.
-const PAST_MIDNIGHT: SignedDuration = SignedDuration::from_hours(12);
-
-/// Counts the days of a chat that contains only times of day.
-pub(crate) struct Days {
-    start: Option<MessageTime>,
-    past: i64,
-    last: SignedDuration,
-}
-
-impl Days {
-    /// Starts on the day of `start`; if it is unknown, so is every time.
-    pub(crate) const fn starting(start: Option<MessageTime>) -> Self {
-        Self { start, past: 0, last: SignedDuration::ZERO }
-    }
-
-    /// Returns the time of the next line, at `clock` since midnight.
-    pub(crate) fn time_of_day(&mut self, clock: SignedDuration) -> Option<MessageTime> {
-        let start = self.start?;
-        if clock + PAST_MIDNIGHT < self.last {
-            self.past += 1;
-        }
-        self.last = clock;
-        let midnight = Offset::UTC.to_timestamp(start.civil().date().to_datetime(Time::midnight())).ok()?;
-        let since = clock.checked_add(SignedDuration::from_hours(self.past.checked_mul(24)?))?;
-        Some(MessageTime { at: midnight.checked_add(since).ok()?, offset_seconds: None, ..start })
-    }
-}
-
 /// Joins consecutive speeches of the same speaker, up to a long pause.
 pub(crate) fn merge(speeches: Vec<Speech>) -> Vec<Speech> {
     let mut merged: Vec<Speech> = Vec::new();
@@ -174,139 +120,4 @@ pub(crate) fn merge(speeches: Vec<Speech>) -> Vec<Speech> {
         }
     }
     merged
-}
-
-// Dates in the formats that people and meeting programs use in titles and headers.
-
-const MONTHS: &str = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec";
-
-static WRITTEN: LazyLock<Regex> = LazyLock::new(|| {
-    let day = r"(?:(?P<year>\d{4})[-/](?P<month>\d{1,2})[-/](?P<day>\d{1,2})";
-    let named = format!(
-        r"|\b(?P<name>{MONTHS})[a-z]*\.?\s+(?P<day2>\d{{1,2}}),?\s+(?P<year2>\d{{4}})|\b(?P<day3>\d{{1,2}})\s+(?P<name3>{MONTHS})[a-z]*\.?,?\s+(?P<year3>\d{{4}}))\b"
-    );
-    let time = r"(?:\s*(?:,|T|at|-)?\s*(?P<hour>\d{1,2})[:.](?P<minute>\d{2})(?:[:.](?P<second>\d{2}))?\s*(?P<half>[ap]\.?m\b)?";
-    let zone = r"(?:\s*\b(?P<zone>Z|UTC|GMT)(?P<offset>[+-]\d{1,2}(?::?\d{2})?)?)?)?";
-    Regex::new(&format!("(?i){day}{named}{time}{zone}")).expect("the pattern is constant")
-});
-
-/// Returns the first date in `text`, with an adjacent time of day and offset if there are any; the offset is known only
-/// if it is written as a number or as UTC.
-///
-/// The times of words are derived from it by their distance from the start, hence [`TimeSource::Derived`].
-pub(crate) fn written_in(text: &str) -> Option<MessageTime> {
-    WRITTEN.captures_iter(text).find_map(|found| time_of(&found))
-}
-
-fn time_of(found: &Captures<'_>) -> Option<MessageTime> {
-    let group = |name: &str| found.name(name).map(|group| group.as_str());
-    let number = |name: &str| group(name).and_then(|digits| digits.parse::<i8>().ok());
-    let year = group("year").or(group("year2")).or(group("year3"))?.parse().ok()?;
-    let month = number("month").or_else(|| month_of(group("name").or(group("name3"))?))?;
-    let day = number("day").or(number("day2")).or(number("day3"))?;
-    let time = match number("hour").zip(number("minute")) {
-        Some((hour, minute)) => Time::new(hour_of_day(hour, group("half")), minute, number("second").unwrap_or(0), 0),
-        None => Ok(Time::midnight()),
-    };
-    let civil: DateTime = Date::new(year, month, day).ok()?.to_datetime(time.ok()?);
-    let offset_seconds = group("zone").and_then(|_| seconds_of(group("offset").unwrap_or("+0")));
-    let offset = Offset::from_seconds(offset_seconds.unwrap_or(0)).ok()?;
-    Some(MessageTime { at: offset.to_timestamp(civil).ok()?, offset_seconds, source: TimeSource::Derived })
-}
-
-/// Reads `Mon May  3 07:20:24 2004`, as programs print a time; the time of day may be missing.
-pub(crate) fn printed(text: &str) -> Option<DateTime> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let month = words.iter().position(|word| word.get(..3).is_some_and(|word| month_of(word).is_some()))?;
-    let year = words.iter().skip(month).find_map(|word| word.parse::<i16>().ok().filter(|year| *year > 1_000))?;
-    let date = Date::new(year, month_of(&words[month][..3])?, words.get(month + 1)?.parse().ok()?).ok()?;
-    let since = words.iter().skip(month).find_map(|word| clock(word).filter(|_| word.matches(':').count() == 2));
-    date.to_datetime(Time::midnight()).checked_add(since.unwrap_or_default()).ok()
-}
-
-/// Returns the number of a month's name, of which only the first three letters are given.
-pub(crate) fn month_of(name: &str) -> Option<i8> {
-    let place = MONTHS.split('|').position(|month| month.eq_ignore_ascii_case(name))?;
-    i8::try_from(place + 1).ok()
-}
-
-/// Returns an hour of the day from one on a clock of twelve hours, or as it is without a half of the day.
-pub(crate) fn hour_of_day(hour: i8, half: Option<&str>) -> i8 {
-    match half.map(|half| half.starts_with(['p', 'P'])) {
-        Some(true) if hour < 12 => hour + 12,
-        Some(false) if hour == 12 => 0,
-        Some(_) | None => hour,
-    }
-}
-
-/// Reads `+1`, `-0530` or `+05:30`.
-pub(crate) fn seconds_of(offset: &str) -> Option<i32> {
-    let (sign, digits) = offset.split_at_checked(1)?;
-    let digits = digits.replace(':', "");
-    let (hours, minutes) = if digits.len() > 2 { digits.split_at(digits.len() - 2) } else { (digits.as_str(), "0") };
-    let seconds = hours.parse::<i32>().ok()? * 3_600 + minutes.parse::<i32>().ok()? * 60;
-    Some(if sign == "-" { -seconds } else { seconds })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn clocks_are_read_with_and_without_hours_and_fractions() {
-        let rows = [
-            ("00:01.500", Some(1_500)),
-            ("1:00:01,5", Some(3_601_500)),
-            (" 0:12 ", Some(12_000)),
-            ("00:00:01.2345", Some(1_234)),
-            ("12", None),
-            ("+1:02", None),
-            ("1:2:3:4", None),
-            ("99999999999999999999:00", None),
-            ("", None),
-        ];
-        for (text, expected) in rows {
-            assert_eq!(clock(text), expected.map(Duration::from_millis), "{text}");
-        }
-    }
-}
-
-#[cfg(test)]
-mod dates_tests {
-    use super::*;
-
-    #[test]
-    fn printed_times_are_read() {
-        let rows = [
-            ("Mon May  3 07:20:24 2004", Some("2004-05-03T07:20:24")),
-            ("Wed Jan 14 2026", Some("2026-01-14T00:00:00")),
-            ("Thu Feb 30 10:00:00 2026", None),
-            ("May", None),
-            ("", None),
-        ];
-        for (text, expected) in rows {
-            assert_eq!(printed(text).map(|time| time.to_string()).as_deref(), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn dates_are_found_in_every_spelling_and_offsets_only_where_they_are_written() {
-        let rows = [
-            ("Mon, Mar 4, 2024 10:00AM • 32:10", Some(("2024-03-04T10:00:00Z", None))),
-            ("Mon, Mar 4, 2024 • 32:10", Some(("2024-03-04T00:00:00Z", None))),
-            ("March 4, 2024, 12:05 am", Some(("2024-03-04T00:05:00Z", None))),
-            ("Sync (2024-03-04 10:00 GMT) - Transcript", Some(("2024-03-04T10:00:00Z", Some(0)))),
-            ("Sync - 2024/03/04 09:58 GMT+05:30 - Transcript", Some(("2024-03-04T04:28:00Z", Some(19_800)))),
-            ("2024-03-04 10:00 CET", Some(("2024-03-04T10:00:00Z", None))),
-            ("4 September 2024 at 1:30 PM", Some(("2024-09-04T13:30:00Z", None))),
-            ("2024-13-04, then May 5, 2024", Some(("2024-05-05T00:00:00Z", None))),
-            ("Dismay 4, 2024", None),
-            ("may 99, 2024 10:00 GMT+99", None),
-            ("no date", None),
-        ];
-        for (text, expected) in rows {
-            let pieces = written_in(text).map(|time| (time.at.to_string(), time.offset_seconds));
-            assert_eq!(pieces, expected.map(|(at, offset)| (at.to_owned(), offset)), "{text}");
-        }
-    }
 }

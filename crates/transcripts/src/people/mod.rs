@@ -1,7 +1,7 @@
 //! Conversations among people: meetings, chats, mail.
 
 mod html;
-pub(crate) mod meeting;
+mod meeting;
 
 pub(crate) mod captions;
 pub(crate) mod discord;

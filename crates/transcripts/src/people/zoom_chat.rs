@@ -2,9 +2,9 @@
 
 use jiff::SignedDuration;
 
+use crate::message::dates::{Days, clock};
 use crate::message::identity;
 use crate::message::speaker::{is_of_a_log, looks_like_name};
-use crate::people::meeting::{Days, clock};
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, MessageTime, Role, Sink};
 
 patterns! {

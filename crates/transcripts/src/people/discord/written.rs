@@ -3,8 +3,8 @@
 use jiff::civil::{Date, DateTime, Time};
 
 use super::file_label;
+use crate::message::dates::{hour_of_day, month_of};
 use crate::message::{identity, parts};
-use crate::people::meeting::{hour_of_day, month_of};
 use crate::people::whatsapp::{Order, Stamp, split};
 use crate::{Assembler, Kind, Message, MessageTime, Role, Sink, TimeSource};
 
@@ -91,22 +91,19 @@ fn header(line: &str) -> Option<(When, &str)> {
     if !line.starts_with('[') {
         return None;
     }
-    let (when, author) = match NAMED.captures(line) {
-        Some(found) => {
-            let [day, month, year, hour, minute, half, author] =
-                [1, 2, 3, 4, 5, 6, 7].map(|group| found.get(group).map_or("", |group| group.as_str()));
-            let half = Some(half).filter(|half| !half.is_empty());
-            let time = named(day, month, year).and_then(|date| {
-                let hour = hour_of_day(hour.parse().ok()?, half);
-                let time = Time::new(hour, minute.parse().ok()?, 0, 0).ok()?;
-                MessageTime::local(DateTime::from_parts(date, time), TimeSource::Log)
-            });
-            (When::Known(time), author)
-        }
-        None => {
-            let (stamp, author) = split(line)?;
-            (When::Numbers(stamp), author)
-        }
+    let (when, author) = if let Some(found) = NAMED.captures(line) {
+        let [day, month, year, hour, minute, half, author] =
+            [1, 2, 3, 4, 5, 6, 7].map(|group| found.get(group).map_or("", |group| group.as_str()));
+        let half = Some(half).filter(|half| !half.is_empty());
+        let time = named(day, month, year).and_then(|date| {
+            let hour = hour_of_day(hour.parse().ok()?, half);
+            let time = Time::new(hour, minute.parse().ok()?, 0, 0).ok()?;
+            MessageTime::local(DateTime::from_parts(date, time), TimeSource::Log)
+        });
+        (When::Known(time), author)
+    } else {
+        let (stamp, author) = split(line)?;
+        (When::Numbers(stamp), author)
     };
     let author = author.trim().trim_end_matches(" (pinned)");
     // Older accounts have a number after their name.
@@ -128,7 +125,7 @@ fn contents(lines: &[&str]) -> Vec<Message> {
     for line in lines {
         match line.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
             Some(name @ ("Attachments" | "Embed" | "Stickers" | "Reactions" | "Forwarded Message")) => {
-                sections.push((name, Vec::new()))
+                sections.push((name, Vec::new()));
             }
             _ => sections.last_mut().into_iter().for_each(|(_, lines)| lines.push(line)),
         }
@@ -142,7 +139,7 @@ fn contents(lines: &[&str]) -> Vec<Message> {
             "" if NOTICE.is_match(&text) => messages.push(of(Kind::Context, text)),
             "" => messages.push(of(Kind::Prose, text)),
             "Attachments" => {
-                messages.extend(files.map(|file| of(Kind::Attachment, file_label(parts::address_name(file)))))
+                messages.extend(files.map(|file| of(Kind::Attachment, file_label(parts::address_name(file)))));
             }
             "Stickers" => messages.extend(
                 files.map(|file| of(Kind::Attachment, parts::file_label("sticker", parts::address_name(file)))),

@@ -4,9 +4,9 @@ use jiff::Timestamp;
 use mail_parser::{HeaderValue, Message as Parsed, MessageParser, MessagePart, MimeHeaders, PartType};
 use serde::{Deserialize, Serialize};
 
+use crate::message::dates::printed;
 use crate::message::parts::file_label;
 use crate::people::html;
-use crate::people::meeting::printed;
 use crate::{MessageTime, Role, TimeSource};
 
 /// Maximum distance of a clock from UTC, in seconds.
