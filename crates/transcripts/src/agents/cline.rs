@@ -281,7 +281,7 @@ fn attachment(block: &Value) -> Option<String> {
 }
 
 /// Returns the contents of an answer whose reasoning and calls are tags in the text.
-fn tagged(text: &str) -> Vec<Message> {
+pub(crate) fn tagged(text: &str) -> Vec<Message> {
     let mut messages = Vec::new();
     let mut rest = text;
     while let Some((start, tag)) = next_call(rest) {
@@ -414,7 +414,7 @@ fn announced(text: &str) -> Option<(&str, &str)> {
 }
 
 /// Returns the messages in a text that is not the answer of a tool.
-fn stated(text: &str) -> Vec<Message> {
+pub(crate) fn stated(text: &str) -> Vec<Message> {
     let mut messages = Vec::new();
     let mut rest = text;
     while let Some((before, tag, inner, after)) = next_tag(rest).filter(|_| messages.len() < MOST_PIECES) {

@@ -1,5 +1,8 @@
 //! Recognises speakers by the beginnings of lines.
 
+use std::time::Duration;
+
+use crate::message::dates::clock;
 use crate::message::{identity, program};
 use crate::{MessageTime, Role, TimeSource};
 
@@ -29,16 +32,37 @@ const PROGRAMS: &str = "server database db worker scheduler backup mailer kernel
 
 /// Labels that denote a side of a conversation with an assistant, in lower case.
 const SIDES: &[(Role, &[&str])] = &[
-    (Role::User, &["user", "human", "you", "me", "用户", "使用者", "人类", "我", "你", "ユーザー"]),
+    (
+        Role::User,
+        &[
+            "user", "human", "you", "me", "用户", "使用者", "人类", "我", "你", "您", "ユーザー", "あなた", "사용자",
+            "나", "usuario", "usuaria", "tú", "benutzer", "benutzerin", "nutzer", "nutzerin", "utilisateur",
+            "utilisatrice", "vous", "usuário", "usuária", "utilizador", "utilizadora", "você", "utente", "gebruiker",
+            "użytkownik", "użytkowniczka", "kullanıcı", "пользователь", "вы", "користувач", "المستخدم", "उपयोगकर्ता",
+            "người dùng", "pengguna",
+        ],
+    ),
     (
         Role::Assistant,
         &[
             "assistant", "ai", "bot", "chatgpt", "gpt", "gpt-4", "gpt-4o", "gpt-5", "claude", "gemini", "copilot",
-            "agent", "ai assistant", "助手", "ai助手", "ai 助手", "助理", "机器人", "アシスタント",
+            "agent", "ai assistant", "github copilot", "cursor", "deepseek", "grok", "perplexity", "le chat", "助手",
+            "ai助手", "ai 助手", "助理", "机器人", "アシスタント", "어시스턴트", "asistente", "assistent",
+            "assistente", "asystent", "asistan", "yardımcı", "ассистент", "помощник", "ии", "асистент", "помічник",
+            "المساعد", "सहायक", "trợ lý", "asisten",
         ],
     ),
-    (Role::System, &["system", "developer", "系统"]),
-    (Role::Tool, &["tool", "tool result", "工具"]),
+    (Role::System, &["system", "developer", "系统", "система", "sistema", "système", "システム", "시스템"]),
+    (Role::Tool, &["tool", "tool result", "工具", "инструмент", "herramienta", "werkzeug", "outil"]),
+];
+
+/// Words between an assistant's name and a colon.
+const SAID: &[&str] =
+    &[" said", "说", "說", " dijo", " a dit", " disse", " ha detto", " hat gesagt", " сказал", "の発言", "의 말"];
+/// Sentences between which a page shows the user's words.
+const YOU_SAID: &[&str] = &[
+    "Has dicho", "Dijiste", "Tú dijiste", "Vous avez dit", "Du hast gesagt", "Sie haben gesagt", "Você disse",
+    "Hai detto", "Вы сказали", "あなた", "나의 말",
 ];
 
 /// Returns the side that `label` denotes, if it is not a person's name.
@@ -122,13 +146,16 @@ pub(crate) enum Form {
     Said,
     /// `<|im_start|>user`
     Tagged,
+    /// `[Ana Silva] [00:12] hello`, or `[00:12] Ana Silva: hello`
+    Timed,
     /// `User: hello`
     Prefix,
 }
 
 impl Form {
     /// Every form, the most specific first.
-    pub(crate) const ALL: &[Self] = &[Self::Stamped, Self::Tagged, Self::Said, Self::Bold, Self::Heading, Self::Prefix];
+    pub(crate) const ALL: &[Self] =
+        &[Self::Stamped, Self::Tagged, Self::Timed, Self::Said, Self::Bold, Self::Heading, Self::Prefix];
 }
 
 /// A line that names a speaker.
@@ -144,6 +171,8 @@ pub(crate) struct Label {
     pub(crate) role: Option<Role>,
     /// The time written beside the name.
     pub(crate) time: Option<MessageTime>,
+    /// The time of day, or the time since the start, written beside the name without a date.
+    pub(crate) clock: Option<Duration>,
     /// The text after the name on the same line.
     pub(crate) rest: String,
 }
@@ -184,6 +213,9 @@ fn label(line: usize, text: &str) -> Option<Label> {
     if text.starts_with([' ', '\t', '|', '>']) {
         return None;
     }
+    if let Some(label) = timed(line, text) {
+        return Some(label);
+    }
     let (form, head, rest) = stamped(text)
         .or_else(|| tagged(text))
         .or_else(|| said(text))
@@ -198,17 +230,47 @@ fn label(line: usize, text: &str) -> Option<Label> {
     if role.is_none() && (known_only || !looks_like_name(name)) {
         return None;
     }
-    let time = note.and_then(stamp);
-    Some(Label { line, form, name: name.to_owned(), role, time, rest: rest.trim().to_owned() })
+    let (time, clock) = (note.and_then(stamp), note.and_then(clock));
+    Some(Label { line, form, name: name.to_owned(), role, time, clock, rest: rest.trim().to_owned() })
 }
 
-/// Splits `User (2026-01-02)` into the name and the text in brackets.
+/// Splits `User (2026-01-02)` or `User [17:49:08]` into the name and the text in brackets.
 fn split_note(head: &str) -> (&str, Option<&str>) {
-    match head.trim().strip_suffix(')').and_then(|head| head.split_once('(')) {
-        Some((name, note)) if stamp(note).is_some() || side(name).is_some() => (name.trim(), Some(note)),
+    let head = head.trim();
+    let round = head.strip_suffix(')').and_then(|head| head.split_once('('));
+    match round.or_else(|| head.strip_suffix(']').and_then(|head| head.split_once('['))) {
+        Some((name, note)) if stamp(note).is_some() || clock(note).is_some() || side(name).is_some() => {
+            (name.trim(), Some(note))
+        }
         // Other text in brackets, such as pronouns, belongs to the name.
-        Some(_) | None => (head.trim(), None),
+        Some(_) | None => (head, None),
     }
+}
+
+/// Reads a line with a name and a time in brackets, as programs that write down speech arrange them.
+pub(crate) fn timed(line: usize, text: &str) -> Option<Label> {
+    patterns! {
+        NAME_FIRST = r"^\[(?P<name>[^\[\]]{1,60})\] ?[\[(](?P<clock>[0-9:.]{4,12})[\])]:? *(?P<rest>.*)$";
+        TIME_FIRST = r"^[\[(](?P<clock>[0-9:.]{4,12})(?: ?(?:-|–|-->) ?[0-9:.]{4,12})?[\])] *(?:\[(?P<name>[^\[\]]{1,60})\]:?|(?P<bare>[^:\[\]]{1,60}):) *(?P<rest>.*)$";
+    }
+    let text = text.trim_end();
+    let found = if text.starts_with(['[', '(']) {
+        NAME_FIRST.captures(text).or_else(|| TIME_FIRST.captures(text))
+    } else {
+        None
+    };
+    let found = found?;
+    let name = found.name("name").or_else(|| found.name("bare"))?.as_str().trim();
+    let clock = clock(found.name("clock")?.as_str())?;
+    // Programs that tell voices apart number them.
+    let is_numbered =
+        name.strip_prefix("SPEAKER_").is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
+    let role = side(name);
+    if role.is_none() && !is_numbered && !looks_like_name(name) {
+        return None;
+    }
+    let rest = found.name("rest")?.as_str().to_owned();
+    Some(Label { line, form: Form::Timed, name: name.to_owned(), role, time: None, clock: Some(clock), rest })
 }
 
 /// Reads the time at the end of a note such as `claude-x 2026-01-02 03:04Z`.
@@ -237,8 +299,12 @@ fn tagged(text: &str) -> Option<Split<'_>> {
 
 fn said(text: &str) -> Option<Split<'_>> {
     let text = text.trim().trim_start_matches('#').trim();
-    let head = text.strip_suffix([':', '：'])?;
-    let name = head.strip_suffix(" said").or_else(|| head.strip_suffix('说'))?;
+    let head = text.strip_suffix([':', '：'])?.trim_end();
+    // What ChatGPT's page puts above the user's words is a sentence of its own in these languages.
+    if YOU_SAID.contains(&head) {
+        return Some((Form::Said, "You", ""));
+    }
+    let name = SAID.iter().find_map(|said| head.strip_suffix(said))?.trim_start_matches("O ");
     Some((Form::Said, name, ""))
 }
 
@@ -356,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn sides_are_known_in_any_case_and_three_languages() {
+    fn sides_are_known_in_any_case_and_many_languages() {
         let rows =
             [("USER", Some(Role::User)), ("用户", Some(Role::User)), ("助手", Some(Role::Assistant)), ("Ana", None)];
         for (label, expected) in rows {
@@ -404,6 +470,14 @@ mod label_tests {
             ("User:hi", Form::Prefix, "User", Some(Role::User), "hi"),
             ("用户：你好", Form::Prefix, "用户", Some(Role::User), "你好"),
             ("Luís: é: sim", Form::Prefix, "Luís", None, "é: sim"),
+            ("### Пользователь [17:49:08]", Form::Heading, "Пользователь", Some(Role::User), ""),
+            ("**Usuario:** hola", Form::Bold, "Usuario", Some(Role::User), "hola"),
+            ("Assistent: ja", Form::Prefix, "Assistent", Some(Role::Assistant), "ja"),
+            ("Vous avez dit :", Form::Said, "You", Some(Role::User), ""),
+            ("O ChatGPT disse:", Form::Said, "ChatGPT", Some(Role::Assistant), ""),
+            ("[Ana Silva] [00:12] hi", Form::Timed, "Ana Silva", None, "hi"),
+            ("[00:00:12] Ana Silva: hi", Form::Timed, "Ana Silva", None, "hi"),
+            ("(0:12 - 0:15) [SPEAKER_01]: hi", Form::Timed, "SPEAKER_01", None, "hi"),
         ];
         for (text, form, name, role, rest) in rows {
             assert_eq!(pieces(text), Some((form, name.to_owned(), role, rest.to_owned())), "{text}");
@@ -414,7 +488,7 @@ mod label_tests {
     fn other_lines_name_nobody() {
         for text in [
             "Note: x", "  User: x", "| User: | x |", "> User: x", "https://e.org", "## Usage", "Ana:x", "key: value",
-            "10:30 x", "**bold** text",
+            "10:30 x", "**bold** text", "[ ] [10:30] x", "[a link] (10:30)", "[10:30] started: x", "[v1.2] [x] y",
         ] {
             assert_eq!(pieces(text), None, "{text}");
         }
