@@ -456,6 +456,17 @@ mod tests {
         (seen, skipped)
     }
 
+    #[test]
+    fn a_recording_named_like_a_jsonl_file_is_read_by_its_content() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("full.jsonl");
+        let message = json!({"id": "m", "timestamp": "2026-01-15T20:51:48Z", "type": "user", "content": "use tabs"});
+        let recording = json!({"sessionId": "s", "projectHash": "p", "messages": [message]});
+        std::fs::write(&path, serde_json::to_string_pretty(&recording).unwrap()).unwrap();
+        let (seen, skipped) = crate::testing::read_input(&GeminiCli, crate::open(&path).unwrap());
+        assert_eq!((seen[0].messages[0].text.as_str(), skipped.len()), ("use tabs", 0));
+    }
+
     fn show(message: &Message) -> String {
         format!("{:?} {:?}: {}", message.role, message.kind, message.text)
     }
