@@ -480,6 +480,7 @@ mod tests {
             "_**User (2026-01-02 03:04Z)**_\n\nhi\n\n---\n\n_**Agent (x 2026-01-02 03:04Z)**_\n\nok",
             "Ana: We ship on Monday.\nLuís: Fine.\nAna: Who tests?\nLuís: I do.\n",
             "### Пользователь [17:49:08]\n\nпривет\n\n### Claude [17:49:29]\n\nздравствуйте\n",
+            "ana-v: why does it fail?\n\nGitHub Copilot: The path is wrong.\n\nana-v: fix it\n",
             "# Чат\n\nСессия: 1\n\n### Пользователь [17:49:08]\n\nа\n\n### Claude [17:49:29]\n\nб\n\n### Claude [17:49:39]\n\nв\n\n### Claude [17:50:29]\n\nг\n\n### Пользователь [17:51:08]\n\nд\n\n### Claude [17:51:29]\n\nе\n",
             "[Ana Silva] [00:00] Okay.\n[Rui Costa] [00:05] fine\n[Ana Silva] [00:09] We ship.\n",
             "[00:00:01] SPEAKER_00: okay\n[00:00:04] SPEAKER_01: fine\n[00:00:09] SPEAKER_00: bye\n",
@@ -611,6 +612,18 @@ mod tests {
         let talk =
             "Recorded Wednesday 2026-01-14 10:00\n\n[Ana] [00:00] Okay.\n[Rui] [00:05] Fine.\n[Ana] [01:00] Bye.\n";
         assert_eq!(times("x.txt", talk)[1..], ["2026-01-14T10:00:00Z", "2026-01-14T10:00:05Z", "2026-01-14T10:01:00Z"]);
+    }
+
+    #[test]
+    fn an_account_that_asks_copilot_is_the_user() {
+        let text = "ana-v: why?\n\nGitHub Copilot: Look.\n\nRan terminal command: ls\n\nana-v: fix it\n\nGitHub Copilot: Done.\n";
+        let expected = [
+            (Role::User, "why?"),
+            (Role::Assistant, "Look.\n\nRan terminal command: ls"),
+            (Role::User, "fix it"),
+            (Role::Assistant, "Done."),
+        ];
+        assert_eq!(pieces(text), prose(&expected));
     }
 
     #[test]

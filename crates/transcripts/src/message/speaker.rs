@@ -205,7 +205,25 @@ pub(crate) fn labels(lines: &[&str]) -> Vec<Label> {
             (None, None) => found.extend(label(number, line)),
         }
     }
+    if let Some(name) = first.split_once(": ").map(|(name, _)| name).filter(|name| is_asked_by(name, &found)) {
+        let rest = |line: &str| line.strip_prefix(name).and_then(|rest| rest.strip_prefix(": ")).map(str::to_owned);
+        let asked = lines.iter().enumerate().filter_map(|(line, text)| {
+            let (form, role, name) = (Form::Prefix, Some(Role::User), name.to_owned());
+            Some(Label { line, form, name, role, time: None, clock: None, rest: rest(text)? })
+        });
+        let asked: Vec<Label> = asked.collect();
+        found.retain(|label| asked.iter().all(|own| own.line != label.line));
+        found.extend(asked);
+        found.sort_by_key(|label| label.line);
+    }
     found
+}
+
+/// Returns whether `name`, an account in lower case, asks GitHub Copilot: VS Code copies such a chat with the account's
+/// name before each question.
+fn is_asked_by(name: &str, found: &[Label]) -> bool {
+    let is_copilot = |label: &Label| label.form == Form::Prefix && label.name == "GitHub Copilot";
+    found.iter().any(is_copilot) && side(name).is_none() && name.len() <= 40 && looks_like_account(name)
 }
 
 fn label(line: usize, text: &str) -> Option<Label> {
