@@ -60,11 +60,11 @@ impl Default for GuardSettings {
 /// Names of files whose content no model sees; matched against the last part of a path, in any case.
 #[rustfmt::skip]
 pub const DENIED_FILES: &[&str] = &[
-    ".env", ".env.local", ".env.development", ".env.production", ".env.staging", ".env.test", ".envrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks",
+    ".env", "*.env", ".env.local", ".env.development", ".env.production", ".env.staging", ".env.test", ".envrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks",
     "*.keystore", "*.kdbx", "*.ovpn", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".netrc", "_netrc", ".pgpass", ".my.cnf", ".npmrc", ".pypirc",
     ".htpasswd", ".git-credentials", ".dockercfg", "credentials", "credentials.json", "credentials.yml", "credentials.yaml", "credentials.toml",
     "credentials.ini", "credentials.csv", "credentials.xml", "credentials.txt", "credentials.db", "secrets.json", "secrets.yml", "secrets.yaml",
-    "secrets.toml", "secrets.env", "service-account*.json", "service_account*.json", "kubeconfig", "wallet.dat", "shadow", "*.tfvars",
+    "secrets.toml", "service-account*.json", "service_account*.json", "kubeconfig", "wallet.dat", "shadow", "*.tfvars",
 ];
 
 settings!(

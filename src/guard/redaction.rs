@@ -292,6 +292,9 @@ pub const DENIED_MARKER: &str = "[denied file]";
 const MATCHING: MatchOptions =
     MatchOptions { case_sensitive: false, require_literal_separator: false, require_literal_leading_dot: false };
 
+/// How programs spell the variables of their own process, which are no files.
+const ENVIRONMENTS: &[&str] = &["process.env", "import.meta.env", "Deno.env", "Bun.env"];
+
 /// The names of such files.
 #[derive(Debug, Clone)]
 pub(super) struct Denied {
@@ -317,9 +320,24 @@ impl Denied {
 
     /// Whether `text` names such a file.
     fn is_named_in(&self, text: &str) -> bool {
-        let ends = |c: char| c.is_whitespace() || "\"'`=:,;|&()<>[]{}/\\*".contains(c);
-        let names = text.split(ends).filter(|name| !name.is_empty());
-        names.into_iter().any(|name| self.patterns.iter().any(|pattern| pattern.matches_with(name, MATCHING)))
+        let ends = |c: char| c.is_whitespace() || "\"'`=:,;|&()<>{}/\\".contains(c);
+        text.split(ends)
+            .any(|word| self.may_be_expanded(word) || word.split(['[', ']', '*']).any(|name| self.denies(name)))
+    }
+
+    fn denies(&self, name: &str) -> bool {
+        let is_denied = || self.patterns.iter().any(|pattern| pattern.matches_with(name, MATCHING));
+        !name.is_empty() && !ENVIRONMENTS.contains(&name) && is_denied()
+    }
+
+    /// Whether a shell could expand a word such as `.e?v` to such a file. Words that do not begin as hidden files do, such
+    /// as `*.json`, stand for ordinary files.
+    fn may_be_expanded(&self, word: &str) -> bool {
+        let is_pattern =
+            word.starts_with('.') && word.contains(['?', '*', '[']) && word.contains(char::is_alphanumeric);
+        let Some(Ok(pattern)) = is_pattern.then(|| Pattern::new(word)) else { return false };
+        let plain = self.patterns.iter().map(Pattern::as_str).filter(|name| !name.contains(['?', '*', '[']));
+        plain.into_iter().any(|name| pattern.matches_with(name, MATCHING))
     }
 }
 
@@ -437,6 +455,11 @@ mod denied_tests {
             "Bash diff a.pem b.txt",
             "Bash cat .env|head",
             "Bash git show HEAD:.env",
+            "Bash cat prod.env",
+            "Bash cat .e?v",
+            "Bash cat config/.en[uv]",
+            "Bash head .env*",
+            "Bash cat *.pem",
         ] {
             assert!(denied.is_named_in(text), "{text}");
         }
@@ -448,6 +471,9 @@ mod denied_tests {
             "Read docs/environment.md",
             "Bash cargo run --key x",
             "Read .envy",
+            "Bash node -e console.log(process.env)",
+            "Bash ls *.json .github/*",
+            "Bash cat x?y .e",
         ] {
             assert!(!denied.is_named_in(text), "{text}");
         }

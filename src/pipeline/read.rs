@@ -503,6 +503,14 @@ impl Selection {
     /// Whether a path is left out: a pattern without `/` matches any component of it; any other pattern matches the
     /// path, its end, or a folder that contains it.
     fn excludes(&self, path: &str) -> bool {
+        // A folder that is excluded must not be read by way of a link to it.
+        let real = || Path::new(path).is_absolute().then(|| Path::new(path).canonicalize().ok()).flatten();
+        !self.exclude.is_empty()
+            && (self.excludes_as_spelled(path)
+                || real().is_some_and(|real| self.excludes_as_spelled(&real.to_string_lossy())))
+    }
+
+    fn excludes_as_spelled(&self, path: &str) -> bool {
         // A log may come from another system, so both separators count.
         let path = path.replace('\\', "/");
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
@@ -514,6 +522,8 @@ impl Selection {
             let root = if path.starts_with('/') { "/" } else { "" };
             let folders = (1..=parts.len()).map(|count| format!("{root}{}", parts[..count].join("/")));
             let whole = text.trim_end_matches('/');
+            // What is below a folder is excluded with it, and `folder/**` means the folder, too.
+            let whole = whole.strip_suffix("/**").filter(|folder| !folder.is_empty()).unwrap_or(whole);
             let anywhere = if whole.starts_with('/') { whole.to_owned() } else { format!("**/{whole}") };
             folders.into_iter().any(|folder| matches(whole, &folder) || matches(&anywhere, &folder))
         })
@@ -738,6 +748,21 @@ mod select_tests {
         let hidden = talk("/home/ana/secret-plan/web", Vec::new());
         assert_eq!(excluding("secret-*").leaves(&hidden, &Namespace::global()), Some(LeftOut::Excluded));
         assert_eq!(excluding("plan").leaves(&hidden, &Namespace::global()), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn an_excluded_folder_is_left_out_itself_and_by_way_of_links() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join("clients/acme")).unwrap();
+        std::os::unix::fs::symlink(root.join("clients/acme"), root.join("work")).unwrap();
+        let selection = excluding(&format!("{}/clients/**", root.display()));
+        for (name, is_left) in [("clients", true), ("clients/acme", true), ("work", true), ("clients2", false)] {
+            let held = talk(&root.join(name).to_string_lossy(), Vec::new());
+            assert_eq!(selection.leaves(&held, &Namespace::global()).is_some(), is_left, "{name}");
+            assert_eq!(selection.leaves_file(&root.join(name), None).is_some(), is_left, "{name}");
+        }
     }
 
     #[test]

@@ -209,6 +209,20 @@ fn a_project_is_found_by_all_that_it_is_known_by_and_candidates_are_named() {
 }
 
 #[test]
+fn a_remote_that_was_chosen_for_its_digits_is_another_project() {
+    let eve = remote("git@github.com:eve36445631/shop.git");
+    let first = |identity: &Option<Identity>| identity.as_ref().unwrap().namespaces().next();
+    assert_eq!(first(&eve), first(&remote(SHOP)), "found by trying");
+    for (one, other) in [(remote(SHOP), eve.clone()), (eve, remote(SHOP))] {
+        let store = Store::in_memory().unwrap();
+        let (mine, _) = place(&store, &seen("/a/shop", one), 0);
+        learn(&store, &mine);
+        let (theirs, join) = place(&store, &seen("/b/shop", other), 1);
+        assert!(theirs != mine && join.is_none(), "{theirs}");
+    }
+}
+
+#[test]
 fn a_name_from_a_file_never_takes_the_namespace_of_a_repository() {
     let store = Store::in_memory().unwrap();
     let (own, _) = place(&store, &seen("/nowhere/shop", remote(SHOP)), 0);

@@ -3,6 +3,7 @@
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use rusqlite::config::DbConfig;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Row, ToSql};
 use serde::de::DeserializeOwned;
@@ -290,6 +291,8 @@ fn connect(path: &Path, is_immutable: bool) -> rusqlite::Result<Connection> {
         Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_READ_WRITE)?
     };
     // The file belongs to another program: nothing in its schema may run code, and damaged pages must not be trusted.
+    // A view in the place of a table could compute for ever.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
     connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA query_only = ON;")?;
     Ok(connection)
 }
@@ -303,6 +306,18 @@ fn with_ending(path: &Path, ending: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_view_in_the_place_of_a_table_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state.db");
+        let sql = "CREATE TABLE t (id); CREATE VIEW chat AS SELECT id, id AS words FROM t";
+        Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+        let database = super::open(&path).unwrap();
+        let read = database.query_row("SELECT count(words) FROM chat", [], |row| row.get::<_, i64>(0));
+        let error = read.unwrap_err().to_string();
+        assert!(error.contains("prohibited"), "{error}");
+    }
 
     #[test]
     fn a_database_in_use_is_read_with_its_log_and_left_as_it_is() {

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read, Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::Crc;
 use flate2::read::DeflateDecoder;
@@ -81,11 +82,13 @@ fn decode(mut raw: Box<dyn Read + Send>) -> io::Result<Decoded> {
     let magic = take(&mut raw, 4)?;
     let (is_zstandard, is_gzip) = (magic == ZSTD_MAGIC, magic.starts_with(&GZIP_MAGIC));
     let raw = Cursor::new(magic).chain(raw);
+    let packed = Arc::new(AtomicU64::new(0));
+    let counted = |raw| Counted { inner: raw, bytes: Arc::clone(&packed) };
     let mut plain: Box<dyn Read + Send> = if is_zstandard {
-        Box::new(zstd::stream::read::Decoder::new(raw)?)
+        Box::new(Unpacked::new(zstd::stream::read::Decoder::new(counted(raw))?, &packed))
     // A log that is rotated or appended to often consists of several gzip streams.
     } else if is_gzip {
-        Box::new(flate2::read::MultiGzDecoder::new(raw))
+        Box::new(Unpacked::new(flate2::read::MultiGzDecoder::new(counted(raw)), &packed))
     } else {
         Box::new(raw)
     };
@@ -93,7 +96,10 @@ fn decode(mut raw: Box<dyn Read + Send>) -> io::Result<Decoded> {
     // Windows tools save text in UTF-16; such files are small enough to be converted at once.
     if head.starts_with(&[0xFF, 0xFE]) || head.starts_with(&[0xFE, 0xFF]) {
         let mut rest = head;
-        plain.read_to_end(&mut rest)?;
+        plain.take(MAX_UTF16_BYTES + 1).read_to_end(&mut rest)?;
+        if rest.len() as u64 > MAX_UTF16_BYTES {
+            return Err(io::Error::other("the text is UTF-16 and longer than 256 MiB; convert it to UTF-8"));
+        }
         let text = utf16(&rest).into_bytes();
         let head = text[..text.len().min(HEAD_BYTES)].to_vec();
         return Ok((Box::new(Cursor::new(text)), head));
@@ -102,6 +108,51 @@ fn decode(mut raw: Box<dyn Read + Send>) -> io::Result<Decoded> {
         head.drain(..BOM.len());
     }
     Ok((buffered(head.clone(), plain), head))
+}
+
+/// Maximum size of a text in UTF-16, in bytes.
+const MAX_UTF16_BYTES: u64 = 256 << 20;
+/// Maximum size of what a compressed stream unpacks to, in bytes.
+const MAX_UNPACKED_BYTES: u64 = 16 << 30;
+
+/// Counts the bytes that are read.
+struct Counted<R> {
+    inner: R,
+    bytes: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.bytes.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
+/// A compressed stream, which ends with an error where it becomes far larger than any log.
+struct Unpacked<R> {
+    inner: R,
+    packed: Arc<AtomicU64>,
+    plain: u64,
+}
+
+impl<R> Unpacked<R> {
+    fn new(inner: R, packed: &Arc<AtomicU64>) -> Self {
+        Self { inner, packed: Arc::clone(packed), plain: 0 }
+    }
+}
+
+impl<R: Read> Read for Unpacked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.plain += read as u64;
+        let packed = self.packed.load(Ordering::Relaxed).max(1);
+        let is_bomb = self.plain > RATIO_FREE_BYTES && self.plain / packed > MAX_RATIO;
+        if is_bomb || self.plain > MAX_UNPACKED_BYTES {
+            return Err(io::Error::other("it would unpack to far more than a log can hold"));
+        }
+        Ok(read)
+    }
 }
 
 fn buffered(head: Vec<u8>, rest: Box<dyn Read + Send>) -> Box<dyn BufRead + Send> {
@@ -562,6 +613,18 @@ impl Logs {
 mod tests {
     use super::*;
     use std::io::Write as _;
+
+    #[test]
+    fn a_stream_that_unpacks_to_far_more_than_a_log_ends_with_an_error() {
+        let zeros = || io::repeat(b' ').take(RATIO_FREE_BYTES * 2);
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        io::copy(&mut zeros(), &mut gzip).unwrap();
+        for packed in [gzip.finish().unwrap(), zstd::encode_all(zeros(), 1).unwrap()] {
+            let (mut reader, _) = decode(Box::new(Cursor::new(packed))).unwrap();
+            let error = io::copy(&mut reader, &mut io::sink()).unwrap_err();
+            assert!(error.to_string().contains("far more than a log"), "{error}");
+        }
+    }
 
     #[test]
     fn compressed_files_read_like_plain_ones() {
