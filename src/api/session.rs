@@ -11,6 +11,7 @@ use crate::pipeline::{Stamp, is_unread};
 use crate::search::brief::{self, Brief, BriefRequest, Counting};
 use crate::search::{Direct, Found, direct};
 use crate::store::{AccessKind, EnqueueOutcome, FailedCommand, Filter, JobRequest, Step, Store};
+use crate::work::act::{Fact, few};
 use crate::work::command::{error_line, signature, tidied};
 use crate::work::{self, fixes};
 
@@ -167,18 +168,22 @@ impl Session<'_> {
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be read or written.
-    pub(crate) fn command_failed(&self, command: &str, printed: &str, call: &str) -> Result<Vec<Memory>, ApiError> {
+    pub(crate) fn command_failed(&self, command: &str, printed: &str, call: &str) -> Result<Vec<String>, ApiError> {
         let Some(error) = error_line(printed) else { return Ok(Vec::new()) };
-        let Some((signature, command)) = signature(command).zip(tidied(command)) else { return Ok(Vec::new()) };
+        let Some((signature, shown)) = signature(command).zip(tidied(command)) else { return Ok(Vec::new()) };
         let failed =
-            FailedCommand { signature, command, error, call: call.to_owned(), steps: Vec::new(), at: self.now };
+            FailedCommand { signature, command: shown, error, call: call.to_owned(), steps: Vec::new(), at: self.now };
         // The command and its output are stored, and either may contain a secret.
         let (failed, _) = self.memories.guard.redact(failed);
         self.store.command_failed(self.id, &failed, self.now)?;
         let shown = self.store.shown_in(self.id, self.now - fixes::COOLDOWN)?;
         let remedies = self.with(|session| fixes::known(self.store, session.namespaces, &failed, &shown, self.now))?;
         self.record_shown(&remedies)?;
-        Ok(remedies)
+        let mut lines: Vec<String> = remedies.into_iter().map(|memory| memory.claim.content).collect();
+        if lines.is_empty() {
+            lines = self.unseen(self.with(|session| session.after_failure(command, printed))?.into_iter().collect())?;
+        }
+        Ok(lines)
     }
 
     /// Records that a command succeeded, and stores what resolved its earlier failure, if that is clear.
@@ -206,16 +211,44 @@ impl Session<'_> {
         self.record_step(Step::Edited(file.to_owned()))
     }
 
-    /// Returns the memories about a command that is about to run: that it fails, and what works instead.
+    /// Returns what speaks against a command that is about to run: that it fails, and what works instead, or a convention.
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be read, or recorded as shown.
-    pub(crate) fn warnings(&self, command: &str) -> Result<Vec<Memory>, ApiError> {
-        let Some(command) = tidied(command) else { return Ok(Vec::new()) };
-        let shown = self.store.shown_in(self.id, self.now - fixes::COOLDOWN)?;
-        let known = self.with(|session| fixes::warnings(self.store, session.namespaces, &command, &shown, self.now))?;
-        self.record_shown(&known)?;
-        Ok(known)
+    pub(crate) fn warnings(&self, command: &str) -> Result<Vec<String>, ApiError> {
+        let mut lines = Vec::new();
+        if let Some(command) = tidied(command) {
+            let shown = self.store.shown_in(self.id, self.now - fixes::COOLDOWN)?;
+            let known =
+                self.with(|session| fixes::warnings(self.store, session.namespaces, &command, &shown, self.now))?;
+            self.record_shown(&known)?;
+            lines.extend(known.into_iter().map(|memory| memory.claim.content));
+        }
+        if lines.is_empty() {
+            lines = self.unseen(self.with(|session| session.before_command(command))?)?;
+        }
+        Ok(lines)
+    }
+
+    /// Returns what earlier sessions learnt about a file that is about to be changed.
+    ///
+    /// # Errors
+    /// [`ApiError`] if it cannot be read, or recorded as shown.
+    pub(crate) fn before_edit(&self, file: &str, folder: Option<&Path>) -> Result<Vec<String>, ApiError> {
+        let paths = spellings(file, folder);
+        self.unseen(self.with(|session| session.before_edit(&paths))?)
+    }
+
+    /// Returns the lines of the facts that the session was not shown yet, and records them as shown.
+    fn unseen(&self, facts: Vec<Fact>) -> Result<Vec<String>, ApiError> {
+        if facts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let shown = self.store.shown_in(self.id, Timestamp::UNIX_EPOCH)?;
+        let id = |fact: &Fact| MemoryId::from_stored(fact.key.clone());
+        let facts = few(facts.into_iter().filter(|fact| !shown.contains(&id(fact))).collect());
+        self.store.memories_shown(self.id, &facts.iter().map(id).collect::<Vec<_>>(), self.now)?;
+        Ok(facts.into_iter().map(|fact| fact.text).collect())
     }
 
     /// Records that the agent called for `event`. With `lasting`, the change survives a power failure; otherwise the
@@ -248,6 +281,18 @@ impl Session<'_> {
         let _ = self.store.record_access(&ids, AccessKind::Prompt, self.now);
         Ok(())
     }
+}
+
+/// Returns the paths under which the ledger may know a file: relative to the repository, to the folder, and whole.
+fn spellings(file: &str, folder: Option<&Path>) -> Vec<String> {
+    let whole = folder.map_or_else(|| Path::new(file).to_owned(), |folder| folder.join(file));
+    let root = whole.ancestors().skip(1).find(|above| above.join(".git").exists());
+    let below = |root: Option<&Path>| whole.strip_prefix(root?).ok().map(Path::to_owned);
+    let found = [below(root), below(folder), Some(whole.clone())];
+    let mut paths: Vec<String> =
+        found.into_iter().flatten().filter_map(|path| Some(path.to_str()?.replace('\\', "/"))).collect();
+    paths.dedup();
+    paths
 }
 
 /// Returns the number of words of a prompt that a memory contains, without short ones, which occur everywhere.

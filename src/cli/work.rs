@@ -188,7 +188,11 @@ fn print_known(known: &KnownError, out: &Printer) -> anyhow::Result<()> {
         out.line(format_args!("     {DIM}{at} · {} · {} · message {message}{DIM:#}", remedy.task, remedy.transcript))?;
     }
     if known.open > 0 && !known.remedies.is_empty() {
-        out.note(format_args!("met {}, not cleared in {}", counted(known.met, "time"), counted(known.open, "task")));
+        out.note(format_args!(
+            "occurred {}, not cleared in {}",
+            counted(known.occurred, "time"),
+            counted(known.open, "task")
+        ));
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! The work of coding agents: the ledger of what was done in their logs, the questions that it answers, and the fixes of
 //! commands that fail in a session.
 
+pub(crate) mod act;
 mod blame;
 pub(crate) mod command;
 mod fix;

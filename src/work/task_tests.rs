@@ -159,6 +159,18 @@ fn another_spelling_clears_an_error_about_how_the_command_was_called() {
     ]);
     let cleared: Vec<_> = tasks[0].errors.iter().map(|error| error.cleared.is_some()).collect();
     assert_eq!(cleared, [false, false], "{:#?}", tasks[0].errors);
+    let of = |other: &str| {
+        let tasks = claude(&[
+            ("user", json!("List the open cleanups of this rig")),
+            ran("a", "gt deacon pending"),
+            got("a", true, "Exit code 1\nError: unknown command \"pending\" for \"gt deacon\""),
+            ran("b", other),
+            got("b", false, "ok"),
+        ]);
+        tasks[0].errors[0].cleared.as_ref().map(|remedy| remedy.command.clone())
+    };
+    assert_eq!(of("gt deacon trigger-pending").as_deref(), Some("gt deacon trigger-pending"));
+    assert_eq!(of("gt deacon zombie-scan --dry-run"), None);
 }
 
 #[test]

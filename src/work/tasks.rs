@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use transcripts::{Action, FileAccess, Kind, Message, Role, Transcript};
 
 use super::clipped;
-use super::command::{is_misuse, only_looks, signature, tidied};
+use super::command::{is_misuse, likeness, only_looks, signature, tidied};
 use super::outcome::{Proof, Stop, is_document, outcome, stops_with_error, verdict};
 use super::output::{
     check_result, commits, error_signature, exit_status, failure_line, pull_requests, raised, runs_checks, runs_tests,
@@ -32,6 +32,9 @@ const MAX_CITED: usize = 3;
 const MAX_REMEDIES: usize = 5;
 /// Longest command that is shown, in characters.
 const MAX_SHOWN: usize = 300;
+/// Least share of words, or else of letters, that two spellings of one command have in common.
+const MIN_LIKENESS: f64 = 0.6;
+const MIN_LETTERS: f64 = 0.8;
 /// A request of fewer words goes on with the task before it.
 const MIN_REQUEST_WORDS: usize = 5;
 /// First words of requests that go on with what was done before.
@@ -292,12 +295,18 @@ impl<'t> Reader<'t> {
         self.open.retain_mut(|open| {
             let is_same = open.target == target;
             let is_instead = open.is_misuse && open.signature.is_some() && open.signature.as_deref() == name;
+            // `gt context` and `gt mail` are two commands, not two spellings of one.
+            let is_instead = is_instead && is_spelling_of(&open.target, &target);
             if !is_same && !is_instead {
                 return true;
             }
             // An error that an edit made disappear shows that the edit works.
             if is_same && !open.files.is_empty() {
                 drafts[open.draft].prove(Proof::Checked(true, shown.to_owned()));
+            }
+            if !is_same {
+                // The spelling is the remedy, whatever was done in between.
+                (open.files, open.commands) = (Vec::new(), Vec::new());
             }
             if let Some(error) = drafts[open.draft].record.errors.get_mut(open.place) {
                 error.cleared = Some(Remedy {
@@ -505,7 +514,7 @@ fn shown(command: &str) -> String {
 }
 
 /// Returns what a command is about apart from how it is called: its words without options, output and versions.
-fn target(command: &str) -> String {
+pub(super) fn target(command: &str) -> String {
     let last = super::command::parts(command).into_iter().next_back().unwrap_or(command);
     let plain = |word: &&str| !word.starts_with('-') && !word.contains('>');
     let words = last.split_whitespace().filter(plain).map(|word| match word {
@@ -514,6 +523,11 @@ fn target(command: &str) -> String {
         word => word,
     });
     words.collect::<Vec<_>>().join(" ")
+}
+
+/// Whether two commands are spellings of one: they share most of their words, or nearly all letters.
+fn is_spelling_of(failed: &str, worked: &str) -> bool {
+    likeness(failed, worked) >= MIN_LIKENESS || strsim::normalized_levenshtein(failed, worked) >= MIN_LETTERS
 }
 
 /// Returns a path relative to the project's folder, if it lies in that.

@@ -113,9 +113,10 @@ impl Event {
     #[must_use]
     pub(crate) const fn tools(self) -> Option<&'static str> {
         match self {
-            Self::PreToolUse | Self::PostToolUseFailure => Some("Bash"),
-            // Edits count too: a failure that an edit has fixed has no command as its remedy.
-            Self::PostToolUse => Some("Bash|Edit|MultiEdit|Write|NotebookEdit|apply_patch"),
+            Self::PostToolUseFailure => Some("Bash"),
+            // Edits count too: before one, what is known of the file; after one, a failure that it has fixed has no
+            // command as its remedy.
+            Self::PreToolUse | Self::PostToolUse => Some("Bash|Edit|MultiEdit|Write|NotebookEdit|apply_patch"),
             Self::SessionStart
             | Self::UserPromptSubmit
             | Self::Stop
@@ -175,8 +176,8 @@ pub struct ToolCall {
     pub id: String,
     /// The command that a shell runs.
     pub command: Option<String>,
-    /// The file that is changed.
-    pub file: Option<String>,
+    /// The files that are changed.
+    pub files: Vec<String>,
     /// The tool's response.
     pub response: Value,
     /// Why it failed, if the agent reports it.
@@ -216,16 +217,33 @@ impl ToolCall {
     fn of(name: String, value: &Value) -> Self {
         let input = &value["tool_input"];
         let file = ["file_path", "notebook_path", "path"].into_iter().find_map(|field| text(input, field));
+        // `apply_patch` comes as a tool of its own and as a command.
+        let patch = [&input["command"], &input["input"], &input["patch"], input]
+            .into_iter()
+            .find_map(|value| command(value).filter(|text| text.contains("*** Begin Patch")));
+        let (command, files) = match patch {
+            Some(patch) => (None, patched(&patch)),
+            None => (command(&input["command"]), file.into_iter().collect()),
+        };
         Self {
             name,
             id: text(value, "tool_use_id").unwrap_or_default(),
-            command: command(&input["command"]),
-            file,
+            command,
+            files,
             response: value["tool_response"].clone(),
             error: text(value, "error"),
             is_interrupt: value["is_interrupt"].as_bool().unwrap_or(false),
         }
     }
+}
+
+/// Returns the files that a patch changes.
+fn patched(patch: &str) -> Vec<String> {
+    let changed = |line: &str| {
+        let path = ["*** Update File: ", "*** Delete File: "].iter().find_map(|start| line.strip_prefix(start))?;
+        Some(path.trim().to_owned())
+    };
+    patch.lines().filter_map(changed).collect()
 }
 
 /// Returns a command, which some agents pass as a list of words.
@@ -417,6 +435,16 @@ mod tests {
     fn fields_of_the_wrong_kind_count_as_left_out() {
         let input = read_input(&br#"{"session_id":7,"cwd":null,"tool_name":["x"],"prompt":{}}"#[..]).unwrap();
         assert_eq!(input, Input::default());
+    }
+
+    #[test]
+    fn a_patch_names_the_files_that_it_changes() {
+        let patch = "*** Begin Patch\n*** Update File: src/a.rs\n@@\n-x\n+y\n*** Add File: b.rs\n+x\n*** End Patch";
+        for input in [serde_json::json!({"command": patch}), serde_json::json!({"command": ["apply_patch", patch]})] {
+            let text = serde_json::json!({"tool_name": "apply_patch", "tool_input": input}).to_string();
+            let tool = read_input(text.as_bytes()).unwrap().tool.unwrap();
+            assert_eq!((tool.command, tool.files), (None, vec!["src/a.rs".to_owned()]));
+        }
     }
 
     #[test]

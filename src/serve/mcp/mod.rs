@@ -7,6 +7,7 @@ mod read_tools;
 mod resources;
 mod tool;
 mod view;
+mod work_tools;
 mod write_tools;
 
 use std::sync::Arc;
@@ -209,6 +210,9 @@ pub const TOOLS: &[ToolRow] = &[
     ToolRow::of::<read_tools::Brief>(),
     ToolRow::of::<read_tools::History>(),
     ToolRow::of::<write_tools::Relate>(),
+    ToolRow::of::<work_tools::Blame>(),
+    ToolRow::of::<work_tools::Fix>(),
+    ToolRow::of::<work_tools::How>(),
 ];
 
 #[cfg(test)]

@@ -200,7 +200,7 @@ pub(super) struct BriefArguments {
 }
 
 /// A brief.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 pub(super) struct BriefAnswer {
     /// The text for the prompt, fenced as data; empty where there is nothing to show
     text: String,
@@ -252,7 +252,7 @@ pub(super) struct HistoryArguments {
 }
 
 /// The past of a memory.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 pub(super) struct HistoryAnswer {
     /// The memory as it is
     memory: MemoryView,
@@ -265,7 +265,7 @@ pub(super) struct HistoryAnswer {
 }
 
 /// A change.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 struct ChangeView {
     /// When
     at: String,
@@ -285,7 +285,7 @@ struct ChangeView {
 }
 
 /// Words that somebody said.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 struct EvidenceView {
     /// The words
     quote: String,
@@ -300,7 +300,7 @@ struct EvidenceView {
 }
 
 /// A link.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 struct RelationView {
     /// The memory that relates
     from: String,

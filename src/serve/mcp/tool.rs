@@ -23,7 +23,7 @@ pub(super) trait MemoryTool {
     /// Its arguments.
     type Arguments: DeserializeOwned + JsonSchema;
     /// Its answer.
-    type Answer: Serialize + JsonSchema;
+    type Answer: Serialize;
     /// Its name.
     const NAME: &'static str;
     /// Its name shown to people.
@@ -72,7 +72,6 @@ pub struct ToolRow {
     description: &'static str,
     category: Option<&'static str>,
     input: fn() -> JsonObject,
-    output: fn() -> JsonObject,
     pub(super) call: fn(&Memories, Value) -> Result<Value, String>,
 }
 
@@ -86,7 +85,6 @@ impl ToolRow {
             description: T::DESCRIPTION,
             category: T::CATEGORY,
             input: input_schema::<T::Arguments>,
-            output: output_schema::<T::Answer>,
             call: call::<T>,
         }
     }
@@ -105,10 +103,7 @@ impl ToolRow {
             .destructive(self.effect == Effect::Changes)
             .idempotent(true)
             .open_world(false);
-        Tool::new(self.name, self.description, Arc::new(input))
-            .with_title(self.title)
-            .with_raw_output_schema(Arc::new((self.output)()))
-            .with_annotations(annotations)
+        Tool::new(self.name, self.description, Arc::new(input)).with_title(self.title).with_annotations(annotations)
     }
 }
 
@@ -157,18 +152,9 @@ pub(super) fn error_chain(error: &dyn std::error::Error) -> String {
     harmless(&text)
 }
 
-/// Returns the schema of a tool's arguments.
+/// Returns the schema of a tool's arguments as one self-contained object.
 pub(super) fn input_schema<T: JsonSchema>() -> JsonObject {
-    plain::<T>(SchemaSettings::draft2020_12().for_deserialize())
-}
-
-/// Returns the schema of a tool's answer.
-pub(super) fn output_schema<T: JsonSchema>() -> JsonObject {
-    plain::<T>(SchemaSettings::draft2020_12().for_serialize())
-}
-
-/// Returns the schema of a type as one self-contained object.
-fn plain<T: JsonSchema>(settings: SchemaSettings) -> JsonObject {
+    let settings = SchemaSettings::draft2020_12().for_deserialize();
     let settings = settings.with(|settings| {
         // Many clients do not follow references within a schema.
         settings.inline_subschemas = true;
@@ -241,11 +227,12 @@ mod tests {
     use super::*;
     use crate::memory::Scope;
 
-    #[derive(serde::Serialize, serde::Deserialize, JsonSchema)]
+    #[derive(serde::Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is looked at")]
     struct Sample {
         /// How long
         scope: Option<Scope>,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default)]
         tags: Vec<String>,
         limit: usize,
     }
@@ -256,14 +243,11 @@ mod tests {
             "type": "object",
             "properties": {
                 "scope": {"description": "How long", "type": ["string", "null"], "enum": ["long_term", "short_term", null]},
-                "tags": {"type": "array", "items": {"type": "string"}},
+                "tags": {"type": "array", "items": {"type": "string"}, "default": []},
                 "limit": {"type": "integer", "minimum": 0},
             },
-            "required": ["limit", "scope"],
+            "required": ["limit"],
         });
-        let mut schema = output_schema::<Sample>();
-        schema["required"].as_array_mut().unwrap().sort_by_key(ToString::to_string);
-        assert_eq!(Value::Object(schema), expected);
-        assert_eq!(input_schema::<Sample>()["required"], json!(["limit"]));
+        assert_eq!(Value::Object(input_schema::<Sample>()), expected);
     }
 }

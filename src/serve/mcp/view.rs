@@ -1,7 +1,6 @@
 //! Memories as MCP clients see them: only fields that help a model, since every token is paid for.
 
 use jiff::Timestamp;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::api::Decision;
@@ -10,7 +9,7 @@ use crate::api::heat;
 use crate::memory::{Memory, MemoryType, Scope, Status, Tier};
 
 /// A memory.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct MemoryView {
     /// Its id, by which it can be updated, forgotten and traced
     id: String,
@@ -107,7 +106,7 @@ impl MemoryView {
 }
 
 /// Memories, best or latest first.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Page {
     /// How many are returned
     count: usize,
@@ -129,7 +128,7 @@ impl Page {
 }
 
 /// One memory.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct One {
     /// What was done
     pub(super) done: String,
@@ -138,7 +137,7 @@ pub(super) struct One {
 }
 
 /// What became of something that was to be remembered.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Stored {
     /// add, skip (it was known), merge, refine, support (it was confirmed) or contradict (it takes the place of another)
     decision: Decision,

@@ -234,7 +234,7 @@ enum Action {
 }
 
 /// What was forgotten or restored.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 pub(super) struct ForgetAnswer {
     /// forgotten, restored, or what would be forgotten
     done: String,
@@ -344,7 +344,7 @@ pub(super) struct RelateArguments {
 }
 
 /// A link.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 pub(super) struct RelateAnswer {
     /// The memory that relates
     from: String,

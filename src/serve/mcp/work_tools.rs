@@ -1,0 +1,96 @@
+//! MCP tools that read the work ledger: blame, fix and how, with the answers of the commands of these names.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::tool::{Effect, MemoryTool, Profile};
+use crate::api::{ApiError, FileUsage, Filter, KnownError, Memories, Usage};
+
+const PROFILES: &[Profile] = &[Profile::Standard, Profile::Full];
+/// Results of one call, since a model pays for each.
+const MAX_RESULTS: usize = 5;
+
+/// Results, best first.
+#[derive(Serialize)]
+pub(super) struct Results<T> {
+    results: Vec<T>,
+}
+
+impl<T> Results<T> {
+    fn of(mut results: Vec<T>) -> Self {
+        results.truncate(MAX_RESULTS);
+        Self { results }
+    }
+}
+
+pub(super) struct Blame;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BlameArguments {
+    /// File
+    path: String,
+}
+
+impl MemoryTool for Blame {
+    type Arguments = BlameArguments;
+    type Answer = Results<FileUsage>;
+    const NAME: &'static str = "blame";
+    const TITLE: &'static str = "Past work on a file";
+    const DESCRIPTION: &'static str = "Which earlier tasks changed a file, why, and how they ended. Call before changing code whose reason is unclear.";
+    const EFFECT: Effect = Effect::Reads;
+    const PROFILES: &'static [Profile] = PROFILES;
+
+    fn call(memories: &Memories, arguments: BlameArguments) -> Result<Self::Answer, ApiError> {
+        Ok(Results::of(memories.blame(&arguments.path, None, &Filter::default())?))
+    }
+}
+
+pub(super) struct Fix;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FixArguments {
+    /// Error line, or a command's output
+    error: String,
+}
+
+impl MemoryTool for Fix {
+    type Arguments = FixArguments;
+    type Answer = KnownError;
+    const NAME: &'static str = "fix";
+    const TITLE: &'static str = "Past remedies of an error";
+    const DESCRIPTION: &'static str = "What cleared this very error in earlier sessions. Call when a command fails.";
+    const EFFECT: Effect = Effect::Reads;
+    const PROFILES: &'static [Profile] = PROFILES;
+
+    fn call(memories: &Memories, arguments: FixArguments) -> Result<Self::Answer, ApiError> {
+        let mut known = memories.fix(&arguments.error, &Filter::default())?;
+        known.remedies.truncate(MAX_RESULTS);
+        Ok(known)
+    }
+}
+
+pub(super) struct How;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HowArguments {
+    /// Such as `test` or `cargo test`
+    command: String,
+}
+
+impl MemoryTool for How {
+    type Arguments = HowArguments;
+    type Answer = Results<Usage>;
+    const NAME: &'static str = "how";
+    const TITLE: &'static str = "Commands that work here";
+    const DESCRIPTION: &'static str =
+        "How a command or topic was run here, and what failed. Call before guessing how to build, test or run.";
+    const EFFECT: Effect = Effect::Reads;
+    const PROFILES: &'static [Profile] = PROFILES;
+
+    fn call(memories: &Memories, arguments: HowArguments) -> Result<Self::Answer, ApiError> {
+        Ok(Results::of(memories.how(&arguments.command, &Filter::default())?))
+    }
+}

@@ -1,0 +1,384 @@
+//! What is known at the moment of acting: before a file is changed, before a command runs, and after one failed.
+//!
+//! A fact is shown only if it speaks of exactly this file, command or error; silence is the usual answer.
+
+use std::sync::LazyLock;
+
+use jiff::Timestamp;
+use regex::Regex;
+
+use super::command::{is_misuse, signature, tidied};
+use super::fix::{KnownRemedy, fix};
+use super::tasks::target;
+use super::{Session, clipped};
+use crate::memory::{Memory, Task, TaskFile, TaskOutcome, TaskRecord};
+use crate::search;
+use crate::store::{FactKind, Filter, NamespaceSubtree, StoreError};
+use crate::text::negation;
+use crate::tokens;
+
+/// Tasks of a file or a command that are looked at, the newest.
+const MAX_TASKS: usize = 12;
+/// Most facts that are shown together, and the most tokens of all of them.
+const MAX_FACTS: usize = 3;
+const MAX_TOKENS: usize = 60;
+/// Memories that are looked at for one file or command.
+const MAX_MEMORIES: usize = 12;
+/// Farthest that a command may stand behind the denial that speaks against it, in bytes.
+const NEAR: usize = 40;
+/// Categories of memories that say what to do, and what not.
+const STANDING: &[&str] = &["convention", "preference", "decision", "mistake", "workflow"];
+
+/// Something to show, and the key under which it counts as shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fact {
+    /// The id of the memory, or the text of a fact of the ledger.
+    pub(crate) key: String,
+    /// One line.
+    pub(crate) text: String,
+}
+
+impl Fact {
+    fn of_ledger(text: String) -> Self {
+        Self { key: format!("fact:{text}"), text }
+    }
+
+    fn of_memory(memory: &Memory) -> Self {
+        Self { key: memory.id.to_string(), text: memory.claim.content.clone() }
+    }
+}
+
+/// Returns as many facts as may be shown together, each no longer than there is room.
+pub(crate) fn few(facts: Vec<Fact>) -> Vec<Fact> {
+    let mut room = MAX_TOKENS;
+    let mut kept = Vec::new();
+    for fact in facts.into_iter().take(MAX_FACTS) {
+        // Three letters make about one token.
+        let text = clipped(&fact.text.split_whitespace().collect::<Vec<_>>().join(" "), (MAX_TOKENS - 1) * 3);
+        let cost = tokens::estimate(&text);
+        if cost > room {
+            break;
+        }
+        room -= cost;
+        kept.push(Fact { text, ..fact });
+    }
+    kept
+}
+
+impl Session<'_> {
+    /// Returns the project, if the session is in one: tasks without a project say nothing about any file.
+    fn project(&self) -> Vec<NamespaceSubtree> {
+        let own = self.namespaces.first().filter(|namespace| **namespace != crate::memory::Namespace::global());
+        own.cloned().map(NamespaceSubtree::Exactly).into_iter().collect()
+    }
+
+    /// Returns what earlier sessions learnt about a file: attempts that failed or were taken back, and conventions.
+    ///
+    /// `paths` are the spellings under which the ledger may know the file.
+    pub(crate) fn before_edit(&self, paths: &[String]) -> Result<Vec<Fact>, StoreError> {
+        let (within, mut facts) = (self.project(), Vec::new());
+        for path in paths.iter().filter(|_| !within.is_empty()) {
+            let tasks = self.store.tasks_with(FactKind::Path, path, &within, MAX_TASKS)?;
+            facts.extend(attempts(&tasks, path));
+            if !tasks.is_empty() {
+                break;
+            }
+        }
+        let name = paths.first().map_or("", |path| path.rsplit('/').next().unwrap_or(path));
+        for memory in self.standing(&paths.join(" "))? {
+            let speaks = paths.iter().any(|path| names_file(&memory.claim.content, path, name));
+            if speaks {
+                facts.push(Fact::of_memory(&memory));
+            }
+        }
+        Ok(facts)
+    }
+
+    /// Returns why a command should perhaps not run: it always failed in this form, or a convention speaks against it.
+    pub(crate) fn before_command(&self, command: &str) -> Result<Vec<Fact>, StoreError> {
+        let (within, mut facts) = (self.project(), Vec::new());
+        if let (Some(name), Some(shown), false) = (signature(command), tidied(command), within.is_empty()) {
+            let tasks = self.store.tasks_with(FactKind::Command, &name, &within, MAX_TASKS)?;
+            facts.extend(failing_form(&tasks, &shown));
+        }
+        let wanted = risks(command);
+        for memory in self.standing(&wanted.join(" "))? {
+            if wanted.iter().any(|words| speaks_against(&memory.claim.content, words)) {
+                facts.push(Fact::of_memory(&memory));
+            }
+        }
+        Ok(facts)
+    }
+
+    /// Returns what cleared this error of a command before.
+    pub(crate) fn after_failure(&self, command: &str, printed: &str) -> Result<Option<Fact>, StoreError> {
+        let within = self.project();
+        if within.is_empty() {
+            return Ok(None);
+        }
+        let known = fix(self.store, printed, &within)?;
+        // How one command is called says nothing about another one.
+        let begins = |command: &str| target(command).split(' ').take(2).map(str::to_owned).collect::<Vec<_>>();
+        let bears = |remedy: &&KnownRemedy| !is_misuse(&remedy.error) || begins(&remedy.failed) == begins(command);
+        let Some(remedy) = known.remedies.iter().find(bears) else { return Ok(None) };
+        let cleared = &remedy.cleared;
+        let quoted = |command: &String| format!("`{}`", clipped(command, 80));
+        let did = if !cleared.files.is_empty() {
+            format!("changing {}", cleared.files.iter().take(2).cloned().collect::<Vec<_>>().join(", "))
+        } else if !cleared.commands.is_empty() {
+            format!("running {}", cleared.commands.iter().map(quoted).collect::<Vec<_>>().join(", then "))
+        } else if cleared.command == remedy.failed {
+            "running it again".to_owned()
+        } else {
+            format!("running {} instead", quoted(&cleared.command))
+        };
+        let times = if remedy.times > 1 { format!(" {} times", remedy.times) } else { String::new() };
+        let error = clipped(&remedy.error, 70);
+        Ok(Some(Fact::of_ledger(format!("Cleared{times} before by {did}: {error}"))))
+    }
+
+    /// Returns the memories that say what to do and share words with a text.
+    fn standing(&self, text: &str) -> Result<Vec<Memory>, StoreError> {
+        if text.trim().is_empty() {
+            return Ok(Vec::new());
+        }
+        let categories = STANDING.iter().map(|&name| name.to_owned()).collect();
+        let filter = Filter { categories, ..Filter::exactly(self.namespaces) };
+        let found = search::search(self.store, text, &filter, MAX_MEMORIES, self.now)?;
+        Ok(found.into_iter().map(|hit| hit.memory).collect())
+    }
+}
+
+/// Returns the attempts at a file that failed or were taken back and that no later task made good, newest first.
+fn attempts(tasks: &[Task], path: &str) -> Vec<Fact> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let mut facts = Vec::new();
+    for record in tasks.iter().map(|task| &task.record) {
+        let is_changed = |file: &TaskFile| file.path == path && file.is_changed();
+        if !record.files.iter().any(is_changed) {
+            continue;
+        }
+        let (day, goal) = (day(record.ended_at), clipped(record.goal.lines().next().unwrap_or_default(), 60));
+        if let Some(command) = taken_back(record, name) {
+            facts.push(Fact::of_ledger(format!("{day}: a change of {name} for “{goal}” was taken back: `{command}`")));
+        } else if record.outcome == TaskOutcome::Failed {
+            let reason = clipped(&record.reason, 80);
+            facts.push(Fact::of_ledger(format!("{day}: changing {name} for “{goal}” failed: {reason}")));
+        } else if record.outcome == TaskOutcome::Done {
+            // What was tried before is settled.
+            break;
+        }
+    }
+    facts
+}
+
+/// Returns the command with which a task took back a change of the file of this name.
+fn taken_back<'t>(record: &'t TaskRecord, name: &str) -> Option<&'t str> {
+    let undoes = |command: &str| {
+        let is_undo = ["git checkout ", "git restore ", "git revert "].iter().any(|undo| command.contains(undo));
+        // `git restore --staged` changes no file.
+        is_undo && !command.contains("--staged") && command.split_whitespace().any(|word| word.ends_with(name))
+    };
+    record.commands.iter().map(|one| one.command.as_str()).find(|command| command.len() < 160 && undoes(command))
+}
+
+/// Returns that a command failed whenever it was called like this, and what worked instead.
+fn failing_form(tasks: &[Task], command: &str) -> Option<Fact> {
+    let uses = || tasks.iter().flat_map(|task| &task.record.commands).filter(|one| one.command == command);
+    if uses().next().is_none() || uses().any(|one| one.failed < one.runs) {
+        return None;
+    }
+    let errors = tasks.iter().flat_map(|task| &task.record.errors).filter(|error| error.command == command);
+    errors.filter(|error| is_misuse(&error.line)).find_map(|error| {
+        let other = error.cleared.as_ref().filter(|remedy| remedy.command != command)?;
+        let (line, other) = (clipped(&error.line, 60), clipped(&other.command, 80));
+        Some(Fact::of_ledger(format!("This fails here with “{line}”; `{other}` worked.")))
+    })
+}
+
+static RISKS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
+    let table = [
+        (r"\brm\s+(?:-\w*\s+)*-\w*[rf]", "rm"),
+        (r"\bgit\b.*\bpush\b.*\s(?:-f\b|--force)", "force push"),
+        (r"\bgit\b.*\breset\b.*--hard", "reset hard"),
+        (r"\bgit\b.*\bclean\b.*-\w*[fdx]", "git clean"),
+        (r"--no-verify\b", "no-verify"),
+        (r"\bterraform\s+(?:\S+\s+)*destroy\b", "terraform destroy"),
+        (r"\bterraform\s+(?:\S+\s+)*apply\b", "terraform apply"),
+        (r"\bkubectl\s+(?:\S+\s+)*delete\b", "kubectl delete"),
+        (r"\bhelm\s+(?:\S+\s+)*(?:uninstall|delete)\b", "helm uninstall"),
+        (r"(?i)\bdrop\s+(?:table|database|schema)\b|\bdropdb\b", "drop"),
+        (r"(?i)\btruncate\s+(?:table\s+)?\w", "truncate"),
+        (r"(?i)\bdelete\s+from\b", "delete from"),
+        (r"\bdocker\b.*\b(?:prune|down\s+.*-v|volume\s+rm)\b", "docker volumes"),
+        (r"(?i)\bflush(?:all|db)\b", "flush"),
+    ];
+    let compile = |(pattern, words)| (Regex::new(pattern).expect("the tests compile it"), words);
+    table.into_iter().map(compile).collect()
+});
+
+/// Returns the words that a convention against a command has: those of a dangerous act, and its name.
+fn risks(command: &str) -> Vec<String> {
+    let mut found: Vec<String> =
+        RISKS.iter().filter(|(risk, _)| risk.is_match(command)).map(|(_, words)| (*words).to_owned()).collect();
+    // A name of one word, such as `make`, stands in too many sentences.
+    found.extend(signature(command).filter(|name| name.contains(' ')));
+    found
+}
+
+/// Whether a sentence of `content` denies what these words name: all of them follow a denial closely.
+fn speaks_against(content: &str, words: &str) -> bool {
+    content.split_inclusive(['.', ';', '\n', '。']).any(|sentence| {
+        let folded = sentence.to_lowercase();
+        let plain = negation::plain(&folded);
+        let Some((denial, _)) = negation::first_denial(&plain) else { return false };
+        let rest = &plain[denial.end..];
+        let near = &rest[..rest.ceil_char_boundary((NEAR + words.len()).min(rest.len()))];
+        let cut: Vec<&str> =
+            near.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        let is_said = |word: &str| cut.iter().any(|one| *one == word || one.strip_suffix("ing") == Some(word));
+        words.split([' ', '-']).all(|word| is_said(&word.to_lowercase()))
+    })
+}
+
+/// Whether a text names a file by its path or name, a folder that it is in, or a pattern of names such as `*.snap`.
+fn names_file(content: &str, path: &str, name: &str) -> bool {
+    let trimmed = |word: &'_ str| -> String {
+        word.trim_matches(|letter: char| !letter.is_alphanumeric() && !"./*_-~".contains(letter))
+            .trim_end_matches(['.', ','])
+            .trim_start_matches("./")
+            .to_owned()
+    };
+    content.split_whitespace().map(trimmed).any(|word| {
+        let ends = |end: &str| path == end || path.strip_suffix(end).is_some_and(|rest| rest.ends_with('/'));
+        if let Some(ending) = word.strip_prefix("*.") {
+            return !ending.is_empty() && !ending.contains(['*', '/']) && name.ends_with(&format!(".{ending}"));
+        }
+        if let Some(folder) =
+            word.strip_suffix('/').or_else(|| word.strip_suffix("/**")).or_else(|| word.strip_suffix("/*"))
+        {
+            return folder.len() > 2 && format!("/{path}").contains(&format!("/{folder}/"));
+        }
+        word.contains('.') && word.len() > 3 && ends(&word)
+    })
+}
+
+fn day(at: Option<Timestamp>) -> String {
+    at.map_or_else(|| "undated".to_owned(), |at| at.to_string().chars().take(10).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guard::Guard;
+    use crate::memory::{Namespace, Remedy, TaskCommand, TaskError};
+    use crate::store::Store;
+    use crate::store::samples::{day as at, insert, memory, put_tasks, shop, task};
+
+    fn facts(store: &Store, ask: impl FnOnce(&Session<'_>) -> Vec<Fact>) -> Vec<String> {
+        let namespaces = [shop(), Namespace::global()];
+        let guard = Guard::default();
+        let session =
+            Session { store, guard: &guard, agent: "claude-code", id: "s", namespaces: &namespaces, now: at(30) };
+        few(ask(&session)).into_iter().map(|fact| fact.text).collect()
+    }
+
+    fn before_edit(store: &Store, path: &str) -> Vec<String> {
+        facts(store, |session| session.before_edit(&[path.to_owned()]).unwrap())
+    }
+
+    fn before_command(store: &Store, command: &str) -> Vec<String> {
+        facts(store, |session| session.before_command(command).unwrap())
+    }
+
+    fn convention(store: &Store, content: &str) {
+        let mut one = memory("Rule", content);
+        one.claim.category = "convention".into();
+        insert(store, &one);
+    }
+
+    #[test]
+    fn before_an_edit_failed_attempts_and_conventions_of_the_file_are_shown() {
+        let store = Store::in_memory().unwrap();
+        let mut failed = task("Make the loader faster", &["src/loader.py"]);
+        failed.outcome = TaskOutcome::Failed;
+        failed.reason = "the last tests failed: 2 failed".into();
+        put_tasks(&store, "claude-code:s1", "shop", &[failed]);
+        convention(&store, "Files in src/gen/ are generated and must not be edited.");
+        let shown = before_edit(&store, "src/loader.py");
+        assert_eq!(shown.len(), 1, "{shown:?}");
+        assert!(shown[0].contains("“Make the loader faster” failed: the last tests failed"), "{shown:?}");
+        assert_eq!(before_edit(&store, "src/gen/a.py"), ["Files in src/gen/ are generated and must not be edited."]);
+        assert_eq!(before_edit(&store, "src/other.py"), [""; 0]);
+    }
+
+    #[test]
+    fn what_a_later_task_made_good_is_not_shown() {
+        let store = Store::in_memory().unwrap();
+        let mut failed = task("Make the loader faster", &["src/loader.py"]);
+        failed.outcome = TaskOutcome::Failed;
+        let mut done = task("Make it faster at last", &["src/loader.py"]);
+        (done.outcome, done.started_at) = (TaskOutcome::Done, Some(at(20)));
+        put_tasks(&store, "claude-code:s1", "shop", &[failed, done]);
+        assert_eq!(before_edit(&store, "src/loader.py"), [""; 0]);
+    }
+
+    #[test]
+    fn a_convention_against_a_command_is_shown_before_it() {
+        let store = Store::in_memory().unwrap();
+        convention(&store, "Never force push to a shared branch.");
+        convention(&store, "Do not use npm install here; use pnpm add.");
+        assert_eq!(before_command(&store, "git push --force origin x"), ["Never force push to a shared branch."]);
+        assert_eq!(before_command(&store, "git push origin x"), [""; 0]);
+        assert_eq!(before_command(&store, "npm install left-pad"), ["Do not use npm install here; use pnpm add."]);
+        assert_eq!(before_command(&store, "pnpm add left-pad"), [""; 0]);
+    }
+
+    #[test]
+    fn a_form_that_always_failed_and_a_remedy_are_shown() {
+        let store = Store::in_memory().unwrap();
+        let mut record = task("List the beads", &["a.rs"]);
+        let line = "Error: unknown flag: --wisp";
+        record.commands.push(TaskCommand {
+            command: "bd list --wisp".into(),
+            signature: signature("bd list --wisp"),
+            folder: None,
+            runs: 1,
+            failed: 1,
+            exit: Some(1),
+            messages: vec!["m2".into()],
+        });
+        record.errors.push(TaskError {
+            signature: line.into(),
+            line: line.into(),
+            command: "bd list --wisp".into(),
+            count: 1,
+            message: "m2".into(),
+            cleared: Some(Remedy {
+                command: "bd list --label=wisp".into(),
+                files: Vec::new(),
+                commands: Vec::new(),
+                message: "m4".into(),
+            }),
+        });
+        put_tasks(&store, "claude-code:s1", "shop", &[record]);
+        let shown = before_command(&store, "bd list --wisp");
+        assert_eq!(shown, ["This fails here with “Error: unknown flag: --wisp”; `bd list --label=wisp` worked."]);
+        assert_eq!(before_command(&store, "bd list"), [""; 0]);
+        let after = |command: &str| {
+            facts(&store, |session| session.after_failure(command, line).unwrap().into_iter().collect())
+        };
+        assert_eq!(after("gt list --wisp"), [""; 0]);
+        let shown = after("bd list --wisp --all");
+        assert_eq!(shown, ["Cleared before by running `bd list --label=wisp` instead: Error: unknown flag: --wisp"]);
+    }
+
+    #[test]
+    fn at_most_three_facts_and_sixty_tokens_are_shown() {
+        let fact = |text: String| Fact::of_ledger(text);
+        assert_eq!(few((0..5).map(|number| fact(format!("short {number}"))).collect()).len(), 3);
+        let long = few(vec![fact("word ".repeat(200)), fact("more".into())]);
+        assert_eq!(long.len(), 1);
+        assert!(tokens::estimate(&long[0].text) <= MAX_TOKENS, "{long:?}");
+    }
+}
