@@ -26,13 +26,15 @@ const MAX_TOKENS: usize = 60;
 const MAX_MEMORIES: usize = 12;
 /// Farthest that a command may stand behind the denial that speaks against it, in bytes.
 const NEAR: usize = 40;
+/// Words of errors about how a command was called.
+const CALL: &[&str] = &["flag", "option", "argument", "unknown command", "subcommand"];
 /// Categories of memories that say what to do, and what not.
 const STANDING: &[&str] = &["convention", "preference", "decision", "mistake", "workflow"];
 
 /// Something to show, and the key under which it counts as shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fact {
-    /// The id of the memory, or the text of a fact of the ledger.
+    /// Names the memory, or holds the text of a fact of the ledger.
     pub(crate) key: String,
     /// One line.
     pub(crate) text: String,
@@ -44,7 +46,8 @@ impl Fact {
     }
 
     fn of_memory(memory: &Memory) -> Self {
-        Self { key: memory.id.to_string(), text: memory.claim.content.clone() }
+        // The brief may have shown it long before, where it is of less use than now.
+        Self { key: format!("act:{}", memory.id), text: memory.claim.content.clone() }
     }
 }
 
@@ -119,7 +122,8 @@ impl Session<'_> {
         let known = fix(self.store, printed, &within)?;
         // How one command is called says nothing about another one.
         let begins = |command: &str| target(command).split(' ').take(2).map(str::to_owned).collect::<Vec<_>>();
-        let bears = |remedy: &&KnownRemedy| !is_misuse(&remedy.error) || begins(&remedy.failed) == begins(command);
+        let is_call = CALL.iter().any(|word| known.signature.contains(word));
+        let bears = |remedy: &&KnownRemedy| !is_call || begins(&remedy.failed) == begins(command);
         let Some(remedy) = known.remedies.iter().find(bears) else { return Ok(None) };
         let cleared = &remedy.cleared;
         let quoted = |command: &String| format!("`{}`", clipped(command, 80));

@@ -147,6 +147,17 @@ pub(crate) fn error_line(printed: &str) -> Option<String> {
     Some(line.chars().take(MAX_CHARACTERS).collect())
 }
 
+static LAST: LazyLock<Regex> = LazyLock::new(|| {
+    let line = r"^(?:error|fatal|Error|ERROR)(?:\[\w+\])?: |^(?:[A-Za-z_][\w.]*)?[A-Z]\w*(?:Error|Exception)(?::.*)?$|command not found$";
+    Regex::new(line).expect("the tests compile it")
+});
+
+/// Whether the last line that a command printed is an error, where nothing else says how it ended.
+pub(crate) fn looks_failed(printed: &str) -> bool {
+    let last = printed.lines().rev().map(str::trim).find(|line| !line.is_empty());
+    last.is_some_and(|line| LAST.is_match(line))
+}
+
 /// Whether the line was added to the tool's output by an agent.
 fn is_frame(line: &str) -> bool {
     let frames =

@@ -472,6 +472,43 @@ fn what_mended_a_failure_is_kept_and_told_at_the_next_one() {
 }
 
 #[test]
+fn before_an_edit_and_a_command_the_agent_sees_what_is_known_once() {
+    let desk = Desk::new();
+    let folder = desk.world.path("shop");
+    let line = |id: usize, role: &str, content: Value| {
+        json!({
+            "type": role, "uuid": format!("m{id}"), "sessionId": "s0", "cwd": folder, "timestamp": format!("2026-03-02T09:{id:02}:00.000Z"),
+            "message": {"role": role, "content": content},
+        })
+        .to_string()
+    };
+    let call =
+        |id: &str, tool: &str, input: Value| json!([{"type": "tool_use", "id": id, "name": tool, "input": input}]);
+    let result = |id: &str, is_error: bool, text: &str| json!([{"type": "tool_result", "tool_use_id": id, "is_error": is_error, "content": text}]);
+    let file = folder.join("loader.py");
+    let log = [
+        line(1, "user", json!("Make the loader cache its rows")),
+        line(2, "assistant", call("a", "Edit", json!({"file_path": file, "old_string": "x", "new_string": "y"}))),
+        line(3, "user", result("a", false, "updated")),
+        line(4, "assistant", call("b", "Bash", json!({"command": "pytest"}))),
+        line(5, "user", result("b", true, "Exit code 1\n2 failed in 0.1s")),
+    ];
+    fs::write(desk.world.path("s0.jsonl"), log.join("\n") + "\n").unwrap();
+    desk.world.good(&["run", desk.world.path("s0.jsonl").to_str().unwrap(), "--extractor", "rules"]);
+    let edit =
+        |name: &str| json!({"tool_name": "Edit", "tool_input": {"file_path": folder.join(name), "old_string": "x"}});
+    let said = desk.hook("pre-tool-use", "s1", &edit("loader.py"));
+    assert!(context(&said).contains("“Make the loader cache its rows” failed: the last tests failed"), "{said}");
+    assert_eq!(desk.hook("pre-tool-use", "s1", &edit("loader.py")), Value::Null, "once a session");
+    assert_eq!(desk.hook("pre-tool-use", "s1", &edit("other.py")), Value::Null);
+    desk.world.good(&["remember", "Never force push to a shared branch.", "--category", "convention"]);
+    let push = |session: &str, command: &str| desk.hook("pre-tool-use", session, &bash(command, &json!({})));
+    assert!(context(&push("s2", "git push --force origin x")).contains("Never force push"));
+    assert_eq!(push("s2", "git push --force origin x"), Value::Null, "once a session");
+    assert_eq!(push("s3", "git push origin x"), Value::Null);
+}
+
+#[test]
 fn what_failed_with_a_secret_is_not_kept() {
     let desk = Desk::new();
     let secret = "sk-ant-api03-Wq8nRt5yUi2oPl4kJh7gFd9sAz1xCv3bNm6QwErTyUiOpAsDfGh";

@@ -12,6 +12,7 @@ use serde_json::{Deserializer, Value, json};
 use crate::guard::INJECTION_TAG;
 use crate::memory::string_enum;
 use crate::text::markup::harmless_line;
+use crate::work::command::looks_failed;
 
 string_enum!(
     /// An agent whose hooks are supported, spelled like the format of its logs.
@@ -363,6 +364,8 @@ pub(super) fn outcome(call: &ToolCall, is_failure_event: bool) -> CallOutcome {
         Some(_) => CallOutcome::Failed(printed),
         None if says_error || says_failure => CallOutcome::Failed(printed),
         None if response.is_null() => CallOutcome::Unclear,
+        // Codex passes on what a command printed without its exit code.
+        None if response.as_str().is_some_and(looks_failed) => CallOutcome::Failed(printed),
         None => CallOutcome::Succeeded,
     }
 }
@@ -490,6 +493,8 @@ mod tests {
             ),
             (json!("Exit code: 1\nOutput:\nno"), failed("Exit code: 1\nOutput:\nno")),
             (json!("the docs say: exits with status codes"), CallOutcome::Succeeded),
+            (json!("a\nerror: failed to push some refs\n"), failed("a\nerror: failed to push some refs\n")),
+            (json!("KeyError: 'a'\n3 passed"), CallOutcome::Succeeded),
             (Value::Null, CallOutcome::Unclear),
         ];
         for (response, expected) in table {
