@@ -17,7 +17,7 @@ use transcripts::Message;
 async fn main() -> Result<(), Box<dyn Error>> {
     let mut out = std::io::stdout().lock();
     // `memory:` keeps nothing; a path, `sqlite:PATH` or `file:PATH` keeps everything in one file.
-    let folders = Folders { user_file: "settings.toml".into(), default_db: "memory:".into() };
+    let folders = Folders { user_file: "settings.toml".into(), default_db: "memory:".into(), state: "state".into() };
     let flags = Partial { extractor: Some(ExtractorChoice::Rules), ..Partial::default() };
     let config = Config::load(&folders, Path::new("."), None, &|name| std::env::var(name).ok(), flags)?;
     let memories = Memories::builder().config(config).open()?;
