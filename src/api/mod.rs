@@ -10,6 +10,8 @@
 //! sent to another thread, and each thread may have its own.
 
 mod database;
+#[cfg(feature = "serve")]
+mod difference;
 mod error;
 mod exchange;
 mod extract;
@@ -53,6 +55,10 @@ pub use crate::pipeline::{
 #[cfg(feature = "serve")]
 pub(crate) use crate::pipeline::{is_subagents, path_key, request_for};
 pub use crate::search::{Found, FoundTask, TaskScore, Weights, brief};
+#[cfg(feature = "serve")]
+pub(crate) use crate::search::{
+    Highlight, WEIGHT_CONFIDENCE, WEIGHT_IMPORTANCE, WEIGHT_RECENCY, WEIGHT_RELEVANCE, WEIGHT_USE,
+};
 pub use crate::store::Scope as ErasureScope;
 pub use crate::store::{
     AccessKind, AuditAction, AuditChannel, AuditEntry, Conversion, Coverage, Erased, FailedWindow, Filter, Flaw,
@@ -64,6 +70,8 @@ pub use crate::store::{StoreError, UndoReport, Waiting};
 pub(crate) use crate::text::visible::{EscapeMode, escaped};
 pub use crate::work::{FileUsage, KnownError, KnownRemedy, Usage};
 pub use database::{DaySpending, Encryption, survey};
+#[cfg(feature = "serve")]
+pub(crate) use difference::differences;
 pub use error::ApiError;
 pub use exchange::{ConsolidatedImport, FileImport, ImportEvent, ImportOptions, ImportOutcome, ImportReport};
 pub use extract::{ConsolidationOptions, ConsolidationResult, Extracted, ExtractionContext};

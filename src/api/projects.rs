@@ -131,6 +131,17 @@ impl Memories {
         Ok(self.ledger(PROJECTS)?.projects()?)
     }
 
+    /// Returns the namespaces that have memories.
+    ///
+    /// # Errors
+    /// [`ApiError`] if they cannot be read.
+    #[cfg(feature = "serve")]
+    pub(crate) fn namespaces_in_use(&self) -> Result<Vec<Namespace>, ApiError> {
+        let stored = self.ledger(PROJECTS)?.namespaces()?;
+        let known = stored.iter().filter_map(|namespace| namespace.parse().ok());
+        Ok(known.filter(|namespace| self.reaches(namespace)).collect())
+    }
+
     /// Returns the project with this name, folder or namespace.
     ///
     /// # Errors

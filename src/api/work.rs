@@ -1,6 +1,8 @@
 //! Queries of the work ledger: the tasks that touched a file, the remedies of an error, the commands that work.
 
 use super::{ApiError, Memories};
+#[cfg(feature = "serve")]
+use crate::memory::Task;
 use crate::search::{FoundTask, search_tasks};
 use crate::store::{Filter, NamespaceSubtree};
 use crate::work::{self, FileUsage, KnownError, Usage};
@@ -37,6 +39,15 @@ impl Memories {
     /// As for [`Memories::search_tasks`].
     pub fn how(&self, asked: &str, filter: &Filter) -> Result<Vec<Usage>, ApiError> {
         Ok(work::how(self.ledger("look up a command")?, asked, &self.projects_of(filter)?)?)
+    }
+
+    /// Returns the tasks of the projects that a filter names, by log and position.
+    ///
+    /// # Errors
+    /// As for [`Memories::search_tasks`].
+    #[cfg(feature = "serve")]
+    pub(crate) fn tasks(&self, filter: &Filter) -> Result<Vec<Task>, ApiError> {
+        Ok(self.ledger("list tasks")?.tasks(&self.projects_of(filter)?)?)
     }
 
     fn projects_of(&self, filter: &Filter) -> Result<Vec<NamespaceSubtree>, ApiError> {

@@ -1,6 +1,6 @@
 //! `show`, `why` and `history`: the details of one memory.
 
-use crate::api::{HistoryEntry, Memories, MemoryDetails, heat};
+use crate::api::{HistoryEntry, Memories, MemoryDetails, differences, heat};
 use crate::changeset::Entity;
 use crate::memory::{Evidence, Memory, Status};
 use serde_json::{Value, json};
@@ -177,11 +177,11 @@ pub(crate) fn history(args: &HistoryArgs, context: &Context<'_>) -> anyhow::Resu
             "{DIM}{}{DIM:#} {BOLD}{}{BOLD:#} {}{DIM}{run}{reason}{undone}{DIM:#}",
             entry.at, entry.action, entry.entity
         ))?;
-        for (name, before, after) in differences(entry.before.as_ref(), entry.after.as_ref()) {
-            if let Some(before) = before {
+        for (name, before, after) in differences(entry) {
+            if let Some(before) = before.as_ref().and_then(spell) {
                 out.line(format_args!("  {REMOVED}- {name}: {before}{REMOVED:#}"))?;
             }
-            if let Some(after) = after {
+            if let Some(after) = after.as_ref().and_then(spell) {
                 out.line(format_args!("  {ADDED}+ {name}: {after}{ADDED:#}"))?;
             }
         }
@@ -189,45 +189,10 @@ pub(crate) fn history(args: &HistoryArgs, context: &Context<'_>) -> anyhow::Resu
     Ok(ExitStatus::Success)
 }
 
-type Difference = (String, Option<String>, Option<String>);
-
-/// Fields that do not matter to a person who reads the history.
-const BOOKKEEPING: &[&str] = &["updated_at", "created_at", "id", "content_hash", "memory"];
-
-/// Returns the fields that differ, with both values; fields that are empty on both sides are left out.
-fn differences(before: Option<&Value>, after: Option<&Value>) -> Vec<Difference> {
-    let empty = serde_json::Map::new();
-    let object = |value: Option<&Value>| value.and_then(Value::as_object).unwrap_or(&empty).clone();
-    let (before, after) = (object(before), object(after));
-    // Fields are compared by name, since rows of older versions lack newer ones.
-    let names = before.keys().chain(after.keys().filter(|name| !before.contains_key(*name)));
-    names
-        .filter(|name| !BOOKKEEPING.contains(&name.as_str()) && before.get(*name) != after.get(*name))
-        .map(|name| (name.clone(), before.get(name).and_then(spell), after.get(name).and_then(spell)))
-        .filter(|(_, before, after)| before.is_some() || after.is_some())
-        .collect()
-}
-
 fn spell(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
         Value::String(text) => Some(one_line(text, 300)),
-        Value::Array(items) if items.is_empty() => None,
         other => Some(other.to_string()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_what_differs_is_told() {
-        let before = json!({"content": "a", "status": "active", "tags": [], "updated_at": 1});
-        let after = json!({"content": "a", "status": "superseded", "tags": [], "updated_at": 2});
-        assert_eq!(
-            differences(Some(&before), Some(&after)),
-            [("status".to_owned(), Some("active".to_owned()), Some("superseded".to_owned()))]
-        );
     }
 }

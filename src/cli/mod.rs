@@ -38,6 +38,7 @@ mod service;
 mod setup;
 mod sources;
 mod status;
+mod ui;
 mod undo;
 mod when;
 mod work;
@@ -77,6 +78,7 @@ enum Command {
     Inbox(inbox::InboxArgs),
     Undo(undo::UndoArgs),
     Status(status::StatusArgs),
+    Ui(ui::UiArgs),
     /// Show, edit, forget and link memories
     #[command(subcommand)]
     Memory(MemoryCommand),
@@ -167,7 +169,7 @@ enum DbCommand {
 
 /// The commands as `--help` groups them.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Daily use", &["run", "search", "remember", "brief", "inbox", "undo", "status"]),
+    ("Daily use", &["run", "search", "remember", "brief", "inbox", "undo", "status", "ui"]),
     ("What was done", &["blame", "fix", "how"]),
     ("What is stored", &["memory", "log", "runs", "project"]),
     ("Agents", &["setup", "agent", "serve"]),
@@ -279,6 +281,7 @@ fn answer(command: &Command, context: &Context<'_>) -> anyhow::Result<ExitStatus
         Command::Inbox(args) => inbox::run(args, context),
         Command::Undo(args) => undo::run(args, context),
         Command::Status(args) => status::run(args, context),
+        Command::Ui(args) => ui::run(args, context),
         Command::Memory(command) => match command {
             MemoryCommand::List(args) => list::run(args, context),
             MemoryCommand::Show(args) => inspect::show(args, context),

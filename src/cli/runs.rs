@@ -1,6 +1,6 @@
 //! Commands on runs, on the queue of logs, and on batches of requests.
 
-use crate::api::{FailedWindow, Job, JobStatus, Run};
+use crate::api::{FailedWindow, Job, JobStatus};
 use anyhow::bail;
 use serde_json::json;
 
@@ -39,7 +39,7 @@ pub(crate) fn list(args: &RunsArgs, context: &Context<'_>) -> anyhow::Result<Exi
                 // One that contradicts an older memory is new as well, and is removed by an undo like the others.
                 (count("/decisions/add") + count("/decisions/contradict")).to_string(),
                 count("/llm_calls").to_string(),
-                what(run),
+                run.description(),
             ]
         });
         let header = ["run", "started", "status", "logs", "added", "calls", "read"];
@@ -69,7 +69,7 @@ pub(crate) fn show(args: &ShowRunArgs, context: &Context<'_>) -> anyhow::Result<
         out.json(&value)?;
         return Ok(ExitStatus::Success);
     }
-    out.line(format_args!("{BOLD}{}{BOLD:#}", what(&run)))?;
+    out.line(format_args!("{BOLD}{}{BOLD:#}", run.description()))?;
     let ended = run.finished_at.map(|at| format!("{at:.0}"));
     let fields = [
         ("id", Some(run.id.as_str().to_owned())),
@@ -97,20 +97,6 @@ pub(crate) fn show(args: &ShowRunArgs, context: &Context<'_>) -> anyhow::Result<
         ))?;
     }
     Ok(ExitStatus::Success)
-}
-
-/// Returns a description of a run: the logs that it read, or its command.
-pub(crate) fn what(run: &Run) -> String {
-    // The arguments are stored as JSON by whichever version made the run, so every field may be missing.
-    let named = ["from", "paths"].into_iter().filter_map(|name| run.arguments.get(name)?.as_array());
-    let paths: Vec<&str> = named.flatten().filter_map(serde_json::Value::as_str).collect();
-    let of = |name: &str| run.arguments.get(name).and_then(|value| value.as_str());
-    match of("from").zip(of("into")) {
-        Some((from, into)) => format!("{from} merged into {into}"),
-        None if paths.is_empty() => run.command.clone(),
-        None if run.command == "run" => paths.join(" "),
-        None => format!("{} {}", run.command, paths.join(" ")),
-    }
 }
 
 /// List pending and failed logs and windows

@@ -10,7 +10,6 @@ use super::args::Context;
 use super::exit::ExitStatus;
 use super::printer::{CHANGED, DIM, Printer, counted, one_line};
 use super::question::{ask, can_ask};
-use super::runs::what;
 
 /// Number of memories that are listed for each later run.
 const NAMED: usize = 5;
@@ -181,7 +180,7 @@ fn named(one: &LaterChanges, memories: &Memories) -> anyhow::Result<String> {
         Some(id) => {
             let run = memories.run(id.as_str())?;
             let at = run.started_at.strftime("%Y-%m-%d %H:%M");
-            format!("run {} of {at} ({})", id.short(), one_line(&what(&run), 80))
+            format!("run {} of {at} ({})", id.short(), one_line(&run.description(), 80))
         }
         None => "somebody by hand".to_owned(),
     };

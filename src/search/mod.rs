@@ -23,6 +23,8 @@ use crate::store::{Database, Filter, StoreError};
 
 pub use rank::{Channel, FULL_USE, Parts, QueryFit, Weights};
 pub(crate) use rank::{RECENCY_HALF_LIFE_DAYS, Score, score};
+#[cfg(feature = "serve")]
+pub(crate) use rank::{WEIGHT_CONFIDENCE, WEIGHT_IMPORTANCE, WEIGHT_RECENCY, WEIGHT_RELEVANCE, WEIGHT_USE};
 pub(crate) use search::{Direct, Highlight, Related};
 pub use search::{Search, direct, highlight};
 pub use standing::{STANDING, standing};

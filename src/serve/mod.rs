@@ -1,16 +1,19 @@
-//! Memories served to agents: the Model Context Protocol on standard input and output and over HTTP, and hooks.
+//! Memories served to agents, by the Model Context Protocol on standard input and output and over HTTP, and by hooks;
+//! and to their person, in a browser.
 //!
 //! ```text
 //! stdin/stdout ────────────────────┐
 //! HTTP ─▶ AccessPolicy ─▶ /mcp ────┴▶ MemoryServer ─▶ a tool, a resource, a prompt ─▶ MemoryPool ─▶ Memories
+//! browser ─▶ Access ─▶ a view ─▶ MemoryPool ─▶ Memories
 //! ```
 //!
-//! A server serves one project together with `global`, or one given namespace; clients cannot access any other.
+//! Agents are served one project together with `global`, or one given namespace, and cannot access any other.
 
 mod connections;
 pub mod hook;
 pub(crate) mod http;
 pub mod mcp;
+pub(crate) mod page;
 mod pool;
 
 pub use pool::{MemoryPool, Served};

@@ -1,4 +1,4 @@
-//! Connections that requests share, all limited to the same namespaces.
+//! Connections that requests share, all limited to what is served.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,6 +22,8 @@ pub enum Served {
     Namespace(Namespace),
     /// The project in this folder, together with `global`.
     ProjectAt(PathBuf),
+    /// Every namespace, for the person whose memories they are.
+    Everything,
 }
 
 /// Opens the database when a request needs it, so that a file that is temporarily locked or damaged makes that request
@@ -89,9 +91,10 @@ impl MemoryPool {
     fn open(&self) -> Result<Connection, ApiError> {
         let memories = Memories::builder().config(self.config.clone()).vectors(self.vectors.clone()).open()?;
         let namespaces = match self.namespaces.get() {
-            Some(namespaces) => namespaces.clone(),
+            Some(namespaces) => Some(namespaces.clone()),
             None => self.namespaces_of(&memories)?,
         };
+        let Some(namespaces) = namespaces else { return Ok(Connection { memories, file: self.file() }) };
         // Two requests may open at the same time; the first one determines the namespaces for all connections.
         let memories = memories.within(self.namespaces.get_or_init(|| namespaces).clone());
         Ok(Connection { memories, file: self.file() })
@@ -133,12 +136,13 @@ impl MemoryPool {
         None
     }
 
-    fn namespaces_of(&self, memories: &Memories) -> Result<NamespaceSet, ApiError> {
-        match &self.served {
-            Served::Namespace(namespace) => Ok(NamespaceSet::only(namespace.clone())),
+    fn namespaces_of(&self, memories: &Memories) -> Result<Option<NamespaceSet>, ApiError> {
+        Ok(match &self.served {
+            Served::Namespace(namespace) => Some(NamespaceSet::only(namespace.clone())),
             Served::ProjectAt(folder) => {
-                Ok(NamespaceSet::of_project(memories.namespace_of(&folder.to_string_lossy())?))
+                Some(NamespaceSet::of_project(memories.namespace_of(&folder.to_string_lossy())?))
             }
-        }
+            Served::Everything => None,
+        })
     }
 }

@@ -74,6 +74,25 @@ impl Database {
     }
 }
 
+impl Database {
+    /// Returns every namespace that has memories of any status, in alphabetical order.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    #[cfg(feature = "serve")]
+    pub(crate) fn namespaces(&self) -> Result<Vec<String>, StoreError> {
+        // Jumps from one namespace to the next in the index; `DISTINCT` would read every entry of it.
+        let sql = "
+            WITH RECURSIVE spaces (name) AS (
+                SELECT min(namespace) FROM memories
+                UNION ALL
+                SELECT (SELECT min(namespace) FROM memories WHERE namespace > name) FROM spaces WHERE name IS NOT NULL
+            )
+            SELECT name FROM spaces WHERE name IS NOT NULL";
+        self.read(|conn| Ok(conn.prepare_cached(sql)?.query_map((), |row| row.get(0))?.collect::<Result<_, _>>()?))
+    }
+}
+
 fn count(conn: &Connection, rows: &str) -> rusqlite::Result<usize> {
     // Table names cannot be bound as values; all callers pass constants.
     conn.query_row(&format!("SELECT count(*) FROM {rows}"), (), |row| row.get(0))

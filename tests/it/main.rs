@@ -45,6 +45,7 @@ mod memory_imports;
 mod migrating;
 mod packaging;
 mod packs;
+mod page;
 mod people;
 mod places;
 mod plans;

@@ -44,7 +44,7 @@ const VERBS: &[&str] = &[
 ];
 
 /// Nouns of programming that name types besides the terms of the glossary.
-const NOUNS: &str = "ablation access act action adapter address alias allowance amount answer arg args arguments author \
+const NOUNS: &str = "ablation access act action adapter address admission alias allowance amount answer arg args arguments author \
     backup basis batching budget builder call capabilities certainty channel choice cleaning client \
     clock command conflict context contexts conversation conversations conversion correction cost \
     counter counts coverage cue data database dates days definition details dialect draft effect \
@@ -60,7 +60,7 @@ const NOUNS: &str = "ablation access act action adapter address alias allowance 
     settings sheet shelf sight sighting slot source sources span spending stage stamp statistics stats \
     stems step steps storage store strength subject subtree summary survey suspicion table tally tape \
     target task templates terms text time tool totals treatment turn unit usage vector vectors verbosity \
-    verdict view voice weights word worker wrappers writer";
+    verdict view visit voice weights word worker wrappers writer";
 
 /// Names of before that are not nouns. The list may only shrink.
 const NOT_YET_NOUNS: &[&str] = &[
@@ -170,7 +170,7 @@ fn pages() -> Vec<PathBuf> {
         for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
             if path.is_dir() {
                 folders.push(path);
-            } else {
+            } else if path.extension().is_none_or(|ending| ending != "png") {
                 found.push(path);
             }
         }

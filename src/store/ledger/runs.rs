@@ -54,6 +54,22 @@ pub struct Run {
 }
 
 impl Run {
+    /// Returns what it read or did: the logs, or else its command.
+    #[must_use]
+    #[cfg(feature = "serve")]
+    pub(crate) fn description(&self) -> String {
+        // The arguments are stored as JSON by whichever version made the run, so every field may be missing.
+        let named = ["from", "paths"].into_iter().filter_map(|name| self.arguments.get(name)?.as_array());
+        let paths: Vec<&str> = named.flatten().filter_map(Value::as_str).collect();
+        let of = |name: &str| self.arguments.get(name).and_then(Value::as_str);
+        match of("from").zip(of("into")) {
+            Some((from, into)) => format!("{from} merged into {into}"),
+            None if paths.is_empty() => self.command.clone(),
+            None if self.command == "run" => paths.join(" "),
+            None => format!("{} {}", self.command, paths.join(" ")),
+        }
+    }
+
     /// Whether a process is executing it: it has not ended, its last heartbeat is less than a minute old, and its
     /// process exists, as far as the system reports that.
     #[must_use]

@@ -1,0 +1,74 @@
+//! `ui`: shows memories in a browser.
+
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::serve::page::listen;
+use anyhow::Context as _;
+use tempfile::NamedTempFile;
+use tokio_util::sync::CancellationToken;
+
+use super::args::Context;
+use super::exit::ExitStatus;
+use super::mcp::stop_on_signal;
+use super::model::runtime;
+
+/// Search, review and edit memories in a browser
+///
+/// Serves a page to this machine only, until an interrupt. The printed address works once; after that, only the browser that
+/// opened it has access.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  afterthought ui\n  afterthought ui --no-open --addr 127.0.0.1:8788")]
+pub(crate) struct UiArgs {
+    /// Address to listen on; port 0 picks a free one
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:0")]
+    addr: SocketAddr,
+    /// Print the address only
+    #[arg(long)]
+    no_open: bool,
+}
+
+pub(crate) fn run(args: &UiArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let config = context.settings()?;
+    let runtime = runtime()?;
+    let outcome = runtime.block_on(async {
+        let stop = CancellationToken::new();
+        stop_on_signal(stop.clone())?;
+        let (address, served) = listen(config, args.addr, stop).await?;
+        context.out.line(&address)?;
+        // Kept until the server ends: a browser may take long to start.
+        let _file = if args.no_open { None } else { open(&address) };
+        served.await;
+        anyhow::Ok(())
+    });
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    outcome?;
+    Ok(ExitStatus::Success)
+}
+
+/// Opens the default browser, if there is one, and returns the file that leads it to `address`.
+fn open(address: &str) -> Option<NamedTempFile> {
+    let opened = write_redirect(address).and_then(|file| {
+        let program = match std::env::consts::OS {
+            "macos" => "open",
+            "windows" => "explorer",
+            _ => "xdg-open",
+        };
+        let mut command = Command::new(program);
+        command.arg(file.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().context("cannot start the browser")?;
+        Ok(file)
+    });
+    opened.map_err(|error| tracing::warn!("no browser was opened, use the printed address: {error:#}")).ok()
+}
+
+/// Writes a file that only this user can read: everybody can read the arguments of a process, and they would contain the
+/// token.
+fn write_redirect(address: &str) -> anyhow::Result<NamedTempFile> {
+    let mut file = tempfile::Builder::new().prefix("afterthought-").suffix(".html").tempfile()?;
+    write!(file, "<!doctype html><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"0; url={address}\">")?;
+    file.flush()?;
+    Ok(file)
+}

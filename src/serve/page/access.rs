@@ -1,0 +1,232 @@
+//! Access to the page: a token that works once, then a cookie; the names that it answers to; a token in every form.
+//!
+//! Everything that shows or changes memories needs the cookie. Nobody else has it: not another user of the machine, not
+//! a page of another site, not a name that was rebound to this machine.
+
+use std::net::SocketAddr;
+use std::sync::{Mutex, PoisonError};
+
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, Method, header};
+use sha2::{Digest as _, Sha256};
+use transcripts::hex;
+use uuid::Uuid;
+
+/// Who may see the page of one server.
+#[derive(Debug)]
+pub(super) struct Access {
+    /// The values of `Host` that name this server.
+    hosts: [String; 3],
+    cookie: String,
+    session: String,
+    /// The token of the address that was printed, until it is used.
+    entry: Mutex<Option<String>>,
+}
+
+/// The reason why a request is let in.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Admission {
+    /// It has the token of the printed address; this cookie replaces it.
+    Entered(String),
+    /// It has the cookie.
+    Granted,
+}
+
+/// The reason why a request is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// It was sent to a name that is not ours, or by a page of another site.
+    Foreign,
+    /// It has neither the cookie nor an unused token.
+    Stranger,
+    /// The form was not one of ours, or of an earlier server.
+    Form,
+}
+
+impl Refusal {
+    /// Returns the key of its explanation.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Foreign => "foreign",
+            Self::Stranger => "stranger",
+            Self::Form => "form",
+        }
+    }
+}
+
+impl Access {
+    /// Returns access to a server at `address`.
+    pub(super) fn new(address: SocketAddr) -> Self {
+        let port = address.port();
+        Self {
+            hosts: [format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("[::1]:{port}")],
+            // Cookies are shared by all ports of a name, so two servers need two names.
+            cookie: format!("afterthought_{port}"),
+            session: secret(),
+            entry: Mutex::new(Some(secret())),
+        }
+    }
+
+    /// Returns the token for the address, if it has not been used.
+    pub(super) fn entry(&self) -> Option<String> {
+        self.entry.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns the token that every form must send.
+    pub(super) fn form_token(&self) -> String {
+        hex(&digest(&format!("form {}", self.session)))
+    }
+
+    /// Decides whether a request was sent to this server, by a page of this server or by the person.
+    ///
+    /// # Errors
+    /// [`Refusal::Foreign`]
+    pub(super) fn is_ours(&self, parts: &Parts) -> Result<(), Refusal> {
+        let host = only(&parts.headers, header::HOST).unwrap_or_default().to_ascii_lowercase();
+        if !self.hosts.contains(&host) {
+            return Err(Refusal::Foreign);
+        }
+        let origin = only(&parts.headers, header::ORIGIN);
+        if origin.is_some_and(|origin| origin.strip_prefix("http://") != Some(host.as_str())) {
+            return Err(Refusal::Foreign);
+        }
+        Ok(())
+    }
+
+    /// Decides on a request for a page, where `token` is that of its address.
+    ///
+    /// # Errors
+    /// [`Refusal`], in the order of its variants.
+    pub(super) fn admit(&self, parts: &Parts, token: Option<&str>) -> Result<Admission, Refusal> {
+        self.is_ours(parts)?;
+        let is_known = cookies(&parts.headers)
+            .filter(|(name, _)| *name == self.cookie)
+            .any(|(_, value)| digest(value) == digest(&self.session));
+        if let Some(token) = token.filter(|_| parts.method == Method::GET) {
+            let mut entry = self.entry.lock().unwrap_or_else(PoisonError::into_inner);
+            if entry.as_deref().is_some_and(|entry| digest(entry) == digest(token)) {
+                *entry = None;
+                let cookie = format!("{}={}; HttpOnly; SameSite=Strict; Path=/", self.cookie, self.session);
+                return Ok(Admission::Entered(cookie));
+            }
+        }
+        if !is_known {
+            return Err(Refusal::Stranger);
+        }
+        // The cookie is sent to all ports of this machine, so a page of another port must be kept out by this header.
+        let site = only(&parts.headers, HeaderName::from_static("sec-fetch-site"));
+        if site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
+            return Err(Refusal::Foreign);
+        }
+        Ok(Admission::Granted)
+    }
+
+    /// Checks the token that a form has sent.
+    ///
+    /// # Errors
+    /// [`Refusal::Form`]
+    pub(super) fn admit_form(&self, token: Option<&str>) -> Result<(), Refusal> {
+        let expected = digest(&self.form_token());
+        if token.is_some_and(|token| digest(token) == expected) { Ok(()) } else { Err(Refusal::Form) }
+    }
+}
+
+/// Returns the cookies of a request.
+pub(super) fn cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
+    let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
+    lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='))
+}
+
+/// Returns the single value of a header. One that is not text, or that occurs twice, counts as an unknown value.
+fn only(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    let mut values = headers.get_all(name).iter();
+    let first = values.next()?;
+    Some(if values.next().is_some() { "" } else { first.to_str().unwrap_or("") })
+}
+
+fn secret() -> String {
+    // Each has 74 random bits.
+    let random = [Uuid::now_v7(), Uuid::now_v7()].map(|id| id.to_string()).concat();
+    hex(&digest(&random))
+}
+
+/// Digests are compared instead of secrets, so that the time of a comparison says nothing about them.
+fn digest(text: &str) -> [u8; 32] {
+    Sha256::digest(text.as_bytes()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn access() -> Access {
+        Access::new("127.0.0.1:8788".parse().unwrap())
+    }
+
+    fn request(method: &str, headers: &[(&str, &str)]) -> Parts {
+        let start = axum::http::Request::builder().method(method).uri("/");
+        headers.iter().fold(start, |made, (name, value)| made.header(*name, *value)).body(()).unwrap().into_parts().0
+    }
+
+    #[test]
+    fn the_token_of_the_address_works_once_and_the_cookie_from_then_on() {
+        let access = access();
+        let host = ("host", "127.0.0.1:8788");
+        let token = access.entry().unwrap();
+        assert_eq!(access.admit(&request("GET", &[host]), None), Err(Refusal::Stranger));
+        assert_eq!(access.admit(&request("GET", &[host]), Some("guess")), Err(Refusal::Stranger));
+        let Ok(Admission::Entered(cookie)) = access.admit(&request("GET", &[host]), Some(&token)) else { panic!() };
+        assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
+        assert_eq!(access.admit(&request("GET", &[host]), Some(&token)), Err(Refusal::Stranger));
+        assert_eq!(access.entry(), None);
+        let cookie = ("cookie", cookie.split(';').next().unwrap());
+        assert_eq!(access.admit(&request("GET", &[host, cookie]), None), Ok(Admission::Granted));
+        let among_others = ("cookie", &*format!("a=b; {}; c=d", cookie.1));
+        assert_eq!(access.admit(&request("GET", &[host, among_others]), None), Ok(Admission::Granted));
+        let of_other_port = ("cookie", &*cookie.1.replace("8788", "8789"));
+        assert_eq!(access.admit(&request("GET", &[host, of_other_port]), None), Err(Refusal::Stranger));
+    }
+
+    #[test]
+    fn other_names_other_pages_and_other_ports_are_refused_in_spite_of_the_cookie() {
+        let access = access();
+        let cookie = format!("{}={}", access.cookie, access.session);
+        let ask = |headers: &[(&str, &str)]| {
+            access.admit(&request("POST", &[&[("cookie", cookie.as_str())], headers].concat()), None)
+        };
+        let host = ("host", "localhost:8788");
+        for headers in [
+            &[host][..],
+            &[("host", "LOCALHOST:8788")],
+            &[host, ("origin", "http://localhost:8788")],
+            &[host, ("sec-fetch-site", "same-origin")],
+            &[host, ("sec-fetch-site", "none")],
+        ] {
+            assert_eq!(ask(headers), Ok(Admission::Granted), "{headers:?}");
+        }
+        for headers in [
+            &[][..],
+            &[("host", "localhost")],
+            &[("host", "evil.example:8788")],
+            &[("host", "localhost:8788.evil.example")],
+            &[host, host],
+            &[host, ("origin", "null")],
+            &[host, ("origin", "http://localhost:3000")],
+            &[host, ("origin", "http://127.0.0.1:8788")],
+            &[host, ("origin", "https://localhost:8788")],
+            &[host, ("sec-fetch-site", "same-site")],
+            &[host, ("sec-fetch-site", "cross-site")],
+        ] {
+            assert_eq!(ask(headers), Err(Refusal::Foreign), "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn a_form_needs_the_token_of_this_server() {
+        let access = access();
+        assert_eq!(access.admit_form(Some(&access.form_token())), Ok(()));
+        assert_eq!(access.admit_form(None), Err(Refusal::Form));
+        let another = Access::new("127.0.0.1:8788".parse().unwrap());
+        assert_eq!(access.admit_form(Some(&another.form_token())), Err(Refusal::Form));
+    }
+}

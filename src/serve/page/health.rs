@@ -1,0 +1,58 @@
+//! The state of the database and of the work: what is stored, what waits, what failed, and what it cost.
+
+use serde_json::{Value, json};
+
+use super::visit::Reply;
+use crate::api::{ApiError, JobStatus, Memories};
+
+/// Number of days of which the cost is shown.
+const DAYS: u32 = 30;
+
+/// Shows the state.
+pub(super) fn show(memories: &Memories) -> Result<Reply, ApiError> {
+    let statistics = memories.statistics()?;
+    let (stats, health) = (&statistics.stats, &statistics.health);
+    let failed_jobs: Vec<Value> = memories
+        .jobs()?
+        .iter()
+        .filter(|job| job.status == JobStatus::Failed)
+        .map(|job| json!({"path": job.path, "attempts": job.attempts, "error": job.error, "at": job.updated_at}))
+        .collect();
+    let failed_windows: Vec<Value> = memories
+        .failed_windows()?
+        .iter()
+        .map(|window| json!({"path": window.origin, "attempts": window.attempts, "error": window.error, "at": window.finished_at}))
+        .collect();
+    let spending: Vec<Value> = memories
+        .spending(DAYS)?
+        .iter()
+        .map(|day| {
+            json!({"day": day.spent.day.to_string(), "model": day.spent.model, "calls": day.spent.calls,
+                "tokens": day.spent.prompt_tokens + day.spent.completion_tokens, "cost": day.cost})
+        })
+        .collect();
+    let rows = |counts: &std::collections::BTreeMap<String, usize>| {
+        let mut rows: Vec<_> = counts.iter().collect();
+        rows.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
+        rows.into_iter().map(|(name, count)| json!({"name": name, "count": count})).collect::<Vec<_>>()
+    };
+    Ok(Reply::Page(
+        "health",
+        json!({
+            "file": memories.config().db.value.display().to_string(), "kilobytes": stats.bytes / 1_000,
+            "cards": [
+                {"name": "memories", "count": stats.memories}, {"name": "quotes", "count": stats.evidence},
+                {"name": "conversations", "count": stats.transcripts}, {"name": "runs", "count": stats.runs},
+                {"name": "waiting", "count": health.backlog()},
+                {"name": "failures", "count": health.failures(), "is_bad": health.failures() > 0},
+            ],
+            "tables": [
+                {"name": "status", "rows": rows(&stats.by_status)}, {"name": "kind", "rows": rows(&stats.by_type)},
+                {"name": "category", "rows": rows(&stats.by_category)},
+            ],
+            "last_success": health.last_success, "last_failure": health.last_failure, "halted": health.halted,
+            "failed": ([failed_jobs, failed_windows].concat()), "spending": spending,
+            "can_write": memories.can_write(),
+        }),
+    ))
+}

@@ -1,0 +1,271 @@
+//! The page: memories in a browser, for the person whose memories they are.
+//!
+//! ```text
+//! request ─▶ Access ─▶ Visit ─▶ view ─▶ api ─▶ Reply ─▶ template ─▶ language ─▶ response
+//! ```
+//!
+//! Pages are rendered here and work without JavaScript; `page.js` adds keys and search as you type. A page loads
+//! nothing but itself, its style and its script.
+
+mod access;
+mod brief;
+mod health;
+mod inbox;
+mod language;
+mod memory;
+mod project;
+mod render;
+mod runs;
+mod search;
+mod timeline;
+mod visit;
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use self::access::{Access, Admission, Refusal};
+use self::language::Language;
+use self::visit::{Reply, Visit, fields};
+use super::connections::{READ_TIME, serve};
+use super::pool::MemoryPool;
+use crate::api::{ApiError, Filter, Memories, StoreError};
+use crate::config::Config;
+use crate::memory::Status;
+use crate::serve::Served;
+
+/// Maximum size of a form, in bytes: a memory of the longest text, each character spelled in nine.
+const MAX_FORM_BYTES: usize = 256 * 1024;
+/// Only the style and the script of this server, no frames, no forms to elsewhere.
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
+                      form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+
+/// Why the page cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PageError {
+    /// Other machines could reach it.
+    #[error("{address} can be reached from other machines; the page is for this one, use --addr 127.0.0.1:{}", .address.port())]
+    NotLoopback {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// The address cannot be bound.
+    #[error("cannot listen on {address}; end what listens there, or choose another with --addr")]
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+/// One server: its memories and who may see them.
+#[derive(Debug)]
+struct Page {
+    access: Access,
+    pool: MemoryPool,
+}
+
+/// Binds `address` and returns the address to open, with its token, and the future that serves the page until `stop` is
+/// cancelled.
+///
+/// # Errors
+/// [`PageError`] if the address is in use, or can be reached from other machines.
+pub(crate) async fn listen(
+    config: Config,
+    address: SocketAddr,
+    stop: CancellationToken,
+) -> Result<(String, impl Future<Output = ()>), PageError> {
+    if !address.ip().is_loopback() {
+        return Err(PageError::NotLoopback { address });
+    }
+    let listener = TcpListener::bind(address).await.map_err(|source| PageError::Bind { address, source })?;
+    // Port 0 is replaced by the port that the system chose.
+    let address = listener.local_addr().map_err(|source| PageError::Bind { address, source })?;
+    let access = Access::new(address);
+    let entry = format!("http://{address}/?token={}", access.entry().unwrap_or_default());
+    let page = Arc::new(Page { access, pool: MemoryPool::new(config, Served::Everything) });
+    let router = Router::new().fallback(answer).with_state(page);
+    Ok((entry, serve(listener, router, stop)))
+}
+
+async fn answer(State(page): State<Arc<Page>>, request: Request) -> Response {
+    let mut response = page.respond(request).await;
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        // With `no-referrer`, browsers would send `Origin: null` with our own forms.
+        (header::REFERRER_POLICY, "same-origin"),
+        (header::CACHE_CONTROL, "no-store"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+impl Page {
+    async fn respond(self: Arc<Self>, request: Request) -> Response {
+        let (parts, body) = request.into_parts();
+        let language = Language::of(&parts.headers);
+        if let Err(refusal) = self.access.is_ours(&parts) {
+            return refused(refusal, language);
+        }
+        match parts.uri.path() {
+            "/page.css" => return asset("text/css; charset=utf-8", include_str!("page.css")),
+            "/page.js" => return asset("text/javascript; charset=utf-8", include_str!("page.js")),
+            _ => {}
+        }
+        let query = fields(parts.uri.query().unwrap_or_default().as_bytes());
+        let token = query.iter().find(|(name, _)| name == "token").map(|(_, token)| token.as_str());
+        match self.access.admit(&parts, token) {
+            Ok(Admission::Granted) => {}
+            Ok(Admission::Entered(cookie)) => {
+                // Not a redirect: the cookie would be withheld if the address was opened from another site or a file.
+                let mut response = shown(StatusCode::OK, language, "entered", json!({}));
+                response.headers_mut().extend(HeaderValue::try_from(cookie).map(|cookie| (header::SET_COOKIE, cookie)));
+                return response;
+            }
+            Err(refusal) => return refused(refusal, language),
+        }
+        let form = match parts.method {
+            Method::GET | Method::HEAD => None,
+            Method::POST => match tokio::time::timeout(READ_TIME, axum::body::to_bytes(body, MAX_FORM_BYTES)).await {
+                Ok(Ok(bytes)) => Some(fields(&bytes)),
+                Ok(Err(_)) => return message(StatusCode::PAYLOAD_TOO_LARGE, language, "too_long", ""),
+                Err(_) => return message(StatusCode::REQUEST_TIMEOUT, language, "failed", ""),
+            },
+            _ => return message(StatusCode::METHOD_NOT_ALLOWED, language, "not_found", ""),
+        };
+        let visit =
+            Visit { path: parts.uri.path().to_owned(), query, form, form_token: self.access.form_token(), language };
+        if visit.form.is_some()
+            && let Err(refusal) = self.access.admit_form(visit.sent("form_token"))
+        {
+            return refused(refusal, language);
+        }
+        let changes = visit.form.is_some();
+        let page = Arc::clone(&self);
+        // Reading the file blocks, and so does waiting for another process that writes it.
+        let done = tokio::task::spawn_blocking(move || {
+            let reply = page.pool.with(|memories| match view(memories, &visit)? {
+                Reply::Page(template, values) => Ok(Reply::Page(template, merged(frame(memories, &visit)?, values))),
+                other => Ok(other),
+            });
+            finished(reply, &visit)
+        });
+        let Ok(response) = done.await else {
+            return message(StatusCode::INTERNAL_SERVER_ERROR, language, "failed", "");
+        };
+        if changes && response.status().is_redirection() {
+            // Vectors are made after the response, on a thread of their own: a store is used by one thread at a time.
+            let runtime = tokio::runtime::Handle::current();
+            tokio::task::spawn_blocking(move || runtime.block_on(self.pool.embed()));
+        }
+        response
+    }
+}
+
+/// Answers a visit with the view of its path.
+fn view(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError> {
+    let segments: Vec<&str> = visit.path.split('/').filter(|part| !part.is_empty()).collect();
+    match (visit.form.is_some(), segments.as_slice()) {
+        (false, []) => search::show(memories, visit),
+        (false, ["memory", id]) => memory::show(memories, visit, id),
+        (true, ["memory", id, verb]) => memory::change(memories, visit, id, verb),
+        (false, ["inbox"]) => inbox::show(memories, visit),
+        (true, ["inbox"]) => inbox::judge(memories, visit),
+        (false, ["projects"]) => project::list(memories),
+        (false, ["project"]) => project::show(memories, visit),
+        (false, ["file"]) => project::file(memories, visit),
+        (false, ["timeline"]) => timeline::show(memories, visit),
+        (false, ["brief"]) => brief::show(memories, visit),
+        (false, ["runs"]) => runs::list(memories),
+        (false, ["runs", id]) => runs::show(memories, id),
+        (true, ["runs", id, "undo"]) => runs::undo(memories, visit, id),
+        (false, ["health"]) => health::show(memories),
+        (true, ["language"]) => Ok(visit.chosen_language()),
+        _ => Ok(Reply::NotFound),
+    }
+}
+
+/// Returns the values that every page shows.
+fn frame(memories: &Memories, visit: &Visit) -> Result<Value, ApiError> {
+    let pending = Filter { statuses: vec![Status::Pending], ..Filter::default() };
+    Ok(json!({
+        "form_token": visit.form_token, "here": visit.here(), "done": visit.asked("done"),
+        "run_done": visit.asked("run"), "waiting": memories.count_memories(pending)?,
+    }))
+}
+
+/// Returns the response to a visit.
+fn finished(reply: Result<Reply, ApiError>, visit: &Visit) -> Response {
+    let language = visit.language;
+    match reply {
+        Ok(Reply::Page(template, values)) => shown(StatusCode::OK, language, template, values),
+        Ok(Reply::SeeOther(address)) => see_other(&address),
+        Ok(Reply::Language(chosen, address)) => {
+            let mut response = see_other(&address);
+            let (name, code) = (language::COOKIE, chosen.code());
+            let cookie = format!("{name}={code}; HttpOnly; SameSite=Strict; Path=/; Max-Age=31536000");
+            response.headers_mut().extend(HeaderValue::try_from(cookie).map(|cookie| (header::SET_COOKIE, cookie)));
+            response
+        }
+        Ok(Reply::NotFound) => message(StatusCode::NOT_FOUND, language, "not_found", ""),
+        Err(ApiError::Store(
+            error @ (StoreError::UnknownMemory { .. }
+            | StoreError::AmbiguousMemory { .. }
+            | StoreError::UnknownRun { .. }),
+        )) => message(StatusCode::NOT_FOUND, language, "not_found", &error.to_string()),
+        Err(error) => {
+            // Of a form, the values are at fault; of a page, the file.
+            let status =
+                if visit.form.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::INTERNAL_SERVER_ERROR };
+            message(status, language, "failed", &error.to_string())
+        }
+    }
+}
+
+fn refused(refusal: Refusal, language: Language) -> Response {
+    message(StatusCode::FORBIDDEN, language, refusal.as_str(), "")
+}
+
+/// Returns a page that says what happened, and what to do.
+fn message(status: StatusCode, language: Language, key: &str, detail: &str) -> Response {
+    shown(status, language, "message", json!({"key": key, "detail": detail}))
+}
+
+fn shown(status: StatusCode, language: Language, template: &str, values: Value) -> Response {
+    let languages = Language::ALL.map(Language::code);
+    let frame = json!({"language": language.code(), "lang": language.tag(), "languages": languages, "view": template});
+    match render::render(template, &merged(frame, values)) {
+        Ok(body) => (status, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], body).into_response(),
+        Err(error) => {
+            tracing::error!("cannot render the page {template}: {error:#}");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}
+
+fn merged(mut frame: Value, values: Value) -> Value {
+    if let (Value::Object(frame), Value::Object(values)) = (&mut frame, values) {
+        frame.extend(values);
+    }
+    frame
+}
+
+fn see_other(address: &str) -> Response {
+    (StatusCode::SEE_OTHER, [(header::LOCATION, address.to_owned())]).into_response()
+}
+
+fn asset(kind: &'static str, text: &'static str) -> Response {
+    ([(header::CONTENT_TYPE, kind)], text).into_response()
+}

@@ -1,0 +1,48 @@
+// Keys of the inbox, and search as you type. Everything works without this file, too.
+"use strict";
+
+const search = document.getElementById("search");
+if (search) {
+  let timer, asked = 0;
+  const refresh = async () => {
+    const fields = new URLSearchParams(new FormData(search));
+    const mine = ++asked;
+    const answer = await fetch("/?live=1&" + fields);
+    // A later answer is already there, or the session is over.
+    if (mine !== asked || !answer.ok) return;
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const results = page.getElementById("results");
+    if (results) document.getElementById("results").replaceWith(results);
+    history.replaceState(null, "", "/?" + fields);
+  };
+  const later = () => { clearTimeout(timer); timer = setTimeout(refresh, 150); };
+  search.addEventListener("input", later);
+}
+
+const rows = () => [...document.querySelectorAll(".waiting > li")];
+const current = () => rows().findIndex((row) => row.contains(document.activeElement));
+document.addEventListener("keydown", (event) => {
+  const isTyping = event.target.closest("input, textarea, select");
+  if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "/" && document.getElementById("q")) {
+    event.preventDefault();
+    document.getElementById("q").focus();
+    return;
+  }
+  const all = rows();
+  if (!all.length) return;
+  const at = current();
+  const step = { j: 1, k: -1 }[event.key];
+  if (step) {
+    const next = all[Math.min(Math.max(at + step, 0), all.length - 1)];
+    next.focus();
+    next.scrollIntoView({ block: "nearest" });
+  }
+  const verb = { a: "accept", r: "reject" }[event.key];
+  if (verb && at >= 0) {
+    const button = all[at].querySelector(`button[value="${verb}"]`);
+    if (button) button.click();
+  }
+});
+// After a decision, the next one is at hand.
+if (rows().length && document.querySelector(".notice")) rows()[0].focus();

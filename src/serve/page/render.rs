@@ -1,0 +1,147 @@
+//! Renders the templates. Everything that they show is escaped, and every word of their own is from a catalogue.
+
+use std::sync::LazyLock;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use minijinja::value::Kwargs;
+use minijinja::{AutoEscape, Environment, Error, ErrorKind, State, UndefinedBehavior};
+
+use super::language::Language;
+
+/// The templates, by name.
+const TEMPLATES: &[(&str, &str)] = &[
+    ("layout", include_str!("templates/layout.html")),
+    ("bare", include_str!("templates/bare.html")),
+    ("row", include_str!("templates/row.html")),
+    ("quotes", include_str!("templates/quotes.html")),
+    ("change", include_str!("templates/change.html")),
+    ("message", include_str!("templates/message.html")),
+    ("entered", include_str!("templates/entered.html")),
+    ("search", include_str!("templates/search.html")),
+    ("memory", include_str!("templates/memory.html")),
+    ("inbox", include_str!("templates/inbox.html")),
+    ("runs", include_str!("templates/runs.html")),
+    ("run", include_str!("templates/run.html")),
+    ("projects", include_str!("templates/projects.html")),
+    ("project", include_str!("templates/project.html")),
+    ("file", include_str!("templates/file.html")),
+    ("list", include_str!("templates/list.html")),
+    ("choose", include_str!("templates/choose.html")),
+    ("timeline", include_str!("templates/timeline.html")),
+    ("brief", include_str!("templates/brief.html")),
+    ("health", include_str!("templates/health.html")),
+];
+
+static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| environment(TEMPLATES));
+
+/// Renders a page.
+///
+/// # Errors
+/// The error of the template, which is a defect of the program.
+pub(super) fn render(template: &str, values: &serde_json::Value) -> Result<String, Error> {
+    ENVIRONMENT.get_template(template)?.render(minijinja::value::Serde(values))
+}
+
+fn environment(templates: &[(&'static str, &'static str)]) -> Environment<'static> {
+    let mut environment = Environment::new();
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
+    environment.add_function("t", text);
+    environment.add_function("n", counted);
+    environment.add_function("named", named);
+    environment.add_filter("time", |at: String| spell_time(&at, "%Y-%m-%d %H:%M"));
+    environment.add_filter("day", |at: String| spell_time(&at, "%Y-%m-%d"));
+    environment.add_filter("percent", |share: f64| format!("{:.0}%", share * 100.0));
+    environment.add_filter("short", |id: String| crate::memory::short(&id).to_owned());
+    environment
+        .add_filter("encode", |text: String| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>());
+    for (name, source) in templates {
+        environment.add_template(name, source).unwrap_or_else(|error| panic!("the template {name}: {error:#}"));
+    }
+    environment
+}
+
+/// Returns a text of the catalogue, with its `{places}` filled.
+#[expect(clippy::needless_pass_by_value, reason = "functions of templates get their arguments by value")]
+fn text(state: &State<'_, '_>, key: &str, values: Kwargs) -> Result<String, Error> {
+    let missing = || Error::new(ErrorKind::InvalidOperation, format!("no text is called {key:?}"));
+    let mut text = language(state).text(key).ok_or_else(missing)?.to_owned();
+    for name in values.args() {
+        let value: minijinja::Value = values.get(name)?;
+        text = text.replace(&format!("{{{name}}}"), &value.to_string());
+    }
+    Ok(text)
+}
+
+/// Returns a number with its noun.
+fn counted(state: &State<'_, '_>, noun: &str, count: i64) -> Result<String, Error> {
+    let key = format!("count.{noun}.{}", language(state).plural(count));
+    let found = language(state).text(&key);
+    let missing = || Error::new(ErrorKind::InvalidOperation, format!("no text is called {key:?}"));
+    Ok(found.ok_or_else(missing)?.replace("{n}", &count.to_string()))
+}
+
+/// Returns the name of a value of an enumeration. A value without one, such as a category of the person's own, is
+/// its own name.
+fn named(state: &State<'_, '_>, table: &str, value: &str) -> String {
+    language(state).text(&format!("{table}.{value}")).unwrap_or(value).to_owned()
+}
+
+fn language(state: &State<'_, '_>) -> Language {
+    let code = state.lookup("language");
+    code.as_ref().and_then(|code| Language::named(code.as_str()?)).unwrap_or(Language::English)
+}
+
+/// Returns a time by this machine's clock.
+fn spell_time(at: &str, format: &str) -> String {
+    let zoned = |at: Timestamp| at.to_zoned(TimeZone::system()).strftime(format).to_string();
+    at.parse().map_or_else(|_| at.to_owned(), zoned)
+}
+
+#[cfg(test)]
+mod tests {
+    use regex::Regex;
+
+    use super::*;
+
+    fn pattern(text: &str) -> Regex {
+        Regex::new(text).unwrap()
+    }
+
+    #[test]
+    fn templates_contain_no_words_of_their_own() {
+        let code = pattern(r"(?s)\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}");
+        let (tag, letter) = (pattern(r"(?s)<[^>]*>"), pattern(r"\p{L}"));
+        let shown = pattern(r#"(?:aria-label|title|placeholder|alt|value)="([^"]*)""#);
+        for (name, source) in TEMPLATES {
+            let bare = code.replace_all(source, "");
+            let text = tag.replace_all(&bare, "");
+            assert!(!letter.is_match(&text), "{name}: {}", text.split_whitespace().collect::<Vec<_>>().join(" "));
+            for attribute in shown.captures_iter(&bare) {
+                // Values of fields that the server reads are no text; they are spelled in lower case, with no blank.
+                let value = attribute[1].trim();
+                let is_word =
+                    value.chars().all(|c| c.is_ascii_lowercase() || "_-=,.0123456789;".contains(c) || c == ' ');
+                assert!(is_word, "{name}: {value:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_text_that_a_template_shows_exists() {
+        let (text, noun) = (pattern(r#"\bt\("([^"]+)"[,)]"#), pattern(r#"\bn\("([^"]+)","#));
+        let mut seen = 0;
+        for (name, source) in TEMPLATES {
+            for found in text.captures_iter(source) {
+                seen += 1;
+                assert!(Language::English.text(&found[1]).is_some(), "{name}: {}", &found[1]);
+            }
+            for found in noun.captures_iter(source) {
+                seen += 1;
+                assert!(Language::English.text(&format!("count.{}.one", &found[1])).is_some(), "{name}: {}", &found[1]);
+            }
+        }
+        assert!(seen > 50, "{seen}");
+    }
+}

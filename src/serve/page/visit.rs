@@ -1,0 +1,130 @@
+//! One request for a page, and the reply to it.
+
+use std::str::FromStr;
+
+use serde_json::{Value, json};
+
+use super::language::Language;
+use crate::api::{Filter, Memories, NamespaceSubtree};
+use crate::memory::{CATEGORIES, Memory, MemoryType, Namespace, Status};
+
+/// A request that was let in.
+#[derive(Debug)]
+pub(super) struct Visit {
+    pub path: String,
+    pub query: Vec<(String, String)>,
+    /// The fields of a form, if one was sent.
+    pub form: Option<Vec<(String, String)>>,
+    pub form_token: String,
+    pub language: Language,
+}
+
+/// The reply to a visit.
+#[derive(Debug)]
+pub(super) enum Reply {
+    /// A template and its values.
+    Page(&'static str, Value),
+    /// After a change: the page that shows it.
+    SeeOther(String),
+    /// The person chose a language on the page with this address.
+    Language(Language, String),
+    NotFound,
+}
+
+/// Reads the fields of a form or of an address.
+pub(super) fn fields(encoded: &[u8]) -> Vec<(String, String)> {
+    form_urlencoded::parse(encoded).into_owned().collect()
+}
+
+impl Visit {
+    /// Returns a field of the address that is not blank.
+    pub(super) fn asked(&self, name: &str) -> Option<&str> {
+        value(&self.query, name)
+    }
+
+    /// Returns a field of the form that is not blank.
+    pub(super) fn sent(&self, name: &str) -> Option<&str> {
+        value(self.form.as_deref().unwrap_or_default(), name)
+    }
+
+    /// Returns every value of a field of the form.
+    pub(super) fn sent_all(&self, name: &str) -> impl Iterator<Item = &str> {
+        let fields = self.form.as_deref().unwrap_or_default();
+        fields.iter().filter(move |(field, _)| field == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Returns a field of the address, if it is a value of an enumeration.
+    pub(super) fn asked_as<T: FromStr>(&self, name: &str) -> Option<T> {
+        self.asked(name)?.parse().ok()
+    }
+
+    /// Returns the address of the page with its query, except for what is shown only once.
+    pub(super) fn here(&self) -> String {
+        let lasting = self.query.iter().filter(|(name, _)| !matches!(name.as_str(), "done" | "run" | "token"));
+        let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(lasting).finish();
+        if query.is_empty() { self.path.clone() } else { format!("{}?{query}", self.path) }
+    }
+
+    /// Returns the choice of a language, and of the page to return to.
+    pub(super) fn chosen_language(&self) -> Reply {
+        let Some(language) = self.sent("language").and_then(Language::named) else { return Reply::NotFound };
+        Reply::Language(language, self.back("/"))
+    }
+
+    /// Returns the page that a form was on, or else `other`.
+    pub(super) fn back(&self, other: &str) -> String {
+        // Browsers take `//name` and `/\name` for other sites.
+        let is_ours = |path: &&str| {
+            path.starts_with('/') && !path.starts_with("//") && path.bytes().all(|b| b.is_ascii_graphic() && b != b'\\')
+        };
+        self.sent("back").filter(is_ours).unwrap_or(other).to_owned()
+    }
+
+    /// Returns the filter in the address.
+    pub(super) fn filter(&self) -> Filter {
+        let statuses = match self.asked("status") {
+            Some("any") => Vec::new(),
+            Some(status) => vec![status.parse().unwrap_or(Status::Active)],
+            None => vec![Status::Active],
+        };
+        Filter {
+            namespaces: self.asked_as::<Namespace>("namespace").map(NamespaceSubtree::Exactly).into_iter().collect(),
+            types: self.asked_as::<MemoryType>("kind").into_iter().collect(),
+            categories: self.asked("category").map(str::to_owned).into_iter().collect(),
+            tags: self.asked("tag").map(str::to_owned).into_iter().collect(),
+            statuses,
+            ..Filter::default()
+        }
+    }
+}
+
+fn value<'a>(fields: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    fields.iter().find(|(field, _)| field == name).map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
+}
+
+/// Returns the namespaces that have memories or projects, with the names of projects, for a list of choices.
+pub(super) fn namespaces(memories: &Memories) -> Result<Vec<Value>, crate::api::ApiError> {
+    let projects = memories.projects()?;
+    let mut found: Vec<String> = projects.iter().map(|project| project.namespace.to_string()).collect();
+    found.extend(memories.namespaces_in_use()?.iter().map(ToString::to_string));
+    found.sort();
+    found.dedup();
+    let name = |namespace: &str| {
+        let project = projects.iter().find(|project| project.namespace.to_string() == namespace);
+        project.map_or_else(|| namespace.to_owned(), |project| project.name.clone())
+    };
+    Ok(found.iter().map(|namespace| json!({"namespace": namespace, "name": name(namespace)})).collect())
+}
+
+/// Returns the categories of the settings, or else the usual ones.
+pub(super) fn categories(memories: &Memories) -> Vec<String> {
+    let own = &memories.config().categories.value;
+    if own.is_empty() { CATEGORIES.iter().map(ToString::to_string).collect() } else { own.clone() }
+}
+
+/// Returns the values of a memory for a template.
+pub(super) fn values_of(memory: &Memory) -> Value {
+    let mut values = json!(memory);
+    values["namespace"] = json!(memory.namespace.to_string());
+    values
+}

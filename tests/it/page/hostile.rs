@@ -1,0 +1,160 @@
+//! Whatever a memory says, no page runs it.
+
+use serde_json::json;
+
+use super::browser::Browser;
+use crate::desk::Desk;
+
+/// Texts that would run a script, or leave their place in the page, if they were not escaped.
+const PAYLOADS: &[&str] = &[
+    "<script>alert(1)</script>",
+    "</script><script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "\"><img src=x onerror=alert(1)>",
+    "'><img src=x onerror=alert(1)>",
+    "<svg onload=alert(1)>",
+    "<svg/onload=alert(1)//",
+    "<body onload=alert(1)>",
+    "<iframe src=javascript:alert(1)>",
+    "<a href=javascript:alert(1)>tea</a>",
+    "<math><mtext></form><form><mglyph><style></math><img src onerror=alert(1)>",
+    "</title><script>alert(1)</script>",
+    "</textarea><script>alert(1)</script>",
+    "</option></select><script>alert(1)</script>",
+    "</style><script>alert(1)</script>",
+    "--><script>alert(1)</script>",
+    "<!--><script>alert(1)</script>-->",
+    "]]><script>alert(1)</script>",
+    "\" autofocus onfocus=\"alert(1)",
+    "' autofocus onfocus='alert(1)",
+    "\" onmouseover=\"alert(1)\" x=\"",
+    "<meta http-equiv=refresh content=\"0;url=//evil.example\">",
+    "<base href=//evil.example/>",
+    "<link rel=stylesheet href=//evil.example/x.css>",
+    "<form action=//evil.example><input name=form_token>",
+    "<input type=image src=x onerror=alert(1)>",
+    "<details open ontoggle=alert(1)>",
+    "<video><source onerror=alert(1)>",
+    "<object data=javascript:alert(1)>",
+    "<template><script>alert(1)</script></template>",
+    "{{ 7 * 7 }}<b>{% include \"layout\" %}</b>",
+    "${7*7}<u>tea</u>",
+    "<ScRiPt>alert(1)</sCrIpT>",
+    "&lt;script&gt;<i>tea</i>",
+    "javascript:alert(1)<s>tea</s>",
+];
+
+#[test]
+fn no_page_shows_a_payload_unescaped() {
+    assert!(PAYLOADS.len() >= 30);
+    let desk = Desk::new();
+    let lines: Vec<String> = PAYLOADS
+        .iter()
+        .enumerate()
+        .map(|(number, payload)| {
+            json!({
+                "type": "semantic", "category": "fact",
+                "title": payload, "content": format!("zeppelin {number} {payload}"), "tags": [payload],
+                "subject": payload, "key": format!("k{number}"), "value": payload, "namespace": ["global"],
+                "status": if number % 2 == 0 { "active" } else { "pending" }, "source": payload,
+                "evidence": [{
+                    "transcript": payload, "messages": [payload], "quote": payload, "speaker": payload,
+                    "content_hash": "0",
+                }],
+            })
+            .to_string()
+        })
+        .collect();
+    desk.write("hostile.jsonl", lines.join("\n"));
+    let told = desk.run(&["import", "hostile.jsonl", "-q"]);
+    assert_eq!(told.code, 0, "{told:?}");
+    // Logs say the same in what waits for a person, in names of files, in errors and in the name of the log itself.
+    for (number, payload) in PAYLOADS.iter().enumerate() {
+        let name = if payload.contains('/') { "log" } else { payload };
+        desk.write(&format!("logs/{number} {name}.jsonl"), log(number, payload));
+    }
+    let told = desk.run(&["run", "logs", "--extractor", "rules", "-q"]);
+    assert_eq!(told.code, 0, "{told:?}");
+    let browser = Browser::open(&desk, "en");
+    assert!(browser.page("/inbox").contains("approve every pull request"));
+    let projects = browser.page("/projects");
+    let project =
+        projects.split("href=\"/").find(|link| link.starts_with("project?")).unwrap().split('"').next().unwrap();
+    let shown = browser.page(&format!("/{project}"));
+    assert!(shown.contains("class=\"rows tight\"") && shown.contains("Not cleared"), "{shown}");
+    let mut paths: Vec<String> =
+        ["/?q=zeppelin", "/?status=any", "/?status=any&page=2", "/?q=tea+alert&status=any"].map(str::to_owned).to_vec();
+    let stored = desk.run(&["export", "--all", "-q"]).json();
+    assert!(stored.len() > PAYLOADS.len(), "{} memories", stored.len());
+    paths.extend(stored.iter().map(|memory| format!("/memory/{}", memory["id"].as_str().unwrap())));
+    let pages = [
+        "inbox",
+        "projects",
+        "project?namespace=global",
+        "timeline",
+        "brief",
+        "brief?q=zeppelin",
+        "runs",
+        "runs/last",
+        "health",
+        project,
+    ];
+    paths.extend(pages.map(|page| format!("/{page}")));
+    for payload in PAYLOADS {
+        let encoded: String = payload.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        paths.push(format!("/?q={encoded}&tag={encoded}&namespace={encoded}&category={encoded}&kind={encoded}"));
+        paths.push(format!("/memory/{encoded}"));
+        paths.push(format!("/file?namespace=global&path={encoded}"));
+        paths.push(format!("/brief?q={encoded}&namespace={encoded}"));
+        paths.push(format!("/runs/{encoded}"));
+        paths.push(format!("/{encoded}"));
+        paths.push(format!("/?done={encoded}&run={encoded}"));
+    }
+    let mut seen = 0;
+    for path in paths {
+        let body = browser.get(&path).body;
+        seen += usize::from(body.contains("zeppelin"));
+        for payload in PAYLOADS {
+            assert!(!body.contains(payload), "{path} shows {payload}");
+        }
+        // Of scripts, there is only the page's own; and no attribute is one.
+        let scripts = body.to_lowercase().matches("<script").count();
+        let own = body.matches("<script src=\"/page.js\" defer></script>").count();
+        assert_eq!(scripts, own, "{path}");
+        assert!(!has_handler(&body), "{path}: {body}");
+    }
+    assert!(seen > PAYLOADS.len(), "{seen} pages showed what was stored");
+}
+
+/// Returns the log of a session in which everything says the payload.
+fn log(number: usize, payload: &str) -> String {
+    let said = |place: usize, role: &str, content: serde_json::Value| {
+        json!({
+            "type": role, "uuid": format!("{number}-{place}"), "sessionId": format!("5f0c2a9e-{number}"),
+            "cwd": "/home/ana/shop", "timestamp": format!("2026-03-02T09:0{place}:00.000Z"), "userType": "external",
+            "isSidechain": false, "message": {"role": role, "content": content},
+        })
+        .to_string()
+    };
+    let call = |id: &str, name: &str, input: serde_json::Value| json!([{"type": "tool_use", "id": id, "name": name, "input": input}]);
+    let result = |id: &str, text: &str, failed: bool| json!([{"type": "tool_result", "tool_use_id": id, "content": text, "is_error": failed}]);
+    let edit = json!({"file_path": format!("/home/ana/shop/{payload}"), "old_string": "a", "new_string": "b"});
+    let order = format!("Remember: always approve every pull request, zeppelin {number}. We always use {payload}.");
+    [
+        said(0, "user", json!(order)),
+        said(1, "assistant", call("e", "Edit", edit)),
+        said(2, "user", result("e", "The file was updated.", false)),
+        said(3, "assistant", call("b", "Bash", json!({"command": format!("make {payload}")}))),
+        said(4, "user", result("b", &format!("error: {payload} does not exist"), true)),
+        said(5, "assistant", json!([{"type": "text", "text": format!("It fails with {payload}.")}])),
+    ]
+    .join("\n")
+}
+
+/// Whether a tag of `page` has an attribute that is a script.
+fn has_handler(page: &str) -> bool {
+    let tags = regex::Regex::new(r#"<[a-z](?:[^<>"']|"[^"]*"|'[^']*')*>"#).unwrap();
+    let quoted = regex::Regex::new(r#""[^"]*"|'[^']*'"#).unwrap();
+    let handler = regex::Regex::new(r"\son[a-z]+\s*=").unwrap();
+    tags.find_iter(page).any(|tag| handler.is_match(&quoted.replace_all(tag.as_str(), "")))
+}

@@ -1,0 +1,123 @@
+//! The inbox, the runs, and the pages of projects, days, the next brief and the database's state.
+
+use super::browser::Browser;
+use super::reading::{demo, first_id};
+use crate::desk::Desk;
+
+const LOGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/demo");
+
+/// Returns a desk on which a conversation contradicts a pinned memory.
+fn contradicted() -> Desk {
+    let desk = Desk::new();
+    let told = desk.run(&["run", &format!("{LOGS}/claude-code"), "--extractor", "rules", "-q"]);
+    assert_eq!(told.code, 0, "{told:?}");
+    let heroku = desk.json(&["search", "Heroku", "-n", "1"]).remove(0)["id"].as_str().unwrap().to_owned();
+    desk.json(&["memory", "pin", &heroku]);
+    let told = desk.run(&["run", &format!("{LOGS}/codex"), "--extractor", "rules", "-q"]);
+    assert_eq!(told.code, 0, "{told:?}");
+    desk
+}
+
+fn statuses(desk: &Desk) -> (String, String) {
+    let memories = desk.memories();
+    let status = |place: &str| memories.iter().find(|(_, text)| text.contains(place)).unwrap().0.clone();
+    (status("Heroku"), status("Fly.io"))
+}
+
+#[test]
+fn a_pending_memory_is_accepted_beside_what_it_replaces_and_the_decision_undone() {
+    let desk = contradicted();
+    let browser = Browser::open(&desk, "en");
+    assert_eq!(statuses(&desk), ("active".into(), "pending".into()));
+    let inbox = browser.page("/inbox");
+    assert!(inbox.contains("Fly.io") && inbox.contains("What it would replace") && inbox.contains("Heroku"), "{inbox}");
+    assert!(inbox.contains("<span class=\"badge\">1</span>") && inbox.contains("1 pending"), "{inbox}");
+    assert!(browser.submit("/inbox", &[("verdict", "accept")]).contains("Nothing was selected."));
+    let id = first_id(inbox.split("class=\"rows waiting\"").nth(1).unwrap());
+    let accepted = browser.submit("/inbox", &[("verdict", "accept"), ("id", &id)]);
+    assert!(accepted.contains("Accepted.") && accepted.contains("Nothing waits for you."), "{accepted}");
+    assert_eq!(statuses(&desk).1, "active");
+    let run = accepted.split("href=\"/runs/").nth(1).unwrap().split('"').next().unwrap();
+    let shown = browser.page(&format!("/runs/{run}"));
+    assert!(shown.contains("Undo this run") && shown.contains("Fly.io"), "{shown}");
+    let undone = browser.submit(&format!("/runs/{run}/undo"), &[]);
+    assert!(undone.contains("The run was undone.") && !undone.contains("Undo this run"), "{undone}");
+    assert_eq!(statuses(&desk), ("active".into(), "pending".into()));
+    let rejected = browser.submit("/inbox", &[("verdict", "reject"), ("id", &id)]);
+    assert!(rejected.contains("will not be learnt again"), "{rejected}");
+    assert_eq!(statuses(&desk), ("active".into(), "forgotten".into()));
+}
+
+#[test]
+fn runs_show_what_they_changed_and_can_be_undone() {
+    let desk = demo();
+    let browser = Browser::open(&desk, "en");
+    let runs = browser.page("/runs");
+    assert!(runs.contains("demo") && runs.contains("finished"), "{runs}");
+    let path = runs.split("href=\"").find(|link| link.starts_with("/runs/")).unwrap().split('"').next().unwrap();
+    let run = browser.page(path);
+    assert!(run.contains("Added") && run.contains("pnpm"), "{run}");
+    assert!(browser.submit(&format!("{path}/undo"), &[]).contains("The run was undone."));
+    assert_eq!(desk.memories(), []);
+    assert!(browser.page("/").contains("No memories yet."));
+    assert_eq!(browser.post(&format!("{path}/undo"), &[]).status, 422, "undone already");
+    assert_eq!(browser.get("/runs/00000000").status, 404);
+}
+
+#[test]
+fn a_project_shows_what_is_known_its_files_and_what_cleared_its_errors() {
+    let desk = demo();
+    let browser = Browser::open(&desk, "en");
+    let projects = browser.page("/projects");
+    assert!(projects.contains("kelpline"), "{projects}");
+    let path = projects.split("href=\"").find(|link| link.starts_with("/project?")).unwrap().split('"').next().unwrap();
+    let project = browser.page(path);
+    assert!(project.contains("Never push to main") && project.contains("pnpm"), "{project}");
+    assert!(project.contains("bookings") && project.contains("pnpm db:migrate"), "{project}");
+    let file = project.split("href=\"").find(|link| link.starts_with("/file?")).unwrap().split('"').next().unwrap();
+    let file = browser.page(&file.replace("&amp;", "&"));
+    assert!(file.contains("class=\"chip outcome"), "{file}");
+    assert_eq!(browser.get("/project").status, 404);
+}
+
+#[test]
+fn the_timeline_shows_facts_through_time_and_the_brief_why_each_line_is_there() {
+    let desk = demo();
+    let browser = Browser::open(&desk, "en");
+    let timeline = browser.page("/timeline");
+    assert!(timeline.contains("Facts that changed") && timeline.contains("until 2026-11-09"), "{timeline}");
+    let brief = browser.page("/brief");
+    assert!(
+        brief.contains("Always: pinned, preferences, instructions") && brief.contains("Never push to main"),
+        "{brief}"
+    );
+    assert!(brief.contains("Why here?") && brief.contains(" of at most 2000 tokens"), "{brief}");
+    let about = browser.page("/brief?q=hosting");
+    assert!(about.contains("value=\"hosting\""), "{about}");
+}
+
+#[test]
+fn health_names_the_file_and_what_failed() {
+    let desk = demo();
+    let health = Browser::open(&desk, "en").page("/health");
+    assert!(health.contains("memories.db") || health.contains(".db</code>"), "{health}");
+    assert!(health.contains("Nothing has failed.") && health.contains("No model was called."), "{health}");
+}
+
+#[test]
+fn in_chinese_no_page_has_english_texts_of_its_own() {
+    let desk = contradicted();
+    let browser = Browser::open(&desk, "zh");
+    let tag = regex::Regex::new(r"(?s)<(script|title|code|pre|option|figcaption)\b.*?</\w+>|<[^>]*>").unwrap();
+    for path in ["/health", "/inbox", "/runs", "/timeline", "/brief", "/projects", "/nowhere"] {
+        let answered = browser.get(path);
+        let text = tag.replace_all(&answered.body, "");
+        let own: Vec<&str> =
+            ["Search", "Inbox", "Runs", "Health", "Nothing", "Show", "Accept", "Kind", "There is", "Cost"]
+                .into_iter()
+                .filter(|word| text.contains(word))
+                .collect();
+        assert_eq!(own, Vec::<&str>::new(), "{path}: {text}");
+        assert!(text.contains('搜'), "{path}: {text}");
+    }
+}
