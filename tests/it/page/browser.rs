@@ -130,15 +130,6 @@ impl Drop for Browser {
 
 /// Encodes the fields of a form.
 pub fn encoded(fields: &[(&str, &str)]) -> String {
-    let spell = |text: &str| {
-        text.bytes().fold(String::new(), |mut spelled, byte| {
-            if byte.is_ascii_alphanumeric() {
-                spelled.push(char::from(byte));
-            } else {
-                spelled += &format!("%{byte:02X}");
-            }
-            spelled
-        })
-    };
+    let spell = |text: &str| text.bytes().map(|byte| format!("%{byte:02X}")).collect::<Vec<_>>().concat();
     fields.iter().map(|(name, value)| format!("{}={}", spell(name), spell(value))).collect::<Vec<_>>().join("&")
 }

@@ -101,7 +101,7 @@ fn no_page_shows_a_payload_unescaped() {
     ];
     paths.extend(pages.map(|page| format!("/{page}")));
     for payload in PAYLOADS {
-        let encoded: String = payload.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let encoded = payload.bytes().map(|byte| format!("%{byte:02X}")).collect::<Vec<_>>().concat();
         paths.push(format!("/?q={encoded}&tag={encoded}&namespace={encoded}&category={encoded}&kind={encoded}"));
         paths.push(format!("/memory/{encoded}"));
         paths.push(format!("/file?namespace=global&path={encoded}"));
