@@ -1,9 +1,9 @@
 //! Removal of what must not be stored or sent: secrets, private spans, injected text, and instructions to the reader.
 //!
 //! [`Guard::redact`] and [`Guard::clean_transcript`] are the only ways to create a [`Redacted`], and only a
-//! [`Redacted`] reaches a model or the store. `secrets` is the table of known shapes, `scan` finds them, `values` and
-//! `named` judge the value after a name such as `PASSWORD=`; `pii` finds personal data, `steering` finds instructions
-//! to the program.
+//! [`Redacted`] reaches a model or the store. `vendors` reads the templates of makers' tokens in `tokens.txt`, `secrets`
+//! is the table of the other shapes, `scan` finds both, `values` and `named` judge the value after a name such as
+//! `PASSWORD=`; `pii` finds personal data, `steering` finds instructions to the program.
 
 mod clean;
 mod named;
@@ -14,6 +14,7 @@ mod secrets;
 mod steering;
 mod task;
 mod values;
+mod vendors;
 
 pub use crate::config::{GuardSettings, Treatment};
 pub use clean::{Cleaning, INJECTED_MARKER, INJECTION_TAG, PRIVATE_MARKER};
@@ -21,9 +22,8 @@ pub use pii::DROPPED_MARKER;
 pub use redaction::{CleanText, DENIED_MARKER};
 pub use redaction::{Guard, Redact, Redacted};
 pub use scan::Findings;
-pub use secrets::{Part, SECRETS, Secret};
+pub use secrets::secret_examples;
 pub use steering::{Suspicion, is_pasted, steers, suspicion};
-pub use values::NameStrength;
 
 #[cfg(test)]
 mod ordinary_tests;

@@ -165,7 +165,8 @@ pub(super) fn spoken(text: &str, whole: &Range<usize>, naming: NameStrength) -> 
         NameStrength::Key => is_opaque(said) && !said.contains('/') && !is_dotted_name(said),
     };
     let holds = fits && !is_placeholder(said) && !is_type(text, &value) && (value.quoted || !is_code(said));
-    holds.then(|| value.range.start..value.range.start + said.len())
+    let is_cut = said.len() < value.text.len();
+    holds.then(|| value.range.start..if is_cut { value.range.start + said.len() } else { whole_end(text, &value) })
 }
 
 /// Returns the words up to the end of the sentence that continues at `at`, if they can be a passphrase.

@@ -187,7 +187,7 @@ pub(super) fn find(text: &str, settings: GuardSettings) -> Vec<Found> {
         // Later steps recognise the treatment by the name in the marker.
         let is_dropped = (kind.treatment)(&settings) == Treatment::Drop;
         let name = if is_dropped { kind.dropped_name } else { kind.name };
-        found.extend(held.map(|range| Found { range, name, rank: RANK }));
+        found.extend(held.map(|range| Found { range, name, rank: RANK, is_token: false }));
     }
     found
 }

@@ -1,5 +1,6 @@
 //! Finds the secrets in a text: one pass over the literal hints, then each row's pattern only where its hint occurs.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
@@ -9,6 +10,7 @@ use regex::Regex;
 
 use crate::guard::named;
 use crate::guard::secrets::{Part, SECRETS, Secret};
+use crate::guard::vendors::{self, VENDORS};
 
 /// Number of times each secret was removed, by the name of its row.
 pub type Findings = std::collections::BTreeMap<&'static str, usize>;
@@ -18,30 +20,54 @@ pub type Findings = std::collections::BTreeMap<&'static str, usize>;
 pub(super) struct Found {
     pub range: Range<usize>,
     pub name: &'static str,
-    /// Position in the table; if several rows match a stretch, the lowest rank names it.
+    /// If several rows match a stretch, the lowest rank names it.
     pub rank: usize,
+    /// Whether it is a token that is recognised by its own shape.
+    pub is_token: bool,
 }
 
 /// The hints of all rows, and their patterns, compiled when first needed.
 struct Scanner {
     hints: AhoCorasick,
-    row_of_hint: Vec<usize>,
+    rule_of_hint: Vec<Rule>,
     patterns: Vec<OnceLock<Regex>>,
 }
 
+/// What a hint announces: a row of the table, or a maker's prefix.
+#[derive(Clone, Copy)]
+enum Rule {
+    Row(usize),
+    Prefix(usize),
+}
+
 static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
-    let hints =
-        || SECRETS.iter().enumerate().flat_map(|(row, secret)| secret.hints.iter().map(move |hint| (row, hint)));
+    let rows = SECRETS.iter().enumerate();
+    let spelled = |hint: &'static str| {
+        // The automaton knows no other case than that of ASCII.
+        let others = if hint.is_ascii() { Vec::new() } else { vec![capitalised(hint), hint.to_uppercase()] };
+        others.into_iter().filter(move |other| other != hint).map(Cow::Owned).chain([Cow::Borrowed(hint)])
+    };
+    let rows = rows.flat_map(|(row, secret)| {
+        secret.hints.iter().flat_map(move |hint| spelled(hint)).map(move |hint| (hint, Rule::Row(row)))
+    });
+    let prefixes = VENDORS.prefixes.iter().enumerate();
+    let prefixes = prefixes.map(|(at, (prefix, _))| (Cow::Borrowed(prefix.as_str()), Rule::Prefix(at)));
+    let (hints, rule_of_hint): (Vec<Cow<'_, str>>, Vec<Rule>) = rows.chain(prefixes).unzip();
     Scanner {
         hints: AhoCorasick::builder()
             .ascii_case_insensitive(true)
             .kind(Some(AhoCorasickKind::DFA))
-            .build(hints().map(|(_, hint)| hint))
+            .build(hints.iter().map(|hint| hint.as_bytes()))
             .expect("the table's hints are few and short"),
-        row_of_hint: hints().map(|(row, _)| row).collect(),
+        rule_of_hint,
         patterns: SECRETS.iter().map(|_| OnceLock::new()).collect(),
     }
 });
+
+fn capitalised(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
 
 /// Number of bytes after its hint in which a pattern that begins before the hint is tried.
 const AHEAD_BYTES: usize = 160;
@@ -63,21 +89,52 @@ const fn count_read(_: usize) {}
 /// Number of bytes after a hint that are read to judge a value; the part removed may be longer.
 const JUDGED_BYTES: usize = 512;
 
+/// Ranks below it are those of makers' tokens: the longer the prefix, the lower.
+const FIRST_ROW_RANK: usize = 256;
+
+/// Rank of what the tables do not know.
+const UNKNOWN_RANK: usize = usize::MAX;
+
 /// Returns every match of every row in `text`, in no particular order; they may overlap.
 pub(super) fn secrets(text: &str) -> Vec<Found> {
     count_read(text.len());
     let scanner = &*SCANNER;
-    let (mut found, mut read_to) = (Vec::new(), vec![0; SECRETS.len()]);
+    let shaped = |name: &'static str| move |range| Found { range, name, rank: UNKNOWN_RANK, is_token: false };
+    let unknown = vendors::unknown(text).into_iter();
+    let unknown = unknown.map(|(range, is_token)| Found { is_token, ..shaped("random-token")(range) });
+    let mut found: Vec<Found> = unknown.chain(vendors::key_bytes(text).into_iter().map(shaped("key-bytes"))).collect();
+    let (mut rows_read_to, mut prefixes_read_to) = (vec![0; SECRETS.len()], vec![0; VENDORS.prefixes.len()]);
     // Overlapping matches are needed: the hint of one row may be part of that of another.
     for hit in scanner.hints.find_overlapping_iter(text) {
-        let row = scanner.row_of_hint[hit.pattern().as_usize()];
+        let rule = scanner.rule_of_hint[hit.pattern().as_usize()];
+        let read_to = match rule {
+            Rule::Row(row) => &mut rows_read_to[row],
+            Rule::Prefix(prefix) => &mut prefixes_read_to[prefix],
+        };
         // Several hints may be within one match; without this, each would find the same secret again.
-        if hit.start() < read_to[row] {
+        if hit.start() < *read_to {
             continue;
         }
-        if let Some(range) = scanner.find(row, text, hit.start(), read_to[row]) {
-            read_to[row] = range.end;
-            found.push(Found { range, name: SECRETS[row].name, rank: row });
+        let one = match rule {
+            Rule::Row(row) => scanner.find(row, text, hit.start(), *read_to).map(|range| Found {
+                range,
+                name: SECRETS[row].name,
+                rank: FIRST_ROW_RANK + row,
+                is_token: matches!(SECRETS[row].part, Part::Whole),
+            }),
+            Rule::Prefix(prefix) => {
+                let is_apart = hit.start() == *read_to || has_left_edge(text, hit.start());
+                let token = is_apart.then(|| vendors::find(text, hit.start(), prefix)).flatten();
+                token.map(|(name, range)| {
+                    count_read(range.len());
+                    let rank = FIRST_ROW_RANK.saturating_sub(hit.len());
+                    Found { range, name, rank, is_token: true }
+                })
+            }
+        };
+        if let Some(one) = one {
+            *read_to = one.range.end;
+            found.push(one);
         }
     }
     found
@@ -125,7 +182,15 @@ impl Scanner {
             Part::Group(judge) | Part::Apart(judge) => {
                 let group = pattern.captures(&text[from..])?.name("secret")?.range();
                 let range = from + group.start..from + group.end;
-                judge(&text[range.clone()]).then_some(range)
+                // A value before its hint may begin further back than the pattern reaches.
+                let is_cut = secret.reach > 0 && range.start == from && from > read_to;
+                let begin = |c: char| c.is_whitespace() || "\"'`".contains(c);
+                let start = if is_cut {
+                    read_to + text[read_to..from].rfind(begin).map_or(0, |at| at + 1)
+                } else {
+                    range.start
+                };
+                judge(&text[range.clone()]).then_some(text.ceil_char_boundary(start)..range.end)
             }
             Part::Assigned(naming) => {
                 let captures = pattern.captures(&text[from..])?;
@@ -155,7 +220,7 @@ fn can_go_on(secret: &Secret) -> bool {
 
 /// Whether the character before `at` does not belong to the same word, as is the case for the `n` of an escaped line
 /// break.
-fn has_left_edge(text: &str, at: usize) -> bool {
+pub(super) fn has_left_edge(text: &str, at: usize) -> bool {
     match text.as_bytes()[..at] {
         [] | [.., b'\\', b'n' | b'r' | b't'] => true,
         [.., last] => !last.is_ascii_alphanumeric(),
@@ -239,13 +304,13 @@ fn could_be_secret(piece: &str) -> bool {
 // Tokens that were broken over several lines, as a terminal does when a line is full.
 
 /// Maximum number of lines over which one token is read.
-const MAX_LINES: usize = 32;
+pub(super) const MAX_LINES: usize = 32;
 
 /// Minimum length of a token's continuation that can be distinguished from a word, in bytes.
-const REST_BYTES: usize = 12;
+pub(super) const REST_BYTES: usize = 12;
 
 /// Minimum length of a token's end on a line of its own, in bytes; anything shorter is not distinctive.
-const SHORT_REST_BYTES: usize = 8;
+pub(super) const SHORT_REST_BYTES: usize = 8;
 
 /// Maximum length of a token's continuation on one line, in bytes.
 const LINE_BYTES: usize = 1024;
@@ -290,11 +355,11 @@ pub(super) fn across_lines(text: &str, found: &[Found]) -> Vec<Found> {
     // Where reading continues, since the previous strip, which could not be cut earlier, extends to here.
     let mut done = 0;
     for at in line_ends(text) {
-        if at < done {
+        if at < done && !begins_token(text, at) {
             continue;
         }
         let strips = Strip::all_around(text, at);
-        done = strips.first().map_or(done, |strip| strip.end);
+        done = strips.first().map_or(done, |strip| done.max(strip.end));
         for strip in strips {
             for one in secrets(&strip.text) {
                 if let Some(placed) = strip.place(&one, found, &more) {
@@ -304,6 +369,24 @@ pub(super) fn across_lines(text: &str, found: &[Found]) -> Vec<Found> {
         }
     }
     more
+}
+
+/// Whether a token of the table may begin in the run of characters that ends at `at`.
+fn begins_token(text: &str, at: usize) -> bool {
+    let from = run_start(text, at);
+    let scanner = &*SCANNER;
+    // The hint of a row that reaches back may be on a later line.
+    let near = &text[from..text.floor_char_boundary(at + AHEAD_BYTES)];
+    let mut hits = scanner.hints.find_overlapping_iter(near);
+    hits.any(|hit| match scanner.rule_of_hint[hit.pattern().as_usize()] {
+        Rule::Row(row) => {
+            let secret = &SECRETS[row];
+            let begins_here = || from + hit.start() < at && has_left_edge(text, from + hit.start());
+            matches!(secret.part, Part::Whole) && (secret.reach > 0 || begins_here())
+        }
+        // These are read over line ends anyway.
+        Rule::Prefix(_) => false,
+    })
 }
 
 /// Returns the ends of lines in order, including those in escaped strings.
@@ -326,7 +409,9 @@ impl Strip {
             return Vec::new();
         }
         let start = text.floor_char_boundary(from.saturating_sub(NAME_BYTES));
-        let start = text[start..from].rfind('\n').map_or(start, |line| start + line + 1);
+        let line = text[start..from].rfind('\n').map(|line| line + 1);
+        let line = line.max(text[start..from].rfind("\\n").map(|line| line + 2));
+        let start = line.map_or(start, |line| start + line);
         let mut strip = Self { text: text[start..at].to_owned(), start, breaks: Vec::new(), end: at };
         let mut strips = Vec::new();
         while let Some(one) = next.take().filter(|_| strip.breaks.len() < MAX_LINES && strips.len() < MAX_STRIPS) {
@@ -351,9 +436,8 @@ impl Strip {
         breaks.peek()?;
         let range = self.in_text(found.range.start)..self.in_text(found.range.end - 1) + 1;
         // A word on the next line counts as part of a token only if the token is not a secret without it.
-        let is_maker = matches!(SECRETS[found.rank].part, Part::Whole);
         let is_known = alone.iter().chain(more).any(|one| one.range.start == range.start);
-        (breaks.all(|one| one.sure) || is_maker && !is_known).then_some(Found { range, ..found.clone() })
+        (breaks.all(|one| one.sure) || found.is_token && !is_known).then_some(Found { range, ..found.clone() })
     }
 
     fn in_text(&self, at: usize) -> usize {
@@ -373,12 +457,8 @@ impl Next {
     /// Returns the continuation after the line end at `end`, if it and the run that begins at `from` can form one
     /// token.
     fn behind(text: &str, from: usize, end: usize) -> Option<Self> {
-        let near = &text[end..text.floor_char_boundary(end + LINE_BYTES)];
-        let line = after_line_end(near)?;
-        let line = line.trim_start_matches([' ', '\t', '>', '|', '│']);
-        let numbered = line.trim_start_matches(|c: char| c.is_ascii_digit());
-        let line = numbered.strip_prefix(['→', '\t']).unwrap_or(line);
-        let start = end + near.len() - line.len();
+        let start = line_start(text, end)?;
+        let line = &text[start..text.floor_char_boundary(start + LINE_BYTES)];
         let run = line.len() - line.trim_start_matches(is_token_char).len();
         let run = line[..run].trim_end_matches('-').len();
         let padding = line[run..].len() - line[run..].trim_start_matches('=').len();
@@ -402,6 +482,16 @@ impl Next {
     }
 }
 
+/// Returns where the next line begins after its indentation, quotation marks and number, if a line ends at `end`.
+pub(super) fn line_start(text: &str, end: usize) -> Option<usize> {
+    let near = &text[end..text.floor_char_boundary(end + LINE_BYTES)];
+    let line = after_line_end(near)?;
+    let line = line.trim_start_matches([' ', '\t', '>', '|', '│']);
+    let numbered = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let line = numbered.strip_prefix(['→', '\t']).unwrap_or(line);
+    Some(end + near.len() - line.len())
+}
+
 fn after_line_end(near: &str) -> Option<&str> {
     let after = near.strip_prefix("\\r").unwrap_or(near);
     let after = after.strip_prefix('\r').unwrap_or(after);
@@ -415,14 +505,17 @@ const fn is_token_char(c: char) -> bool {
 /// Returns where the run of letters that ends at `end` begins.
 fn run_start(text: &str, end: usize) -> usize {
     let from = text.floor_char_boundary(end.saturating_sub(LINE_BYTES));
-    from + text[from..end].trim_end_matches(is_token_char).len()
+    let start = from + text[from..end].trim_end_matches(is_token_char).len();
+    // The letter of an escaped line break is no part of the run.
+    let is_escaped = text[..start].ends_with('\\') && text[start..end].starts_with(['n', 'r', 't']);
+    start + usize::from(is_escaped)
 }
 
-fn stands_apart(behind: &str) -> bool {
+pub(super) fn stands_apart(behind: &str) -> bool {
     behind.chars().next().is_none_or(|c| c.is_whitespace() || "\"'`\\,;.)]}|<，。".contains(c))
 }
 
-fn ends_line(behind: &str) -> bool {
+pub(super) fn ends_line(behind: &str) -> bool {
     let behind = behind.trim_start_matches(['"', '\'', '`', ',', ';']);
     behind.is_empty()
         || behind.starts_with("\\n")
@@ -454,7 +547,7 @@ fn rest_on_next_line(text: &str, start: usize, end: usize) -> Option<usize> {
 }
 
 /// Whether `rest`, which is on a line of its own, is the short end of `token` and not a word.
-fn ends(token: &[u8], rest: &[u8]) -> bool {
+pub(super) fn ends(token: &[u8], rest: &[u8]) -> bool {
     let tail = &token[token.len().saturating_sub(12)..];
     let is_odd = rest.iter().any(u8::is_ascii_digit)
         || rest.windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
@@ -465,7 +558,7 @@ fn ends(token: &[u8], rest: &[u8]) -> bool {
 }
 
 /// Whether `rest` uses the same kind of characters as `token`, and is neither a word, a name, a path nor a checksum.
-fn continues(token: &[u8], rest: &[u8], alone: bool) -> bool {
+pub(super) fn continues(token: &[u8], rest: &[u8], alone: bool) -> bool {
     let tail = &token[token.len().saturating_sub(12)..];
     let holds = |part: &[u8], class: fn(&u8) -> bool| part.iter().any(class);
     let digits = rest.iter().filter(|byte| byte.is_ascii_digit()).count();

@@ -7,7 +7,7 @@ use aho_corasick::AhoCorasick;
 
 /// The kind of value that a name in front of it announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NameStrength {
+pub(super) enum NameStrength {
     /// A password: short and made by a person.
     Password,
     /// A key or token: long and made by a machine.
@@ -40,13 +40,19 @@ const QUOTES: &[(&str, &str)] =
 pub(super) fn read_value(text: &str, at: usize) -> Option<Value<'_>> {
     let rest = &text[at..];
     let near = &rest[..rest.floor_char_boundary(QUOTED_BYTES)];
+    // Letters before a quote set the kind of a literal in SQL and Python.
+    let kind = usize::from(near.starts_with(['N', 'b', 'u', 'E']) && near[1..].starts_with(['"', '\'']));
+    let (at, near) = (at + kind, &near[kind..]);
     let slashes = near.len() - near.trim_start_matches('\\').len();
     for (open, close) in QUOTES {
         let Some(inside) = near[slashes..].strip_prefix(open) else { continue };
         // In JSON within JSON, the quotes of a value are preceded by the backslashes of every level of nesting.
         let closing = format!("{}{close}", &near[..slashes]);
         // A quote that is closed only on a later line belongs to the text and not to the value.
-        let end = closing_quote(inside, &closing, slashes).filter(|end| !inside[..*end].contains('\n'))?;
+        let end = closing_quote(inside, &closing, slashes).filter(|end| !inside[..*end].contains('\n'));
+        // A long value without a space is judged by its beginning.
+        let is_long = || near.len() + 4 > QUOTED_BYTES && !inside.contains(char::is_whitespace);
+        let end = end.or_else(|| is_long().then_some(inside.len()))?;
         let start = at + slashes + open.len();
         return Some(Value { range: start..start + end, text: &inside[..end], quoted: true });
     }
@@ -77,10 +83,12 @@ fn closing_quote(inside: &str, closing: &str, slashes: usize) -> Option<usize> {
 /// no stretch of text is read repeatedly.
 pub(super) fn whole_end(text: &str, value: &Value<'_>) -> usize {
     let end = value.range.end;
-    if value.quoted || value.text.len() + 4 <= JUDGED_BYTES {
+    let judged = if value.quoted { QUOTED_BYTES - 16 } else { JUDGED_BYTES };
+    if value.text.len() + 4 <= judged {
         return end;
     }
-    end + text[end..].find(stops).unwrap_or(text.len() - end)
+    let rest = text[end..].find(stops).unwrap_or(text.len() - end);
+    end + text[end..end + rest].trim_end_matches(['\\', ',', ';', ')', '}', ']', '.']).len()
 }
 
 /// Whether a value without quotes ends before `c`.
@@ -374,6 +382,8 @@ pub(super) fn is_random(value: &str) -> bool {
         && lower >= 3
         && words >= 16
         && entropy(value) > 4.0
+        // So begins the public key of a pair for SSH.
+        && !value.starts_with("AAAA")
         && !is_placeholder(value)
 }
 
@@ -427,7 +437,7 @@ pub(super) const PLAIN: &[&str] = &[
     "default", "enabled", "disabled", "bearer", "basic", "oauth", "oauth2", "base64", "sha256", "sha512", "md5",
     "utf-8", "utf8", "bcrypt", "argon2", "argon2id", "scrypt", "pbkdf2", "jwt", "rs256", "hs256", "int32", "int64",
     "uint8", "u8", "u32", "u64", "usize", "i32", "i64", "f64", "vec<u8>", "1password", "keepass2", "env", "stdin",
-    "public", "private", "anonymous",
+    "public", "private", "anonymous", "ssh-ed25519", "ssh-rsa",
 ];
 
 /// Beginnings of expressions that fetch a value from where it is stored.

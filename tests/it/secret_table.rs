@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use afterthought::guard::SECRETS;
+use afterthought::guard::secret_examples;
 use afterthought::store::Store;
 use serde_json::json;
 
@@ -65,11 +65,13 @@ fn places(example: &str) -> Vec<(&'static str, String)> {
 #[test]
 fn no_shape_of_secret_gets_anywhere_from_any_place() {
     let (mut lines, mut pieces) = (Vec::new(), HashMap::new());
-    for (row, seed) in SECRETS.iter().zip(0x5EED_u32..) {
-        let (example, parts) = assemble(row.example, seed.wrapping_mul(2_654_435_761));
+    let mut kinds = secret_examples();
+    kinds.dedup_by_key(|(name, _)| *name);
+    for ((name, example), seed) in kinds.iter().zip(0x5EED_u32..) {
+        let (example, parts) = assemble(example, seed.wrapping_mul(2_654_435_761));
         for part in parts {
             let size = part.len().min(PIECE);
-            pieces.extend(part.as_bytes().windows(size).map(|piece| (piece.to_vec(), row.name)));
+            pieces.extend(part.as_bytes().windows(size).map(|piece| (piece.to_vec(), *name)));
         }
         for (role, text) in places(&example) {
             let number = lines.len();
@@ -93,7 +95,7 @@ fn no_shape_of_secret_gets_anywhere_from_any_place() {
         let rows: std::collections::BTreeSet<_> = found.collect();
         rows.into_iter().map(|row| format!("{row} in {what}")).collect()
     };
-    assert!(leaks("the log", log.as_bytes()).len() > SECRETS.len() * 9 / 10, "the check sees what it looks for");
+    assert!(leaks("the log", log.as_bytes()).len() > 200, "the check sees what it looks for");
     desk.write("log.jsonl", &log);
     let server = Server::start();
     let _held = Store::open(desk.path("memories.db")).unwrap();
@@ -127,6 +129,6 @@ fn no_shape_of_secret_gets_anywhere_from_any_place() {
     }
     let exported = desk.run(&["export", "--all", "--db", "memories.db"]);
     found.extend(leaks("the export", exported.out.as_bytes()));
-    println!("{} shapes in {} messages: {} leaks", SECRETS.len(), lines.len(), found.len());
+    println!("{} kinds in {} messages: {} leaks", kinds.len(), lines.len(), found.len());
     assert!(found.is_empty(), "{}", found.join("\n"));
 }

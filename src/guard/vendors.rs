@@ -1,0 +1,337 @@
+//! Finds tokens that name their maker, such as `ghp_…`, also where a line break runs through one.
+//!
+//! The templates are in `tokens.txt`. They are matched without regular expressions: a template is read from its prefix
+//! on, and a line break within a token is skipped where the template requires more characters.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use crate::guard::scan::{
+    MAX_LINES, REST_BYTES, SHORT_REST_BYTES, continues, ends, ends_line, line_start, stands_apart,
+};
+
+/// One template, with the name for the marker.
+pub(super) struct Template {
+    pub name: &'static str,
+    parts: Vec<Part>,
+}
+
+enum Part {
+    Literal(String),
+    /// From `min` to `max` characters of the set, a mask of ASCII.
+    Class {
+        set: u128,
+        letter: char,
+        min: usize,
+        max: usize,
+    },
+}
+
+/// All templates, ordered by their prefixes.
+pub(super) struct VendorTable {
+    pub templates: Vec<Template>,
+    /// Each prefix, with the templates that begin with it.
+    pub prefixes: Vec<(String, Range<usize>)>,
+}
+
+pub(super) static VENDORS: LazyLock<VendorTable> = LazyLock::new(|| {
+    let rows = include_str!("tokens.txt").lines().filter(|row| !row.is_empty() && !row.starts_with('#'));
+    let rows = rows.map(|row| row.split_once(' ').expect("a test reads every row"));
+    let mut templates: Vec<Template> = rows
+        .flat_map(|(name, template)| expanded(template).into_iter().map(move |one| Template::read(name, &one)))
+        .collect();
+    templates.sort_by(|a, b| a.prefix().cmp(b.prefix()));
+    let mut prefixes: Vec<(String, Range<usize>)> = Vec::new();
+    for (at, template) in templates.iter().enumerate() {
+        match prefixes.last_mut() {
+            Some((prefix, range)) if prefix == template.prefix() => range.end = at + 1,
+            _ => prefixes.push((template.prefix().to_owned(), at..at + 1)),
+        }
+    }
+    VendorTable { templates, prefixes }
+});
+
+/// Returns the template once for each choice of its alternatives.
+fn expanded(template: &str) -> Vec<String> {
+    let Some((before, rest)) = template.split_once('(') else { return vec![template.to_owned()] };
+    let (choices, after) = rest.split_once(')').expect("a test reads every row");
+    choices.split('|').flat_map(|choice| expanded(&format!("{before}{choice}{after}"))).collect()
+}
+
+impl Template {
+    fn read(name: &'static str, template: &str) -> Self {
+        let template = template.replace("{U}", "{h8}-{h4}-{h4}-{h4}-{h12}");
+        let mut parts = Vec::new();
+        for (at, piece) in template.split(['{', '}']).enumerate().filter(|(_, piece)| !piece.is_empty()) {
+            parts.push(if at % 2 == 0 { Part::Literal(piece.to_owned()) } else { Part::class(piece) });
+        }
+        Self { name, parts }
+    }
+
+    fn prefix(&self) -> &str {
+        match self.parts.first() {
+            Some(Part::Literal(prefix)) => prefix,
+            _ => unreachable!("a test reads every row"),
+        }
+    }
+
+    /// Whether the length of a token is known, so that its end is certain even where a line breaks.
+    fn is_bounded(&self) -> bool {
+        self.parts.iter().all(|part| !matches!(part, Part::Class { max: usize::MAX, .. }))
+    }
+
+    /// Returns an example in the notation of `Secret::example`.
+    pub(super) fn example(&self) -> String {
+        let piece = |part: &Part| match part {
+            Part::Literal(text) => text.clone(),
+            Part::Class { letter: '=', .. } => String::new(),
+            Part::Class { letter, min, .. } => {
+                let class = match letter {
+                    'h' | 'x' | 'l' => 'h',
+                    'd' | 'u' => *letter,
+                    _ => 'a',
+                };
+                format!("{{{class}{min}}}")
+            }
+        };
+        self.parts.iter().map(piece).collect()
+    }
+}
+
+impl Part {
+    fn class(piece: &str) -> Self {
+        let letter = piece.chars().next().expect("a class has a letter");
+        let number = |text: &str| text.parse().expect("a test reads every row");
+        let (min, max) = match piece[1..].split_once(['-', '+']) {
+            None => (number(&piece[1..]), number(&piece[1..])),
+            Some((min, "")) => (number(min), usize::MAX),
+            Some((min, max)) => (number(min), number(max)),
+        };
+        let ranges: &[&str] = match letter {
+            'd' => &["09"],
+            'h' => &["09", "af"],
+            'x' => &["09", "af", "AF"],
+            'l' => &["09", "az"],
+            'u' => &["09", "AZ"],
+            'c' => &["az", "AZ"],
+            '5' => &["19", "AH", "JN", "PZ", "ak", "mz"],
+            'a' => &["09", "az", "AZ"],
+            '_' => &["09", "az", "AZ", "__"],
+            'w' => &["09", "az", "AZ", "__", "--"],
+            's' => &["09", "az", "AZ", "__", "--", "=="],
+            't' => &["09", "az", "AZ", "__", "--", ".."],
+            'b' => &["09", "az", "AZ", "++", "//"],
+            'p' => &["09", "az", "AZ", "++", "//", "__", "--", "=="],
+            ',' => &["09", "az", "AZ", "++", "//", "__", "--", "==", ",,"],
+            '.' => &["09", "az", "AZ", "++", "//", "--", "..", "%%"],
+            '%' => &["09", "az", "AZ", "%%"],
+            '=' => &["=="],
+            _ => unreachable!("a test reads every row"),
+        };
+        let bits = ranges.iter().flat_map(|range| range.as_bytes()[0]..=range.as_bytes()[1]);
+        Self::Class { set: bits.fold(0, |set, byte| set | 1 << byte), letter, min, max }
+    }
+}
+
+const fn holds(set: u128, byte: u8) -> bool {
+    byte < 128 && set >> byte & 1 == 1
+}
+
+/// Prefixes shorter than this also occur in names, so that what follows must look random, and nothing may precede it.
+const CLEAR_PREFIX_BYTES: usize = 4;
+
+/// Returns the longest token that begins at `start` with a prefix, and its name; one of known length is preferred.
+pub(super) fn find(text: &str, start: usize, prefix: usize) -> Option<(&'static str, Range<usize>)> {
+    let (prefix, range) = &VENDORS.prefixes[prefix];
+    let is_clear = prefix.len() >= CLEAR_PREFIX_BYTES;
+    if !text[start..].starts_with(prefix.as_str()) || !is_clear && text[..start].ends_with(['_', '-', '.', '/']) {
+        return None;
+    }
+    let matched = VENDORS.templates[range.clone()].iter().filter_map(|template| {
+        let end = Reader { text, start, at: start + prefix.len(), lines: 0 }.read(&template.parts[1..])?;
+        let broken = !text[start..end].bytes().all(|byte| byte > b' ' && byte != b'\\');
+        let body = &text[start + prefix.len()..end];
+        let is_certain = is_clear && (!broken || template.is_bounded());
+        (is_certain || is_machine_made(body)).then_some((template, start..end))
+    });
+    let best = matched.max_by_key(|(template, range)| (template.is_bounded(), range.end));
+    best.map(|(template, range)| (template.name, range))
+}
+
+/// Whether a text contains the digits or the changes of case that words and names lack.
+fn is_machine_made(body: &str) -> bool {
+    let digits = body.bytes().filter(u8::is_ascii_digit).count();
+    let letters = || body.as_bytes().windows(2).filter(|pair| pair.iter().all(u8::is_ascii_alphabetic));
+    let turns = || letters().filter(|pair| pair[0].is_ascii_uppercase() != pair[1].is_ascii_uppercase()).count();
+    digits >= 2 || turns() >= 6
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    start: usize,
+    at: usize,
+    lines: usize,
+}
+
+impl Reader<'_> {
+    /// Returns where the token ends, if what follows the prefix matches `parts`.
+    fn read(mut self, parts: &[Part]) -> Option<usize> {
+        for (index, part) in parts.iter().enumerate() {
+            let is_followed = parts[index + 1..].iter().any(Part::is_needed);
+            match part {
+                Part::Literal(literal) => literal.bytes().try_for_each(|byte| self.take(1 << byte, true))?,
+                Part::Class { set, min, max, .. } => {
+                    let mut count = 0;
+                    while count < *max && self.take(*set, count < *min || is_followed).is_some() {
+                        count += 1;
+                    }
+                    if count < *min {
+                        return None;
+                    }
+                    if count < *max && !is_followed {
+                        self.go_on(*set, *max - count);
+                    }
+                }
+            }
+        }
+        // A token that continues is part of a longer identifier.
+        let next = self.text.as_bytes().get(self.at);
+        let is_apart = self.lines == 0 || stands_apart(&self.text[self.at..]);
+        (is_apart && !next.is_some_and(u8::is_ascii_alphanumeric)).then_some(self.at)
+    }
+
+    /// Reads one character of `set`, on the next line if the template needs it and this line ends.
+    fn take(&mut self, set: u128, is_needed: bool) -> Option<()> {
+        let bytes = self.text.as_bytes();
+        if !bytes.get(self.at).is_some_and(|byte| holds(set, *byte)) {
+            let next = Some(self.at).filter(|_| is_needed && self.lines < MAX_LINES);
+            let next = next.and_then(|at| line_start(self.text, at))?;
+            if !bytes.get(next).is_some_and(|byte| holds(set, *byte)) {
+                return None;
+            }
+            self.lines += 1;
+            self.at = next;
+        }
+        self.at += 1;
+        Some(())
+    }
+
+    /// Reads on over the lines that continue a token whose length is not known, up to `most` characters.
+    fn go_on(&mut self, set: u128, mut most: usize) {
+        while self.lines < MAX_LINES
+            && let Some(next) = line_start(self.text, self.at)
+        {
+            let rest = &self.text.as_bytes()[next..];
+            let run = rest.iter().take(most).take_while(|byte| holds(set, **byte)).count();
+            let behind = &self.text[next + run..];
+            let token = seen(&self.text[self.start..self.at]);
+            let alone = ends_line(behind);
+            let (token, run_bytes) = (token.as_bytes(), &rest[..run]);
+            let is_short_end = (SHORT_REST_BYTES..=2 * REST_BYTES).contains(&run) && alone && ends(token, run_bytes);
+            let is_rest = is_short_end || run >= REST_BYTES && continues(token, run_bytes, alone);
+            if run == 0 || !stands_apart(behind) || !is_rest {
+                return;
+            }
+            self.lines += 1;
+            self.at = next + run;
+            most -= run;
+        }
+    }
+}
+
+/// Returns a token without the line breaks in it.
+fn seen(token: &str) -> Cow<'_, str> {
+    if token.contains(['\n', '\\']) {
+        Cow::Owned(token.split(|c: char| c.is_whitespace() || c == '\\').collect())
+    } else {
+        Cow::Borrowed(token)
+    }
+}
+
+impl Part {
+    fn is_needed(&self) -> bool {
+        match self {
+            Self::Literal(_) => true,
+            Self::Class { min, .. } => *min > 0,
+        }
+    }
+}
+
+// Secrets of makers that the templates do not know.
+
+/// Minimum length of the random part. The identifiers of objects, such as calls, messages and runs, are shorter.
+const RANDOM_BYTES: usize = 32;
+
+/// Minimum length of two random parts that are joined.
+const PAIR_BYTES: usize = 20;
+
+/// Returns the stretches that are shaped like a maker's token: a short name such as `acme_` before 32 mixed letters and
+/// digits, or two random parts joined by a separator.
+/// Says of each whether it has two, which is as clear as a maker's prefix.
+pub(super) fn unknown(text: &str) -> Vec<(Range<usize>, bool)> {
+    let bytes = text.as_bytes();
+    let (mut found, mut at) = (Vec::new(), 0);
+    while at < bytes.len() {
+        let run = bytes[at..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+        if run >= PAIR_BYTES
+            && is_mixed(&bytes[at..at + run])
+            && let Some((start, is_pair)) = named_from(bytes, at, run)
+        {
+            let end = at + run + bytes[at + run..].iter().take_while(|byte| is_inside(**byte)).count();
+            // Base 64 and the names of files continue with these.
+            let next = &bytes[end..bytes.len().min(end + 2)];
+            let continues = next.first().is_some_and(|byte| b"+/=".contains(byte))
+                || matches!(next, [b'.', after] if after.is_ascii_alphanumeric());
+            if !continues {
+                found.push((start..end, is_pair));
+            }
+        }
+        at += run.max(1);
+    }
+    found
+}
+
+const fn is_inside(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
+}
+
+/// Returns where the token begins whose random part of `run` bytes is at `at`, and whether another random part precedes
+/// it.
+fn named_from(bytes: &[u8], at: usize, run: usize) -> Option<(usize, bool)> {
+    let length = bytes[..at].iter().rev().take(64).take_while(|byte| is_inside(**byte)).count();
+    let name = &bytes[at - length..at];
+    let [start @ .., letter, b'_' | b'-'] = name else { return None };
+    let is_checksum = name.len() >= 3 && [b"sha", b"md5"].iter().any(|sum| name[..3].eq_ignore_ascii_case(*sum));
+    let is_in_path = at > length && b"/+=.".contains(&bytes[at - length - 1]);
+    if !letter.is_ascii_alphanumeric() || is_checksum || is_in_path {
+        return None;
+    }
+    let pair = start.iter().rev().take_while(|byte| byte.is_ascii_alphanumeric()).count() + 1;
+    let is_pair = pair >= PAIR_BYTES && is_mixed(&name[length - 1 - pair..length - 1]);
+    let is_name = run >= RANDOM_BYTES && name[0].is_ascii_alphabetic() && (3..=24).contains(&length);
+    if is_name { Some((at - length, false)) } else { is_pair.then_some((at - 1 - pair, true)) }
+}
+
+fn is_mixed(run: &[u8]) -> bool {
+    let count = |class: fn(&u8) -> bool| run.iter().filter(|byte| class(byte)).count();
+    let few = run.len() / 8;
+    count(u8::is_ascii_digit) >= 2 && count(u8::is_ascii_uppercase) > few && count(u8::is_ascii_lowercase) > few
+}
+
+/// Number of bytes in a key pair of Ed25519, which wallets write as a list of numbers.
+const KEY_BYTES: usize = 64;
+
+/// Returns the lists of numbers that are the bytes of a key.
+pub(super) fn key_bytes(text: &str) -> Vec<Range<usize>> {
+    let lists = memchr::memchr_iter(b'[', text.as_bytes()).filter_map(|open| {
+        let near = &text[open + 1..text.floor_char_boundary(open + 1 + 8 * KEY_BYTES)];
+        let list = near.split_once(']')?.0;
+        let numbers = || list.split(',').map(|number| number.trim().parse::<u8>());
+        let is_key = numbers().flatten().count() == KEY_BYTES && numbers().count() == KEY_BYTES;
+        // Counts in a histogram repeat themselves more often.
+        let distinct = || numbers().flatten().collect::<std::collections::BTreeSet<u8>>().len();
+        (is_key && distinct() > KEY_BYTES * 2 / 3).then_some(open..open + list.len() + 2)
+    });
+    lists.collect()
+}
