@@ -3,10 +3,11 @@
 //! [`Guard::redact`] and [`Guard::clean_transcript`] are the only ways to create a [`Redacted`], and only a
 //! [`Redacted`] reaches a model or the store. `vendors` reads the templates of makers' tokens in `tokens.txt`, `secrets`
 //! is the table of the other shapes, `scan` finds both, `values` and `named` judge the value after a name such as
-//! `PASSWORD=`; `pii` finds personal data, `steering` finds instructions to the program.
+//! `PASSWORD=`; `pii` finds personal data, `steering` and `orders` find instructions to the program.
 
 mod clean;
 mod named;
+mod orders;
 mod pii;
 mod redaction;
 mod scan;

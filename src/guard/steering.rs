@@ -8,9 +8,11 @@ use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::Regex;
+use unicode_normalization::UnicodeNormalization;
 
-use crate::guard::Redact;
+use crate::guard::{Redact, orders};
 use crate::memory::{Candidate, MemoryType};
+use crate::text::visible::is_hidden;
 
 /// Why a candidate waits for a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,6 +139,7 @@ fn is_rule(candidate: &Candidate) -> bool {
 /// mentioned.
 #[must_use]
 pub fn steers(text: &str) -> Option<Suspicion> {
+    let original = text;
     let text = plain(text);
     let mut found = TABLE.candidates(&text).filter_map(|(kind, pattern)| Some((kind, pattern.find(&text)?)));
     let is_meant = |kind: Suspicion, start: usize, end: usize| {
@@ -144,7 +147,21 @@ pub fn steers(text: &str) -> Option<Suspicion> {
         let is_allowed = kind == Suspicion::Authority && is_safeguard(&text[..end]);
         !is_allowed && !is_mentioned(&text, start, end)
     };
-    found.find(|(kind, found)| is_meant(*kind, found.start(), found.end())).map(|(kind, _)| kind)
+    let found = found.find(|(kind, found)| is_meant(*kind, found.start(), found.end())).map(|(kind, _)| kind);
+    found.or_else(|| orders::find(&without_mentions(original)))
+}
+
+/// Returns `text` without what it quotes after it spoke of a defence.
+fn without_mentions(text: &str) -> String {
+    let mut parts = text.split(['"', '`', '“', '”', '„', '«', '»', '「', '」']);
+    let mut out = parts.next().unwrap_or("").to_owned();
+    for (at, part) in parts.enumerate() {
+        let before = out.to_lowercase();
+        if at % 2 == 1 || !DEFENCES.iter().any(|word| before.contains(word)) {
+            out.extend(["\"", part]);
+        }
+    }
+    out
 }
 
 /// Rules that require asking first: "never push without asking".
@@ -175,8 +192,8 @@ fn is_safeguard(text: &str) -> bool {
 /// Returns the text without anything that hides words from a pattern: invisible characters, emphasis marks, runs of
 /// spaces.
 fn plain(text: &str) -> String {
-    let is_invisible = |c: &char| matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '*' | '_');
-    let seen: String = text.chars().filter(|c| !is_invisible(c)).map(|c| if c == '’' { '\'' } else { c }).collect();
+    let is_dropped = |c: &char| is_hidden(*c) && !c.is_whitespace() || matches!(c, '*' | '_');
+    let seen: String = text.nfkc().filter(|c| !is_dropped(c)).map(|c| if c == '’' { '\'' } else { c }).collect();
     seen.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -151,7 +151,7 @@ fn plain(text: &str) -> String {
 
 /// Returns the character for which `c` could be mistaken.
 #[rustfmt::skip]
-const fn look_alike(c: char) -> char {
+pub(crate) const fn look_alike(c: char) -> char {
     match c {
         'а' | 'α' | 'ɑ' | 'ᴀ' => 'a', 'ʙ' | 'в' | 'β' => 'b', 'с' | 'ϲ' | 'ᴄ' => 'c', 'ԁ' | 'ᴅ' => 'd', 'е' | 'ε' | 'є' | 'ᴇ' => 'e',
         'ꜰ' => 'f', 'ɡ' | 'ɢ' => 'g', 'һ' | 'н' | 'ʜ' | 'հ' => 'h', 'і' | 'ι' | 'ı' | 'ɪ' => 'i', 'ј' | 'ᴊ' => 'j', 'к' | 'κ' | 'ᴋ' => 'k',

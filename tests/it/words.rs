@@ -23,6 +23,7 @@ const DATA: &[&str] = &[
     "src/extract/offline/claims.rs",
     "src/extract/offline/language.rs",
     "src/extract/offline/sentence.rs",
+    "src/guard/orders.rs",
     "src/guard/steering.rs",
     "src/search/brief/query.rs",
     "src/text/relative.rs",
@@ -59,7 +60,7 @@ const NOUNS: &str = "ablation access act action adapter address admission alias 
     rules ruling scan scenes schema score script secret section selection server session set setting \
     settings sheet shelf sight sighting slot source sources span spending stage stamp statistics stats \
     stems step steps storage store strength subject subtree summary survey suspicion table tally tape \
-    target task templates terms text time tool totals treatment turn unit usage vector vectors verbosity \
+    target task template terms text time tool totals treatment turn unit usage vector vectors verbosity \
     verdict view visit voice weights word worker wrappers writer";
 
 /// Names of before that are not nouns. The list may only shrink.
