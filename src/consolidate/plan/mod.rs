@@ -17,7 +17,7 @@ use crate::consolidate::decide::{decide, decided_before};
 use crate::consolidate::overlay::Overlay;
 use crate::consolidate::{Change, Decision, IncomingClaim, Known, Rejected, Rest, Ruling};
 use crate::guard::{Suspicion, suspicion};
-use crate::memory::{ExtractionMethod, Memory, MemoryId, Namespace, Status};
+use crate::memory::{Claim, ExtractionMethod, Memory, MemoryId, Namespace, Status};
 use crate::store::near_words;
 use crate::text::normalise::comparable;
 
@@ -108,7 +108,7 @@ pub fn draft(
             Some(_) | None => verdict.ruling,
         };
         let ruling = match suspicion {
-            Some(why) => held_back(ruling, why),
+            Some(why) => held_back(ruling, why, &case.incoming.candidate.claim, &known),
             None => ruling,
         };
         let mut change = Change::new(case, ruling, &known, now);
@@ -129,10 +129,18 @@ fn suspicion_of(incoming: &IncomingClaim) -> Option<Suspicion> {
     if by_hand { None } else { suspicion(&incoming.candidate) }
 }
 
-/// Makes new memories and replacements wait for a person instead.
-fn held_back(ruling: Ruling, why: Suspicion) -> Ruling {
+/// Makes new memories and replacements wait for a person instead, and keeps such words from becoming evidence of an
+/// active memory.
+fn held_back(ruling: Ruling, why: Suspicion, claim: &Claim, known: &[Known]) -> Ruling {
+    let waits = |one: &&Known| one.memory.status == Status::Pending;
+    let target = || known.iter().find(|one| Some(&one.memory.id) == ruling.target.as_ref());
     match ruling.decision {
-        Decision::Skip | Decision::Support => ruling,
+        Decision::Skip => ruling,
+        Decision::Support if target().is_none_or(|target| waits(&target)) => ruling,
+        Decision::Support => match known.iter().filter(waits).find(|one| one.memory.claim.content == claim.content) {
+            Some(waiting) => Ruling::about(Decision::Support, waiting, why.reason()),
+            None => Ruling { pending: true, ..Ruling::new(Decision::Add, why.reason()) },
+        },
         Decision::Add | Decision::Merge | Decision::Refine | Decision::Contradict => {
             Ruling { pending: true, reason: format!("{}; {}", why.reason(), ruling.reason), ..ruling }
         }
