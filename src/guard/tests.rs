@@ -268,6 +268,32 @@ fn secrets_as_people_write_them_go() {
 }
 
 #[test]
+fn a_value_goes_whole_however_long_it_is() {
+    let mut left = Vec::new();
+    for length in [70, 200, 600, 1_200, 5_000] {
+        let value = assemble(&format!("{{a{length}}}")).0;
+        for text in [
+            format!("la clave del correo es {value}"),
+            format!("postgres://app:{value}@db/shop"),
+            format!("docker login -u ana -p {value} registry"),
+            format!("the password for the box is {value} since May"),
+            format!("password = \"{value}\""),
+            format!("<password>{value}</password>"),
+            format!("use {value} as the password"),
+            format!("| DB password | {value} |"),
+            serde_json::json!({"client_secret": value}).to_string(),
+            format!("the router is admin / {value}!1"),
+        ] {
+            let clean = redact(&text);
+            if survives(&value[value.len() - 12..], &clean) || survives(&value[..12], &clean) {
+                left.push((length, text.split(&value).collect::<String>()));
+            }
+        }
+    }
+    assert!(left.is_empty(), "{left:#?}");
+}
+
+#[test]
 fn nothing_of_a_secret_is_left_in_a_transcript() {
     let (key, key_parts) = assemble("sk-ant-api03-{a93}AA");
     let (block, block_parts) =
