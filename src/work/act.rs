@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use jiff::Timestamp;
 use regex::Regex;
 
-use super::command::{is_misuse, signature, tidied};
+use super::command::{is_misuse, likeness, signature, tidied};
 use super::fix::{KnownRemedy, fix};
 use super::tasks::target;
 use super::{Session, clipped};
@@ -26,6 +26,8 @@ const MAX_TOKENS: usize = 60;
 const MAX_MEMORIES: usize = 12;
 /// Farthest that a command may stand behind the denial that speaks against it, in bytes.
 const NEAR: usize = 40;
+/// Least share of words that two calls have in common if an error about one bears on the other.
+const MIN_LIKENESS: f64 = 0.5;
 /// Words of errors about how a command was called.
 const CALL: &[&str] = &["flag", "option", "argument", "unknown command", "subcommand"];
 /// Categories of memories that say what to do, and what not.
@@ -123,7 +125,10 @@ impl Session<'_> {
         // How one command is called says nothing about another one.
         let begins = |command: &str| target(command).split(' ').take(2).map(str::to_owned).collect::<Vec<_>>();
         let is_call = CALL.iter().any(|word| known.signature.contains(word));
-        let bears = |remedy: &&KnownRemedy| !is_call || begins(&remedy.failed) == begins(command);
+        let is_like = |remedy: &KnownRemedy| {
+            begins(&remedy.failed) == begins(command) && likeness(&remedy.failed, command) >= MIN_LIKENESS
+        };
+        let bears = |remedy: &&KnownRemedy| !is_call || is_like(remedy);
         let Some(remedy) = known.remedies.iter().find(bears) else { return Ok(None) };
         let cleared = &remedy.cleared;
         let quoted = |command: &String| format!("`{}`", clipped(command, 80));

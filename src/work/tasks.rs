@@ -77,6 +77,7 @@ struct Call<'t> {
 struct OpenError {
     draft: usize,
     place: usize,
+    command: String,
     target: String,
     signature: Option<String>,
     is_misuse: bool,
@@ -278,6 +279,7 @@ impl<'t> Reader<'t> {
             self.open.push(OpenError {
                 draft: call.draft,
                 place,
+                command: shown.to_owned(),
                 target: target(command),
                 signature: name,
                 is_misuse: is_misuse(&line),
@@ -293,7 +295,9 @@ impl<'t> Reader<'t> {
         let target = target(command);
         let drafts = &mut self.drafts;
         self.open.retain_mut(|open| {
-            let is_same = open.target == target;
+            // An error about an option is not cleared by a call that shares only the name of the command.
+            let is_same = open.target == target
+                && (!open.is_misuse || is_spelling_of(&open.command, shown) || likeness(&open.command, shown) >= 0.5);
             let is_instead = open.is_misuse && open.signature.is_some() && open.signature.as_deref() == name;
             // `gt context` and `gt mail` are two commands, not two spellings of one.
             let is_instead = is_instead && is_spelling_of(&open.target, &target);
