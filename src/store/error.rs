@@ -227,7 +227,7 @@ pub enum StoreError {
         id: String,
     },
     /// Every run that changed something has already been undone.
-    #[error("nothing to undo: no run has changed anything that is not undone yet")]
+    #[error("nothing to undo: nothing was changed that is not undone yet")]
     NothingToUndo,
     /// The run is still in progress.
     #[error("run {id} is still going; undo it when it has ended")]

@@ -1,4 +1,4 @@
-//! Converts English clauses to the third person and to the past tense.
+//! Converts English clauses to the third person.
 
 use std::sync::LazyLock;
 
@@ -155,40 +155,6 @@ fn tidy(text: &str) -> String {
         .replace("the project's codebase", "the codebase")
 }
 
-/// Returns an English sentence about a failure in the past tense, or `None` if its verb is not known.
-pub(super) fn english_past(text: &str) -> Option<String> {
-    static VERB: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(concat!(
-            r"`[^`]*`|\b(?:still |always |sometimes |now )?(?P<verb>fails|fail|crashes|crash|breaks|hangs|times out|returns|throws|panics|segfaults|",
-            r"keeps|gets|stops|is not|isn't|doesn't|does not|can't|cannot|won't|is|are|failed|crashed|broke|hung|timed out|returned|threw|took)\b",
-        ))
-        .expect("the pattern is a constant")
-    });
-    let verb = VERB.captures_iter(text).find_map(|found| found.name("verb"))?;
-    let past = match verb.as_str() {
-        "fails" | "fail" => "failed",
-        "crashes" | "crash" => "crashed",
-        "breaks" => "broke",
-        "hangs" => "hung",
-        "times out" => "timed out",
-        "returns" => "returned",
-        "throws" => "threw",
-        "panics" => "panicked",
-        "segfaults" => "segfaulted",
-        "keeps" => "kept",
-        "gets" => "got",
-        "stops" => "stopped",
-        "is not" | "isn't" => "was not",
-        "doesn't" | "does not" => "did not",
-        "can't" | "cannot" => "could not",
-        "won't" => "would not",
-        "is" => "was",
-        "are" => "were",
-        past => past,
-    };
-    Some(format!("{}{past}{}", &text[..verb.start()], &text[verb.end()..]))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -215,19 +181,6 @@ mod tests {
     fn what_cannot_be_turned_safely_is_not() {
         for clause in ["I'd go there", "I flurb daily", "that book is mine", "I like your idea"] {
             assert_eq!(third_person(clause, None), None, "{clause}");
-        }
-    }
-
-    #[test]
-    fn failures_are_told_in_the_past_tense_and_code_stays_as_it_is() {
-        for (text, past) in [
-            ("the build fails with a linker error", Some("the build failed with a linker error")),
-            ("`npm is` hangs when `x` fails", Some("`npm is` hung when `x` fails")),
-            ("the client can't connect", Some("the client could not connect")),
-            ("the upload failed twice", Some("the upload failed twice")),
-            ("an error on every start", None),
-        ] {
-            assert_eq!(english_past(text).as_deref(), past);
         }
     }
 }

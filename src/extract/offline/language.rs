@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use jiff::civil::DateTime;
 use regex::{Match, Regex, RegexSet};
 
-use super::grammar::{alone, english_past, third_person};
+use super::grammar::{alone, third_person};
 use crate::text::language::{Language, detect_read};
 use crate::text::relative::{self, Dated};
 use Act::{
@@ -100,18 +100,10 @@ pub(super) struct Definition {
     pub(super) about_project: &'static str,
     /// Parts of a project that have their own attributes, each with its name in a key.
     pub(super) parts: &'static [(&'static str, &'static str)],
-    /// Pattern of a problem statement.
-    pub(super) problem: &'static str,
-    /// Pattern of a confirmed fix, with the fix as `do` if it is named.
-    pub(super) fixed: &'static str,
-    /// Pattern of a failed attempt, with what was tried as `do`.
-    pub(super) failed: &'static str,
     /// Pattern of an assistant's proposal, with what it proposes as `v`.
     pub(super) proposal: &'static str,
     /// Changes "we" and "our" of a household to "I" and "my".
     pub(super) alone: fn(&str) -> String,
-    /// Changes a sentence about a failure to the past tense, if that is safe.
-    pub(super) past: fn(&str) -> Option<String>,
     /// Pattern of a plain yes.
     pub(super) yes: &'static str,
     /// Replaces relative dates with absolute ones.
@@ -130,16 +122,9 @@ pub(super) struct Phrases {
     pub(super) wish: &'static str,
     pub(super) decided: &'static str,
     pub(super) agreed: &'static str,
-    pub(super) solved: &'static str,
-    pub(super) solved_by: &'static str,
-    pub(super) solved_with: &'static str,
-    pub(super) error: &'static str,
-    pub(super) problem: &'static str,
     pub(super) unwanted: &'static str,
     pub(super) over: &'static str,
     pub(super) called: &'static str,
-    pub(super) assistant: &'static str,
-    pub(super) tried: &'static str,
     pub(super) stop: &'static str,
 }
 
@@ -163,9 +148,6 @@ pub(super) struct LanguageRules {
     pointing: Regex,
     pub(super) about_project: Regex,
     pub(super) parts: Vec<(Regex, &'static str)>,
-    pub(super) problem: Regex,
-    pub(super) fixed: Regex,
-    pub(super) failed: Regex,
     pub(super) proposal: Regex,
     pub(super) yes: Regex,
 }
@@ -205,9 +187,6 @@ impl LanguageRules {
             pointing: anywhere(definition.pointing),
             about_project: anywhere(definition.about_project),
             parts: definition.parts.iter().map(|&(pattern, name)| (anywhere(pattern), name)).collect(),
-            problem: anywhere(definition.problem),
-            fixed: anywhere(definition.fixed),
-            failed: anchored(definition.failed),
             proposal: anywhere(definition.proposal),
             yes: anchored(definition.yes),
             definition,
@@ -312,14 +291,10 @@ const ENGLISH_DEFINITION: Definition = Definition {
         (r"\b(?:worker|cron|jobs?|batch)\b", "jobs"),
         (r"(?:^|\s)(?:admin|dashboard|internal)\b", "admin"),
     ],
-    problem: r"\b(?:fails?|failed|failing|crash(?:es|ed|ing)?|took (?:over |about |almost )?\d+ (?:minutes|hours)|breaks|broken|hangs?|times? out|timing out|timed out|(?:keeps?|kept) \w+ing|doesn't (?:work|build|compile|start|load|run|connect|render|update)|does not (?:work|build|compile|start)|isn't (?:working|loading|starting)|is not working|won't (?:start|build|compile|load|run|connect|open)|can't (?:connect|build|compile|install|start|log in|open|access)|cannot \w+|throws?|panics?|segfaults?|error(?:s|ing)?|exception|returns? (?:a )?(?:4\d\d|5\d\d|null|nothing)|(?:gets?|getting|got) (?:a |an |the )?(?:\w+ )?(?:error|4\d\d|5\d\d|exception|warning))\b",
-    fixed: r"^(?:that was it\b|it(?:'s| is) (?:stable|fine|green|fast|solved|fixed) (?:now|again)|(?P<do>[^,.;]{3,120}?) (?:fixed|solved|resolved) (?:it|that|this|the (?:issue|problem|bug|error|crash|build))|(?:that|this|it|your (?:fix|change|suggestion)) (?:has |'s |totally |finally |really |actually )?(?:fixed|solved|resolved|worked|did the trick|does the trick|did it|helped)\b|(?:it|that|this|everything|the \w+(?: \w+)?) (?:is )?(?:works?|working|passes|builds|compiles|starts|runs) (?:fine |great |perfectly |correctly |again )*(?:now|again|after (?P<after>.{3,100}))|(?:works|working) (?:now|again|great|perfectly|like a charm|fine)|(?:the )?(?:fix|solution|root cause|cause|culprit|problem|issue) (?:was|turned out to be|ended up being)(?: that)? (?P<cause>.{4,200})|(?:turns out|turned out)(?: that)?,? (?P<turns>.{6,200})|(?:i|we) (?:fixed|solved|resolved) (?:it|that|this|the \w+) by (?P<by>.{4,200})|(?:all )?(?:fixed|solved|resolved)(?: now)?[.!]*$|(?:all )?tests (?:are )?(?:pass|passing|green)(?: now)?[.!]*$|it was (?P<was>(?:the|missing|because)\b.{4,200}))",
-    failed: r"(?:i (?:already )?(?:tried|tested) (?P<do>.{4,150}?)(?:,? (?:but|and|yet) (?:it|that|this) (?:did(?:n't| not)|still (?:does|did)n't|doesn't|does not) (?:work|help|fix|solve|change|make)|,? (?:but|and) (?:it |that |this )?(?:still (?:fails|failed|crashes|broke)|no luck|to no avail|failed|made (?:it|things) worse))|(?P<what>(?-i:[A-Z])[a-z]+ing [^,.;]{3,100}?) (?:did(?:n't| not)) (?:work|help|fix (?:it|that|the \w+)|solve (?:it|that|the \w+))\b)",
     proposal: r"^(?:so |ok(?:ay)?,? |then |great[,.] )?(?:shall|should|do you want (?:me|us) to|would you like (?:me|us) to|do we want to|want me to)\s*(?:we|i)? ?(?:then |just |also )?(?P<verb>use|go with|switch (?:the |our )?(?:\w+ ){1,3}to|switch to|move to|migrate to|adopt|pick|choose|standardi[sz]e on|stick with|deploy to|deploy on|host it on|host on|keep using) (?P<v>[^?]{2,150})\?$",
     yes: r"(?:(?:yes|yep|yeah|yup|sure|ok|okay|absolutely|definitely|agreed|correct|exactly|please do|go ahead|sounds good|do it|do that|let's do (?:that|it)|perfect|great|please|go for it|that works|works for me)[\s,.!]*){1,4}$",
     dates: relative::english,
     alone,
-    past: english_past,
     third_person,
     phrases: Phrases {
         user: "The user",
@@ -328,16 +303,9 @@ const ENGLISH_DEFINITION: Definition = Definition {
         wish: "{who} wants {x} to be used",
         decided: "{who} decided to {x}",
         agreed: "The team decided to {x} (proposed by the assistant, confirmed by {who})",
-        solved: "{problem}; {x}",
-        solved_by: "{problem}; {x}, which solved it",
-        solved_with: "{problem}; what solved it: \"{x}\"",
-        error: "The error \"{x}\" came up",
-        problem: "Problem: \"{x}\"",
         unwanted: "{who} does not want {x} to be used",
         over: " rather than ",
-        assistant: "the assistant",
         called: "{who} wants to be called {x}",
-        tried: "{who} tried {x}, which did not work",
         stop: ".",
     },
 };
@@ -521,14 +489,10 @@ const CHINESE_DEFINITION: Definition = Definition {
         (r"脚本|工具链", "tooling"),
         (r"后台管理|管理后台", "admin"),
     ],
-    problem: r"报错|出错|失败|崩溃|崩了|挂了|卡死|卡住|超时|打不开|连不上|不工作|无法|启动不了|编译不过|跑不起来|抛出?异常|异常|返回(?:了)?\s*[45]\d\d|白屏|死锁|不生效|没反应",
-    fixed: r"^(?:(?:已经|终于|现在)?(?:解决|搞定|修好|好使)(?:了|啦)|(?:现在|终于|已经)?(?:好了|可以了|正常了|能用了|跑通了|通过了|没问题了)|(?:原来|原因)(?:就)?是(?:因为)?(?P<cause>.{3,120})|问题(?:出在|就?是因为|的原因是|在于)(?P<was>.{3,120})|(?P<do>[^，。]{3,80}?)(?:之后|以后|后)?就?(?:好了|解决了|可以了|正常了)|通过(?P<by>[^，。]{3,80})解决了)",
-    failed: r"我?(?:试过|试了|尝试过|尝试了)(?:一下)?(?P<do>[^，。]{2,80})[，,]?(?:但是?|可是|还是|依然|仍然|结果)*(?:没用|不行|没有用|无效|不起作用|失败了?|没效果|没有效果|还是报错)",
     proposal: r"(?:^|[，。！])(?:要不要|是否|要)?(?:我们)?(?P<verb>使用|用|改用|换成|采用|迁移到|部署到|切换到)(?P<v>[^，。？?]{2,60}?)(?:作为[^，。？?]{2,20})?(?:可以吗|好吗|怎么样|如何|吗|行吗|，?好不好|，?可以吗)?[?？]$",
     yes: r"(?:(?:好的?|可以|行|没问题|同意|就这样|就这么办|就这么定了?|好的就这样|是的|对|嗯+|确定|没错|当然|ok)[，,。！!\s吧了]*){1,3}$",
     dates: relative::chinese,
     alone: str::to_owned,
-    past: |text| Some(text.to_owned()),
     third_person: chinese_third_person,
     phrases: Phrases {
         user: "用户",
@@ -537,16 +501,9 @@ const CHINESE_DEFINITION: Definition = Definition {
         wish: "{who}希望使用{x}",
         decided: "{who}决定{x}",
         agreed: "团队决定{x}（由助手提议，{who}确认）",
-        solved: "{problem}；{x}",
-        solved_by: "{problem}；{x}，问题解决了",
-        solved_with: "{problem}；解决办法：{x}",
-        error: "出现了错误“{x}”",
-        problem: "问题：“{x}”",
         unwanted: "{who}不希望使用{x}",
         over: "而不是",
-        assistant: "助手",
         called: "{who}希望被称为{x}",
-        tried: "{who}试过{x}，没有用",
         stop: "。",
     },
 };

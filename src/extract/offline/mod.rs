@@ -6,12 +6,12 @@
 //! rather than complete: most sentences of most conversations are true and help nobody later, and what is asked, supposed,
 //! played, joked, quoted or meant for the moment is left alone.
 
+mod agreed;
 mod candidates;
 mod claims;
 mod clause;
 mod correction;
 mod cues;
-mod episode;
 mod explicit;
 mod grammar;
 mod language;
@@ -30,7 +30,7 @@ use scene::Scenes;
 use sentence::own_sentences;
 
 /// Version of the rules; a change of what they find changes it.
-pub(crate) const VERSION: &str = "rules-10";
+pub(crate) const VERSION: &str = "rules-11";
 
 /// Sentences of a message beyond which it describes a task, so that its instructions end with the task.
 const MAX_SENTENCES_ASIDE: usize = 8;
@@ -48,8 +48,7 @@ pub fn extract(task: &Task<'_>) -> Extraction {
             add_statements(task, task.span.start + at, scenes, &mut gathered);
         }
     }
-    episode::solved(task, &mut gathered);
-    episode::agreed(task, &mut gathered);
+    agreed::agreed(task, &mut gathered);
     gathered.take_back(|candidate| scenes.rests_on_play(task, candidate));
     later::take_back(task, scenes, &mut gathered);
     let candidates = gathered.finish();

@@ -83,15 +83,6 @@ pub(super) fn fold(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the first line in `text` that looks like an error printed by a tool.
-pub(super) fn error_line(text: &str) -> Option<&str> {
-    static ERROR: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"^(?:error(?:\[\w+\])?: |\w*(?:Error|Exception): |thread '.*' panicked|ERROR\b|fatal: |panic: )")
-            .expect("the pattern is a constant")
-    });
-    text.lines().map(str::trim).find(|line| line.len() <= 300 && ERROR.is_match(line))
-}
-
 /// The kind of a line, judged on its own.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Line {
