@@ -1,6 +1,7 @@
 //! Changes of other programs' files: shown as differences, written with a copy of what was there, and recorded, so that
 //! all of them can be taken back.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -105,7 +106,7 @@ struct Record {
 
 /// What became of a file whose change was to be taken back.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum TakenBack {
+pub(crate) enum FileOutcome {
     /// It is as it was, byte for byte.
     Restored,
     /// Somebody has changed it since; it was left to the caller.
@@ -146,24 +147,24 @@ pub(crate) fn write_recorded(changes: &[Change], record: &Path, out: &Printer) -
 pub(crate) fn take_back(
     record: &Path,
     mut changed: impl FnMut(&Path) -> anyhow::Result<()>,
-) -> anyhow::Result<Vec<(PathBuf, TakenBack)>> {
+) -> anyhow::Result<Vec<(PathBuf, FileOutcome)>> {
     let mut done = Vec::new();
     for one in recorded(record)?.iter().rev() {
         let outcome = match fs::read_to_string(&one.path) {
             Ok(text) if hash(&text) == one.after => {
                 match &one.before {
-                    Some(before) => replace(&one.path, before)?,
+                    Some(before) => replace(&one.path, before),
                     None => {
-                        fs::remove_file(&one.path).with_context(|| format!("cannot remove {}", one.path.display()))?
+                        fs::remove_file(&one.path).with_context(|| format!("cannot remove {}", one.path.display()))
                     }
-                }
-                TakenBack::Restored
+                }?;
+                FileOutcome::Restored
             }
             Ok(_) => {
                 changed(&one.path)?;
-                TakenBack::ChangedSince
+                FileOutcome::ChangedSince
             }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => TakenBack::Gone,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => FileOutcome::Gone,
             Err(error) => return Err(error).with_context(|| format!("cannot read {}", one.path.display())),
         };
         // Only empty folders can be removed this way; one that is in use by now stays.
@@ -186,7 +187,11 @@ fn recorded(record: &Path) -> anyhow::Result<Vec<Record>> {
 }
 
 fn hash(text: &str) -> String {
-    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut hex = String::new();
+    for byte in Sha256::digest(text) {
+        write!(hex, "{byte:02x}").expect("writing to a String cannot fail");
+    }
+    hex
 }
 
 #[cfg(test)]

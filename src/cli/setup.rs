@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::agent::{command_changes, parsed, program_words, settings_change, settings_of};
 use super::args::{Context, machine};
-use super::changes::{Change, TakenBack, report, show, take_back, write_recorded};
+use super::changes::{Change, FileOutcome, report, show, take_back, write_recorded};
 use super::exit::ExitStatus;
 use super::hosts::{HOSTS, Host};
 use super::model::runtime;
@@ -169,11 +169,11 @@ fn undo(record: &Path, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     }
     for (path, outcome) in done {
         let what = match outcome {
-            TakenBack::Restored => "is as it was",
-            TakenBack::ChangedSince => "was changed since, so only what is of afterthought was removed",
-            TakenBack::Gone => "is gone",
+            FileOutcome::Restored => "is as it was",
+            FileOutcome::ChangedSince => "was changed since, so only what is of afterthought was removed",
+            FileOutcome::Gone => "is gone",
         };
-        report(out, &path, what, outcome != TakenBack::Gone)?;
+        report(out, &path, what, outcome != FileOutcome::Gone)?;
     }
     Ok(ExitStatus::Success)
 }

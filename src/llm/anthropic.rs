@@ -13,9 +13,6 @@ use crate::tokens;
 /// The path of a call, below the base URL.
 pub(super) const PATH: &str = "/messages";
 
-/// The version of the API, which each request names in a header.
-pub(super) const VERSION: (&str, &str) = ("anthropic-version", "2023-06-01");
-
 /// Returns the body that sends `request` to `model` in `dialect`.
 pub(super) fn body(request: &Request, model: &str, dialect: &Dialect) -> Value {
     let mut system = request.system.as_str().to_owned();

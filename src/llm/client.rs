@@ -13,11 +13,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::Notify;
 
-use super::batch::{Body, Call};
 use super::endpoint::ModelSettings;
-use super::endpoint::{self, Endpoint, LONGEST_BODY, fetch, http_client, parsed};
+use super::endpoint::{self, Endpoint, fetch, http_client};
 use super::fault::{Fault, Verdict};
-use super::providers::Protocol;
+use super::protocol::Protocol;
 use super::wire::Dialect;
 use super::{Complete, Cost, Finish, LlmError, Reply, Request, anthropic, fault, program, wire};
 
@@ -102,9 +101,9 @@ impl Client {
                 wire::reply(&answer, request, model)
             }
             Protocol::Anthropic => {
-                let call = Call::post(anthropic::PATH, Body::Json(body));
-                let call = Call { timeout: self.settings.timeout, longest: LONGEST_BODY, ..call };
-                anthropic::reply(&parsed(&self.attempt_call(&call).await?)?, request, model)
+                let timeout = self.settings.timeout;
+                let answer = endpoint::post(&self.http, self.endpoint(), anthropic::PATH, body, timeout).await?;
+                anthropic::reply(&answer, request, model)
             }
             program => program::ask(program, model, request, self.settings.timeout).await,
         }
@@ -194,7 +193,7 @@ impl Client {
             Verdict::TooLong => LlmError::TooLong { endpoint },
             Verdict::Permanent(remedy) => LlmError::Permanent { endpoint, reason, remedy: remedy.into() },
             Verdict::NoAccess => {
-                let remedy = match program::program(&self.settings.protocol) {
+                let remedy = match self.settings.protocol.program() {
                     Some(program) => format!("log in with `{program}`").into(),
                     None => format!("check {}", self.settings.key_name).into(),
                 };
@@ -415,7 +414,7 @@ pub(crate) async fn lists_model(settings: &ModelSettings) -> Result<bool, String
     struct List {
         data: Vec<Listed>,
     }
-    if program::program(&settings.protocol).is_some() {
+    if settings.protocol.program().is_some() {
         return program::check(&settings.protocol, CHECK_PATIENCE).await.map(|()| true);
     }
     let endpoint = Endpoint::new(settings).map_err(|error| error.to_string())?;

@@ -13,15 +13,15 @@ use reqwest::{StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
+use super::LlmError;
 use super::fault::{Fault, Rejection, asked_wait};
-use super::providers::Protocol;
-use super::{LlmError, anthropic, program};
+use super::protocol::Protocol;
 
 /// Longest time to wait for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Maximum size of an answer, in bytes; no answer to our requests is longer.
-pub(super) const LONGEST_BODY: usize = 32 << 20;
+const LONGEST_BODY: usize = 32 << 20;
 
 /// Longest text from a server that is passed on, in characters.
 // Some servers answer with a web page, or quote the whole request.
@@ -44,7 +44,7 @@ pub(super) struct Endpoint {
 impl Endpoint {
     /// Returns the endpoint of `settings`.
     pub(super) fn new(settings: &ModelSettings) -> Result<Self, LlmError> {
-        if let Some(program) = program::program(&settings.protocol) {
+        if let Some(program) = settings.protocol.program() {
             return Ok(Self {
                 base: String::new(),
                 query: Vec::new(),
@@ -81,8 +81,8 @@ impl Endpoint {
             })?;
             headers.insert(name, value);
         }
-        if settings.protocol == Protocol::Anthropic {
-            headers.insert(anthropic::VERSION.0, HeaderValue::from_static(anthropic::VERSION.1));
+        for (name, value) in settings.protocol.headers() {
+            headers.insert(*name, HeaderValue::from_static(value));
         }
         for (name, value) in &settings.headers {
             let header = name.parse::<HeaderName>().ok().zip(secret_header(value.expose_secret()));
@@ -223,8 +223,22 @@ async fn exchange(http: &reqwest::Client, request: reqwest::Request) -> Result<V
     parsed::<serde::de::IgnoredAny>(&body).map(|_| body)
 }
 
+/// Sends `body` to `path` below the base URL of `endpoint`, and returns the JSON of a 2xx answer, or a [`Fault`].
+pub(super) async fn post(
+    http: &reqwest::Client,
+    endpoint: &Endpoint,
+    path: &str,
+    body: &Value,
+    timeout: Duration,
+) -> Result<Value, Fault> {
+    let request = http.post(endpoint.url(path)).query(&endpoint.query()).headers(endpoint.headers()).json(body);
+    let request = request.build().map_err(|error| Fault::Unsendable(error.to_string()))?;
+    let exchanged = tokio::time::timeout(timeout, exchange(http, request)).await;
+    parsed(&exchanged.unwrap_or(Err(Fault::TimedOut(timeout)))?)
+}
+
 /// Parses the body of an answer.
-pub(super) fn parsed<'b, T: serde::Deserialize<'b>>(body: &'b [u8]) -> Result<T, Fault> {
+fn parsed<'b, T: serde::Deserialize<'b>>(body: &'b [u8]) -> Result<T, Fault> {
     match serde_json::from_slice(body) {
         Ok(value) => Ok(value),
         Err(_) if body.trim_ascii_start().starts_with(b"<") => {

@@ -19,6 +19,7 @@ mod client;
 mod embed;
 mod fault;
 mod program;
+mod protocol;
 mod providers;
 mod wire;
 
@@ -29,7 +30,7 @@ pub(crate) use client::lists_model;
 pub use client::{Client, find_ollama};
 pub use embed::{EmbedFailure, Embedded};
 pub use endpoint::{DEFAULT_BASE_URL, DEFAULT_MODEL, ModelSettings, StructuredOutput};
-pub use providers::Protocol;
+pub use protocol::Protocol;
 pub(crate) use providers::{key_variable, logins};
 
 use std::borrow::Cow;

@@ -14,7 +14,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
 use super::fault::{Fault, Rejection};
-use super::providers::Protocol;
+use super::protocol::{Protocol, SHELL};
 use super::wire::{self, in_words};
 use super::{Finish, Reply, Request, TurnRole};
 use crate::text::markup::without_control_tokens;
@@ -26,21 +26,6 @@ const OWN_VARIABLES: [&str; 3] = ["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUD
 /// Features that would let Codex act, or that run what the person has set up for other work.
 const CODEX_FEATURES: [&str; 7] =
     ["hooks", "shell_tool", "unified_exec", "plugins", "apps", "multi_agent", "image_generation"];
-
-/// Returns the name of the program that `protocol` calls; `None` for a server.
-pub(super) fn program(protocol: &Protocol) -> Option<&'static str> {
-    match protocol {
-        Protocol::ClaudeCode => Some("claude"),
-        Protocol::Codex => Some("codex"),
-        Protocol::Command(_) => Some(SHELL.0),
-        Protocol::OpenAi | Protocol::Anthropic => None,
-    }
-}
-
-#[cfg(unix)]
-const SHELL: (&str, &str) = ("sh", "-c");
-#[cfg(not(unix))]
-const SHELL: (&str, &str) = ("cmd", "/C");
 
 /// Asks the program of `protocol` for a reply within `timeout`. `model` is the configured name, `PROVIDER` or
 /// `PROVIDER/MODEL`.
@@ -78,7 +63,7 @@ pub(super) async fn ask(
 
 /// Checks that the program of `protocol` can be started, which costs nothing.
 pub(super) async fn check(protocol: &Protocol, timeout: Duration) -> Result<(), String> {
-    let (Some(name), Protocol::ClaudeCode | Protocol::Codex) = (program(protocol), protocol) else { return Ok(()) };
+    let (Some(name), Protocol::ClaudeCode | Protocol::Codex) = (protocol.program(), protocol) else { return Ok(()) };
     let mut command = Command::new(name);
     command.arg("--version");
     run(command, "", timeout).await.map(drop).map_err(|fault| format!("{name}: {fault}"))

@@ -5,23 +5,9 @@ use std::borrow::Cow;
 
 use secrecy::SecretString;
 
+use super::LlmError;
 use super::endpoint::{ModelSettings, shown_url};
-use super::{LlmError, program};
-
-/// How a model is spoken to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Protocol {
-    /// By OpenAI's chat completions, which most servers understand.
-    OpenAi,
-    /// By Anthropic's messages.
-    Anthropic,
-    /// Through the `claude` program and its login.
-    ClaudeCode,
-    /// Through the `codex` program and its login.
-    Codex,
-    /// Through a command of the user's, run by the shell: it reads the prompt and prints the reply.
-    Command(String),
-}
+use super::protocol::Protocol;
 
 /// A provider that `PROVIDER/MODEL` names.
 struct Provider {
@@ -141,7 +127,9 @@ pub(crate) fn key_variable(model: &str) -> &'static str {
 pub(crate) fn logins() -> Vec<&'static str> {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let is_installed = |provider: &&Provider| {
-        program::program(&provider.protocol)
+        provider
+            .protocol
+            .program()
             .is_some_and(|name| std::env::split_paths(&folders).any(|folder| folder.join(name).is_file()))
     };
     PROVIDERS.iter().filter(is_installed).map(|provider| provider.name).collect()
