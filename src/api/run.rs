@@ -53,6 +53,11 @@ impl Model {
             Some(_) => model_settings(config, &environment)?,
             None => reachable(config, &environment).await?,
         };
+        // A model that was asked for is not replaced in silence.
+        let is_asked_for = config.model.layer == Layer::Flag && config.extractor.value != ExtractorChoice::Rules;
+        if is_asked_for && settings.is_none() && options.replay.is_none() {
+            return Err(PipelineError::NoModel.into());
+        }
         if !pipeline::choose(config.extractor.value, settings.is_some() || options.replay.is_some())? {
             return Ok(Self { source: None, price: options.price, reason: None });
         }

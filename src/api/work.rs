@@ -30,7 +30,7 @@ impl Memories {
     /// # Errors
     /// As for [`Memories::search_tasks`].
     pub fn fix(&self, printed: &str, filter: &Filter) -> Result<KnownError, ApiError> {
-        Ok(work::fix(self.ledger("look up an error")?, printed, &self.projects_of(filter)?)?)
+        Ok(work::fix_typed(self.ledger("look up an error")?, printed, &self.projects_of(filter)?)?)
     }
 
     /// Returns the calls of a command, or of the commands that a topic names, successful ones first.

@@ -154,9 +154,7 @@ pub(crate) fn take_back(
             Ok(text) if hash(&text) == one.after => {
                 match &one.before {
                     Some(before) => replace(&one.path, before),
-                    None => {
-                        fs::remove_file(&one.path).with_context(|| format!("cannot remove {}", one.path.display()))
-                    }
+                    None => fs::remove_file(&one.path).with_context(|| format!("cannot remove {}", one.path.display())),
                 }?;
                 FileOutcome::Restored
             }

@@ -78,7 +78,6 @@ enum Command {
     Inbox(inbox::InboxArgs),
     Undo(undo::UndoArgs),
     Status(status::StatusArgs),
-    Ui(ui::UiArgs),
     /// Show, edit, forget and link memories
     #[command(subcommand)]
     Memory(MemoryCommand),
@@ -95,7 +94,7 @@ enum Command {
     /// Install hooks in coding agents
     #[command(subcommand)]
     Agent(agent::AgentCommand),
-    /// Serve memories to agents over the Model Context Protocol
+    /// Serve memories to agents, or to you in a browser
     #[command(subcommand)]
     Serve(ServeCommand),
     Import(import::ImportArgs),
@@ -151,6 +150,7 @@ enum RunsCommand {
 enum ServeCommand {
     Mcp(mcp::McpArgs),
     Http(serve::ServeArgs),
+    Ui(ui::UiArgs),
 }
 
 #[derive(Debug, Subcommand)]
@@ -169,7 +169,7 @@ enum DbCommand {
 
 /// The commands as `--help` groups them.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Daily use", &["run", "search", "remember", "brief", "inbox", "undo", "status", "ui"]),
+    ("Daily use", &["run", "search", "remember", "brief", "inbox", "undo", "status"]),
     ("What was done", &["blame", "fix", "how"]),
     ("What is stored", &["memory", "log", "runs", "project"]),
     ("Agents", &["setup", "agent", "serve"]),
@@ -281,7 +281,6 @@ fn answer(command: &Command, context: &Context<'_>) -> anyhow::Result<ExitStatus
         Command::Inbox(args) => inbox::run(args, context),
         Command::Undo(args) => undo::run(args, context),
         Command::Status(args) => status::run(args, context),
-        Command::Ui(args) => ui::run(args, context),
         Command::Memory(command) => match command {
             MemoryCommand::List(args) => list::run(args, context),
             MemoryCommand::Show(args) => inspect::show(args, context),
@@ -314,6 +313,7 @@ fn answer(command: &Command, context: &Context<'_>) -> anyhow::Result<ExitStatus
         Command::Agent(command) => agent::run(command, context),
         Command::Serve(ServeCommand::Mcp(args)) => mcp::run(args, context),
         Command::Serve(ServeCommand::Http(args)) => serve::run(args, context),
+        Command::Serve(ServeCommand::Ui(args)) => ui::run(args, context),
         Command::Import(args) => import::run(args, context),
         Command::Export(args) => export::run(args, context),
         Command::Db(command) => match command {

@@ -1,4 +1,4 @@
-//! `ui`: shows memories in a browser.
+//! `serve ui`: shows memories in a browser.
 
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ use super::model::runtime;
 /// Serves a page to this machine only, until an interrupt. The printed address works once; after that, only the browser that
 /// opened it has access.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  afterthought ui\n  afterthought ui --no-open --addr 127.0.0.1:8788")]
+#[command(after_help = "Examples:\n  afterthought serve ui\n  afterthought serve ui --no-open --addr 127.0.0.1:8788")]
 pub(crate) struct UiArgs {
     /// Address to listen on; port 0 picks a free one
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:0")]

@@ -5,6 +5,7 @@
 //! is the table of the other shapes, `scan` finds both, `values` and `named` judge the value after a name such as
 //! `PASSWORD=`; `pii` finds personal data, `steering` and `orders` find instructions to the program.
 
+mod broken;
 mod clean;
 mod named;
 mod orders;
@@ -13,6 +14,7 @@ mod redaction;
 mod scan;
 mod secrets;
 mod steering;
+mod suspicion;
 mod task;
 mod values;
 mod vendors;
@@ -24,7 +26,8 @@ pub use redaction::{CleanText, DENIED_MARKER};
 pub use redaction::{Guard, Redact, Redacted};
 pub use scan::Findings;
 pub use secrets::secret_examples;
-pub use steering::{Suspicion, is_pasted, steers, suspicion};
+pub use steering::{is_pasted, steers, suspicion};
+pub use suspicion::Suspicion;
 
 #[cfg(test)]
 mod ordinary_tests;

@@ -12,7 +12,7 @@ use regex::Regex;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-use crate::guard::steering::Suspicion;
+use crate::guard::suspicion::Suspicion;
 use crate::text::markup::look_alike;
 use crate::text::visible::is_hidden;
 

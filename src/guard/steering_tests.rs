@@ -1,6 +1,7 @@
 //! Tests of instructions and of text that only resembles them, one row each.
 
-use crate::guard::steering::{Suspicion, is_pasted, steers, suspicion};
+use crate::guard::steering::{is_pasted, steers, suspicion};
+use crate::guard::suspicion::Suspicion;
 use crate::memory::{Audience, Candidate, Claim, MemoryType};
 
 use Suspicion::{Authority, Concealment, Exfiltration, MemoryOrder, Override, RemoteCode, Rights, ScriptedAnswer};

@@ -156,7 +156,11 @@ impl Fault {
             Self::Unsendable(_) => Verdict::Permanent("check the base URL and the headers"),
             Self::NotStarted(_) => Verdict::Permanent("install it, or name another model with --model"),
             Self::Status { status, rejection, .. } => status_verdict(*status, rejection),
-            Self::Declined(rejection) => status_verdict(rejection.status(), rejection),
+            // What a program prints is no answer of a server, so "not found" need not be about an address.
+            Self::Declined(rejection) => match status_verdict(rejection.status(), rejection) {
+                Verdict::Permanent(_) => Verdict::Permanent("check the program and the name of its model"),
+                verdict => verdict,
+            },
         }
     }
 

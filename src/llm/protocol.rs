@@ -1,4 +1,4 @@
-//! How a model is spoken to.
+//! The protocols in which models are spoken to.
 
 /// How a model is spoken to.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What is known at the moment of acting: before a file is changed, before a command runs, and after one failed.
+//! Facts of the ledger at the moment of acting: before a file is changed, before a command runs, and after one failed.
 //!
 //! A fact is shown only if it speaks of exactly this file, command or error; silence is the usual answer.
 

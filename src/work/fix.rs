@@ -64,14 +64,46 @@ pub struct KnownRemedy {
 pub(crate) fn fix(store: &Database, printed: &str, within: &[NamespaceSubtree]) -> Result<KnownError, StoreError> {
     let printed = unframed(printed);
     let line = failure_line(&printed).unwrap_or_else(|| printed.trim().to_owned());
-    let signature = error_signature(&line);
-    let mut known = KnownError { signature: signature.clone(), ..KnownError::default() };
-    if !is_specific(&signature) {
+    known(store, &error_signature(&line), within)
+}
+
+/// Returns the same for a text that a person types: a part of the line in any capitals, or the line with more around it.
+///
+/// # Errors
+/// [`StoreError`] if the file cannot be read.
+pub(crate) fn fix_typed(store: &Database, typed: &str, within: &[NamespaceSubtree]) -> Result<KnownError, StoreError> {
+    let exact = fix(store, typed, within)?;
+    if exact.occurred > 0 || !is_specific(&exact.signature) {
+        return Ok(exact);
+    }
+    let asked = bare(&exact.signature);
+    let mut like = store.task_keys(FactKind::Error, within)?;
+    like.retain(|(signature, _)| {
+        let one = bare(signature);
+        // A small part of a line, such as "does not exist", is a part of other errors as well.
+        let is_most = 2 * one.len().min(asked.len()) >= one.len().max(asked.len());
+        is_most && is_specific(&one) && (one.contains(&asked) || asked.contains(&one))
+    });
+    // The most frequent one; among equals, the one that says least besides.
+    let best = like.into_iter().max_by_key(|(signature, tasks)| (*tasks, std::cmp::Reverse(signature.len())));
+    best.map_or(Ok(exact), |(signature, _)| known(store, &signature, within))
+}
+
+/// Returns a signature in lower case, without the word that only says that it is an error.
+fn bare(signature: &str) -> String {
+    let lower = signature.to_lowercase();
+    let lower = lower.trim();
+    lower.strip_prefix("error").map_or(lower, |rest| rest.trim_start_matches([':', ' '])).to_owned()
+}
+
+fn known(store: &Database, signature: &str, within: &[NamespaceSubtree]) -> Result<KnownError, StoreError> {
+    let mut known = KnownError { signature: signature.to_owned(), ..KnownError::default() };
+    if !is_specific(signature) {
         return Ok(known);
     }
     // One remedy is what was done, whatever else differs.
     let mut remedies: BTreeMap<String, KnownRemedy> = BTreeMap::new();
-    for task in store.tasks_with(FactKind::Error, &signature, within, MAX_TASKS)? {
+    for task in store.tasks_with(FactKind::Error, signature, within, MAX_TASKS)? {
         for error in task.record.errors.into_iter().filter(|error| error.signature == signature) {
             known.occurred += error.count;
             let Some(cleared) = error.cleared else {
@@ -167,5 +199,22 @@ mod tests {
         assert_eq!(remedies("Error: cannot find module 'right-pad'"), 0);
         assert_eq!(remedies("[test] ERROR task failed"), 0);
         assert_eq!(remedies(""), 0);
+    }
+
+    #[test]
+    fn what_a_person_types_need_not_be_the_whole_line() {
+        let store = Store::in_memory().unwrap();
+        let line = "error: relation \"bookings\" does not exist";
+        put_tasks(&store, "s1", "project/shop", &[failed(line, Some(("npm test", &["a.ts"])))]);
+        for typed in [
+            "relation \"bookings\" does not exist",
+            "Error: Relation \"bookings\" does not exist",
+            "ERROR:  relation \"bookings\" does not exist at character 15",
+        ] {
+            assert_eq!(fix_typed(&store, typed, &[]).unwrap().remedies.len(), 1, "{typed}");
+        }
+        for other in ["relation \"slots\" does not exist", "does not exist", "error"] {
+            assert_eq!(fix_typed(&store, other, &[]).unwrap().remedies, [], "{other}");
+        }
     }
 }

@@ -12,7 +12,7 @@ mod shell;
 mod tasks;
 pub use blame::FileUsage;
 pub(crate) use blame::blame;
-pub(crate) use fix::fix;
+pub(crate) use fix::fix_typed;
 pub use fix::{KnownError, KnownRemedy};
 pub use how::Usage;
 pub(crate) use how::how;

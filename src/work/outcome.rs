@@ -44,7 +44,7 @@ pub(super) enum Proof {
 
 /// Why a log stopped.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Stop {
+pub(super) enum StopReason {
     /// The user interrupted the agent.
     Interrupted,
     /// The program reported an error instead of an answer.
@@ -72,12 +72,12 @@ impl Proof {
 }
 
 /// Returns how a task ended, and why that is believed.
-pub(super) fn outcome(record: &TaskRecord, last: Option<&Proof>, stop: Option<&Stop>) -> (TaskOutcome, String) {
+pub(super) fn outcome(record: &TaskRecord, last: Option<&Proof>, stop: Option<&StopReason>) -> (TaskOutcome, String) {
     let quoted = |text: &str| clipped(text, MAX_QUOTED);
     let report = record.report.as_ref().map(|report| report.text.as_str());
     match (last, stop, report) {
-        (_, Some(Stop::Interrupted), _) => (TaskOutcome::Abandoned, "the user interrupted it".to_owned()),
-        (_, Some(Stop::Error(error)), _) => {
+        (_, Some(StopReason::Interrupted), _) => (TaskOutcome::Abandoned, "the user interrupted it".to_owned()),
+        (_, Some(StopReason::Error(error)), _) => {
             (TaskOutcome::Abandoned, format!("the program stopped with an error: {}", quoted(error)))
         }
         (Some(Proof::Verdict(true, words)), ..) => {
@@ -175,7 +175,7 @@ pub(super) fn verdict(message: &str, is_new: bool) -> Option<Proof> {
 
 static QUESTION: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?i)^\W*(?:(?:and|so|ok|okay|hmm|now|please|q)\W+)*(?:what|why|how|where|when|which|who|is|are|was|were|does|do|did|has|have|should|would|explain|tell|show|describe|summari[sz]e|review|list|compare|find|look|read|analy[sz]e|investigate|explore|check|search)\b",
+        r"(?i)^\W*(?:(?:and|so|ok|okay|hmm|now|please|q)\W+)*(?:what|why|how|where|when|which|who|is|are|was|were|does|do|did|has|have|should|would|explain|tel{2}|show|describe|summari[sz]e|review|list|compare|find|look|read|analy[sz]e|investigate|explore|check|search)\b",
     )
 });
 static CHANGE: LazyLock<Regex> = LazyLock::new(|| {

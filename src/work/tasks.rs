@@ -9,7 +9,7 @@ use transcripts::{Action, FileAccess, Kind, Message, Role, Transcript};
 
 use super::clipped;
 use super::command::{is_misuse, likeness, only_looks, signature, tidied};
-use super::outcome::{Proof, Stop, is_document, outcome, stops_with_error, verdict};
+use super::outcome::{Proof, StopReason, is_document, outcome, stops_with_error, verdict};
 use super::output::{
     check_result, commits, error_signature, exit_status, failure_line, pull_requests, raised, runs_checks, runs_tests,
     test_result, unframed,
@@ -300,7 +300,7 @@ impl<'t> Reader<'t> {
                 && (!open.is_misuse || is_spelling_of(&open.command, shown) || likeness(&open.command, shown) >= 0.5);
             let is_instead = open.is_misuse && open.signature.is_some() && open.signature.as_deref() == name;
             // `gt context` and `gt mail` are two commands, not two spellings of one.
-            let is_instead = is_instead && is_spelling_of(&open.target, &target);
+            let is_instead = is_instead && is_spelling_of(&open.command, shown);
             if !is_same && !is_instead {
                 return true;
             }
@@ -351,7 +351,7 @@ impl<'t> Reader<'t> {
 struct Draft {
     record: TaskRecord,
     is_worked: bool,
-    stop: Option<Stop>,
+    stop: Option<StopReason>,
     last: Option<Proof>,
 }
 
@@ -395,9 +395,9 @@ impl Draft {
         if asks {
             self.stop = None;
         } else if message.kind == Kind::Context && is_interrupted(&message.text) {
-            self.stop = Some(Stop::Interrupted);
+            self.stop = Some(StopReason::Interrupted);
         } else if message.kind == Kind::Context && message.role == Role::Assistant && stops_with_error(&message.text) {
-            self.stop = Some(Stop::Error(message.text.clone()));
+            self.stop = Some(StopReason::Error(message.text.clone()));
         } else if message.kind == Kind::Prose && matches!(message.role, Role::Assistant | Role::Other) {
             self.stop = None;
             self.record.report =

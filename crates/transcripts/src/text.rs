@@ -218,7 +218,7 @@ fn date_in(line: &str) -> Option<MessageTime> {
     written_in(line).or_else(|| identity::named_time(line).map(MessageTime::derived))
 }
 
-/// The times of turns that tell at most the time of day.
+/// The times of turns that have at most a time of day.
 struct Clock {
     /// When the turns began, or the day that a heading names.
     day: Option<MessageTime>,

@@ -199,8 +199,10 @@ impl Database {
         if part == "last" {
             return self.runs(1)?.pop().ok_or_else(unknown);
         }
-        // Ids of the same day begin with the same characters, so people type the end of an id.
-        let condition = "length(?1) >= 4 AND (substr(id, 1, length(?1)) = ?1 OR substr(id, -length(?1)) = ?1)";
+        // Ids of the same day begin with the same characters, so their last eight are shown, and people type the start of
+        // these.
+        let condition = "length(?1) >= 4 AND (substr(id, 1, length(?1)) = ?1 OR substr(id, -length(?1)) = ?1
+             OR substr(id, -8, min(length(?1), 8)) = ?1)";
         let mut found = self.runs_where(condition, &[&part], 2)?;
         if found.len() == 1 { found.pop().ok_or_else(unknown) } else { Err(unknown()) }
     }

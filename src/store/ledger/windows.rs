@@ -200,6 +200,8 @@ impl Store {
              WHERE applied_run = ?1 AND status = 'done' AND candidates <> '[]'",
             [run.as_str()],
         )?;
+        // The tasks that the run recorded are recorded anew when their logs are opened again.
+        self.execute("DELETE FROM tasks WHERE run = ?1 AND state = 'undone'", [run.as_str()])?;
         // Their logs are opened again, since the project of a conversation may have changed in the meantime.
         self.execute("DELETE FROM files", ())?;
         Ok(reopened)

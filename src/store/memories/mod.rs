@@ -58,7 +58,7 @@ impl Database {
             Ok(conn
                 .prepare_cached(
                     "SELECT id FROM memories WHERE id = ?1 OR substr(id, 1, length(?1)) = ?1
-                     OR substr(id, -length(?1)) = ?1 ORDER BY id",
+                     OR substr(id, -length(?1)) = ?1 OR substr(id, -8, min(length(?1), 8)) = ?1 ORDER BY id",
                 )?
                 .query_map([&part], |row| row.get(0))?
                 .collect::<Result<Vec<String>, _>>()?)

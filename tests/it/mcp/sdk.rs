@@ -23,7 +23,7 @@ fn drive(args: &[&str]) {
     let output = Command::new(PYTHON).arg(CLIENT).args(args).env("OLLAMA_HOST", "127.0.0.1:9").output().unwrap();
     let told = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{told}");
-    assert_eq!(told.matches("10 tools driven").count(), 2, "both revisions of the handshake: {told}");
+    assert_eq!(told.matches("13 tools driven").count(), 2, "both revisions of the handshake: {told}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn the_printed_address_works_once() {
     assert!(browser.page("/").contains("oolong"));
     let again = browser.send("GET", &browser.entry, &[], "");
     assert_eq!(again.status, 403, "{again:?}");
-    assert!(again.body.contains("Run `afterthought ui` again") && !again.body.contains("oolong"), "{again:?}");
+    assert!(again.body.contains("Run `afterthought serve ui` again") && !again.body.contains("oolong"), "{again:?}");
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn every_answer_forbids_scripts_of_others_frames_and_caching() {
 
 #[test]
 fn only_this_machine_can_be_served() {
-    let told = Desk::new().run(&["ui", "--no-open", "--addr", "0.0.0.0:0"]);
+    let told = Desk::new().run(&["serve", "ui", "--no-open", "--addr", "0.0.0.0:0"]);
     assert_eq!((told.code, told.out.as_str()), (2, ""));
     assert!(told.err.contains("the page is for this one, use --addr 127.0.0.1:0"), "{}", told.err);
 }

@@ -36,7 +36,7 @@ impl Answered {
 }
 
 impl Browser {
-    /// Starts `afterthought ui` and opens the address that it prints.
+    /// Starts `afterthought serve ui` and opens the address that it prints.
     pub fn open(desk: &Desk, language: &'static str) -> Self {
         let browser = Self::start(desk, language);
         let entered = browser.send("GET", &browser.entry, &[], "");
@@ -47,7 +47,7 @@ impl Browser {
 
     /// Starts the server, and opens nothing.
     pub fn start(desk: &Desk, language: &'static str) -> Self {
-        let mut command = desk.command(&["ui", "--no-open"]);
+        let mut command = desk.command(&["serve", "ui", "--no-open"]);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();

@@ -280,7 +280,7 @@ pub(crate) fn timed(line: usize, text: &str) -> Option<Label> {
     let found = found?;
     let name = found.name("name").or_else(|| found.name("bare"))?.as_str().trim();
     let clock = clock(found.name("clock")?.as_str())?;
-    // Programs that tell voices apart number them.
+    // Programs that distinguish voices number them.
     let is_numbered =
         name.strip_prefix("SPEAKER_").is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
     let role = side(name);

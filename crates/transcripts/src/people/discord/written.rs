@@ -28,7 +28,7 @@ fn is_rule(line: &str) -> bool {
     line.len() >= 30 && line.bytes().all(|byte| byte == b'=')
 }
 
-/// When a message was sent, as far as one line tells.
+/// When a message was sent, as far as one line says.
 enum When {
     Known(Option<MessageTime>),
     /// The order of day and month follows from all lines.

@@ -1,0 +1,98 @@
+//! Tokens that are broken over several lines, as a terminal does when a line is full: where one goes on, and what only
+//! looks like its continuation.
+
+/// Maximum number of lines over which one token is read.
+pub(super) const MAX_LINES: usize = 32;
+
+/// Minimum length of a token's continuation that can be distinguished from a word, in bytes.
+pub(super) const REST_BYTES: usize = 12;
+
+/// Minimum length of a token's end on a line of its own, in bytes; anything shorter is not distinctive.
+pub(super) const SHORT_REST_BYTES: usize = 8;
+
+/// Maximum length of a token's continuation on one line, in bytes.
+pub(super) const LINE_BYTES: usize = 1024;
+
+/// Returns where the next line begins after its indentation, quotation marks and number, if a line ends at `end`.
+pub(super) fn line_start(text: &str, end: usize) -> Option<usize> {
+    let near = &text[end..text.floor_char_boundary(end + LINE_BYTES)];
+    let line = after_line_end(near)?;
+    let line = line.trim_start_matches([' ', '\t', '>', '|', '│']);
+    let numbered = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let line = numbered.strip_prefix(['→', '\t']).unwrap_or(line);
+    Some(end + near.len() - line.len())
+}
+
+/// Returns the text after the line end with which `near` begins.
+pub(super) fn after_line_end(near: &str) -> Option<&str> {
+    let after = near.strip_prefix("\\r").unwrap_or(near);
+    let after = after.strip_prefix('\r').unwrap_or(after);
+    after.strip_prefix('\n').or_else(|| after.strip_prefix("\\n"))
+}
+
+/// Whether nothing of a token follows in `behind`.
+pub(super) fn stands_apart(behind: &str) -> bool {
+    behind.chars().next().is_none_or(|c| c.is_whitespace() || "\"'`\\,;.)]}|<，。".contains(c))
+}
+
+/// Whether a line ends in `behind`, after nothing but punctuation.
+pub(super) fn ends_line(behind: &str) -> bool {
+    let behind = behind.trim_start_matches(['"', '\'', '`', ',', ';']);
+    behind.is_empty()
+        || behind.starts_with("\\n")
+        || behind.starts_with("\\r")
+        || behind.trim_start_matches('\\').starts_with(['\n', '\r'])
+}
+
+/// Returns where the token that begins at `start` really ends, if its first line ends at `end`.
+pub(super) fn end_of_token(text: &str, start: usize, end: usize) -> usize {
+    let mut end = end;
+    for _ in 0..MAX_LINES {
+        let Some(next) = rest_on_next_line(text, start, end) else { break };
+        end = next;
+    }
+    end
+}
+
+fn rest_on_next_line(text: &str, start: usize, end: usize) -> Option<usize> {
+    let near = &text[end..text.floor_char_boundary(end + LINE_BYTES)];
+    let line = after_line_end(near)?.trim_start_matches([' ', '\t']);
+    let run = line.len() - line.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "_-+/.".contains(c)).len();
+    let run = line[..run].trim_end_matches('.').len();
+    let padding = line[run..].len() - line[run..].trim_start_matches('=').len();
+    let (rest, behind) = (&line[..run], &line[run + padding..]);
+    let token = &text.as_bytes()[start..end];
+    let goes_on = run >= REST_BYTES && padding <= 2 && stands_apart(behind);
+    (goes_on && continues(token, rest.as_bytes(), ends_line(behind)))
+        .then(|| end + near.len() - line.len() + run + padding)
+}
+
+/// Whether `rest`, which is on a line of its own, is the short end of `token` and not a word.
+pub(super) fn ends(token: &[u8], rest: &[u8]) -> bool {
+    let tail = &token[token.len().saturating_sub(12)..];
+    let is_odd = rest.iter().any(u8::is_ascii_digit)
+        || rest.windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
+    let mixed = |part: &[u8]| part.iter().any(u8::is_ascii_uppercase) && part.iter().any(u8::is_ascii_lowercase);
+    let digits = tail.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let turns = rest.windows(2).filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit()).count();
+    is_odd && digits > 0 && (mixed(tail) == mixed(rest) || turns >= 3) && rest.iter().all(u8::is_ascii_alphanumeric)
+}
+
+/// Whether `rest` uses the same kind of characters as `token`, and is neither a word, a name, a path nor a checksum.
+pub(super) fn continues(token: &[u8], rest: &[u8], alone: bool) -> bool {
+    let tail = &token[token.len().saturating_sub(12)..];
+    let holds = |part: &[u8], class: fn(&u8) -> bool| part.iter().any(class);
+    let digits = rest.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let turns = rest.windows(2).filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit()).count();
+    let longest = rest.split(|byte| !byte.is_ascii_alphanumeric()).map(<[u8]>::len).max().unwrap_or(0);
+    let mixed = |part: &[u8]| holds(part, u8::is_ascii_uppercase) && holds(part, u8::is_ascii_lowercase);
+    if digits == 0 || longest < 6 {
+        return false;
+    }
+    if mixed(tail) || mixed(token) && mixed(rest) {
+        return mixed(rest) && (alone || turns >= 3);
+    }
+    // The lengths of MD5, SHA-1 and SHA-256 in hexadecimal, which logs print on lines of their own.
+    let checksum = matches!(rest.len(), 32 | 40 | 64);
+    digits >= 2 && turns >= 4 && !mixed(rest) && longest == rest.len() && !checksum
+}
