@@ -109,6 +109,8 @@ struct Record {
 pub(crate) enum FileOutcome {
     /// It is as it was, byte for byte.
     Restored,
+    /// It was not there before and is removed.
+    Removed,
     /// Somebody has changed it since; it was left to the caller.
     ChangedSince,
     /// It is not there any more.
@@ -152,11 +154,13 @@ pub(crate) fn take_back(
     for one in recorded(record)?.iter().rev() {
         let outcome = match fs::read_to_string(&one.path) {
             Ok(text) if hash(&text) == one.after => {
-                match &one.before {
-                    Some(before) => replace(&one.path, before),
-                    None => fs::remove_file(&one.path).with_context(|| format!("cannot remove {}", one.path.display())),
-                }?;
-                FileOutcome::Restored
+                if let Some(before) = &one.before {
+                    replace(&one.path, before)?;
+                    FileOutcome::Restored
+                } else {
+                    fs::remove_file(&one.path).with_context(|| format!("cannot remove {}", one.path.display()))?;
+                    FileOutcome::Removed
+                }
             }
             Ok(_) => {
                 changed(&one.path)?;

@@ -12,6 +12,7 @@ use crate::config::Partial;
 /// Store a memory
 ///
 /// A memory that is already known is confirmed; one that it contradicts is superseded. Text that contains a secret is rejected.
+/// It holds everywhere unless --namespace names a project, as `project list` shows it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought remember 'The shop deploys with Nomad.' --tag deploy")]
 pub(crate) struct RememberArgs {

@@ -72,6 +72,11 @@ pub(crate) fn run(args: &SetupArgs, context: &Context<'_>) -> anyhow::Result<Exi
     if changes.is_empty() && found.is_empty() {
         return Ok(out.nothing("neither agents nor their logs were found; give a log to `afterthought run`"));
     }
+    let model = runtime()?.block_on(Model::choose(&context.settings()?, &ModelOptions::default()))?;
+    heading("Model")?;
+    if !out.is_json() {
+        out.line(format_args!("  {}", described(&model)))?;
+    }
     if args.dry_run {
         changes.iter().try_for_each(|change| show(out, change))?;
         out.note("nothing was written; `afterthought setup` asks before it writes");
@@ -87,20 +92,31 @@ pub(crate) fn run(args: &SetupArgs, context: &Context<'_>) -> anyhow::Result<Exi
             out.note("Codex runs new hooks only once you trust them: open /hooks in it");
         }
     }
-    if found.is_empty() { Ok(ExitStatus::Success) } else { read_logs(args.yes, context) }
+    if found.is_empty() { Ok(ExitStatus::Success) } else { read_logs(args.yes, &model, context) }
+}
+
+/// Returns which model would extract, and how to choose another.
+fn described(model: &Model) -> String {
+    match (model.reason().or(model.name()), logins().first()) {
+        (Some(found), _) => found.to_owned(),
+        (None, Some(login)) => {
+            format!(
+                "none is configured, so the offline rules extract; `afterthought run --model {login}` uses its login"
+            )
+        }
+        (None, None) => {
+            "none is configured, so the offline rules extract; `afterthought status --check` says how to set one"
+                .to_owned()
+        }
+    }
 }
 
 /// Reads the logs of all agents, and shows the most important memories.
-fn read_logs(is_silent: bool, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let (out, config) = (context.out, context.settings()?);
-    let model = runtime()?.block_on(Model::choose(&config, &ModelOptions::default()))?;
-    let how = match (model.name(), logins().first()) {
-        _ if is_silent => "with the offline rules".to_owned(),
-        (Some(name), _) => format!("with {name}, which is sent their words"),
-        (None, Some(login)) => {
-            format!("with the offline rules (`--model {login}` of `afterthought run` uses its login)")
-        }
-        (None, None) => "with the offline rules".to_owned(),
+fn read_logs(is_silent: bool, model: &Model, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
+    let out = context.out;
+    let how = match model.name() {
+        Some(name) if !is_silent => format!("with {name}, which is sent their words"),
+        _ => "with the offline rules".to_owned(),
     };
     if !is_silent && !is_yes(&format!("Read the logs now, {how}?"))? {
         out.note("`afterthought run --from all` reads them later; --estimate shows what that costs");
@@ -170,6 +186,7 @@ fn undo(record: &Path, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     for (path, outcome) in done {
         let what = match outcome {
             FileOutcome::Restored => "is as it was",
+            FileOutcome::Removed => "is removed, as it was not there before",
             FileOutcome::ChangedSince => "was changed since, so only what is of afterthought was removed",
             FileOutcome::Gone => "is gone",
         };

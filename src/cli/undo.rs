@@ -17,7 +17,7 @@ const NAMED: usize = 5;
 /// Undo a run, or the last change
 ///
 /// Restores every memory to exactly what it was. `last` is whatever changed memories last: a run, or a change by hand such as
-/// `remember` or `memory update`. Where a later run has changed a memory again, you are asked whether to keep
+/// `remember` or `memory update`. Tasks that a run recorded leave the work ledger with it. Where a later run has changed a memory again, you are asked whether to keep
 /// that memory or to undo the later run too. Later changes by hand stay. The next `run` does not read the logs again; with
 /// --redo it applies the same candidates afresh, without asking a model.
 #[derive(Debug, clap::Args)]
