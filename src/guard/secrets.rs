@@ -42,7 +42,7 @@ pub(super) enum Part {
     Phrase,
 }
 
-/// Returns an example of every kind of secret, with its name: a text in the notation of [`Secret::example`].
+/// Returns an example of every kind of secret, with its name: a text in the notation of the table of secrets.
 #[must_use]
 pub fn secret_examples() -> Vec<(&'static str, String)> {
     let rows = SECRETS.iter().map(|row| (row.name, row.example.to_owned()));
