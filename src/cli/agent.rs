@@ -9,7 +9,7 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 
 use super::args::Context;
-use super::changes::{Change, report, show, write};
+use super::changes::{Change, report, show, text_of, write};
 use super::exit::ExitStatus;
 use super::printer::Printer;
 use super::question::{can_ask, is_yes};
@@ -141,11 +141,7 @@ pub(super) fn settings_change(
     path: &Path,
     context: &Context<'_>,
 ) -> anyhow::Result<Option<Change>> {
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
-    };
+    let text = text_of(path)?.unwrap_or_default();
     // Compared as JSON and not as text, so that the file is not rewritten because of formatting alone.
     let before = parsed(&text, path)?;
     let after = match install {
@@ -244,15 +240,11 @@ const COMMANDS: [(&str, &str, &str); 3] = [
 ];
 
 /// Returns the files to write to or remove from `folder`; a file with the same name that is not ours is not changed.
-pub(super) fn command_changes(folder: &Path, undo: bool) -> std::io::Result<Vec<Change>> {
+pub(super) fn command_changes(folder: &Path, undo: bool) -> anyhow::Result<Vec<Change>> {
     let mut changes = Vec::new();
     for (name, does, follows) in COMMANDS {
         let (path, text) = (folder.join(format!("{name}.md")), command_text(name, does, follows));
-        let before = match std::fs::read_to_string(&path) {
-            Ok(text) => Some(text),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-            Err(error) => return Err(error),
-        };
+        let before = text_of(&path)?;
         // Only an exact copy is removed: an edited command may contain the person's own work.
         let is_ours = before.as_deref().is_some_and(|before| before == text);
         match (undo, is_ours) {

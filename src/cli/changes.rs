@@ -1,16 +1,17 @@
 //! Changes of other programs' files: shown as differences, written with a copy of what was there, and recorded, so that
 //! all of them can be taken back.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use crate::private;
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use similar::{ChangeTag, TextDiff};
+use transcripts::hex;
 
 use super::printer::{ADDED, DIM, Printer, REMOVED};
 
@@ -137,7 +138,9 @@ pub(crate) fn write_recorded(changes: &[Change], record: &Path, out: &Printer) -
                 records.push(Record { path, before, after: hash(after), folders });
             }
         }
-        replace(record, &serde_json::to_string_pretty(&records).context("cannot serialise the record")?)?;
+        let text = serde_json::to_string_pretty(&records).context("cannot serialise the record")?;
+        // It holds settings whole, which may contain keys.
+        private::replace(record, &text).with_context(|| format!("cannot write {}", record.display()))?;
         replace(&change.path, after)?;
         report(out, &change.path, "is written", true)?;
     }
@@ -152,8 +155,8 @@ pub(crate) fn take_back(
 ) -> anyhow::Result<Vec<(PathBuf, FileOutcome)>> {
     let mut done = Vec::new();
     for one in recorded(record)?.iter().rev() {
-        let outcome = match fs::read_to_string(&one.path) {
-            Ok(text) if hash(&text) == one.after => {
+        let outcome = match text_of(&one.path)? {
+            Some(text) if hash(&text) == one.after => {
                 if let Some(before) = &one.before {
                     replace(&one.path, before)?;
                     FileOutcome::Restored
@@ -162,12 +165,11 @@ pub(crate) fn take_back(
                     FileOutcome::Removed
                 }
             }
-            Ok(_) => {
+            Some(_) => {
                 changed(&one.path)?;
                 FileOutcome::ChangedSince
             }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => FileOutcome::Gone,
-            Err(error) => return Err(error).with_context(|| format!("cannot read {}", one.path.display())),
+            None => FileOutcome::Gone,
         };
         // Only empty folders can be removed this way; one that is in use by now stays.
         one.folders.iter().rev().for_each(|folder| drop(fs::remove_dir(folder)));
@@ -180,20 +182,21 @@ pub(crate) fn take_back(
 }
 
 fn recorded(record: &Path) -> anyhow::Result<Vec<Record>> {
-    let text = match fs::read_to_string(record) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error).with_context(|| format!("cannot read {}", record.display())),
-    };
+    let Some(text) = text_of(record)? else { return Ok(Vec::new()) };
     serde_json::from_str(&text).with_context(|| format!("{} is damaged; move it away", record.display()))
 }
 
-fn hash(text: &str) -> String {
-    let mut hex = String::new();
-    for byte in Sha256::digest(text) {
-        write!(hex, "{byte:02x}").expect("writing to a String cannot fail");
+/// Returns the text of a file; `None` if there is none.
+pub(crate) fn text_of(path: &Path) -> anyhow::Result<Option<String>> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
     }
-    hex
+}
+
+fn hash(text: &str) -> String {
+    hex(&Sha256::digest(text))
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! `setup`: finds agents, logs and models, connects the agents, and reads the first logs.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::api::{Model, ModelOptions, SourceTotals, logins, survey};
@@ -11,7 +10,7 @@ use serde_json::json;
 
 use super::agent::{command_changes, parsed, program_words, settings_change, settings_of};
 use super::args::{Context, machine};
-use super::changes::{Change, FileOutcome, report, show, take_back, write_recorded};
+use super::changes::{Change, FileOutcome, report, show, take_back, text_of, write_recorded};
 use super::exit::ExitStatus;
 use super::hosts::{HOSTS, Host};
 use super::model::runtime;
@@ -145,7 +144,7 @@ fn changes_of(host: &Host, context: &Context<'_>) -> anyhow::Result<Vec<Change>>
         }
     }
     let path = settings_path(host)?;
-    let before = text(&path)?;
+    let before = text_of(&path)?;
     let words: Vec<String> =
         program_words(context)?.into_iter().chain(["serve".to_owned(), "mcp".to_owned()]).collect();
     let after = host
@@ -197,7 +196,7 @@ fn undo(record: &Path, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
 
 /// Takes hooks and MCP server out of a file that was changed after the setup.
 fn without_ours(path: &Path) -> anyhow::Result<()> {
-    let Some(before) = text(path)? else { return Ok(()) };
+    let Some(before) = text_of(path)? else { return Ok(()) };
     let host = HOSTS.iter().find(|host| settings_path(host).is_ok_and(|settings| settings == path));
     let after = match host {
         Some(host) => host.unregister(&before)?,
@@ -209,14 +208,6 @@ fn without_ours(path: &Path) -> anyhow::Result<()> {
         None => return Ok(()),
     };
     super::changes::replace(path, &after)
-}
-
-fn text(path: &Path) -> anyhow::Result<Option<String>> {
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
-    }
 }
 
 fn home() -> anyhow::Result<PathBuf> {

@@ -117,8 +117,7 @@ impl Client {
     pub(in crate::llm) async fn attempt_call(&self, call: &Call<'_>) -> Result<Vec<u8>, Fault> {
         // Built for each attempt, since sending consumes it.
         let request = self.built(call)?;
-        let exchanged = tokio::time::timeout(call.timeout, endpoint::fetch(&self.http, request, call.longest)).await;
-        exchanged.unwrap_or(Err(Fault::TimedOut(call.timeout)))
+        endpoint::within(call.timeout, endpoint::fetch(&self.http, request, call.longest)).await
     }
 
     fn built(&self, call: &Call<'_>) -> Result<reqwest::Request, Fault> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use async_openai::config::Config;
 use async_openai::error::OpenAIError;
 use async_openai::middleware::HttpRequestFactory;
+use futures::FutureExt as _;
 use jiff::Timestamp;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{StatusCode, Url};
@@ -211,8 +212,7 @@ pub(super) async fn attempt(
 ) -> Result<reqwest::Response, OpenAIError> {
     let request = factory.build().await?;
     // The timeout covers the whole exchange, since a server may send its headers at once and its body never.
-    let exchanged = tokio::time::timeout(timeout, exchange(&http, request)).await;
-    match exchanged.unwrap_or(Err(Fault::TimedOut(timeout))) {
+    match within(timeout, exchange(&http, request)).await {
         Ok(body) => Ok(http::Response::new(body).into()),
         Err(fault) => Err(OpenAIError::Boxed(Box::new(fault))),
     }
@@ -233,8 +233,16 @@ pub(super) async fn post(
 ) -> Result<Value, Fault> {
     let request = http.post(endpoint.url(path)).query(&endpoint.query()).headers(endpoint.headers()).json(body);
     let request = request.build().map_err(|error| Fault::Unsendable(error.to_string()))?;
-    let exchanged = tokio::time::timeout(timeout, exchange(http, request)).await;
-    parsed(&exchanged.unwrap_or(Err(Fault::TimedOut(timeout)))?)
+    parsed(&within(timeout, fetch(http, request, LONGEST_BODY)).await?)
+}
+
+/// Waits for `exchange` at most for `timeout`.
+// Not an async function, which would hold the exchange twice.
+pub(super) fn within<T>(
+    timeout: Duration,
+    exchange: impl Future<Output = Result<T, Fault>>,
+) -> impl Future<Output = Result<T, Fault>> {
+    tokio::time::timeout(timeout, exchange).map(move |ended| ended.unwrap_or(Err(Fault::TimedOut(timeout))))
 }
 
 /// Parses the body of an answer.

@@ -1,9 +1,8 @@
 //! Builds request bodies, reads reply bodies, records what a server accepts, and hashes requests; performs no I/O.
 
-use std::fmt::Write as _;
-
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
+use transcripts::hex;
 
 use super::endpoint::{ModelSettings, StructuredOutput};
 use super::fault::{Fault, Rejection};
@@ -142,11 +141,7 @@ impl Request {
 /// Returns the SHA-256 of `address` with its keys sorted, in hex.
 pub(super) fn hash(address: &Value) -> String {
     // Sorted, since the order of keys may differ between versions of the JSON library, but the hash must not.
-    let mut hex = String::with_capacity(64);
-    for byte in Sha256::digest(sorted(address).to_string()) {
-        write!(hex, "{byte:02x}").expect("writing to a String cannot fail");
-    }
-    hex
+    hex(&Sha256::digest(sorted(address).to_string()))
 }
 
 fn sorted(value: &Value) -> Value {

@@ -10,6 +10,12 @@ use serde::de::DeserializeOwned;
 
 use super::StoreError;
 
+/// Condition for an id that `?1`, a part of an id, may mean: it begins or ends with it, or its last eight characters begin
+/// with it.
+// Ids of the same day begin with the same characters, so their last eight are shown.
+pub(super) const ID_HAS_PART: &str = "(substr(id, 1, length(?1)) = ?1 OR substr(id, -length(?1)) = ?1 \
+     OR substr(id, -8, min(length(?1), 8)) = ?1)";
+
 /// Parses the text of a column.
 pub(super) fn spelled<T>(row: &Row<'_>, index: usize) -> rusqlite::Result<T>
 where

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::RunId;
 use crate::fault::point;
 use crate::memory::string_enum;
-use crate::store::row::{json, rows, spelled, time, time_or_none, to_json, whole_milliseconds};
+use crate::store::row::{ID_HAS_PART, json, rows, spelled, time, time_or_none, to_json, whole_milliseconds};
 use crate::store::{Database, Store, StoreError, Writer};
 
 /// How long a run counts as alive after its last heartbeat.
@@ -199,11 +199,8 @@ impl Database {
         if part == "last" {
             return self.runs(1)?.pop().ok_or_else(unknown);
         }
-        // Ids of the same day begin with the same characters, so their last eight are shown, and people type the start of
-        // these.
-        let condition = "length(?1) >= 4 AND (substr(id, 1, length(?1)) = ?1 OR substr(id, -length(?1)) = ?1
-             OR substr(id, -8, min(length(?1), 8)) = ?1)";
-        let mut found = self.runs_where(condition, &[&part], 2)?;
+        let condition = format!("length(?1) >= 4 AND {ID_HAS_PART}");
+        let mut found = self.runs_where(&condition, &[&part], 2)?;
         if found.len() == 1 { found.pop().ok_or_else(unknown) } else { Err(unknown()) }
     }
 

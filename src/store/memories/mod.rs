@@ -17,7 +17,7 @@ use crate::memory::{Evidence, Memory, MemoryId, Namespace, Status};
 use crate::store::index::near::of_key;
 use crate::store::memories::filter::{Clauses, Filter, Order};
 use crate::store::memories::row::{MEMORY_COLUMNS, MEMORY_TABLES, memory_from_row};
-use crate::store::row::rows;
+use crate::store::row::{ID_HAS_PART, rows};
 use crate::store::{Database, StoreError, Writer};
 use crate::text::normalise::normalised_hash;
 
@@ -56,10 +56,7 @@ impl Database {
         }
         let mut found = self.read(|conn| {
             Ok(conn
-                .prepare_cached(
-                    "SELECT id FROM memories WHERE id = ?1 OR substr(id, 1, length(?1)) = ?1
-                     OR substr(id, -length(?1)) = ?1 OR substr(id, -8, min(length(?1), 8)) = ?1 ORDER BY id",
-                )?
+                .prepare_cached(&format!("SELECT id FROM memories WHERE {ID_HAS_PART} ORDER BY id"))?
                 .query_map([&part], |row| row.get(0))?
                 .collect::<Result<Vec<String>, _>>()?)
         })?;
