@@ -19,6 +19,7 @@ mod desk;
 mod diagnostics;
 mod encryption;
 mod disk;
+mod docs;
 mod erasing;
 mod exports;
 mod faults;
