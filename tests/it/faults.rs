@@ -112,15 +112,15 @@ fn rows() -> Vec<(&'static str, Fault, Outcome)> {
         ("prose only", |_| stop("There is much worth remembering here."), failed()),
         ("fenced", |good| stop(format!("```json\n{good}\n```")), ok()),
         ("after thoughts", |good| stop(format!("<think>Is {{\"memories\":[]}} enough?</think>{good}")), ok()),
-        ("thoughts without end", |_| stop("<think>Let me see"), failed()),
-        ("a text within a text", |good| stop(json!(good).to_string()), ok()),
+        ("unclosed thoughts", |_| stop("<think>Let me see"), failed()),
+        ("JSON within a JSON string", |good| stop(json!(good).to_string()), ok()),
         ("comments and trailing commas", |good| stop(format!("{{ // done\n{},]}}", &good[1..good.len() - 2])), ok()),
         ("Python's quotes", |good| stop(good.replace('"', "'").replace("null", "None")), ok()),
         ("line breaks within texts", |good| stop(good.replace("listens on", "listens\non")), ok()),
         ("another name for the list", |good| stop(good.replacen("memories", "facts", 1)), ok()),
         ("`memories` is null", |_| stop(r#"{"memories":null}"#), failed()),
         ("an empty list", |_| stop(r#"{"memories":[]}"#), Outcome { window: "ok_empty", kept: 0, after: 0, ..ok() }),
-        ("refusal by flag", |_| Sent::Text(String::new(), "content_filter"), failed()),
+        ("refusal by finish reason", |_| Sent::Text(String::new(), "content_filter"), failed()),
         ("refusal in English", |_| stop("I'm sorry, but I can't help with that."), failed()),
         ("refusal in Chinese", |_| stop("抱歉，我无法处理这段对话。"), failed()),
         ("refusal in German", |_| stop("Es tut mir leid, dabei kann ich nicht helfen."), failed()),
@@ -129,13 +129,13 @@ fn rows() -> Vec<(&'static str, Fault, Outcome)> {
         ("a wrong type", |good| second(good, |entry| entry["messages"] = json!({"a": 1})), partial(2, 1)),
         ("a missing field", |good| second(good, |entry| entry["content"] = Value::Null), partial(2, 1)),
         (
-            "all of a wrong type",
+            "all entries of a wrong type",
             |good| stop(good.replace("\"importance\":6", "\"importance\":\"high\"")),
             Outcome { dropped: 3, ..failed() },
         ),
         ("NaN", |good| stop(good.replacen("\"importance\":6", "\"importance\":NaN", 1)), partial(2, 1)),
         (
-            "a quote that nobody said",
+            "a quote that is not in the log",
             |good| second(good, |entry| entry["quote"] = json!("we love Nomad")),
             Outcome { kept: 2, dropped: 1, after: 2, ..ok() },
         ),
@@ -161,12 +161,12 @@ fn rows() -> Vec<(&'static str, Fault, Outcome)> {
         ("429 without Retry-After", |_| Sent::Body(429, "content-type: application/json\r\n", BUSY.into()), failed()),
         ("503", |_| json_body(503, &json!({"error": {"message": "loading"}})), failed()),
         (
-            "500 with a page",
+            "500 with an HTML page",
             |_| Sent::Body(500, "content-type: text/html\r\n", b"<html>oops</html>".to_vec()),
             failed(),
         ),
         (
-            "200 with a page",
+            "200 with an HTML page",
             |_| Sent::Body(200, "content-type: text/html\r\n", b"<!doctype html><p>Sign in</p>".to_vec()),
             failed(),
         ),
@@ -187,7 +187,7 @@ fn rows() -> Vec<(&'static str, Fault, Outcome)> {
             failed(),
         ),
         (
-            "gzip that is none",
+            "invalid gzip data",
             |_| {
                 Sent::Body(
                     200,
