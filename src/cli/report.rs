@@ -5,7 +5,7 @@ use std::io;
 use std::ops::Add;
 
 use crate::api::{Change, Decision, Files, Memories, Plan, SelectionCounts, Summary};
-use crate::memory::MemoryId;
+use crate::memory::{Evidence, MemoryId};
 use serde_json::json;
 
 use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, one_line};
@@ -56,7 +56,20 @@ impl<'a> RunReporter<'a> {
         for line in lines(change) {
             self.out.line(line)?;
         }
+        if change.decision == Decision::Contradict && change.before.is_some() {
+            self.print_old_quote(change)?;
+        }
         Ok(())
+    }
+
+    /// Prints the words behind the text that a change replaces, so that both sides can be compared.
+    fn print_old_quote(&self, change: &Change) -> io::Result<()> {
+        // The quote is an extra, and within a plan its memory may not be stored yet.
+        let details = change.target.as_ref().and_then(|id| self.memories.details(&id.to_string()).ok());
+        match details.as_ref().and_then(|details| details.evidence.first()) {
+            Some(evidence) => self.out.line(quoted(evidence)),
+            None => Ok(()),
+        }
     }
 
     /// Ends the report without a summary.
@@ -128,7 +141,8 @@ pub(super) fn as_json(change: &Change) -> serde_json::Value {
 
 /// Returns the lines that show a change to a person: its sign, the memory, and the replaced text, if any.
 pub(super) fn lines(change: &Change) -> Vec<String> {
-    let claim = &change.incoming.candidate.claim;
+    let claimant = &change.incoming.candidate;
+    let claim = &claimant.claim;
     let content = one_line(&change.merged.as_ref().unwrap_or(claim).content, 160);
     let (sign, style) = match change.decision {
         Decision::Add => ("+", ADDED),
@@ -141,6 +155,9 @@ pub(super) fn lines(change: &Change) -> Vec<String> {
     let kind = format!("{}/{}", claim.memory_type, claim.category);
     let space = &change.incoming.namespace;
     let mut lines = vec![format!("{style}{sign} {content}{style:#}  {DIM}{kind} · {space} · {id}{DIM:#}")];
+    if let Some(evidence) = claimant.evidence.first().filter(|_| change.decision == Decision::Contradict) {
+        lines.push(quoted(evidence));
+    }
     if let Some(before) =
         change.before.as_deref().filter(|_| !matches!(change.decision, Decision::Support | Decision::Skip))
     {
@@ -152,6 +169,12 @@ pub(super) fn lines(change: &Change) -> Vec<String> {
         lines.push(format!("  {CHANGED}pending: {}{CHANGED:#}", change.reason));
     }
     lines
+}
+
+/// Returns the line that shows the words of a piece of evidence, and their day if it is known.
+fn quoted(evidence: &Evidence) -> String {
+    let day = evidence.said_at.map(|at| format!(" {}", at.civil().date())).unwrap_or_default();
+    format!("  {DIM}“{}”{day}{DIM:#}", one_line(&evidence.quote, 160))
 }
 
 /// Prints how often each decision was taken, or would be.
@@ -189,6 +212,12 @@ fn print_summary(out: &Printer, summary: &Summary, is_plan: bool, run: Option<&s
         let count = summary.waiting;
         out.note(format_args!(
             "{count} of them {would}pending, and not recalled until you accept it; see `afterthought inbox list`"
+        ));
+    }
+    if summary.tasks > 0 {
+        out.note(format_args!(
+            "{} of coding agents {would}recorded; `afterthought blame`, `fix` and `how` search them",
+            counted(summary.tasks, "task")
         ));
     }
     print_cost(out, summary);

@@ -30,6 +30,8 @@ pub struct Summary {
     pub transcripts: u64,
     /// Messages in them.
     pub messages: u64,
+    /// Tasks of coding agents that are new in the work ledger, or changed.
+    pub tasks: u64,
     /// Redacted secrets and removed injected blocks, by kind.
     pub redacted: BTreeMap<String, u64>,
     /// Windows by what happened to them.

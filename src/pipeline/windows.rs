@@ -174,6 +174,8 @@ struct Cutting {
     file: FileNumber,
     /// Number of windows that an earlier run has finished.
     known: usize,
+    /// Number of its tasks that are new in the work ledger, or changed.
+    tasks: usize,
     windows: JoinHandle<Vec<(Window, Company)>>,
 }
 
@@ -189,7 +191,7 @@ impl Cutting {
             Extractor::Rules | Extractor::Llm(_) => namespaces.project.clone(),
         };
         let row = pipeline.store.transcript_seen(&transcript, &home, Timestamp::now())?;
-        record_tasks(pipeline, &transcript, &namespaces)?;
+        let tasks = record_tasks(pipeline, &transcript, &namespaces)?;
         let finished = pipeline.store.finished_windows(row, pipeline.extractor.kind())?;
         let done = still_there(&transcript.messages, &finished);
         let open = match pipeline.extractor {
@@ -200,7 +202,7 @@ impl Cutting {
         let (transcript, budget) = (Arc::new(transcript), pipeline.options.window);
         let (known, shared) = (done.len(), Arc::clone(&transcript));
         let windows = tokio::task::spawn_blocking(move || cut(&shared.messages, &begun, done, budget));
-        Ok(Self { transcript, namespaces, row, file, known, windows })
+        Ok(Self { transcript, namespaces, row, file, known, tasks, windows })
     }
 
     /// Returns the selected windows once all windows are cut, and tallies them.
@@ -215,6 +217,7 @@ impl Cutting {
         tally.summary.filtered.windows_out_of_range += cut as u64 - new;
         tally.summary.windows.total += known + new;
         tally.summary.windows.known += known;
+        tally.summary.tasks += self.tasks as u64;
         // Windows that are left out keep the log unfinished, so that a run with a wider range reads them.
         if windows.len() < cut {
             tally.files.spoil(self.file);
@@ -236,15 +239,15 @@ impl Cutting {
     }
 }
 
-/// Enters what was done in a conversation into the work ledger.
+/// Enters what was done in a conversation into the work ledger; returns how many tasks are new or changed.
 fn record_tasks<C: Complete>(
     pipeline: &Pipeline<'_, C>,
     transcript: &Redacted<Transcript>,
     namespaces: &Namespaces,
-) -> Result<(), StoreError> {
+) -> Result<usize, StoreError> {
     let records = work::tasks(transcript);
     if records.is_empty() {
-        return Ok(());
+        return Ok(0);
     }
     let (key, parent) = (transcript.key(), work::parent_session(transcript));
     // Parts of redacted texts are clean, but two of them may be joined in a new one.
@@ -252,7 +255,7 @@ fn record_tasks<C: Complete>(
     let log =
         LogTasks { transcript: &key, parent: parent.as_deref(), namespace: &namespaces.project, records: &records };
     let run = RunId::from_stored(pipeline.owner.as_str());
-    pipeline.store.write(Some(&run), Timestamp::now(), |writer| writer.put_tasks(&log)).map(drop)
+    pipeline.store.write(Some(&run), Timestamp::now(), |writer| writer.put_tasks(&log))
 }
 
 /// A window that an earlier run has started, and which other windows it may be read with.

@@ -10,6 +10,16 @@ fn the_demo_shows_a_change_of_mind_and_keeps_no_secret_and_no_order() {
     let logs = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/demo");
     let run = desk.run(&["run", logs, "--extractor", "rules", "--db", "demo.db"]);
     assert_eq!(run.code, 0, "{run:?}");
+    let printed = format!("{}{}", run.out, run.err);
+    for shown in [
+        "was: The project's API is deployed on Heroku.",
+        "“Our API is now deployed on Fly.io, region ams.” 2026-11-09",
+        "our API is deployed on Heroku.” 2026-11-02",
+        "5 tasks of coding agents recorded",
+    ] {
+        assert!(printed.contains(shown), "{shown}: {printed}");
+    }
+    assert!(printed.lines().count() <= 25, "{printed}");
     let memories = desk.memories_in("demo.db");
     let has =
         |status: &str, words: &str| memories.iter().any(|(found, content)| found == status && content.contains(words));
