@@ -19,7 +19,7 @@ use super::question::{can_ask, is_yes};
 pub(crate) enum AgentCommand {
     /// Install hooks in the settings of an agent
     ///
-    /// Shows the change and asks before it writes; keeps a copy of the file as it was. Claude Code also gets the slash
+    /// Shows the change, asks before it writes, and keeps a copy of the original file. Claude Code also gets the slash
     /// commands /remember, /recall and /forget.
     #[command(
         after_help = "Examples:\n  afterthought agent install claude-code --dry-run\n  afterthought agent install codex --yes"
@@ -48,7 +48,7 @@ pub(crate) struct Target {
     /// Agent: claude-code or codex
     #[arg(value_name = "AGENT")]
     agent: Agent,
-    /// Use the personal settings of this folder instead of those of all projects
+    /// Use the personal settings of this folder instead of those for all projects
     #[arg(long)]
     project: bool,
     /// Show what would be written, and write nothing

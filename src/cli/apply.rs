@@ -16,9 +16,9 @@ use super::report;
 
 /// Apply a saved plan
 ///
-/// Writes each change of the file in one transaction. Delete the lines of changes that you do not want; they are not proposed
-/// again. A change to a memory that has changed since is decided again by the rules and reported. On a terminal, the changes
-/// are shown and you are asked first. Applying a plan twice changes nothing.
+/// Writes all changes of the file in one transaction. Delete the lines of changes that you do not want; they are not
+/// proposed again. If a memory has changed in the meantime, the rules decide on its change again, and the output shows
+/// this. On a terminal, the command shows the changes and asks first. Applying a plan twice changes nothing.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought runs plan ~/.claude/projects --out plan.json\n  afterthought runs apply plan.json"

@@ -18,7 +18,7 @@ const SHOWN: usize = 140;
 
 /// Merge duplicates, resolve contradictions and link related memories
 ///
-/// Compares all memories of each namespace. A model decides the unclear cases where one is configured.
+/// Compares all memories of each namespace. A model, if configured, decides unclear cases.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought db consolidate --dry-run\n  afterthought db consolidate --namespace project/shop --extractor rules\n  afterthought db consolidate --max-cost 0.10"

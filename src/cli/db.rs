@@ -19,7 +19,7 @@ use crate::config::Partial;
 
 /// Back up the database to a file
 ///
-/// Other processes can go on using the database. The backup is readable by you only, and --db can open it.
+/// Other processes can continue to use the database. Only you can read the backup. To use it, pass it to --db.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db backup memories-2027-01-31.db")]
 pub(crate) struct BackupArgs {
@@ -29,7 +29,7 @@ pub(crate) struct BackupArgs {
 
 /// Replace the database with a backup
 ///
-/// The current database is copied beside itself first.
+/// First, the current database is copied to a file next to it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db restore memories-2027-01-31.db")]
 pub(crate) struct RestoreBackupArgs {
@@ -90,9 +90,9 @@ pub(crate) struct CheckArgs {}
 
 /// Repair the database
 ///
-/// Makes a copy beside the database first, then rebuilds the indexes and moves orphaned rows to a file. Where pages are
-/// damaged, every readable row goes to a new file, and lost rows are reported by table; close other programs that use
-/// the database before that. The text of memories never changes. Exits 3 when a fault remains or a row is lost.
+/// First makes a copy next to the database, then rebuilds the indexes and moves orphaned rows to a file. If pages are
+/// damaged, copies every readable row to a new file and reports lost rows by table; close other programs that use the
+/// database before you run this. The text of memories never changes. Exits 3 when a fault remains or a row is lost.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db repair")]
 pub(crate) struct RepairArgs {}
@@ -178,12 +178,12 @@ const FULL_EVERY: Duration = Duration::from_hours(1);
 
 /// Run scheduled maintenance: expire, fade, retire, promote and purge memories
 ///
-/// Never touches pinned memories. Everything is one run that `undo` takes back, except the purge of memories that were
-/// forgotten or retired more than 30 days ago.
+/// Never changes pinned memories. All changes are one run that `undo` can revert, except the purge of memories that
+/// were forgotten or retired more than 30 days ago.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought db maintain --dry-run\n  afterthought db maintain --every 60s")]
 pub(crate) struct MaintainArgs {
-    /// Purge what was forgotten more than this many days ago [default: 30]
+    /// Purge memories that were forgotten more than this many days ago [default: 30]
     #[arg(long, value_name = "N")]
     days: Option<u32>,
     /// Show what would be done and why, and change nothing
@@ -294,12 +294,12 @@ fn pause(text: &str) -> Result<Duration, String> {
 
 /// Show the audit log: who changed, exported or erased memories, and when
 ///
-/// The log is written when `audit = true` is set. It holds ids and counts, never the text of a memory. Exits 1 when it
-/// is empty.
+/// The log is written when `audit = true` is set. The log contains ids and counts, never the text of a memory. Exits 1
+/// when it is empty.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db audit --since 2027-01-31")]
 pub(crate) struct AuditArgs {
-    /// Entries since, e.g. 2027-01-31
+    /// Entries since this time, e.g. 2027-01-31
     #[arg(long, value_name = "TIME", value_parser = time)]
     since: Option<Timestamp>,
     /// Entries about this memory: its id, or a prefix or suffix of it
@@ -375,21 +375,21 @@ fn audit_line(entry: &AuditEntry) -> String {
 
 /// Encrypt the database
 ///
-/// The key comes from AFTERTHOUGHT_DB_KEY, else from the file that AFTERTHOUGHT_DB_KEY_FILE names or `db.key` beside
-/// your settings, else from the system keyring: 64 hex digits, or a passphrase of at least 12 characters. No other
-/// process may use the database. A new file is written and checked before it replaces the old one, which is
+/// The key is read from AFTERTHOUGHT_DB_KEY, from the file that AFTERTHOUGHT_DB_KEY_FILE names or `db.key` next to your
+/// settings, or from the system keyring, in this order. It is 64 hex digits, or a passphrase of at least 12 characters.
+/// No other process may use the database. A new file is written and checked before it replaces the old one, which is
 /// overwritten. Needs a build with the feature `encryption`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db encrypt --new-key keyring")]
 pub(crate) struct EncryptArgs {
-    /// Make a random key: in the system `keyring`, in `file` (db.key beside your settings), or in a file of this path
+    /// Make a random key: in the system `keyring`, in `file` (db.key next to your settings), or in a file at this path
     #[arg(long, value_name = "WHERE")]
     new_key: Option<String>,
 }
 
 /// Decrypt the database
 ///
-/// Takes the key from where `db encrypt` does. Anyone who can read the file can read your memories afterwards.
+/// Reads the key from the same places as `db encrypt`. Afterwards, anyone who can read the file can read your memories.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db decrypt")]
 pub(crate) struct DecryptArgs {}

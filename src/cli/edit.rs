@@ -16,10 +16,10 @@ pub(crate) struct UpdateArgs {
     /// New text
     #[arg(long)]
     content: Option<String>,
-    /// New title; a title derived from the content changes with it
+    /// New title; without it, a title derived from the content changes with the content
     #[arg(long)]
     title: Option<String>,
-    /// New value of its attribute; a value that occurs in the content changes with it
+    /// New value of the attribute; if the content contains the value, it changes with the content
     #[arg(long)]
     value: Option<String>,
     /// Its category
@@ -34,12 +34,12 @@ pub(crate) struct UpdateArgs {
     /// New tag, replacing all tags; may be repeated
     #[arg(long = "tag", value_name = "TAG")]
     tags: Option<Vec<String>>,
-    /// Time after which it is no longer recalled, e.g. 2027-01-31
+    /// Time after which the memory is no longer recalled, e.g. 2027-01-31
     #[arg(long, value_name = "TIME", value_parser = time)]
     expires: Option<jiff::Timestamp>,
 }
 
-/// Pin memories, so that nothing changes them without you
+/// Pin memories, so that only you can change them
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought memory pin 3fa2c1d9")]
 pub(crate) struct PinArgs {
@@ -53,8 +53,8 @@ pub(crate) struct PinArgs {
 
 /// Restore forgotten, superseded, expired or pending memories
 ///
-/// Memories that replaced or contradict them are superseded in turn. Where one of those is pinned, the restored memory waits
-/// in the inbox instead.
+/// Memories that replaced or contradict them are superseded. If one of those is pinned, the restored memory waits in
+/// the inbox instead.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought memory restore 3fa2c1d9")]
 pub(crate) struct RestoreArgs {
@@ -70,13 +70,13 @@ pub(crate) struct RestoreArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought memory relate 3fa2c1d9 supports 91bc04de")]
 pub(crate) struct RelateArgs {
-    /// Id of the memory that relates
+    /// Id of the first memory
     from: String,
     /// supports, contradicts, refines, supersedes, derived_from or related
     relation: RelationType,
-    /// Id of the memory it relates to
+    /// Id of the second memory
     to: String,
-    /// Reason, for the record
+    /// Reason, recorded with the link
     #[arg(long)]
     reason: Option<String>,
     /// Remove the link

@@ -15,13 +15,13 @@ use super::when::{End, moment};
 
 /// Forget memories, or erase conversations and everything learnt from them
 ///
-/// Memories given by id or filter are no longer recalled and not learnt again. `memory restore` brings them back until
-/// `db maintain` purges them after 30 days.
+/// Memories selected by id or filter are no longer recalled, and are not learnt again. `memory restore` restores them
+/// until `db maintain` purges them after 30 days.
 ///
-/// With --session, --source, --project or --before, everything that rests on those conversations alone is erased from the
-/// database, its indexes, history, caches and write-ahead log. Memories with other evidence stay, without the erased part.
-/// The effect is shown first; --yes carries it out. Erasing cannot be undone, and the conversations are not read again unless
-/// `run --reread-erased` asks for it.
+/// With --session, --source, --project or --before, everything that is based only on those conversations is erased from
+/// the database, its indexes, history, caches and write-ahead log. Memories with other evidence are kept, without the
+/// erased part. Without --yes, the command only shows the effect. Erasing cannot be undone, and later runs do not read
+/// the conversations again, except with `run --reread-erased`.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought memory forget 3fa2c1d9\n  afterthought memory forget --category task --yes\n  afterthought memory forget --before 2y --dry-run\n  afterthought memory forget --project shop --yes\n  afterthought memory forget --source ~/old/logs --yes"
@@ -40,7 +40,7 @@ pub(crate) struct ForgetArgs {
     /// Erase conversations that ended before this time, e.g. 1y
     #[arg(long, value_name = "TIME", value_parser = before, conflicts_with_all = ["ids", "source"])]
     before: Option<Timestamp>,
-    /// Reason, for the history
+    /// Reason, recorded in the history
     #[arg(long)]
     reason: Option<String>,
     /// Show what would happen, and change nothing

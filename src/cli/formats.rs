@@ -9,7 +9,8 @@ use super::printer::DIM;
 
 /// List supported log formats
 ///
-/// With -v, shows how each is recognised. Formats are recognised by content; `run --format NAME` overrides that.
+/// With -v, shows how each format is recognised. Formats are recognised by content, unless you pass `run --format
+/// NAME`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought log formats -v")]
 pub(crate) struct FormatsArgs {}

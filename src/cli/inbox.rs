@@ -11,8 +11,8 @@ use super::printer::{BOLD, CHANGED, DIM, one_line};
 
 /// Review pending memories
 ///
-/// Instructions to agents, open conflicts and changes of pinned memories wait here. Pending memories are neither recalled nor
-/// put into a brief. Rejected memories are not learnt again.
+/// Instructions to agents, unresolved conflicts and changes of pinned memories wait in the inbox. Pending memories are
+/// neither recalled nor put into a brief. Rejected memories are not learnt again.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought inbox\n  afterthought inbox accept 3fa2c1d9\n  afterthought inbox reject --all --yes"
@@ -49,13 +49,13 @@ struct ListArgs {
 struct JudgeArgs {
     /// Ids of memories, or unique prefixes or suffixes of them
     ids: Vec<String>,
-    /// Every pending memory, within --namespace if given
+    /// All pending memories, only in --namespace if given
     #[arg(long = "all", conflicts_with = "ids")]
     every: bool,
     /// Confirm --all
     #[arg(long, requires = "every")]
     yes: bool,
-    /// Reason, for the history
+    /// Reason, recorded in the history
     #[arg(long)]
     reason: Option<String>,
 }

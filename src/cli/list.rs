@@ -13,7 +13,7 @@ use super::when::{End, moment};
 
 /// List memories, most recently changed first
 ///
-/// In the folder of a project, lists its memories and the global ones. Exits 1 when there are none.
+/// In the folder of a project, lists the project's memories and the global ones. Exits 1 when there are none.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought memory list --category preference\n  afterthought memory list --namespace project/shop --since 2w"
@@ -24,13 +24,13 @@ pub(crate) struct ListArgs {
     /// Show at most this many memories
     #[arg(short = 'n', long, value_name = "N", default_value_t = 100)]
     limit: usize,
-    /// Skip this many first
+    /// Skip this many results
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: usize,
-    /// Sort by this
+    /// Sort by this value
     #[arg(long, value_enum, value_name = "BY", default_value_t = By::Updated)]
     sort: By,
-    /// List all projects, not only that of this folder
+    /// List memories of all projects, not only the one of this folder
     #[arg(long)]
     everywhere: bool,
 }
@@ -66,7 +66,7 @@ pub(crate) struct Selection {
     /// Category, e.g. preference
     #[arg(long = "category", value_name = "NAME")]
     categories: Vec<String>,
-    /// Tag; several must all be present
+    /// Tag; if repeated, all tags must be present
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
     /// Subject
@@ -75,7 +75,7 @@ pub(crate) struct Selection {
     /// Source, as `memory show` prints it
     #[arg(long, value_name = "KEY")]
     source: Option<String>,
-    /// Importance of at least this, 0–1 or 2–10
+    /// Minimum importance, 0–1 or 2–10
     #[arg(long, value_name = "N", value_parser = importance)]
     min_importance: Option<f64>,
     /// Scope: long_term or short_term
@@ -87,10 +87,10 @@ pub(crate) struct Selection {
     /// Learnt since, e.g. 2027-01-31 or 2w
     #[arg(long, value_name = "TIME", value_parser = since)]
     since: Option<Timestamp>,
-    /// Learnt until; a date includes its day
+    /// Learnt until; a date includes that day
     #[arg(long, value_name = "TIME", value_parser = until)]
     until: Option<Timestamp>,
-    /// In --namespace itself, not in the namespaces below it
+    /// Only in --namespace itself, not in the namespaces below it
     #[arg(long)]
     exact_namespace: bool,
     /// Status, instead of active: superseded, forgotten, expired, pending

@@ -23,8 +23,8 @@ pub(crate) enum ProjectCommand {
     List,
     /// Name a project, or assign a folder and everything below it to one
     ///
-    /// A folder with a new name becomes a project of its own, unless its present project lies wholly inside it; then that
-    /// project gets the name. Memories stay where they are; `project merge` moves them.
+    /// If the current project lies entirely inside the folder, the project gets the new name; otherwise, the folder
+    /// becomes a separate project. Memories stay where they are; `project merge` moves them.
     #[command(after_help = "Example:\n  afterthought project alias ~/old/checkout shop")]
     Alias {
         /// Folder, or project: its name, namespace or repository address
@@ -35,19 +35,19 @@ pub(crate) enum ProjectCommand {
     },
     /// Merge one project into another
     ///
-    /// Its memories are compared with those of the other as if they arrived now. Later conversations of the first project
-    /// go to the second. `undo` reverts the merge.
+    /// The memories of the first project are compared with those of the second, as if they were new. Later
+    /// conversations of the first project belong to the second. `undo` reverts the merge.
     #[command(after_help = "Example:\n  afterthought project merge shop-1f3a9c shop-77b0e2")]
     Merge {
-        /// Project to merge; it is given up
+        /// Project to merge; it is removed
         from: String,
         /// Project to keep
         into: String,
     },
     /// Accept the settings file of a project
     ///
-    /// An afterthought.toml comes with a repository that somebody else may have written, so it has no effect until you
-    /// trust it, and again once it changes. Prints what the file would change, and asks.
+    /// An afterthought.toml is part of a repository that somebody else may have written, so it has no effect until you
+    /// trust it. If it changes, you must trust it again. Prints what the file would change, and asks for confirmation.
     #[command(after_help = "Example:\n  afterthought project trust ~/src/shop")]
     Trust {
         /// Folder of the project [default: the working directory]

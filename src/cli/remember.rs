@@ -11,8 +11,8 @@ use crate::config::Partial;
 
 /// Store a memory
 ///
-/// A memory that is already known is confirmed; one that it contradicts is superseded. Text that contains a secret is rejected.
-/// It holds everywhere unless --namespace names a project, as `project list` shows it.
+/// If the memory is already stored, it is confirmed; a memory that it contradicts is superseded. Text that contains a
+/// secret is rejected. The memory applies to all projects, unless --namespace selects a project from `project list`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought remember 'The shop deploys with Nomad.' --tag deploy")]
 pub(crate) struct RememberArgs {
@@ -31,7 +31,7 @@ pub(crate) struct RememberArgs {
     /// Subject, e.g. auth
     #[arg(long)]
     subject: Option<String>,
-    /// Key of the attribute it sets, e.g. user.residence
+    /// Key of the attribute that the memory sets, e.g. user.residence
     #[arg(long, requires = "value")]
     key: Option<String>,
     /// Value of the attribute
@@ -43,7 +43,7 @@ pub(crate) struct RememberArgs {
     /// Tag; may be repeated
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
-    /// Time after which it is no longer recalled, e.g. 2027-01-31
+    /// Time after which the memory is no longer recalled, e.g. 2027-01-31
     #[arg(long, value_name = "TIME", value_parser = time)]
     expires: Option<jiff::Timestamp>,
 }

@@ -26,8 +26,8 @@ use super::when::{End, moment};
 /// Turn conversation logs into memories
 ///
 /// Reads files, folders, glob patterns, or - for standard input. Work that an earlier run has finished is not repeated;
-/// interrupted and failed work is resumed. One Ctrl-C finishes the windows in progress and writes their memories; a second
-/// one stops at once. Exits 3 when some work is left or failed.
+/// interrupted and failed work is resumed. The first Ctrl-C finishes the windows in progress and writes their memories;
+/// the second one stops at once. Exits 3 when some work is left or failed.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought run --from claude-code --since 30d --estimate\n  afterthought run --from claude-code --from codex\n  afterthought run 'meetings/**/*.vtt' --extractor rules\n  afterthought run export/conversations.json --max-cost 0.50\n  afterthought run --from all --batch-api --no-wait"
@@ -61,7 +61,7 @@ struct Batches {
 
 /// Show what `run` would change, as a diff, and write no memory
 ///
-/// Replies of a model are stored, so that the run that follows does not pay for them again. With --out, the plan is saved with
+/// The model's replies are stored, so the following run does not pay for them again. With --out, the plan is saved with
 /// one change per line; delete the lines that you do not want, and pass the file to `runs apply`.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -88,16 +88,16 @@ struct LogArgs {
     /// Log files, folders, glob patterns, or - for standard input
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Read the logs of this program, see `log list`, or of `all`
+    /// Read the logs of this program (see `log list`), or of `all`
     #[arg(long, value_name = "NAME")]
     from: Vec<String>,
-    /// Search this folder for programs that log into projects, such as aider
+    /// Search this folder for programs that keep logs in projects, such as aider
     #[arg(long, value_name = "FOLDER", requires = "from")]
     below: Vec<PathBuf>,
     /// Skip messages before this time, e.g. 2027-01-31, 7d or yesterday
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
-    /// Skip messages after this time; a date includes its day
+    /// Skip messages after this time; a date includes that day
     #[arg(long, value_name = "WHEN")]
     until: Option<String>,
     /// Read only this project: its name or folder
@@ -112,7 +112,7 @@ struct LogArgs {
     /// Read all logs again, including conversations that were erased
     #[arg(long)]
     reread_erased: bool,
-    /// Read every log as this format, see `log formats`
+    /// Read every log in this format (see `log formats`)
     #[arg(long, value_name = "NAME")]
     format: Option<String>,
     #[command(flatten)]

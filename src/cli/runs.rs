@@ -112,7 +112,7 @@ pub(crate) struct QueueArgs {
 
 /// Retry failed logs and windows
 ///
-/// Failed logs become due again; failed windows are tried by the next run over their logs.
+/// Failed logs become due again; the next run over the logs of failed windows retries those windows.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought runs retry\n  afterthought runs retry 12")]
 pub(crate) struct RetryArgs {
@@ -217,8 +217,8 @@ pub(crate) fn retry(args: &RetryArgs, context: &Context<'_>) -> anyhow::Result<E
 
 /// List open batches of requests at a provider, oldest first
 ///
-/// `run --batch-api` over the same logs collects their replies. The provider is not contacted; the status is that of the last
-/// run. Exits 1 when there are none.
+/// `run --batch-api` over the same logs collects their replies. This command does not contact the provider; it shows
+/// the status from the last run. Exits 1 when there are none.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought runs batches\n  afterthought runs batches --give-up batch_6745e1")]
 pub(crate) struct BatchesArgs {

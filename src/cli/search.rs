@@ -14,7 +14,9 @@ use super::work::print_task;
 
 /// Search memories and tasks
 ///
-/// Any text is a safe query. Tasks of the work ledger stand beside memories, by their score, where no filter asks for what only memories have. In the folder of a project, searches its memories and the global ones. Superseded, expired and forgotten memories are left out. Exits 1 when nothing is found.
+/// Any text is a valid query. The results include tasks of the work ledger, unless a filter applies only to memories.
+/// In the folder of a project, searches the project's memories and the global ones. Superseded, expired and forgotten
+/// memories are left out. Exits 1 when nothing is found.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought search \"deploy target\" --type semantic --explain\n  afterthought search \"what did Ana say in March?\" --since 6mo --sort created\n  afterthought search \"C++\" --namespace project/engine --exact-namespace"
@@ -28,22 +30,22 @@ pub(crate) struct SearchArgs {
     /// Show at most this many memories
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
     limit: usize,
-    /// Skip this many first
+    /// Skip this many results
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: usize,
-    /// Sort by this instead of by relevance
+    /// Sort by this value instead of relevance
     #[arg(long, value_enum, value_name = "BY")]
     sort: Option<By>,
-    /// Also show up to N preferences, instructions and pinned memories, whatever the query
+    /// Also show up to N preferences, instructions and pinned memories, for any query
     #[arg(long, value_name = "N", default_value_t = 0)]
     standing: usize,
-    /// Search all projects, not only that of this folder
+    /// Search all projects, not only the one of this folder
     #[arg(long)]
     everywhere: bool,
     /// Show the relations of each memory
     #[arg(long)]
     related: bool,
-    /// Show how each score is made up
+    /// Show the parts of each score
     #[arg(long)]
     explain: bool,
 }

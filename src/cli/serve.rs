@@ -16,9 +16,10 @@ const TOKEN: &str = "AFTERTHOUGHT_TOKEN";
 
 /// Serve agents over HTTP at /mcp
 ///
-/// Clients need the token in AFTERTHOUGHT_TOKEN or, if that is not set, in a file that the first start writes and names.
-/// Listens on this machine only, unless --addr says otherwise; then AFTERTHOUGHT_TOKEN must be set. Requests with other host
-/// names, and from pages of other sites, are refused. Serves the same namespaces as `serve mcp`. Ends on an interrupt.
+/// Clients need the token in AFTERTHOUGHT_TOKEN. If that is not set, the first start writes a token to a file and
+/// prints its path. By default, only this machine can connect; for other machines, set --addr and AFTERTHOUGHT_TOKEN.
+/// Requests with other host names, and from pages of other sites, are refused. Serves the same namespaces as `serve
+/// mcp`. Runs until it is interrupted.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought serve http --addr 127.0.0.1:8787")]
 pub(crate) struct ServeArgs {

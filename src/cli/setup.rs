@@ -20,10 +20,10 @@ use super::question::{can_ask, is_yes};
 /// Number of memories that are shown at the end.
 const SHOWN: &str = "5";
 
-/// Connect all agents of this machine, and read their logs
+/// Connect all agents on this machine, and read their logs
 ///
-/// Installs hooks and MCP servers. Lists the agents, logs and models of this machine with what each would change and read, and asks before it does either.
-/// Every file is put back byte for byte by --undo; the memories stay.
+/// Installs hooks and MCP servers. Lists the agents, logs and models of this machine, the files to change and the logs
+/// to read, and asks before it changes or reads them. --undo restores every file byte for byte, and keeps the memories.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought setup\n  afterthought setup --dry-run\n  afterthought setup --undo")]
 pub(crate) struct SetupArgs {
@@ -33,7 +33,7 @@ pub(crate) struct SetupArgs {
     /// Show what would be written, and write nothing
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
-    /// Put every file back as it was before
+    /// Restore every file as it was before
     #[arg(long, conflicts_with_all = ["yes", "dry_run"])]
     undo: bool,
 }

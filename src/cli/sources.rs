@@ -12,12 +12,12 @@ use super::printer::{DIM, counted, day, size};
 
 /// List conversation logs found on this machine
 ///
-/// Looks in the folders where known programs keep their logs, and opens none of them. Read them with
-/// `run --from NAME`. Exits 1 when there are none.
+/// Looks in the folders where known programs keep their logs, without opening a log. `run --from NAME` reads the logs.
+/// Exits 1 when there are none.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought log list\n  afterthought log list --below ~/src")]
 pub(crate) struct SourcesArgs {
-    /// Search this folder for programs that log into projects, such as aider
+    /// Search this folder for programs that keep logs in projects, such as aider
     #[arg(long, value_name = "FOLDER")]
     below: Vec<PathBuf>,
 }

@@ -20,10 +20,10 @@ use super::exit::ExitStatus;
 use super::model::runtime;
 use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, size, spelled};
 
-/// Show what is stored, what is due, what failed and what it cost
+/// Show stored memories, pending work, failures and costs
 ///
-/// Reads only, and asks no server but, with --check, the model's for its list of models, which costs nothing. Exits 1 when
-/// there is no database yet.
+/// Changes nothing and contacts no server. With --check, it asks the model's server for its list of models, which costs
+/// nothing. Exits 1 when there is no database yet.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought status\n  afterthought status --days 7\n  afterthought status --check"
@@ -32,7 +32,7 @@ pub(crate) struct StatusArgs {
     /// Check settings, database, model and hooks instead, and exit 3 when something is wrong
     #[arg(long, conflicts_with = "days")]
     check: bool,
-    /// Show the cost of models on each of the last N days, today included
+    /// Show the cost of models on each of the last N days, including today
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     days: Option<u32>,
 }

@@ -17,8 +17,8 @@ use super::model::runtime;
 
 /// Search, review and edit memories in a browser
 ///
-/// Serves a page to this machine only, until an interrupt. The printed address works once; after that, only the browser that
-/// opened it has access.
+/// Serves a page to this machine only, until it is interrupted. The printed address works once; after that, only the
+/// browser that opened it has access.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought serve ui\n  afterthought serve ui --no-open --addr 127.0.0.1:8788")]
 pub(crate) struct UiArgs {

@@ -23,7 +23,7 @@ const MAX_INPUT_BYTES: u64 = 1 << 20;
 /// Where a question is asked.
 #[derive(Debug, clap::Args)]
 pub(crate) struct AskArgs {
-    /// Ask about all projects, not only that of this folder
+    /// Search all projects, not only the one of this folder
     #[arg(long)]
     everywhere: bool,
     /// Show at most this many results
@@ -60,8 +60,8 @@ impl AskArgs {
 
 /// Show the tasks that touched a file, and why
 ///
-/// Reads the work ledger, which `run` fills from the logs of coding agents. Tasks that changed the file come first. With a
-/// line, runs `git blame` in the folder of the file and names the task that made the commit, where it is known. Exits 1
+/// Reads the work ledger, which `run` fills from the logs of coding agents. Tasks that changed the file come first. For
+/// a line, runs `git blame` in the folder of the file and names the task that made the commit, if it is known. Exits 1
 /// when no task touched the file.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -134,8 +134,8 @@ fn print_touch(touch: &FileUsage, out: &Printer) -> anyhow::Result<()> {
 
 /// Show what cleared an error before
 ///
-/// Reads the work ledger. Paths, numbers and hashes in the error do not matter. Shows how often each remedy helped, and how
-/// often the error was left as it was. Exits 1 when no remedy is known.
+/// Reads the work ledger. Ignores paths, numbers and hashes in the error. Shows how often each remedy helped, and how
+/// often the error was not cleared. Exits 1 when no remedy is known.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought fix \"ModuleNotFoundError: No module named 'yaml'\"\n  make test 2>&1 | afterthought fix -\n  cargo test 2>&1 | afterthought fix - --json"
@@ -199,8 +199,8 @@ fn print_known(known: &KnownError, out: &Printer) -> anyhow::Result<()> {
 
 /// Show how a command is run here
 ///
-/// Reads the work ledger: the calls of a command, or of the commands that a topic names, with how often each ran and
-/// failed. Calls that work come first. Exits 1 when none is known.
+/// Reads the work ledger. Lists the calls of a command, or of the commands for a topic, and how often each call ran and
+/// failed. Successful calls come first. Exits 1 when none is known.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought how test\n  afterthought how cargo test\n  afterthought how docker --everywhere"

@@ -53,8 +53,8 @@ pub(crate) struct WorkArgs {
 
 /// Watch log folders and extract finished sessions
 ///
-/// Watches the folders of all known programs, or those given, and runs maintenance, until interrupted. One Ctrl-C finishes
-/// the work in progress; a second one stops at once. Where no limit is set, at most $1.00 is spent a day.
+/// Watches the folders of all known programs, or the given ones, and runs maintenance, until interrupted. The first
+/// Ctrl-C finishes the work in progress; the second one stops at once. If no limit is set, spends at most $1.00 a day.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought log watch --from claude-code --max-cost-per-day 0.50\n  afterthought log watch ~/chats --extractor rules"
@@ -63,7 +63,7 @@ pub(crate) struct WatchArgs {
     /// Folders to watch [default: those of all known programs]
     #[arg(value_name = "DIR")]
     folders: Vec<PathBuf>,
-    /// Watch only this program, see `log list`
+    /// Watch only the logs of this program (see `log list`)
     #[arg(long, value_name = "NAME")]
     from: Vec<String>,
     /// Minutes without a change after which a session is finished

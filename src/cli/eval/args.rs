@@ -13,11 +13,11 @@ use crate::cli::model::price;
 
 /// Measure extraction and consolidation on labelled cases
 ///
-/// PATH is a case, a folder with cases in or below it (see evals/README.md), or a file of LoCoMo, LongMemEval or HaluMem.
-/// Each conversation runs through the whole pipeline into a store of its own, and the memories that are active afterwards
-/// are scored; no model judges. In *-pairs.jsonl and *-streams.jsonl, memories arrive where others are known, and the
-/// decisions and the final memories are scored. With --recall, the search is measured on LoCoMo files. Exits 3 if a case
-/// cannot be read or run; it is named and counts for nothing.
+/// PATH is a case, a folder with cases in or below it (see evals/README.md), or a file of LoCoMo, LongMemEval or
+/// HaluMem. Each conversation runs through the whole pipeline into a store of its own, and the memories that are active
+/// afterwards are scored, without a judge model. For *-pairs.jsonl and *-streams.jsonl, new memories are compared with
+/// known ones, and the decisions and the final memories are scored. With --recall, the search is measured on LoCoMo
+/// files. Exits 3 if a case cannot be read or run; such a case is named and not scored.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought eval evals/smoke\n  afterthought eval evals/extraction/dev --model gpt-5-mini --out a.json\n  afterthought eval evals/extraction/dev --model gpt-5-mini --prompt my-prompts --out b.json\n  afterthought eval compare a.json b.json\n  afterthought eval report a.json b.json --out report.md\n  afterthought eval evals/extraction --model gpt-5-mini --record replies\n  afterthought eval evals/extraction --model gpt-5-mini --replay replies\n  afterthought eval evals/smoke --extractor every-sentence\n  afterthought eval evals/consolidation/dev --extractor rules --distractors 5000\n  afterthought eval locomo10.json --extractor rules\n  afterthought eval locomo10.json --recall"
@@ -33,10 +33,10 @@ pub(crate) struct EvalArgs {
     /// Measure the search: store the turns of LoCoMo files as memories and ask their questions
     #[arg(long, conflicts_with_all = ["extractor", "record", "replay", "keep", "schema"])]
     pub(super) recall: bool,
-    /// Extractor to measure; the controls must fail [default: auto]
+    /// Extractor to measure; the controls are expected to fail [default: auto]
     #[arg(long, value_enum)]
     pub(super) extractor: Option<ExtractorArg>,
-    /// Retriever for *-recall.jsonl, *-brief.jsonl and *-qa.jsonl; the controls must fail
+    /// Retriever for *-recall.jsonl, *-brief.jsonl and *-qa.jsonl; the controls are expected to fail
     #[arg(long, value_enum, default_value_t = RetrieverArg::Search)]
     pub(super) retriever: RetrieverArg,
     /// Use this model, such as gpt-5-mini, anthropic/claude-haiku-4-5 or claude-code [env: AFTERTHOUGHT_MODEL]
@@ -45,7 +45,7 @@ pub(crate) struct EvalArgs {
     /// Use this OpenAI-compatible server [env: OPENAI_BASE_URL]
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
-    /// Use the prompts of this folder, laid out like prompts/
+    /// Use the prompts in this folder, which is laid out like prompts/
     #[arg(long, value_name = "DIR")]
     pub(super) prompt: Option<PathBuf>,
     /// Run each case N times
@@ -84,10 +84,10 @@ pub(crate) struct EvalArgs {
     /// Follow the instructions of this file on what to keep
     #[arg(long, value_name = "FILE")]
     instructions: Option<PathBuf>,
-    /// Record every exchange with the model in this folder
+    /// Record all requests and replies in this folder
     #[arg(long, value_name = "DIR", conflicts_with = "replay")]
     pub(super) record: Option<PathBuf>,
-    /// Answer from the exchanges recorded in this folder
+    /// Use the replies recorded in this folder, without a server
     #[arg(long, value_name = "DIR")]
     pub(super) replay: Option<PathBuf>,
     /// Keep the store of each case in this folder

@@ -127,10 +127,10 @@ pub(super) struct GateArgs {
     /// The baseline
     #[arg(long, value_name = "FILE")]
     baseline: PathBuf,
-    /// Accept the figures of these runs into the baseline; its other suites stay unchanged
+    /// Record the figures of these runs in the baseline; its other suites stay unchanged
     #[arg(long)]
     renew: bool,
-    /// Results to judge
+    /// Results to check
     #[arg(value_name = "RESULT", required = true)]
     results: Vec<PathBuf>,
 }
