@@ -1,4 +1,4 @@
-//! Invented claims whose words are as unevenly spread as those of a language, and others that say the same.
+//! Invented claims whose word frequencies resemble those of a language, and rewordings of these claims.
 
 use std::fmt::Write as _;
 
@@ -7,36 +7,36 @@ use afterthought::memory::{Claim, Evidence, MemoryType};
 use super::generate::syllables;
 use super::random::Random;
 
-/// Content words of each language.
+/// Number of distinct content words of each language.
 const VOCABULARY: usize = 12_000;
-/// What is between the content words.
+/// Words that are placed between the content words.
 const FILLERS: &[&str] = &["the", "of", "a", "in", "with", "for", "and", "to", "on", "by", "from"];
 const ENDINGS: &[&str] = &["", "", "s", "ed", "ing"];
 const HAN: &str = "人用户部署服务数据库语言测试系统项目团队会议版本缓存接口日志网络安全模型代码文件城市天气咖啡早晨运动音乐电影读书旅行工作时间问题方法\
     计划结果开发设计产品价格客户市场学生老师医院道路海山河火车飞机电脑手机桌椅门窗花树鱼鸟猫狗红黄蓝白黑大小高低长短新旧快慢冷热东西南北";
 const GLUE: &[&str] = &["的", "在", "和", "是", "了", "把"];
 
-/// How a claim says again what another says.
+/// How one claim rewords another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Twin {
-    /// The words in another order.
+    /// The same words in a different order.
     Order,
-    /// One or two words exchanged.
+    /// One or two words replaced by others.
     Synonym,
-    /// Words with other endings, in another order.
+    /// Words with other endings, in a different order.
     Inflection,
-    /// The same, and without the key, or with a key that the other lacks.
+    /// The same words without the key, or with a key that the other claim lacks.
     Keyless,
-    /// The same key in another spelling, and a synonym.
+    /// The same key in a different spelling, and a synonym in the text.
     Spelling,
-    /// The same text in capitals, or in wide letters.
+    /// The same text in capitals or in full-width letters.
     Case,
 }
 
-/// Every way.
+/// Every kind of rewording.
 pub const TWINS: [Twin; 6] = [Twin::Order, Twin::Synonym, Twin::Inflection, Twin::Keyless, Twin::Spelling, Twin::Case];
 
-/// A claim by its words.
+/// A claim, represented by its words.
 #[derive(Debug, Clone)]
 pub struct Said {
     words: Vec<String>,
@@ -46,7 +46,7 @@ pub struct Said {
     subject: Option<String>,
 }
 
-/// Words by how often they are used: the word of rank n in proportion to 1/n.
+/// A generator of claims, in which the frequency of the word of rank n is proportional to 1/n.
 pub struct Speech {
     random: Random,
     english: Vec<String>,
@@ -56,12 +56,12 @@ pub struct Speech {
 }
 
 impl Speech {
-    /// Returns what says the same things for equal numbers.
+    /// Returns a generator; equal seeds yield the same claims.
     pub fn new(seed: u64) -> Self {
         let mut words = Random::new(90);
         let han: Vec<char> = HAN.chars().filter(|c| !c.is_whitespace()).collect();
         let pair = |random: &mut Random| [0, 1].map(|_| han[random.below(han.len())]).iter().collect();
-        // The words that are used most are the short ones.
+        // The most frequent words are the shortest.
         let length = |rank: usize| if rank < 150 { 2 } else { 3 + rank % 3 };
         let english = (0..VOCABULARY).map(|rank| syllables(&mut words, length(rank))).collect();
         let chinese = (0..VOCABULARY).map(|_| pair(&mut words)).collect();
@@ -73,7 +73,7 @@ impl Speech {
         Self { english, chinese, sums: sums.collect(), random: Random::new(seed), said: 0 }
     }
 
-    /// Returns a claim that nobody made before: a third of them Chinese, a third with a key.
+    /// Returns a new claim. A third of all claims are Chinese, and a third have a key.
     pub fn say(&mut self) -> Said {
         self.said += 1;
         let is_chinese = self.random.below(3) == 0;
@@ -86,7 +86,7 @@ impl Speech {
         Said { words, endings, is_chinese, key, subject }
     }
 
-    /// Returns a claim that says the same as `said`.
+    /// Returns a rewording of `said`.
     pub fn again(&mut self, said: &Said, twin: Twin) -> Said {
         let mut again = said.clone();
         match twin {
@@ -138,7 +138,7 @@ impl Speech {
 }
 
 impl Said {
-    /// Returns the claim with one piece of evidence, said in message `number` of one of many conversations.
+    /// Returns the claim with one piece of evidence, quoted from message `number` of one of many conversations.
     pub fn claim(&self, number: usize) -> (Claim, Vec<Evidence>) {
         let content = self.content();
         let mut claim = Claim::new(MemoryType::Semantic, "fact", self.words[..2].join(" "), &content);
@@ -156,7 +156,7 @@ impl Said {
         (claim, vec![evidence])
     }
 
-    /// Writes the claim in other letters.
+    /// Rewrites the claim in capitals or in full-width letters.
     pub fn disguise(claim: &mut Claim, number: usize) {
         let wide = |c: char| if c.is_ascii_alphanumeric() { char::from_u32(u32::from(c) + 0xfee0).unwrap() } else { c };
         let text = &claim.content;

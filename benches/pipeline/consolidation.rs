@@ -1,7 +1,7 @@
-//! What a decision costs, how that grows with the store, and whether what says the same is found.
+//! Cost of a consolidation decision, how this cost grows with the store, and how many duplicates are found.
 //!
-//! Means are of the time on the processor, so that other programs on the same machine count less; medians and the like
-//! are of the clock.
+//! Means are of processor time, so that other programs on the same machine matter less. Medians and percentiles are of
+//! wall-clock time.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,12 +18,12 @@ use jiff::Timestamp;
 use super::claims::{Said, Speech, TWINS, Twin};
 use super::report::{Goal, Report, Row, figure, ms};
 
-/// Memories that are there, the first being what the others are compared with.
+/// Numbers of stored memories; the others are compared with the first.
 const STORED: [usize; 3] = [1_000, 10_000, 100_000];
 const INCOMING: usize = 10_000;
-/// One in this many of the incoming says what a stored one says.
+/// One in this many incoming claims rewords a stored memory.
 const TWIN_EVERY: usize = 5;
-/// Searches that the neighbours are set beside.
+/// Number of searches with which the search for neighbours is compared.
 const SEARCHES: usize = 100;
 
 /// Measures 10,000 incoming claims, rules only, against stores of three sizes.
@@ -57,7 +57,7 @@ pub fn measure(report: &mut Report) {
     }
 }
 
-/// Returns what finding costs for one claim, and what all of it does, on average.
+/// Returns the average time of finding neighbours for one claim, and that of the whole decision.
 fn against(report: &mut Report, stored: usize) -> (Duration, Duration) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memories.db");
@@ -110,7 +110,7 @@ fn fill(path: &Path, guard: &Guard, said: &[Said], now: Timestamp) -> Vec<Memory
     said.chunks(1_000).enumerate().flat_map(|part| write(part).unwrap()).collect()
 }
 
-/// Index of an incoming claim, how it says again what is stored, and the memory that says it.
+/// Index of an incoming claim, how it rewords a stored memory, and the id of that memory.
 type Planted<'i> = (usize, Twin, &'i MemoryId);
 
 fn incoming<'i>(speech: &mut Speech, stored: &[Said], ids: &'i [MemoryId]) -> (Vec<IncomingClaim>, Vec<Planted<'i>>) {
@@ -144,7 +144,7 @@ fn look_around(store: &Store, incoming: &[IncomingClaim]) -> (Vec<CandidateConte
     incoming.iter().map(one).unzip()
 }
 
-/// Returns what a search for all words of a claim costs, ranked and with nothing left out.
+/// Returns the average time of a complete ranked search for all words of a claim.
 fn search(store: &Store, incoming: &[IncomingClaim]) -> Duration {
     let filter = Filter::exactly(&[Namespace::global()]);
     let texts = incoming.iter().take(SEARCHES).map(|incoming| incoming.candidate.claim.content.as_str());
@@ -189,7 +189,7 @@ fn add_recall(report: &mut Report, what: &str, cases: &[CandidateContext], twins
     }
 }
 
-/// Returns what `work` returns and its time on the processor where that is known, else all its time.
+/// Returns the result of `work` and its processor time, or the elapsed time where processor time is unknown.
 fn timed<R>(work: impl FnOnce() -> R) -> (R, Duration) {
     let (before, started) = (on_processor(), Instant::now());
     let result = work();
@@ -198,7 +198,7 @@ fn timed<R>(work: impl FnOnce() -> R) -> (R, Duration) {
     (result, taken)
 }
 
-/// Returns what `work` returns and how long it took: what is known of the processor is too coarse for one claim.
+/// Returns the result of `work` and the elapsed time. Processor time is too coarse for a single claim.
 fn clocked<R>(work: impl FnOnce() -> R) -> (R, Duration) {
     let started = Instant::now();
     let result = work();

@@ -22,12 +22,12 @@ const STATEMENTS: &[&str] = &[
 const SYLLABLES: &[&str] =
     &["ba", "ke", "li", "mo", "nu", "ra", "se", "ti", "vo", "du", "fa", "gen", "hil", "jor", "pan", "qui"];
 
-/// Returns one of some 4,000 words that mean nothing.
+/// Returns one of about 4,000 meaningless words.
 pub fn word(random: &mut Random) -> String {
     syllables(random, 3)
 }
 
-/// Returns a word of `count` syllables that means nothing.
+/// Returns a meaningless word of `count` syllables.
 pub fn syllables(random: &mut Random, count: usize) -> String {
     (0..count).map(|_| random.pick(SYLLABLES)).collect()
 }
@@ -45,7 +45,7 @@ pub fn prose(random: &mut Random, words: usize) -> String {
     text.trim_end().to_owned()
 }
 
-/// Returns at least `bytes` bytes of what looks like source code and the output of tools.
+/// Returns at least `bytes` bytes that look like source code and tool output.
 pub fn code(random: &mut Random, bytes: usize) -> String {
     let mut text = String::new();
     while text.len() < bytes {
@@ -62,7 +62,7 @@ pub fn code(random: &mut Random, bytes: usize) -> String {
     text
 }
 
-/// One coding-agent session, message by message.
+/// A coding-agent session that is generated message by message.
 pub struct Session<'r> {
     random: &'r mut Random,
     id: String,
@@ -72,17 +72,17 @@ pub struct Session<'r> {
     tools: Tools,
 }
 
-/// How much of a session is what tools put out.
+/// Share of tool output in a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tools {
-    /// Three calls a turn, answers of 0.5 to 6 KB.
+    /// Three calls per turn, with outputs of 0.5 to 6 KB.
     Some,
-    /// Eight calls a turn, answers of 2 to 40 KB.
+    /// Eight calls per turn, with outputs of 2 to 40 KB.
     Mostly,
 }
 
 impl<'r> Session<'r> {
-    /// Returns a session in `project` that begins in March 2026, on a day of its own for each `number`.
+    /// Returns a session in `project` that begins in March 2026, on a different day for each `number`.
     pub fn new(random: &'r mut Random, number: usize, project: &str, tools: Tools) -> Self {
         let start = 1_772_366_400 + i64::try_from(number).unwrap() * 86_400;
         let id = format!("{:08x}-0000-4000-8000-000000000000", number + 1);
@@ -96,7 +96,8 @@ impl<'r> Session<'r> {
         }
     }
 
-    /// Writes one turn: a person's words, tool calls with their answers, and the assistant's words. Returns its lines.
+    /// Writes one turn: the user's words, tool calls with their outputs, and the assistant's words. Returns the number
+    /// of lines.
     pub fn turn(&mut self, out: &mut impl Write) -> usize {
         let asked = self.asked();
         self.line(out, "user", &json!(asked), None);
@@ -132,7 +133,7 @@ impl<'r> Session<'r> {
         };
         let output = code(self.random, size);
         let answer = json!([{"type": "tool_result", "tool_use_id": id, "content": output}]);
-        // The program logs an answer twice: as it goes to the model, and as the tool gave it.
+        // The agent logs each output twice: as it is sent to the model, and as the tool returned it.
         let raw = json!({"stdout": output, "stderr": "", "interrupted": false, "isImage": false});
         self.line(out, "user", &answer, Some(raw));
     }

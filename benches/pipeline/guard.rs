@@ -1,4 +1,4 @@
-//! What it costs to keep secrets out of ordinary text.
+//! Cost of removing secrets from ordinary text.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use super::report::{Report, Row, best_of, figure};
 const TEXTS: usize = 500;
 const TEXT_BYTES: usize = 4 << 10;
 const ROUNDS: usize = 5;
-/// One pattern of the plainest kind for a secret that has a name.
+/// A simple pattern for a named secret, as a reference.
 const PLAIN: &str = r"(?i)\b(?:password|secret|token|api[_-]?key)\b\s*[:=]\s*\S+";
 
-/// Measures redaction of prose and of code in texts of 4 KB, and the whole cleaning of a session.
+/// Measures the redaction of prose and code in texts of 4 KB, and the whole cleaning of a session.
 pub fn measure(report: &mut Report) {
     let guard = Guard::new(&GuardSettings::default());
     let plain = Regex::new(PLAIN).unwrap();

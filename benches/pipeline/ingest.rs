@@ -1,4 +1,4 @@
-//! How fast logs are read.
+//! Speed of reading logs.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::report::{Goal, Report, Row, best_of, figure};
 const BYTES: usize = 48 << 20;
 const ROUNDS: usize = 3;
 
-/// Measures the Claude Code ingestor beside plain passes of `serde_json` over the same bytes.
+/// Measures the Claude Code reader against plain `serde_json` passes over the same bytes.
 pub fn measure(report: &mut Report) {
     for (name, tools) in [("mostly tool output", Tools::Mostly), ("mixed", Tools::Some)] {
         let text = session_text(2, BYTES, tools);
@@ -23,14 +23,14 @@ pub fn measure(report: &mut Report) {
         let values = best_of(ROUNDS, || (), |()| each_line(&text, |line| _ = black_box(value(line))));
         let ignored = best_of(ROUNDS, || (), |()| each_line(&text, |line| _ = black_box(ignore(line))));
         let row = || Row::new(format!("Claude Code JSONL, {name}"), speed(own), "MB/s");
-        // Held to at least 60 % of a plain pass, and where most is tool output to 300 MB/s on one core.
+        // The goal is 60 % of the speed of a plain pass, or 300 MB/s on one core where most of the log is tool output.
         let floor = if tools == Tools::Mostly { f64::max(300.0, 0.6 * speed(values)) } else { 0.6 * speed(values) };
         report.add(row().goal(Goal::AtLeast(floor)).beside("serde_json::Value", speed(values)));
         report.add(row().beside("serde IgnoredAny", speed(ignored)));
     }
 }
 
-/// Reads a log and hands over its transcripts.
+/// Reads a log and passes its transcripts to `accept`.
 pub fn read(input: Input, accept: &mut dyn FnMut(Transcript)) {
     let mut sink = Sink::new(accept);
     transcripts::by_name("claude-code").unwrap().read(input, &mut sink).unwrap();

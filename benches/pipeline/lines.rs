@@ -1,4 +1,4 @@
-//! Invented talk of two people, written as memories and as bare rows, and questions about it.
+//! Invented statements of people, stored as memories and as bare rows, and questions about them.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,13 +12,13 @@ use transcripts::MessageTime;
 
 use super::random::Random;
 
-/// Memories of one namespace.
+/// Number of memories in a namespace.
 pub const NAMESPACE: usize = 10_000;
-/// Memories of one conversation in a row.
+/// Number of consecutive memories from one conversation.
 const SESSION: usize = 25;
 const QUERIES: usize = 200;
 const WORDS: usize = 20_000;
-/// Memories of one transaction.
+/// Number of memories that one transaction writes.
 pub const WRITTEN_AT_ONCE: usize = 20_000;
 const NAMES: &[&str] = &[
     "Caroline", "Melanie", "Jon", "Gina", "John", "Maria", "Joanna", "Nate", "Tim", "Audrey", "Andrew", "James",
@@ -27,16 +27,17 @@ const NAMES: &[&str] = &[
 const SYLLABLES: &[&str] =
     &["ba", "ke", "li", "mo", "nu", "ra", "se", "ti", "vo", "du", "fa", "gen", "hil", "jor", "pan", "qui"];
 
-/// Something that somebody said.
+/// A statement that somebody made.
 pub struct Line {
     pub namespace: usize,
     session: usize,
     name: &'static str,
-    /// With the name before it.
+    /// The statement, preceded by the speaker's name.
     pub text: String,
 }
 
-/// What people say: a third to a half of it words that tell little, the others as often as those of a language are.
+/// Returns invented statements. A third to a half of their words are function words; the others are as frequent as
+/// those of a language.
 pub fn lines(count: usize) -> Vec<Line> {
     let mut random = Random::new(11);
     let namespaces = count.div_ceil(NAMESPACE);
@@ -58,7 +59,7 @@ pub fn lines(count: usize) -> Vec<Line> {
         .collect()
 }
 
-/// Questions about lines: who, and a few of the words.
+/// Returns questions about lines, each with the speaker and a few of the words.
 pub fn queries(lines: &[Line]) -> Vec<(usize, String)> {
     let mut random = Random::new(13);
     let mut query = || {
@@ -66,7 +67,7 @@ pub fn queries(lines: &[Line]) -> Vec<(usize, String)> {
         let words = line.text.split(' ').skip(1).filter(|word| !STOP_WORDS.contains(word));
         let telling: Vec<&str> = words.collect();
         let wanted = random.between(2, 5);
-        // Each word once: FTS5 counts a phrase that is asked for twice twice.
+        // Each word is used once, because FTS5 counts a repeated phrase twice.
         let chosen: BTreeSet<&str> =
             (0..wanted).filter(|_| !telling.is_empty()).map(|_| random.pick(&telling)).collect();
         let chosen: Vec<&str> = chosen.into_iter().collect();
@@ -75,7 +76,7 @@ pub fn queries(lines: &[Line]) -> Vec<(usize, String)> {
     (0..QUERIES).map(|_| query()).collect()
 }
 
-/// The word of rank n comes in proportion to 1 / (n + 5).
+/// Returns cumulative frequencies of words; that of rank n is proportional to 1 / (n + 5).
 fn shares() -> Vec<usize> {
     let mut sum = 0;
     (0..WORDS)
@@ -97,7 +98,7 @@ fn word(rank: usize) -> String {
     parts[..many].iter().map(|part| SYLLABLES[*part]).collect()
 }
 
-/// Returns the namespace of this number.
+/// Returns the namespace with this number.
 pub fn space(number: usize) -> Namespace {
     Namespace::project(&format!("p{number}")).unwrap()
 }

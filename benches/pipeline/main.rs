@@ -1,7 +1,7 @@
-//! Measures the program against its goals, each figure beside a reference taken in the same run.
+//! Measures the program against its goals, and shows each figure beside a reference from the same run.
 //!
-//! `cargo bench --bench pipeline` measures everything but `search-million`, which takes long; `-- startup guard` only
-//! these parts, `-- --json` prints JSON.
+//! `cargo bench --bench pipeline` measures everything except `search-million`, which takes long. `-- startup guard`
+//! selects these two parts, and `-- --json` prints JSON.
 
 #![expect(unreachable_pub, reason = "modules of one binary share their helpers")]
 #![expect(clippy::unwrap_used, reason = "a panic ends the measurement, which is what it should do")]
@@ -28,7 +28,7 @@ mod vectors;
 
 use report::Report;
 
-/// A part of the measurement: its name, and what fills its rows.
+/// A part of the measurement: its name, and the function that adds its rows.
 type Part = (&'static str, fn(&mut Report));
 
 const PARTS: &[Part] = &[
@@ -45,11 +45,11 @@ const PARTS: &[Part] = &[
     ("memory", memory::measure),
 ];
 
-/// Parts that are measured only where they are named.
+/// Parts that are only measured if they are named.
 const LONG: &[&str] = &["search-million"];
 
 fn main() {
-    // Cargo passes `--bench`; `cargo test` builds this too and passes nothing that names a part.
+    // Cargo passes `--bench`; `cargo test` also builds this program, but does not name any part.
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let as_json = arguments.iter().any(|argument| argument == "--json");
     let wanted: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with("--")).collect();

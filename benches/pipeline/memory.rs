@@ -1,4 +1,4 @@
-//! Whether memory stays bounded as logs grow.
+//! Memory use as logs grow.
 
 use std::io::BufWriter;
 use std::path::Path;
@@ -8,10 +8,10 @@ use super::process::{self, Used};
 use super::random::Random;
 use super::report::{Goal, Report, Row};
 
-/// Sizes of the logs, the first being what the other is compared with.
+/// Sizes of the logs; the second is compared with the first.
 const MEGABYTES: [usize; 2] = [100, 300];
 
-/// Measures runs with the rules over one log of 100 MB and one of 300 MB.
+/// Measures runs of the offline rules over one log of 100 MB and one of 300 MB.
 pub fn measure(report: &mut Report) {
     let [small, large] = MEGABYTES.map(run);
     let [small_size, large_size] = MEGABYTES;
@@ -45,7 +45,7 @@ fn write_log(path: &Path, bytes: usize) {
     }
 }
 
-/// A file and how much was written to it.
+/// A file, and the number of bytes written to it.
 struct Counted {
     file: std::fs::File,
     bytes: usize,

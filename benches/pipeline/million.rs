@@ -1,7 +1,7 @@
-//! How everything that reads or writes a store grows with it: 10,000, 100,000 and 1,000,000 memories.
+//! Growth of everything that reads or writes a store: 10,000, 100,000 and 1,000,000 memories.
 //!
-//! Takes minutes and some 10 GB of the disk, so it is measured only where it is asked for by name.
-//! `AFTERTHOUGHT_BENCH_SIZES=2000,20000` measures stores of these sizes.
+//! The measurement takes minutes and about 10 GB of disk space, so it only runs if it is named.
+//! `AFTERTHOUGHT_BENCH_SIZES=2000,20000` sets the sizes of the stores.
 
 use std::path::Path;
 use std::time::Instant;
@@ -17,13 +17,13 @@ use super::report::{Goal, Report, Row, figure, ms};
 use super::search::{FILE, Filled, megabytes};
 
 const SIZES: [usize; 3] = [10_000, 100_000, 1_000_000];
-/// Briefs that are timed.
+/// Number of briefs that are timed.
 const BRIEFS: usize = 20;
-/// What the program is asked, and how.
+/// The commands that are timed, with their arguments.
 const COMMANDS: &[(&str, &[&str])] =
     &[("search", &["search", "cache", "bakeli"]), ("maintain", &["db", "maintain"]), ("check", &["db", "check"])];
 
-/// A figure that grows with the store: what it is called, how great it is, and its unit.
+/// A figure that grows with the store: its name, value and unit.
 type Grown = (String, f64, &'static str);
 
 /// Measures stores of each size, and how the figures grow.
@@ -88,7 +88,7 @@ fn brief(database: &Path, size: usize) -> f64 {
     let store = Store::open(database).unwrap();
     let namespaces = size.div_ceil(NAMESPACE);
     let settings = MemorySettings::default();
-    // The first one makes ready what all need.
+    // The first brief prepares what all briefs need, so it is not timed.
     let mut times: Vec<f64> = (0..=BRIEFS)
         .map(|number| {
             let request = BriefRequest::of(&settings, vec![space(number % namespaces)], None);

@@ -1,4 +1,4 @@
-//! What the program adds to the time that a model server takes.
+//! Time that the program adds to that of a model server.
 
 use std::io::BufWriter;
 use std::path::Path;
@@ -18,7 +18,7 @@ const FILES: usize = 12;
 const PROJECTS: usize = 3;
 const DELAY: Duration = Duration::from_secs(1);
 
-/// Measures a run over 6,000 messages with four and with eight calls in flight.
+/// Measures a run over 6,000 messages with four and with eight concurrent calls.
 pub fn measure(report: &mut Report) {
     let folder = tempfile::tempdir().unwrap();
     let written = write_logs(&folder.path().join("logs"));
@@ -60,7 +60,7 @@ fn add_rows(report: &mut Report, server: &Server, used: &Used, jobs: usize, writ
     let summary = used.printed.lines().rev().find_map(|line| serde_json::from_str::<Value>(line).ok()).unwrap();
     let messages = usize::try_from(find(&summary, "messages").unwrap().as_u64().unwrap()).unwrap();
     assert_eq!(messages, written, "every message is read");
-    // Grey questions come at the end, one after another.
+    // Questions about uncertain pairs are asked at the end, one after another.
     let ideal = DELAY.as_secs_f64() * (figure(windows) / figure(jobs) + figure(relations));
     let seconds = DELAY.as_secs_f64();
     let calls = format!("{seconds} s × ({windows} windows ÷ {jobs} + {relations} grey questions)");
@@ -75,7 +75,7 @@ fn add_rows(report: &mut Report, server: &Server, used: &Used, jobs: usize, writ
     report.add(Row::new(format!("peak memory, --jobs {jobs}"), used.peak_mb, "MB").goal(Goal::AtMost(80.0)));
 }
 
-/// Returns the value under `name`, in the object or in one that it contains.
+/// Returns the value called `name` in the object or in an object that it contains.
 fn find<'v>(value: &'v Value, name: &str) -> Option<&'v Value> {
     value.get(name).or_else(|| value.as_object()?.values().find_map(|inner| find(inner, name)))
 }

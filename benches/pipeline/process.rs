@@ -1,21 +1,21 @@
-//! Running the program itself, and what it used.
+//! Runs the program and measures the resources that it uses.
 
 use std::fs::File;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Pause between two looks at a process.
+/// Pause between two readings of a process's resources.
 const PAUSE: Duration = Duration::from_millis(3);
-/// Clock ticks in a second, as Linux shows them to every program.
+/// Clock ticks per second, which Linux reports to every program.
 const TICKS: f64 = 100.0;
 
-/// What a process used. Time on the processor and memory are known on Linux only, and are zero elsewhere.
+/// Resources that a process used. Processor time and memory are only known on Linux, and are zero elsewhere.
 #[derive(Debug, Default)]
 pub struct Used {
-    /// From its start to its end.
+    /// Elapsed time from its start to its end.
     pub wall: Duration,
-    /// In user and system mode together.
+    /// Processor time in user and system mode together.
     pub cpu: Duration,
     /// Peak memory, in MB of 2^20 bytes.
     pub peak_mb: f64,
@@ -25,14 +25,14 @@ pub struct Used {
     pub ended: bool,
 }
 
-/// Returns the program with settings that come from nowhere but its arguments.
+/// Returns a command that runs the program with settings from its arguments only.
 pub fn program(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_afterthought"));
     command.current_dir(folder).env_clear().env("HOME", folder).arg("--db").arg(folder.join("memories.db"));
     command
 }
 
-/// Runs `command` to its end, which must be a success.
+/// Runs `command` to its end and checks that it succeeds.
 pub fn run(command: &mut Command, folder: &Path) -> Used {
     let printed = folder.join("printed");
     let started = Instant::now();
@@ -45,11 +45,11 @@ pub fn run(command: &mut Command, folder: &Path) -> Used {
     used
 }
 
-/// Looks at the process until it has ended; then, before its end is taken note of, all its time is known.
+/// Reads the resources until the process has ended. All its time is then known, since nothing has waited for it yet.
 fn watch(child: &mut Child) -> Used {
     let mut used = Used::default();
     while let Some(now) = used_by(&child.id().to_string()) {
-        // One that has ended tells no memory.
+        // A process that has ended reports no memory.
         used = Used { peak_mb: now.peak_mb.max(used.peak_mb), ..now };
         if used.ended {
             break;
@@ -59,11 +59,11 @@ fn watch(child: &mut Child) -> Used {
     used
 }
 
-/// Returns what a process has used so far; `None` where that is not known.
+/// Returns the resources that a process has used so far, or `None` if they are unknown.
 pub fn used_by(process: &str) -> Option<Used> {
     let folder = format!("/proc/{process}");
     let stat = std::fs::read_to_string(format!("{folder}/stat")).ok()?;
-    // The name in parentheses may contain anything; after it come the state and numbers.
+    // The name in parentheses may contain anything; the state and numbers follow it.
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
     let ticks: f64 = fields[11..13].iter().map(|ticks| ticks.parse::<f64>().unwrap()).sum();
     let status = std::fs::read_to_string(format!("{folder}/status")).unwrap_or_default();

@@ -1,10 +1,10 @@
-//! Numbers that look random and are the same in every run.
+//! Pseudo-random numbers that are the same in every run.
 
 /// A xorshift generator.
 pub struct Random(u64);
 
 impl Random {
-    /// Returns the generator of this number; equal numbers give equal sequences.
+    /// Returns a generator; equal seeds yield equal sequences.
     pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }

@@ -1,4 +1,4 @@
-//! What was measured, as a table for people or as JSON.
+//! Results, shown as a table for people or as JSON.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -7,12 +7,12 @@ use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Table};
 use serde_json::{Value, json};
 
-/// Where a figure should lie.
+/// The range in which a figure should be.
 #[derive(Debug, Clone, Copy)]
 pub enum Goal {
-    /// Not above this.
+    /// At most this value.
     AtMost(f64),
-    /// Not below this.
+    /// At least this value.
     AtLeast(f64),
 }
 
@@ -25,13 +25,13 @@ pub struct Row {
     pub value: f64,
     /// Its unit.
     pub unit: &'static str,
-    /// Where it should lie, if that is agreed.
+    /// The range in which it should be, if one is agreed.
     pub goal: Option<Goal>,
-    /// What it is compared with, and that figure, in the same unit.
+    /// The name and value of a reference, in the same unit.
     pub beside: Option<(String, f64)>,
 }
 
-/// All figures, by part.
+/// All figures, grouped by part.
 #[derive(Default)]
 pub struct Report {
     part: &'static str,
@@ -39,7 +39,7 @@ pub struct Report {
 }
 
 impl Row {
-    /// Returns a figure with nothing beside it.
+    /// Returns a figure without a reference.
     pub fn new(what: impl Into<String>, value: f64, unit: &'static str) -> Self {
         Self { what: what.into(), value, unit, ..Self::default() }
     }
@@ -98,7 +98,7 @@ impl Row {
 }
 
 impl Report {
-    /// Says which part the rows belong to from here on.
+    /// Sets the part to which the following rows belong.
     pub fn begin(&mut self, part: &'static str) {
         self.part = part;
     }
@@ -129,7 +129,7 @@ impl Report {
     }
 }
 
-/// Spells a figure with about three digits.
+/// Formats a figure with about three digits.
 fn short(value: f64) -> String {
     match value.abs() {
         magnitude if magnitude >= 100.0 => format!("{value:.0}"),
@@ -139,14 +139,14 @@ fn short(value: f64) -> String {
     }
 }
 
-/// Returns the shortest time that `work` takes in `rounds` rounds; `prepare` is not counted.
+/// Returns the shortest time of `work` in `rounds` rounds; the time of `prepare` is not counted.
 pub fn best_of<T, R>(rounds: usize, mut prepare: impl FnMut() -> T, mut work: impl FnMut(T) -> R) -> Duration {
     let mut once = || {
         let prepared = prepare();
         let started = Instant::now();
         let result = work(prepared);
         let taken = started.elapsed();
-        // Neither optimised away nor, in being dropped, part of the time.
+        // The result must not be optimised away, and the time of dropping it does not count.
         black_box(result);
         taken
     };

@@ -1,4 +1,4 @@
-//! What the offline rules cost.
+//! Cost of the offline rules.
 
 use std::hint::black_box;
 
@@ -16,7 +16,7 @@ use super::report::{Report, Row, best_of, figure, ms};
 const ROUNDS: usize = 3;
 const SPOKEN: usize = 2_000;
 
-/// Measures the rules on a coding session, and on messages that people wrote throughout.
+/// Measures the rules on a coding session, and on messages that were all written by people.
 pub fn measure(report: &mut Report) {
     let mut transcripts = Vec::new();
     let text = session_text(5, 16 << 20, Tools::Some);

@@ -1,6 +1,6 @@
-//! How fast memories are found, beside a bare FTS5 query for any of the words.
+//! Speed of searches, beside a bare FTS5 query for any of the words.
 //!
-//! 100,000 memories by default; `AFTERTHOUGHT_BENCH_MEMORIES=20000` measures with as many.
+//! The store has 100,000 memories by default; `AFTERTHOUGHT_BENCH_MEMORIES=20000` sets another number.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -41,15 +41,16 @@ pub struct Filled {
     queries: Vec<(usize, String)>,
     ids: Vec<String>,
     exhaustive: Exhaustive,
-    /// How long it took to write the memories, by the clock.
+    /// Elapsed time of writing the memories.
     pub seconds: f64,
-    /// Peak memory that writing took beyond what was in use before, in MB.
+    /// Peak memory during writing, beyond what was in use before, in MB.
     pub written_with: f64,
-    /// Of our memories and of bare rows: how many a second by the clock, and microseconds of all processors for each.
+    /// For our memories and for bare rows: the number written per second, and the processor time for each in
+    /// microseconds.
     speeds: [[f64; 2]; 2],
 }
 
-/// The store's file in its folder, where the program looks for it.
+/// The name of the store's file, which the program looks for in its folder.
 pub const FILE: &str = "memories.db";
 
 impl Filled {
@@ -70,7 +71,7 @@ impl Filled {
         Self { memories, file, store, bare, queries, ids, exhaustive, seconds, written_with, speeds }
     }
 
-    /// Tells how fast they were written.
+    /// Reports how fast the memories were written.
     pub fn add_speed(&self, report: &mut Report) {
         let what = format!("{} memories written, at {WRITTEN_AT_ONCE} a transaction", self.memories);
         let [[own, own_cpu], [bare, bare_cpu]] = self.speeds;
@@ -79,7 +80,7 @@ impl Filled {
         report.add(Row::new("each of them, on all processors", own_cpu, "µs").beside("rows and FTS5 alone", bare_cpu));
     }
 
-    /// Times searches of the namespace that each question is about.
+    /// Times searches of the namespace to which each question refers.
     pub fn in_one(&self) -> Times {
         let search = |(namespace, query): &(usize, String)| self.found(query, &Filter::exactly(&[space(*namespace)]));
         let plain = |(namespace, query): &(usize, String)| {
@@ -102,14 +103,14 @@ impl Filled {
         Times { what, own: times(&self.queries, search), bare: times(&self.queries, plain) }
     }
 
-    /// Searches as the command does.
+    /// Searches in the same way as the command.
     fn found(&self, query: &str, filter: &Filter) -> usize {
         let search = Search { with_beside: true, ..Search::new(query, filter, Timestamp::now()) };
         search.run(&self.store).unwrap().len()
     }
 
-    /// Reports how many of the first ten by words are those of exhaustive BM25 by our formula, and of an FTS5 query,
-    /// which has other stems and another rarity.
+    /// Reports how many of the first ten results by words agree with exhaustive BM25 by our formula, and with an FTS5
+    /// query, which has other stems and another weight for rare words.
     pub fn add_agreement(&self, report: &mut Report) {
         let exhaustive = self.agreement(|query| self.exhaustive.first_ten(query));
         let row = Row::new("of the first ten of exhaustive BM25, found", exhaustive, "");
@@ -136,21 +137,21 @@ impl Filled {
     }
 }
 
-/// How long searches took beside bare queries.
+/// Times of searches and of bare queries.
 pub struct Times {
     what: String,
     own: Taken,
     bare: Taken,
 }
 
-/// The time of each by the clock, ascending, and what one took on the processor on average.
+/// The elapsed times of all searches in ascending order, and the average processor time.
 struct Taken {
     each: Vec<Duration>,
     on_processor: Duration,
 }
 
 impl Times {
-    /// Tells the times of the middle one, of the slowest of twenty and of a hundred; `goal` is for the second.
+    /// Reports the median, the 95th and the 99th percentile; `goal` applies to the second of them.
     pub fn add(&self, report: &mut Report, goal: Option<f64>) {
         for (name, share) in [("p50", 50), ("p95", 95), ("p99", 99)] {
             let row = Row::new(format!("{}, {name}", self.what), self.own.at(share), "ms");
@@ -164,7 +165,7 @@ impl Times {
         report.add(row.beside("bare FTS5 OR query", ms(self.bare.on_processor)));
     }
 
-    /// Returns the times in ms that [`Times::add`] tells, by their names.
+    /// Returns the times in ms that [`Times::add`] reports, with their names.
     pub fn figures(&self) -> [(&'static str, f64); 3] {
         [("p50", 50), ("p95", 95), ("p99", 99)].map(|(name, share)| (name, self.own.at(share)))
     }
@@ -177,9 +178,9 @@ impl Taken {
 }
 
 fn times<T>(queries: &[T], mut ask: impl FnMut(&T) -> usize) -> Taken {
-    // The first round brings the file into memory.
+    // The first round loads the file into memory.
     queries.iter().take(5).for_each(|query| assert!(ask(query) > 0));
-    // By the clock: what is known of the processor is too coarse for one query.
+    // Elapsed time is used, because processor time is too coarse for one query.
     let clocked = |query| {
         let started = Instant::now();
         ask(query);
@@ -194,7 +195,7 @@ fn count(conn: &Connection, sql: &str, values: impl rusqlite::Params) -> usize {
     conn.prepare_cached(sql).unwrap().query_map(values, |row| row.get::<_, i64>(0)).unwrap().count()
 }
 
-/// Every line by the stems of its words, scored one after another: BM25 with nothing left out.
+/// An index of the stems of every line, whose lines are all scored: BM25 without shortcuts.
 struct Exhaustive {
     numbers: HashMap<String, u32>,
     lines: Vec<Vec<u32>>,
@@ -218,7 +219,7 @@ impl Exhaustive {
         Self { numbers, lines, usual }
     }
 
-    /// Returns the first ten, by the formula of `docs/reference/search.md` and then by row.
+    /// Returns the first ten lines, ranked by the formula of `docs/reference/search.md` and then by row.
     fn first_ten(&self, query: &str) -> Vec<usize> {
         let asked: BTreeSet<u32> =
             telling(query).filter_map(|word| self.numbers.get(&stems(&word).concat()).copied()).collect();
@@ -229,7 +230,7 @@ impl Exhaustive {
             let (all, holders) = (figure(found.len()), figure(found.iter().filter(|found| **found > 0).count()));
             let rarity = ((all - holders + 0.5) / (holders + 0.5)).ln_1p();
             for ((score, line), found) in scores.iter_mut().zip(&self.lines).zip(found) {
-                // The text is the content of the memory, which weighs 2.
+                // The text is the content of the memory, which has a weight of 2.
                 let weight = 2.0 * figure(found);
                 let length = 0.25 + 0.75 * figure(line.len()) / self.usual;
                 *score += rarity * weight * 2.2 / (weight + 1.2 * length);
@@ -248,7 +249,7 @@ fn stems(text: &str) -> Vec<String> {
     words.map(|word| stemmer.stem(&word.to_lowercase()).into_owned()).collect()
 }
 
-/// The words of a query that are looked up.
+/// Returns the words of a query that are searched for.
 fn telling(query: &str) -> impl Iterator<Item = String> {
     let words = query.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
     words.filter(|word| !word.is_empty() && !STOP_WORDS.contains(&word.as_str()))
@@ -258,7 +259,7 @@ fn expression(query: &str) -> String {
     telling(query).map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" OR ")
 }
 
-/// Returns what `work` returns and its time on the processor where that is known, else all its time.
+/// Returns the result of `work` and its processor time, or the elapsed time where processor time is unknown.
 pub fn timed<R>(work: impl FnOnce() -> R) -> (R, Duration) {
     let (before, started) = (on_processor(), Instant::now());
     let result = work();
@@ -267,8 +268,8 @@ pub fn timed<R>(work: impl FnOnce() -> R) -> (R, Duration) {
     (result, taken)
 }
 
-/// Returns what `work` returns, its time by the clock, and that of all threads of this process on the processor; the
-/// last is known on Linux only, to a hundredth of a second.
+/// Returns the result of `work`, the elapsed time, and the processor time of all threads of this process. The processor
+/// time is only known on Linux, to a hundredth of a second.
 fn on_all_processors<R>(work: impl FnOnce() -> R) -> (R, Duration, Duration) {
     let used = || process::used_by("self").map_or(Duration::ZERO, |used| used.cpu);
     let (before, started) = (used(), Instant::now());
@@ -276,16 +277,16 @@ fn on_all_processors<R>(work: impl FnOnce() -> R) -> (R, Duration, Duration) {
     (result, started.elapsed(), used().saturating_sub(before))
 }
 
-/// Returns how much memory this process holds, in MB, or where that is not to begin anew the most since it did.
+/// Returns the peak memory of this process in MB. If `anew` is set, measuring begins again where the system allows it.
 fn memory_of_process(anew: bool) -> f64 {
     if anew {
-        // Only Linux knows of this; elsewhere the figure is 0.
+        // Only Linux supports this; elsewhere the figure is 0.
         let _ = std::fs::write("/proc/self/clear_refs", "5");
     }
     process::used_by("self").map_or(0.0, |used| used.peak_mb)
 }
 
-/// Returns bytes in MB.
+/// Converts bytes to MB.
 pub fn megabytes(bytes: u64) -> f64 {
     figure(usize::try_from(bytes / 1_000).unwrap()) / 1_000.0
 }

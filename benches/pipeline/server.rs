@@ -1,4 +1,4 @@
-//! A model server on loopback that thinks for a fixed time.
+//! A model server on the loopback interface that replies after a fixed delay.
 
 use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -8,27 +8,27 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// What the server was asked.
+/// Counts of the requests to the server.
 #[derive(Debug, Default)]
 pub struct Asked {
-    /// Windows to extract from.
+    /// Number of windows to extract from.
     pub windows: AtomicUsize,
-    /// Questions about grey pairs.
+    /// Number of questions about uncertain pairs.
     pub relations: AtomicUsize,
-    /// Bytes of all requests.
+    /// Total size of all requests in bytes.
     pub bytes: AtomicUsize,
 }
 
-/// A server that answers every request after the same time, with one memory or none.
+/// A server that replies to every request after the same delay, with one memory or none.
 pub struct Server {
-    /// Where it listens, up to and including `/v1`.
+    /// Its address, up to and including `/v1`.
     pub base_url: String,
-    /// What it was asked so far.
+    /// Counts of the requests so far.
     pub asked: Arc<Asked>,
 }
 
 impl Server {
-    /// Starts a server; it stays until the measurement ends.
+    /// Starts a server, which runs until the measurement ends.
     pub fn start(delay: Duration) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -44,7 +44,7 @@ impl Server {
     }
 }
 
-/// Answers the requests of one connection until it is closed.
+/// Replies to the requests of one connection until it is closed.
 fn serve(stream: TcpStream, delay: Duration, asked: &Asked) {
     stream.set_nodelay(true).unwrap();
     let mut reader = BufReader::new(stream);
@@ -61,7 +61,7 @@ fn serve(stream: TcpStream, delay: Duration, asked: &Asked) {
     }
 }
 
-/// Returns the body of the next request; `None` once the connection is closed.
+/// Returns the body of the next request, or `None` once the connection is closed.
 fn read(reader: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
     let mut length = 0;
     loop {
@@ -98,7 +98,7 @@ fn answer(request: &Value, asked: &Asked) -> Value {
     })
 }
 
-/// Returns one memory that quotes the last words of a person, and nothing for every third window.
+/// Returns one memory that quotes the last words of a person, or nothing for every third window.
 fn memories(prompt: &str, number: usize) -> Value {
     let said = last_words(prompt).filter(|_| !number.is_multiple_of(3));
     let memory = |(message, quote): (i64, String)| {

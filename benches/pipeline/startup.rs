@@ -1,4 +1,4 @@
-//! How long a person waits for the first line of `search`, and an agent for its hook.
+//! Time until `search` prints its first line, and until a hook of an agent ends.
 
 use std::io::{Read as _, Write as _};
 use std::path::Path;
@@ -14,11 +14,11 @@ use super::store;
 const MEMORIES: usize = 10_000;
 const STARTS: usize = 20;
 const QUERY: [&str; 2] = ["cache", "bakeli"];
-/// What the program's own query asks, of an index of the same texts.
+/// The query that the program runs, applied to an index of the same texts.
 const BARE: &str = "SELECT rowid, bm25(words, 3.0, 2.0) AS score FROM words
     WHERE words MATCH 'cache OR bakeli' ORDER BY score LIMIT 10";
 
-/// An event, what its agent says besides, and how the answer begins.
+/// An event, further fields of its input, and the beginning of the expected output.
 type Hook = (&'static str, &'static str, &'static str);
 
 /// The hooks that an agent waits for.
@@ -34,7 +34,7 @@ const HOOKS: [Hook; 5] = [
     ),
 ];
 
-/// Measures starts of `search` and of a hook on 10,000 memories, in turn with what they are compared with.
+/// Measures starts of `search` and of a hook with 10,000 memories, alternating with the references.
 pub fn measure(report: &mut Report) {
     let folder = tempfile::tempdir().unwrap();
     let database = folder.path().join("memories.db");
@@ -66,7 +66,7 @@ pub fn measure(report: &mut Report) {
     }
 }
 
-/// Returns the time from the start of the program to its first byte.
+/// Returns the time from the start of the program to its first byte of output.
 fn first_output(command: &mut Command) -> Duration {
     let started = Instant::now();
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
@@ -78,7 +78,7 @@ fn first_output(command: &mut Command) -> Duration {
     waited
 }
 
-/// Indexes title and content of the memories by themselves.
+/// Indexes the titles and contents of the memories in a separate database.
 fn index_bare(database: &Path, index: &Path) {
     let conn = Connection::open(index).unwrap();
     conn.execute("ATTACH ?1 AS own", [database.display().to_string()]).unwrap();
@@ -89,7 +89,7 @@ fn index_bare(database: &Path, index: &Path) {
     .unwrap();
 }
 
-/// Returns the time from the start of a hook to its end; each calls as if it were of a session of its own.
+/// Returns the time from the start of a hook to its end. Each call uses a new session.
 fn called(folder: &Path, (event, rest, says): Hook) -> Duration {
     let input = format!(r#"{{"session_id":"{}","cwd":"{}",{rest}}}"#, uuid::Uuid::now_v7(), folder.display());
     let started = Instant::now();

@@ -1,4 +1,4 @@
-//! How fast memories are written.
+//! Speed of writing memories.
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use super::report::{Report, Row, best_of, figure};
 const MEMORIES: usize = 10_000;
 const ROUNDS: usize = 3;
 
-/// Measures 10,000 memories in one transaction beside bare rows with the same texts.
+/// Measures writing 10,000 memories in one transaction, beside bare rows with the same texts.
 pub fn measure(report: &mut Report) {
     let texts = texts(MEMORIES);
     let speed = |time: Duration| figure(MEMORIES) / time.as_secs_f64();
@@ -28,7 +28,7 @@ pub fn measure(report: &mut Report) {
     );
 }
 
-/// Makes a database of this many memories.
+/// Creates a database with this many memories.
 pub fn fill(database: &Path, memories: usize) {
     insert(database, &texts(memories));
 }

@@ -1,4 +1,4 @@
-//! How fast memories are found by meaning, and how many of the nearest are among those found.
+//! Speed of searches by meaning, and how many of the nearest memories they find.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -14,19 +14,19 @@ use super::random::Random;
 use super::report::{Goal, Report, Row, best_of, figure, ms};
 use super::search::timed;
 
-/// Memories in all, and in the one of the namespaces that is searched by itself.
+/// Number of memories in total, and in the namespace that is also searched separately.
 const MEMORIES: usize = 100_000;
 const IN_ONE: usize = 10_000;
-/// As many as all-MiniLM-L6-v2 has.
+/// The dimension of the vectors of all-MiniLM-L6-v2.
 const DIMENSION: usize = 384;
-/// Groups of vectors that lie near each other, as those of one topic do, and groups within each.
+/// Number of groups of similar vectors, such as those of one topic, and of smaller groups within each.
 const TOPICS: usize = 300;
 const MATTERS: usize = 40;
-/// Questions, each near one of the memories.
+/// Number of questions, each of which is near one of the memories.
 const QUERIES: usize = 100;
-/// How many are looked for.
+/// Number of memories to search for.
 const FIRST: usize = 10;
-/// How many a search takes account of.
+/// Number of memories that a search considers.
 const MANY: usize = 200;
 
 /// Measures a store of 100,000 memories with vectors.
@@ -74,7 +74,7 @@ pub fn measure(report: &mut Report) {
         ));
         let (mut own, mut bare): (Vec<_>, Vec<_>) =
             (found.iter().map(|one| one.1).collect(), exact.iter().map(|one| one.1).collect());
-        // The first search reads what the others have at hand.
+        // The first search reads the vectors that later searches find in memory.
         report.add(Row::new(format!("{name}: the first search"), ms(own.remove(0)), "ms"));
         let beside = p95(&mut bare);
         report.add(
@@ -85,7 +85,7 @@ pub fn measure(report: &mut Report) {
     }
 }
 
-/// Measures searches by words, and by words and meaning, in turn.
+/// Measures searches by words, alternating with searches by words and meaning.
 fn hybrid(
     report: &mut Report,
     name: &str,
@@ -160,7 +160,7 @@ fn write_vectors(store: &Store, model: &VectorModel, drawn: &Drawn, random: &mut
     written
 }
 
-/// Where topics and the matters in them lie.
+/// Vectors at the centres of the small groups.
 struct Drawn {
     matters: Vec<Vec<f32>>,
 }
@@ -186,9 +186,9 @@ fn mixed(near: &[f32], cosine: f32, random: &mut Random) -> Vec<f32> {
     unit(&vector)
 }
 
-/// Returns a vector of length 1 in any direction.
+/// Returns a vector of length 1 in a random direction.
 fn direction(random: &mut Random) -> Vec<f32> {
-    // The sum of four even draws is near enough to a normal one.
+    // The sum of four uniform numbers is close enough to a normal one.
     let mut even = || f32::from(u16::try_from(random.below(65_536)).unwrap()) / 65_536.0 - 0.5;
     let drawn: Vec<f32> = (0..DIMENSION).map(|_| even() + even() + even() + even()).collect();
     unit(&drawn)
@@ -199,7 +199,7 @@ fn unit(vector: &[f32]) -> Vec<f32> {
     vector.iter().map(|number| number / length).collect()
 }
 
-/// Tells how many of as many as a search takes account of are found.
+/// Returns the share of the [`MANY`] nearest memories that a search finds.
 fn of_many(
     store: &Store,
     model: &VectorModel,
@@ -215,7 +215,7 @@ fn of_many(
     figure(found.sum()) / figure(queries.len() * MANY)
 }
 
-/// Returns the places of the nearest, by the products with all, and how long that took.
+/// Returns the positions of the nearest vectors, found by comparison with all vectors, and the time that this took.
 fn exact(vectors: &[(MemoryId, Vec<f32>)], query: &[f32], first: usize) -> (Vec<usize>, Duration) {
     let begun = Instant::now();
     let mut scored: Vec<(f32, usize)> = vectors

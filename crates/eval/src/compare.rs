@@ -487,11 +487,11 @@ fn drawn(pairs: &Pairs<'_>) -> Vec<Vec<f64>> {
     found
 }
 
-/// Returns how often the sum of `contributions` is at least as large as observed if each may have either sign.
+/// Returns the share of sign assignments for which the sum of `contributions` is at least as large as observed.
 fn chance(contributions: &[f64]) -> f64 {
     let seen = contributions.iter().sum::<f64>().abs();
     let size: f64 = contributions.iter().map(|one| one.abs()).sum();
-    // All of up to 4,096 sign assignments can be tried cheaply, and their p has no random error.
+    // Up to 4,096 sign assignments can all be tried cheaply, which yields a p without random error.
     let exact = contributions.len() <= EXACT;
     let rounds = if exact { 1_u32 << contributions.len() } else { FLIPS };
     let mut random = SplitMix::new(SEED);

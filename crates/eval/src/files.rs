@@ -1,4 +1,4 @@
-//! Case files: finding, reading and hashing them, and the memories and times that all kinds of cases contain.
+//! Finds, reads and hashes case files, and defines the memories and times that all kinds of cases contain.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -104,7 +104,7 @@ pub fn read_cases<T: LineCase>(paths: &[PathBuf]) -> (Vec<Placed<T>>, Vec<EvalEr
     let mut seen = BTreeSet::new();
     for file in paths.iter().flat_map(|path| walk(path)).filter(|file| is_file_of::<T>(file)) {
         let whole = file.canonicalize().unwrap_or_else(|_| file.clone());
-        // A folder and a file in it may both be given; no case counts twice.
+        // A folder and a file in it may both be given, but no case counts twice.
         if !seen.insert(whole.clone()) {
             continue;
         }
@@ -136,7 +136,7 @@ pub fn read_cases<T: LineCase>(paths: &[PathBuf]) -> (Vec<Placed<T>>, Vec<EvalEr
     (cases, errors)
 }
 
-/// Every line is parsed by itself, so only the column in the error is of use.
+/// Every line is parsed by itself, so only the column in the error is meaningful.
 fn line_error(error: &serde_json::Error) -> String {
     error.to_string().replace(" at line 1 column", ", at column").replace(", at column 0", "")
 }
@@ -190,7 +190,7 @@ pub fn content_hash(path: &Path) -> Result<String, EvalError> {
     Ok(hex(hasher))
 }
 
-/// Returns the SHA-256 of `parts` in hexadecimal; the same text divided differently has another hash.
+/// Returns the SHA-256 of `parts` in hexadecimal. The same text split differently has a different hash.
 pub fn hash_of(parts: &[&str]) -> String {
     let mut hasher = Sha256::new();
     parts.iter().for_each(|part| hash_part(&mut hasher, part.as_bytes()));
@@ -210,11 +210,11 @@ fn hex(hasher: Sha256) -> String {
     })
 }
 
-/// A memory of a case: stored before anything is asked, or as an extractor would propose it.
+/// A memory of a case, either stored beforehand or proposed by an extractor.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CaseMemory {
-    /// Unique within a case that asks a store; in a stream, the id of the event.
+    /// Id, unique within a case that searches a store; in a stream, the id of the event.
     pub id: String,
     /// One self-contained sentence or short paragraph.
     #[schemars(required)]
@@ -239,9 +239,9 @@ pub struct CaseMemory {
     pub status: Option<Status>,
     /// The intended lifetime; `long_term` by default.
     pub scope: Option<Scope>,
-    /// 0–1; 0.5 by default.
+    /// Importance from 0 to 1; 0.5 by default.
     pub importance: Option<f64>,
-    /// 0–1; 0.85 by default.
+    /// Confidence from 0 to 1; 0.85 by default.
     pub confidence: Option<f64>,
     /// Whether a person pinned it.
     pub pinned: bool,
@@ -251,15 +251,15 @@ pub struct CaseMemory {
     pub said: Option<Option<Moment>>,
     /// When it expires.
     pub expires: Option<Moment>,
-    /// From when it was true.
+    /// The time from which it was true.
     pub from: Option<Moment>,
-    /// Until when it was true.
+    /// The time until which it was true.
     pub to: Option<Moment>,
     /// The quoted words; the content by default.
     pub quote: Option<String>,
     /// The speaker, in a conversation of several people.
     pub speaker: Option<String>,
-    /// Name of the conversation; one of its own by default. One quote of one conversation is one message.
+    /// Name of the conversation; by default, each memory has its own. Equal quotes of one conversation are one message.
     pub source: Option<String>,
 }
 

@@ -160,7 +160,7 @@ impl Baseline {
         }
         let order =
             |line: &BaselineSuite| (line.suite.clone(), line.kind.clone(), line.extractor.clone(), line.model.clone());
-        // Sorted, so that renewing a suite changes only the lines of that suite in the repository.
+        // Sorted, so that renewing a suite changes only the lines of that suite in the file.
         self.suites.sort_by_key(order);
         Ok(renewed)
     }
@@ -180,7 +180,7 @@ pub struct SuiteRuling {
     pub ruling: Ruling,
     /// Whether every figure had to match exactly.
     pub(crate) exact: bool,
-    /// Sentences about what is wrong or got worse.
+    /// Sentences about faults, and about measures that got worse.
     pub(crate) worse: Vec<String>,
     /// Sentences about what got better, or changed without getting better or worse.
     pub(crate) better: Vec<String>,
@@ -342,7 +342,7 @@ enum Change {
     None,
     Worse,
     Better,
-    /// The measure has a value on one side only; the cause shows in another measure.
+    /// Only one side has a value for the measure; another measure shows the cause.
     Other,
 }
 
@@ -357,7 +357,7 @@ fn change(was: Option<f64>, is: Option<f64>, better: Better) -> Change {
     }
 }
 
-/// Compares over all cases; only a measure that is certainly worse counts.
+/// Compares the measures over all cases; only a measure that is certainly worse counts.
 fn compare_by_interval(before: &Tally, after: &Tally, pairs: &[(&CaseTally, &CaseTally)], ruling: &mut SuiteRuling) {
     for found in differences(before, after, pairs) {
         let text = || {

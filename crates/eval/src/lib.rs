@@ -1,4 +1,4 @@
-//! Measures systems that turn conversations into memories, without a judge that has to be trusted.
+//! Measures systems that turn conversations into memories, without relying on a model as a judge.
 //!
 //! ```text
 //! case files ─▶ cases ─▶ the program runs its system ─▶ plain results ─▶ scores ─▶ Row, one per case
@@ -7,8 +7,8 @@
 //!                                    └▶ gate      a run against a stored baseline
 //! ```
 //!
-//! The crate reads cases and scores what the program hands back; it never calls a model and opens no database. A
-//! program plugs in by passing plain data to one function for each kind of case:
+//! The crate reads cases and scores the results of a program. It never calls a model and opens no database. A program
+//! passes plain data to one function for each kind of case:
 //!
 //! | module            | files                                | the program provides                   |
 //! |-------------------|--------------------------------------|----------------------------------------|
@@ -40,7 +40,7 @@ pub use tally::{SEED, SplitMix};
 
 use std::path::PathBuf;
 
-/// Reasons why something could not be measured; one variant for each way a person can respond.
+/// Reasons why something could not be measured. A person responds to each variant in a different way.
 #[derive(Debug, thiserror::Error)]
 pub enum EvalError {
     /// A file does not exist or cannot be read.

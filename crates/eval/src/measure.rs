@@ -19,9 +19,9 @@ pub(crate) enum Better {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Unit {
-    /// A share of one: numerators over denominators.
+    /// A share from 0 to 1: the numerators divided by the denominators.
     Share,
-    /// A number for each of something: numerators over denominators.
+    /// An average, such as a number per case: the numerators divided by the denominators.
     Number,
     /// A total: the numerators alone.
     Count,
@@ -39,7 +39,7 @@ impl Unit {
     }
 }
 
-/// A measure that rows of a kind contain, or that follows from two of them.
+/// A measure that rows of one kind contain, or that is derived from two of their measures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Measure {
@@ -53,7 +53,7 @@ pub(crate) struct Measure {
     pub(crate) better: Better,
     /// Meaning of its value.
     pub(crate) unit: Unit,
-    /// The two measures of which it is the harmonic mean; rows do not contain it then.
+    /// The two measures of which it is the harmonic mean; rows do not contain such a measure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) harmonic_of: Option<[String; 2]>,
 }
@@ -70,22 +70,22 @@ impl Measure {
 /// A measure in a table of measures: name, description, direction and unit.
 pub struct Definition(&'static str, &'static str, Better, Unit);
 
-/// Defines a share of which more is better.
+/// Defines a share for which high values are good.
 pub(crate) const fn share(name: &'static str, about: &'static str) -> Definition {
     Definition(name, about, Better::Higher, Unit::Share)
 }
 
-/// Defines a share of which less is better.
+/// Defines a share for which low values are good.
 pub(crate) const fn fault(name: &'static str, about: &'static str) -> Definition {
     Definition(name, about, Better::Lower, Unit::Share)
 }
 
-/// Defines a number per case of which less is better.
+/// Defines a number per case for which low values are good.
 pub(crate) const fn number(name: &'static str, about: &'static str) -> Definition {
     Definition(name, about, Better::Lower, Unit::Number)
 }
 
-/// Defines a total of which less is better.
+/// Defines a total for which low values are good.
 pub(crate) const fn count(name: &'static str, about: &'static str) -> Definition {
     Definition(name, about, Better::Lower, Unit::Count)
 }

@@ -81,7 +81,7 @@ impl Block {
         Self::Case(name.to_owned(), about, lines)
     }
 
-    /// Returns a remark about what is not listed, or `None` if everything is.
+    /// Returns a remark about what is not listed, or `None` if everything is listed.
     pub(crate) fn left_out(all: usize, shown: usize, what: &str) -> Option<Self> {
         (all > shown).then(|| Self::Note(format!("{} more {what}; -v shows all", all - shown)))
     }
@@ -107,7 +107,7 @@ pub enum Detail {
 }
 
 impl Detail {
-    /// Returns how many cases to list and how many findings of each; a short report has the limits given here.
+    /// Returns how many cases to list and how many findings of each. The arguments are the limits of a short report.
     pub(crate) const fn limits(self, cases: usize, findings: usize) -> (usize, usize) {
         match self {
             Self::Short => (cases, findings),

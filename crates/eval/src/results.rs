@@ -42,14 +42,14 @@ pub struct Results {
     pub manifest: Manifest,
     /// The measures of the rows, in the order in which reports list them.
     pub(crate) measures: Vec<Measure>,
-    /// The cases in the order of the suites; each repetition has rows of its own.
+    /// The cases in the order of the suites; each repetition has separate rows.
     pub rows: Vec<Row>,
-    /// Requests for several cases together; a suite costs these and its rows.
+    /// Requests for several cases together. The cost of a suite is the sum of these and of its rows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shared: Vec<SharedCost>,
 }
 
-/// What was run, so that anyone can repeat it and nobody compares what cannot be compared.
+/// A description of a run, so that it can be repeated and is only compared with comparable runs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
@@ -69,7 +69,7 @@ pub struct Manifest {
     pub label: String,
     /// The model, if one was asked.
     pub model: Option<String>,
-    /// Whether the same run yields the same rows: no model was asked except a recorded one.
+    /// Whether the same run yields the same rows, because no model was asked or its replies were recorded.
     pub deterministic: bool,
     /// Seed of all random draws.
     pub seed: u64,
@@ -100,7 +100,7 @@ pub struct Suite {
     pub cases: u64,
 }
 
-/// Requests for several cases of a suite together, which are in no row.
+/// Requests for several cases of a suite together, which no row contains.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SharedCost {
@@ -196,7 +196,7 @@ impl Results {
     }
 }
 
-/// A part and a whole. Over several cases both are added up.
+/// A part and a whole, each of which is added up over several cases.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Ratio {
     /// The part, such as the required memories that were found.
@@ -261,7 +261,7 @@ pub struct Row {
     pub phenomena: Vec<String>,
     /// Number of the run of this case, from 1.
     pub repeat: u32,
-    /// Why it could not be run, if so; then it has no measures.
+    /// The reason why the case could not be run, if so; such a row has no measures.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The measures. One that the case does not measure has a denominator of 0 or is missing.
@@ -269,18 +269,18 @@ pub struct Row {
     /// Totals behind the measures, such as the number of memories, for people.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<String, u64>,
-    /// Expected and actual values, where there is a choice of few.
+    /// Expected and actual values, where only a few values are possible.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) confusion: Vec<Confusion>,
     /// Its cost.
     pub cost: Cost,
-    /// What is hard about it, or what it asks, for people.
+    /// For people: what is hard about the case, or what it asks.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub about: String,
     /// What went wrong, the worst first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) findings: Vec<Finding>,
-    /// Faults of the case itself that its author should fix, and problems of the run that did not spoil it.
+    /// Faults of the case itself that its author should fix, and problems of the run that did not invalidate it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -303,7 +303,7 @@ pub(crate) struct Confusion {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cost {
-    /// Answered requests; a recorded reply counts as the call that it was.
+    /// Answered requests; a recorded reply counts like the original call.
     pub calls: u64,
     /// Failed requests.
     pub failed_calls: u64,
@@ -335,7 +335,7 @@ impl Cost {
         )
     }
 
-    /// Returns the sum of both. The money is known only if both know it, or one of them made no call.
+    /// Returns the sum of both. The price is known only if it is known for both, or if one of them made no call.
     pub(crate) fn plus(self, other: Self) -> Self {
         Self {
             calls: self.calls + other.calls,
@@ -366,7 +366,7 @@ impl Cost {
 pub(crate) struct Finding {
     /// The fault in a word or two: `missed`, `forbidden`, `unlisted`, `wrong decision`.
     pub(crate) what: String,
-    /// Identifies it among the findings of the case in every run: the id of the gold memory, or the text.
+    /// Identifies the finding among those of the case in every run: the id of the gold memory, or the text.
     pub(crate) id: String,
     /// The text of the memory, as it is or should be.
     pub(crate) text: String,
@@ -375,7 +375,7 @@ pub(crate) struct Finding {
     pub(crate) why: String,
     /// Whether it lowers a measure of the case.
     pub(crate) counts: bool,
-    /// The words that it cites, or should cite.
+    /// The words that the memory cites, or should cite.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) evidence: Vec<Quote>,
 }
@@ -384,7 +384,7 @@ pub(crate) struct Finding {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Quote {
-    /// Id of the message, where it is known; behind the number of its conversation if there are several.
+    /// Id of the message, where it is known; preceded by the number of its conversation if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) message: Option<String>,
     /// The words.
@@ -451,7 +451,7 @@ pub(crate) const fn float(count: usize) -> f64 {
 pub(crate) fn fitting(texts: &[&str], budget: usize, tokens: fn(&str) -> usize) -> usize {
     let mut left = budget;
     let mut fits = |text: &str| left.checked_sub(tokens(text)).map(|rest| left = rest).is_some();
-    // Stops at the first text that does not fit: a context is cut off, and later texts are not picked from.
+    // Stops at the first text that does not fit: a context is cut off there, and no later text is used instead.
     texts.iter().take_while(|text| fits(text)).count()
 }
 

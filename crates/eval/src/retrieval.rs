@@ -6,7 +6,7 @@
 //! *-qa.jsonl ─────▶ memories, or a conversation to extract ─▶ search ─▶ parts of answers  ┘
 //! ```
 //!
-//! No model judges: a memory is identified by its id in the case, a part of an answer by its pattern.
+//! No model judges: memories are identified by their ids in the case, and parts of an answer by patterns.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ const PLACES: usize = 10;
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RecallCase {
-    /// Unique among the cases of a split.
+    /// Id, unique among the cases of a split.
     pub id: String,
     /// Whose memories these are, in one sentence.
     #[serde(default)]
@@ -54,7 +54,7 @@ pub struct RecallCase {
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Query {
-    /// Unique within the case.
+    /// Id, unique within the case.
     pub id: String,
     /// The query, as a person or an agent would type it.
     pub ask: String,
@@ -70,9 +70,9 @@ pub struct Query {
     /// Ids of memories that must not be found.
     #[serde(default)]
     pub must_not: Vec<String>,
-    /// Ids of memories that may be found besides; if given, no others may.
+    /// Ids of further memories that may be found; if given, no others may be found.
     pub only: Option<Vec<String>>,
-    /// Nothing in the store answers it, and nothing may be found.
+    /// Whether nothing in the store answers the query, so that nothing may be found.
     #[serde(default)]
     pub empty: bool,
     /// Maximum number of memories; 10 by default.
@@ -85,7 +85,7 @@ pub struct Query {
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BriefCase {
-    /// Unique among the cases of a split.
+    /// Id, unique among the cases of a split.
     pub id: String,
     /// Whose memories these are, in one sentence.
     #[serde(default)]
@@ -102,7 +102,7 @@ pub struct BriefCase {
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Situation {
-    /// Unique within the case.
+    /// Id, unique within the case.
     pub id: String,
     /// The topic of the conversation; without it, the brief has what matters whatever the topic.
     pub ask: Option<String>,
@@ -121,7 +121,7 @@ pub struct Situation {
     /// Patterns that must not occur in its text, whichever memory they come from.
     #[serde(default)]
     pub never: Vec<String>,
-    /// The brief must be empty.
+    /// Whether the brief must be empty.
     #[serde(default)]
     pub empty: bool,
     /// Maximum number of `o200k_base` tokens; 2,000 by default.
@@ -132,7 +132,7 @@ pub struct Situation {
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QaCase {
-    /// Unique among the cases of a split.
+    /// Id, unique among the cases of a split.
     pub id: String,
     /// Who talks about what, in one sentence.
     #[serde(default)]
@@ -142,7 +142,7 @@ pub struct QaCase {
     /// A conversation from which the extractor makes memories.
     #[serde(default)]
     pub transcript: Vec<CaseMessage>,
-    /// The stored memories, to measure retrieval alone.
+    /// The stored memories, for measuring retrieval alone.
     #[serde(default)]
     pub memories: Vec<CaseMemory>,
     /// The questions.
@@ -153,7 +153,7 @@ pub struct QaCase {
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Question {
-    /// Unique within the case.
+    /// Id, unique within the case.
     pub id: String,
     /// The question.
     pub ask: String,
@@ -165,10 +165,11 @@ pub struct Question {
     pub namespaces: Vec<String>,
     /// The answer, for people.
     pub answer: String,
-    /// Patterns that all stand in a context from which the answer can be given. None: there is no answer.
+    /// Patterns that must all occur in a context from which the question can be answered. If there are none, the
+    /// question has no answer.
     #[serde(default)]
     pub must: Vec<String>,
-    /// Patterns of what would mislead, such as the old value without the new one.
+    /// Patterns of misleading text, such as the old value without the new one.
     #[serde(default)]
     pub must_not: Vec<String>,
     /// Verbatim parts of the messages, or ids of the memories, that contain the answer.
@@ -291,7 +292,7 @@ fn check_sides(id: &str, must: &[String], must_not: &[String]) -> Result<(), Str
 }
 
 fn check_purpose(id: &str, empty: bool, asks: bool) -> Result<(), String> {
-    // Having both or neither would make the case impossible to pass or impossible to fail.
+    // A case with both could never pass, and a case with neither could never fail.
     if empty == asks {
         return Err(format!("{id}: give either must and must_not, or empty if nothing may be found"));
     }
@@ -521,7 +522,7 @@ fn cites(context: &[FoundMemory], case: &QaCase, piece: &str) -> bool {
         return context.iter().any(|memory| memory.id == piece);
     }
     let piece = fold(&normalize(piece));
-    // A quote may be longer than the piece, or a part of it.
+    // A quote may contain the piece or be a part of it.
     let quotes = context.iter().flat_map(|memory| &memory.quotes).map(|quote| normalize(&fold(quote)));
     quotes.into_iter().any(|quote| quote.contains(&piece) || (!quote.is_empty() && piece.contains(&quote)))
 }

@@ -171,7 +171,7 @@ impl Tally {
 /// Returns the harmonic mean; `None` if one of the two is missing.
 pub(crate) fn harmonic_mean(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     let (one, other) = (one?, other?);
-    // If both are zero, the limit is zero, where the formula would divide by zero.
+    // If both are zero, the formula would divide by zero; its limit is zero.
     Some(if one + other == 0.0 { 0.0 } else { 2.0 * one * other / (one + other) })
 }
 

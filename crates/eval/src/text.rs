@@ -1,4 +1,4 @@
-//! Text as the scores see it: normalisation, sentences, language, and the content words of facts.
+//! Prepares text for the scores: normalisation, sentences, language, and the content words of facts.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use unicode_normalization::UnicodeNormalization as _;
 use crate::results::float;
 use crate::vocabulary::Language;
 
-/// Returns `text` as patterns see it: NFKC, lower case, plain quotes and dashes, single spaces.
+/// Returns `text` in the form that is compared with patterns: NFKC, lower case, plain quotes and dashes, single spaces.
 pub(crate) fn normalize(text: &str) -> String {
     // NFKC folds full-width letters and digits, which Chinese and Japanese texts mix with ASCII.
     let plain: String = text.nfkc().flat_map(char::to_lowercase).map(plain).collect();
@@ -173,9 +173,10 @@ fn stem(word: &str) -> String {
     if doubled && stem.len() > 3 { stem[..stem.len() - 1].to_owned() } else { stem.to_owned() }
 }
 
-/// Share of a fact's words from which on a text counts as stating it, determined from paraphrases and near misses.
+/// Smallest share of a fact's words at which a text counts as stating the fact, determined from paraphrases and near
+/// misses.
 pub(crate) const LEAST_SHARE: f64 = 0.67;
-/// Value of [`token_f1`] from which on a text counts as stating a fact.
+/// Smallest value of [`token_f1`] at which a text counts as stating a fact.
 pub(crate) const LEAST_F1: f64 = 0.5;
 
 /// Returns the content words of `text`; in scripts without spaces, such as Chinese, pairs of characters instead.

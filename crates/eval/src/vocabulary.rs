@@ -79,7 +79,7 @@ vocabulary! {
         /// Both are about the same subject.
         Related = "related",
     }
-    /// Decision about a memory that arrives.
+    /// Decision about an incoming memory.
     Decision {
         /// It is new.
         Add = "add",
@@ -106,7 +106,7 @@ vocabulary! {
     /// How much a memory matters.
     #[derive(Default)]
     Importance {
-        /// Missing it does harm; a lasting preference, decision, hard rule or costly lesson.
+        /// Something whose loss does harm: a lasting preference, decision, hard rule or costly lesson.
         High = "high",
         /// Useful background.
         #[default]
@@ -128,13 +128,13 @@ vocabulary! {
         Fiction = "fiction",
         /// Mockery.
         Sarcasm = "sarcasm",
-        /// A fact about one person, kept of another.
+        /// A fact about one person that was attributed to another.
         ThirdPartyMisattributed = "third-party-misattributed",
-        /// A request for this once, kept as a rule.
+        /// A request for one occasion that was kept as a rule.
         OneOff = "one-off",
         /// Known to everybody.
         CommonKnowledge = "common-knowledge",
-        /// Recalled from the memory, not said.
+        /// Text that was recalled from the memory and not said.
         Recalled = "recalled",
         /// A wrong absolute date.
         StaleDate = "stale-date",
@@ -142,7 +142,7 @@ vocabulary! {
         ExampleData = "example-data",
         /// Output of a tool.
         ToolOutput = "tool-output",
-        /// Said by somebody else than the memory names.
+        /// Something said by a person other than the one that the memory names.
         Misattributed = "misattributed",
         /// Something that was denied.
         Denied = "denied",
@@ -173,14 +173,15 @@ vocabulary! {
         User = "user",
         /// The model.
         Assistant = "assistant",
-        /// A tool, of which this is the output.
+        /// A tool whose output the message contains.
         Tool = "tool",
         /// The program around the conversation.
         System = "system",
         /// Anybody else.
         Other = "other",
     }
-    /// Why similarity alone would wrongly merge or retire; `evals/consolidation/README.md` explains each.
+    /// The reason why similarity alone would wrongly merge or retire a memory; `evals/consolidation/README.md` explains
+    /// each.
     Hard {
         /// Another person.
         Person = "person",
@@ -198,17 +199,17 @@ vocabulary! {
         Negation = "negation",
         /// Another namespace.
         Namespace = "namespace",
-        /// One occasion against a habit.
+        /// A single occasion compared with a habit.
         OnceHabit = "once-habit",
-        /// A plan against what was done.
+        /// A plan compared with what was done.
         Plan = "plan",
-        /// A part against the whole.
+        /// A part compared with the whole.
         PartWhole = "part-whole",
         /// Another role in the same event.
         Role = "role",
         /// Another order of the same steps.
         Order = "order",
-        /// A value beside another one, not instead of it.
+        /// A value in addition to another one, not instead of it.
         ValueBeside = "value-beside",
         /// An exception to a rule.
         Exception = "exception",
@@ -219,7 +220,7 @@ vocabulary! {
         /// Another scope.
         Scope = "scope",
     }
-    /// What a person does to a memory.
+    /// An action of a person on a memory.
     Action {
         /// Forgets it.
         Forget = "forget",
@@ -227,18 +228,18 @@ vocabulary! {
         Restore = "restore",
         /// Pins it.
         Pin = "pin",
-        /// Rejects what waits in the inbox.
+        /// Rejects a memory in the inbox.
         Reject = "reject",
-        /// Accepts what waits in the inbox.
+        /// Accepts a memory in the inbox.
         Accept = "accept",
     }
     /// Kind of the rows of a result file.
     Kind {
         /// Memories extracted from a conversation.
         Extraction = "extraction",
-        /// The decision about a memory that arrives where another is known.
+        /// The decision about an incoming memory when another is stored.
         Pair = "pair",
-        /// The memories at the end of a stream of arrivals.
+        /// The memories at the end of a stream of incoming memories.
         Stream = "stream",
         /// Memories that a query finds.
         Recall = "recall",
@@ -248,57 +249,57 @@ vocabulary! {
         Qa = "qa",
         /// `LoCoMo`: answers left in the memories of a conversation.
         Retention = "retention",
-        /// `LoCoMo`: questions to turns and memories.
+        /// `LoCoMo`: questions for which turns and memories are searched.
         Locomo = "locomo",
         /// `LoCoMo`: memories compared with the observations of the file.
         LocomoObservations = "locomo-observations",
-        /// `LoCoMo`: questions to one way of searching the turns.
+        /// `LoCoMo`: questions for which the turns are searched in one way.
         LocomoSearch = "locomo-search",
         /// `LongMemEval`: sessions and turns found for a question.
         LongMemEval = "longmemeval",
         /// `HaluMem`: memories compared with the points of a user.
         HaluMem = "halumem",
-        /// `HaluMem`: questions to the extracted memories.
+        /// `HaluMem`: questions for which the extracted memories are searched.
         HaluMemQuestions = "halumem-questions",
-        /// `HaluMem`: questions to a store of all points.
+        /// `HaluMem`: questions for which a store of all points is searched.
         HaluMemRetrieval = "halumem-retrieval",
     }
     /// A fault in the outcome of a pair.
     PairFault {
         /// The decision is not among the right ones.
         Decision = "wrong decision",
-        /// It contradicts for another reason.
+        /// The contradiction has a wrong reason.
         Why = "wrong reason",
-        /// It contradicts with the order in time reversed.
+        /// The contradiction has the wrong order in time.
         Late = "wrong order in time",
-        /// A hard case was joined.
+        /// The two memories of a hard case were joined.
         FalseMerge = "false merge",
         /// A valid memory was retired.
         WrongRetirement = "wrongly retired",
         /// A contradiction was not found.
         MissedContradiction = "missed contradiction",
-        /// The known fact should remain, and no memory states it.
+        /// The known fact should remain, but no memory states it.
         LostKnown = "known fact lost",
-        /// The incoming fact should remain or wait, and no memory states it.
+        /// The incoming fact should remain or wait, but no memory states it.
         LostIncoming = "incoming fact lost",
         /// No memory states a detail that only one of the two has.
         LostDetail = "detail lost",
     }
     /// A fault in the outcome of an event.
     StreamFault {
-        /// It should be active or wait, and no memory rests on it.
+        /// The event should be active or waiting, but no memory is based on it.
         Lost = "lost",
-        /// It should be gone or wait, and is active.
+        /// The event should be gone or waiting, but is active.
         Alive = "wrongly alive",
-        /// It should be active or gone, and waits in the inbox.
+        /// The event should be active or gone, but waits in the inbox.
         Waiting = "wrongly waiting",
-        /// It shares a memory with an event of another one.
+        /// The event shares a memory with an event of another group.
         Merged = "wrongly merged",
-        /// It is apart from an event with which it should share a memory.
+        /// The event is separate from another event with which it should share a memory.
         Apart = "wrongly apart",
         /// A relation is missing.
         Unlinked = "not linked",
-        /// A person's act could not be done.
+        /// An action of a person could not be carried out.
         Act = "not done",
     }
 }

@@ -10,26 +10,26 @@ use crate::files::CaseMemory;
 use crate::files::LineCase;
 use crate::vocabulary::{Action, Conflict, Decision, Hard, RelationType};
 
-/// A known memory, one that arrives, and the right decision.
+/// A stored memory, an incoming memory, and the right decision.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pair {
-    /// Unique among the cases of a split.
+    /// Id, unique among the cases of a split.
     pub id: String,
     /// What it tests, in a word or two; results are grouped by it.
     pub phenomenon: String,
-    /// Why similarity alone would wrongly merge or retire, if it would.
+    /// The reason why similarity alone would wrongly merge or retire a memory, if there is one.
     pub hard: Option<Hard>,
     /// The stored, active memory.
     pub known: CaseMemory,
-    /// The memory that arrives.
+    /// The incoming memory.
     pub incoming: CaseMemory,
     /// The right decision.
     pub expect: Decision,
     /// Other decisions that a careful person would accept.
     #[serde(default, rename = "or")]
     pub accepted: Vec<Decision>,
-    /// For `contradict`: why both cannot be true.
+    /// For `contradict`: the reason why the two memories cannot both be true.
     pub why: Option<Conflict>,
     /// For `contradict`: whether the incoming memory is the older one.
     #[serde(default)]
@@ -39,22 +39,22 @@ pub struct Pair {
     pub part: bool,
 }
 
-/// Memories that arrive one after another, acts of a person between them, and the memories at the end.
+/// A series of incoming memories and actions of a person, and the memories expected at the end.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Stream {
-    /// Unique among the cases of a split.
+    /// Id, unique among the cases of a split.
     pub id: String,
     /// What it tests; results are grouped by each.
     pub phenomenon: Vec<String>,
     /// The events, in the order of arrival.
     pub events: Vec<Event>,
-    /// Memories that are active at the end, each given by the events that it rests on.
+    /// Memories that are active at the end, each given by the events on which it is based.
     pub active: Vec<Vec<String>>,
-    /// Memories that wait in the inbox at the end.
+    /// Memories that are in the inbox at the end.
     #[serde(default)]
     pub waiting: Vec<Vec<String>>,
-    /// Events that no active or waiting memory rests on at the end.
+    /// Events on which no active or waiting memory is based at the end.
     #[serde(default)]
     pub gone: Vec<String>,
     /// Relations that must exist: from, type, to.
@@ -66,7 +66,7 @@ pub struct Stream {
 #[derive(Debug, Clone, PartialEq, JsonSchema)]
 #[serde(untagged)]
 pub enum Event {
-    /// An act of a person, before the memories of the same arrival.
+    /// An action of a person, which precedes the memories of the same arrival.
     Act(Act),
     /// The memory of an earlier event arrives again.
     Again(Again),
@@ -74,19 +74,19 @@ pub enum Event {
     Memory(Box<Arriving>),
 }
 
-/// An act of a person.
+/// An action of a person.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Act {
-    /// The act.
+    /// The action.
     pub act: Action,
-    /// The event whose memory it changes.
+    /// The event whose memory the action changes.
     pub target: String,
-    /// The arrival before which it happens.
+    /// Number of the import or run before which the action happens.
     pub arrival: u32,
 }
 
-/// The same words of the same message again.
+/// An earlier memory that arrives again, quoted from the same message.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Again {
@@ -98,13 +98,13 @@ pub struct Again {
     pub again: String,
 }
 
-/// A memory that arrives in a stream.
+/// An incoming memory of a stream.
 #[derive(Debug, Clone, PartialEq, JsonSchema)]
 pub struct Arriving {
     /// Number of the import or run.
     pub arrival: u32,
-    /// Whether it states several things, one of which changes later. It then counts as kept while any active memory rests
-    /// on it.
+    /// Whether the memory states several facts, one of which changes later. Such a memory counts as kept while any
+    /// active memory is based on it.
     #[serde(default)]
     pub parts: bool,
     /// The memory, with the id of the event.
@@ -113,7 +113,7 @@ pub struct Arriving {
 }
 
 impl Event {
-    /// Returns the id; an act has none.
+    /// Returns the id, or `None` for an action.
     pub fn id(&self) -> Option<&str> {
         match self {
             Self::Act(_) => None,
@@ -131,7 +131,7 @@ impl Event {
         }
     }
 
-    /// Returns the id and the text of the event; `None` for an act.
+    /// Returns the id and the text of the event, or `None` for an action.
     pub(crate) fn text(&self) -> Option<(String, String)> {
         match self {
             Self::Act(_) => None,
@@ -143,7 +143,7 @@ impl Event {
 
 impl<'de> Deserialize<'de> for Event {
     /// Distinguishes the three variants by a field that only one of them has, so that an error describes the intended
-    /// one.
+    /// variant.
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let mut fields = Map::deserialize(from)?;
         let id = fields.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -253,7 +253,7 @@ impl LineCase for Stream {
 }
 
 impl Stream {
-    /// Checks that acts come at the beginning of their arrival.
+    /// Checks that actions precede the memories of the same arrival.
     fn check_acts(&self) -> Result<(), String> {
         let mut started = 0;
         for (index, event) in self.events.iter().enumerate() {

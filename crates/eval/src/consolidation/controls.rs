@@ -1,4 +1,4 @@
-//! Consolidation controls: a decider based on word similarity, and invented memories that a case is hidden among.
+//! Controls for consolidation: decisions based on word similarity, and invented memories that surround a case.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -82,7 +82,7 @@ pub(crate) fn word_counts(text: &str) -> BTreeMap<String, u32> {
     };
     for c in text.chars().flat_map(char::to_lowercase) {
         let is_dense = matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}');
-        // A dense character ends the preceding word and is a word of its own.
+        // A character of a script without spaces ends the preceding word and is a word by itself.
         if is_dense || !(c.is_alphanumeric() || c == '\'') {
             put(&mut word);
         }
@@ -102,7 +102,7 @@ fn cosine(one: &BTreeMap<String, u32>, other: &BTreeMap<String, u32>) -> f64 {
     let length =
         |words: &BTreeMap<String, u32>| words.values().map(|count| f64::from(*count).powi(2)).sum::<f64>().sqrt();
     let lengths = length(one) * length(other);
-    // A text without words has no direction and is similar to nothing.
+    // A text without words is similar to no other text.
     if lengths == 0.0 { 0.0 } else { dot / lengths }
 }
 

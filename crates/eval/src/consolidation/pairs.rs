@@ -32,7 +32,7 @@ pub struct MemoryAfter {
     pub status: Status,
     /// Its content.
     pub content: String,
-    /// Whether it is the memory that was known.
+    /// Whether it is the known memory.
     pub is_known: bool,
     /// Whether it cites the words of the known memory.
     pub rests_on_known: bool,
@@ -51,7 +51,7 @@ pub struct PairOutcome {
     pub conflict: Option<Conflict>,
     /// Whether the incoming memory was judged to be the older one.
     pub late: bool,
-    /// Whether the decision waits for a person.
+    /// Whether the decision waits for a person to confirm it.
     pub waits: bool,
     /// Whether the decision concerns a memory other than the known one.
     pub elsewhere: bool,
@@ -159,10 +159,10 @@ impl<'a> Judged<'a> {
         self.contradicts_as_expected().then(|| self.outcome.conflict == self.pair.why)
     }
 
-    /// Returns whether the order of the two memories is right; `None` if both wait for a person, as neither is older
-    /// then.
+    /// Returns whether the order of the two memories is right, or `None` if a person has to decide, since neither
+    /// memory is then the older one.
     fn is_late_right(&self) -> Option<bool> {
-        // Until a person has decided a conflict, neither memory is the later one.
+        // Until a person has resolved a conflict, neither memory is the later one.
         let resolved = self.pair.why != Some(Conflict::Conflict) && !self.outcome.waits;
         (self.contradicts_as_expected() && resolved).then_some(self.outcome.late == self.pair.late)
     }
@@ -180,7 +180,7 @@ impl<'a> Judged<'a> {
     }
 
     fn retires_wrongly(&self) -> bool {
-        // A contradiction that waits for a person has retired nothing yet.
+        // A contradiction that waits for a person has not retired any memory yet.
         let contradicts = self.outcome.decision == Decision::Contradict && !self.outcome.waits;
         if !contradicts {
             return false;

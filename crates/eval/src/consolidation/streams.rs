@@ -25,7 +25,7 @@ pub const STREAM_MEASURES: &[Definition] = &[
 pub struct FinalMemory {
     /// Its state.
     pub status: Status,
-    /// The events that it rests on, and [`DISTRACTOR`] if it rests on one.
+    /// The events on which it is based, and [`DISTRACTOR`] if it is based on a distractor.
     pub events: BTreeSet<String>,
 }
 
@@ -36,13 +36,13 @@ pub struct StreamOutcome {
     pub memories: Vec<FinalMemory>,
     /// Relations between them, by their indices in `memories`.
     pub links: BTreeSet<(usize, RelationType, usize)>,
-    /// Acts of a person that could not be carried out.
+    /// Actions of a person that could not be carried out.
     pub failed_acts: Vec<String>,
     /// Number of memories that a second run of the stream added.
     pub growth: u64,
 }
 
-/// A fault together with the event, relation or act that it concerns.
+/// A fault together with the event, relation or action that it concerns.
 pub(super) type StreamFinding = (StreamFault, String);
 type Groups = Vec<BTreeSet<String>>;
 
@@ -81,7 +81,7 @@ pub fn score_stream(placed: &Placed<Stream>, outcome: &StreamOutcome) -> Row {
     row
 }
 
-/// Returns groups of events as text, with those that wait after the active ones.
+/// Returns groups of events as text: first the active ones, then those in the inbox.
 fn describe(active: &[Vec<String>], waiting: &[Vec<String>]) -> String {
     let joined = |groups: &[Vec<String>]| {
         let mut groups: Vec<String> = groups.iter().map(|group| group.join("+")).collect();
@@ -110,7 +110,7 @@ pub(super) fn faults_of(stream: &Stream, outcome: &StreamOutcome) -> (Vec<Stream
         }
     }
     faults.extend(outcome.failed_acts.iter().map(|act| (StreamFault::Act, act.clone())));
-    // Memories that rest on no event, or on the same events as another memory, are detected only here.
+    // Memories that are based on no event, or on the same events as another memory, are detected only here.
     let same = without(&parts, &active) == without(&parts, &sets(&stream.active))
         && sorted(&waiting) == sorted(&sets(&stream.waiting));
     let is_exact = same && faults.is_empty();
@@ -143,7 +143,8 @@ fn without(parts: &BTreeSet<&str>, groups: &Groups) -> Groups {
     let mut rest: Groups = groups
         .iter()
         .map(|group| (group, others(group)))
-        // A memory that rests only on parts is judged by them; one that rests on nothing remains, since it is a fault.
+        // A memory that is based only on parts is judged by them. A memory that is based on nothing remains, since it
+        // is a fault.
         .filter(|(group, rest)| group.is_empty() || !rest.is_empty())
         .map(|(_, rest)| rest)
         .collect();
@@ -203,8 +204,8 @@ impl StreamOutcome {
         self.memories.iter().filter(|memory| memory.status == status).map(|memory| memory.events.clone()).collect()
     }
 
-    /// Returns whether a memory that rests on `from` has the relation to one that rests on `to`. A chain of
-    /// replacements counts as one.
+    /// Returns whether a memory based on `from` has the relation to a memory based on `to`. A chain of replacements
+    /// counts as one.
     fn is_linked(&self, from: &str, relation: RelationType, to: &str) -> bool {
         let resting = |event: &str| -> BTreeSet<usize> {
             let holds = |(_, memory): &(usize, &FinalMemory)| memory.events.contains(event);
@@ -223,7 +224,7 @@ impl StreamOutcome {
                 if targets.contains(reached) {
                     return true;
                 }
-                // Only replacement is transitive; supporting a supporter says nothing about the first memory.
+                // Only replacement is transitive; to support a supporting memory is not to support the first one.
                 if relation == RelationType::Supersedes && seen.insert(*reached) {
                     open.insert(*reached);
                 }

@@ -22,17 +22,17 @@ const VERDICT_FILE: &str = "judged.json";
 /// Format of conversations that are written in the case itself.
 pub const INLINE_FORMAT: &str = "openai-chat";
 
-/// A conversation, what should be remembered of it, and what must not be.
+/// A conversation, what should be remembered from it, and what must not be.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
     /// One sentence: what is hard about this conversation.
     pub(crate) about: String,
-    /// Language of the conversation, and so of its memories.
+    /// Language of the conversation and of its memories.
     pub(crate) language: Language,
     /// Format of the logs, as `afterthought log formats` lists it.
     pub format: String,
-    /// What it tests, in words of your own; results are grouped by them.
+    /// Names of what the case tests, chosen freely; results are grouped by them.
     #[serde(default)]
     pub(crate) phenomena: Vec<String>,
     /// Files and folders beside the case, in the order in which they are read.
@@ -51,26 +51,26 @@ pub struct Case {
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Gold {
-    /// Unique within the case, e.g. `m1`. Cases on a line number their memories.
+    /// Id, unique within the case, e.g. `m1`. Cases in a JSON Lines file number their memories instead.
     #[serde(default)]
     pub(crate) id: String,
-    /// What should be remembered, for people.
+    /// A description for people of what should be remembered.
     pub(crate) text: String,
-    /// Every correct type, the best first. On a line it may be missing: then any type is correct.
+    /// Every correct type, the best first. A case in a JSON Lines file may omit it; then any type is correct.
     #[serde(default, rename = "type")]
     pub(crate) types: Vec<MemoryType>,
     /// How much it matters; `medium` by default.
     #[serde(default)]
     pub(crate) importance: Importance,
-    /// Acceptable to keep and to leave out: counts neither for recall nor against precision.
+    /// Whether it may also be left out. It then counts neither for recall nor against precision.
     #[serde(default)]
     pub(crate) optional: bool,
     /// Regular expressions that must all occur in the memory.
     pub(crate) all: Vec<String>,
-    /// Regular expressions that must not occur; a memory with one of them distorts the fact.
+    /// Regular expressions that must not occur; a memory that matches one of them distorts the fact.
     #[serde(default)]
     pub(crate) none: Vec<String>,
-    /// The day, month or instant that the memory must name or be valid from or until.
+    /// The day, month or instant that the memory must name, or at which its validity must begin or end.
     pub(crate) date: Option<Moment>,
     /// Verbatim parts of messages; correct evidence cites a message that contains one of them.
     pub(crate) evidence: Vec<String>,
@@ -80,14 +80,14 @@ pub(crate) struct Gold {
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Forbidden {
-    /// Unique within the case, e.g. `f1`. Cases on a line number their entries.
+    /// Id, unique within the case, e.g. `f1`. Cases in a JSON Lines file number their entries instead.
     #[serde(default)]
     pub(crate) id: String,
     /// Why it must not be kept.
     pub(crate) kind: ForbiddenKind,
     /// Regular expressions that all occur in a forbidden memory.
     pub(crate) all: Vec<String>,
-    /// Regular expressions any of which excuses the memory, such as a negation.
+    /// Regular expressions, each of which excuses a memory that it matches, such as a negation.
     #[serde(default)]
     pub(crate) unless: Vec<String>,
     /// An explanation for people.
@@ -108,18 +108,18 @@ pub(crate) struct ReaderVerdict {
     pub(crate) why: String,
 }
 
-/// A short conversation on a line of a file, with what should and must not be kept of it.
+/// A short conversation on one line of a JSON Lines file, with what should and must not be remembered.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShortCase {
-    /// Unique among the cases of a split.
+    /// Id, unique among the cases of a split.
     pub id: String,
     /// What is hard about it, in one sentence.
     #[serde(default)]
     pub(crate) about: String,
-    /// Language of the conversation, and so of its memories.
+    /// Language of the conversation and of its memories.
     pub(crate) language: Language,
-    /// What it tests; results are grouped by each.
+    /// Names of what the case tests; results are grouped by each.
     #[serde(default)]
     pub(crate) phenomena: Vec<String>,
     /// The conversation.
@@ -132,7 +132,7 @@ pub struct ShortCase {
     pub(crate) must_not: Vec<Forbidden>,
 }
 
-/// A message of a conversation that stands in the case itself.
+/// A message of a conversation that is written in the case itself.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CaseMessage {
@@ -141,7 +141,7 @@ pub struct CaseMessage {
     pub role: Role,
     /// The author's name, in a conversation of several people.
     pub speaker: Option<String>,
-    /// When it was said; a minute after the message before by default.
+    /// When it was said; by default one minute after the preceding message.
     pub at: Option<Moment>,
     /// The words.
     pub text: String,
@@ -351,7 +351,7 @@ pub(crate) fn compile(id: &str, field: &str, patterns: &[String]) -> Result<Vec<
     patterns.iter().enumerate().map(compile).collect()
 }
 
-/// The regex parser marks the position over several lines and states the reason on the last one.
+/// The regex parser marks the position on several lines and gives the reason on the last line.
 fn last_line(error: &regex::Error) -> String {
     let text = error.to_string();
     text.lines().last().unwrap_or_default().trim().trim_start_matches("error: ").to_owned()
@@ -456,7 +456,7 @@ pub fn discover(paths: &[PathBuf]) -> Result<Vec<DiscoveredCase>, EvalError> {
         }
     }
     let mut seen = BTreeSet::new();
-    // A folder and its subfolder may both be given; no case counts twice.
+    // A folder and its subfolder may both be given, but no case counts twice.
     places.retain(|place| seen.insert(place.canonicalize().unwrap_or_else(|_| place.clone())));
     let mut found = Vec::new();
     for place in places {

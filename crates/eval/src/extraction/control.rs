@@ -1,4 +1,4 @@
-//! Control extractors that must fail: a score that they pass measures nothing.
+//! Control extractors that must fail. A score that one of them passes measures nothing.
 
 use super::{Citation, Conversation, Message, Prediction};
 use crate::text::sentences;
@@ -80,7 +80,8 @@ fn invented(conversations: &[Conversation]) -> Vec<Prediction> {
             let number = kept.len();
             let reversed = sentences(&message.text).first().map(|sentence| reversed(sentence));
             let content = match reversed {
-                // Alternating, because a scorer may notice inventions and still accept distortions, or the reverse.
+                // The two alternate, because a scorer may notice inventions and still accept distortions, or the
+                // reverse.
                 Some(reversed) if number % 2 == 1 => reversed,
                 _ => INVENTED[number / 2 % INVENTED.len()].to_owned(),
             };

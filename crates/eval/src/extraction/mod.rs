@@ -99,10 +99,11 @@ struct Scored {
     found: Vec<bool>,
 }
 
-/// Returns the row of a case: measures, counts, findings and the messages around them. Suite, repetition, money and
-/// time are left to the caller.
+/// Returns the row of a case: measures, counts, findings and the messages around them. The caller adds suite,
+/// repetition, price and time.
 pub fn score(case: &LoadedCase, extraction: &Extraction) -> Row {
-    // The texts after redaction: a quote is compared with what the system was shown, not with the original log.
+    // These are the texts after redaction: quotes are compared with what the system was shown, not with the original
+    // log.
     let texts = MessageTexts::new(&extraction.conversations);
     let scored = assess(&case.patterns, case, &extraction.predictions, &texts);
     let mut row = Row { cost: extraction.usage, ..empty_row(case) };
@@ -136,9 +137,10 @@ pub fn empty_row(case: &LoadedCase) -> Row {
 
 /// Assesses `predictions`.
 ///
-/// A forbidden memory counts as nothing else. A gold memory is found if one memory states it, or if the memories that
-/// cite its evidence state it together; these then count as stating it. A memory that states one gold memory correctly
-/// never counts as distorting another. Memories and gold memories are paired so that as few as possible are duplicates.
+/// A forbidden memory counts as nothing else. A gold memory is found if one memory states it, or if several memories
+/// that cite its evidence state it together; each of them then counts as stating it. A memory that states one gold
+/// memory correctly never counts as distorting another. Memories and gold memories are paired so that as few as
+/// possible are duplicates.
 fn assess(patterns: &Patterns, case: &LoadedCase, predictions: &[Prediction], texts: &MessageTexts) -> Scored {
     let mut assessments: Vec<Assessment> =
         predictions.iter().map(|prediction| first_assessment(patterns, case, prediction, texts)).collect();
@@ -205,7 +207,7 @@ fn mark_duplicates(patterns: &Patterns, assessments: &mut [Assessment]) {
     let choices: Vec<Vec<usize>> = assessments
         .iter()
         .map(|assessment| {
-            // Required and important gold memories come first, so that an optional one never takes their partner.
+            // Required and important gold memories come first, so that an optional one is never paired in their place.
             let mut golds = assessment.golds.clone();
             golds.sort_by_key(|&gold| (patterns.golds[gold].gold.optional, patterns.golds[gold].gold.importance));
             golds
@@ -223,7 +225,7 @@ fn mark_duplicates(patterns: &Patterns, assessments: &mut [Assessment]) {
 /// `choices` lists, for each left item, the right items that fit, in order of preference. The order of the left items
 /// determines only which of them are paired, never how many.
 pub(crate) fn pair_up(choices: &[Vec<usize>], rights: usize) -> Vec<Option<usize>> {
-    // Pairing each with the first that fits would depend on the order and could leave more items unpaired.
+    // Pairing each item with the first that fits would depend on the order and could leave more items unpaired.
     let mut owners: Vec<Option<usize>> = vec![None; rights];
     for left in 0..choices.len() {
         place(left, choices, &mut owners, &mut vec![false; rights]);
@@ -361,7 +363,7 @@ fn count_memories(patterns: &Patterns, extraction: &Extraction, scored: &Scored,
     }
 }
 
-/// Counts dates and importance of memories that are right or optional, and dates that any memory leaves open.
+/// Counts dates and importance of memories that are right or optional, and all memories that leave a date open.
 fn count_details(patterns: &Patterns, predictions: &[Prediction], scored: &Scored, row: &mut Row) {
     let open = predictions.iter().filter(|one| date_openness(&one.content) == Openness::Relative).count();
     row.ratio("open dates", open as u64, predictions.len() as u64);
@@ -445,7 +447,7 @@ fn count_retired(patterns: &Patterns, found: &[bool], retired: &[Prediction], ro
     let states = |gold: usize, memory: &Prediction| patterns.golds[gold].compare(&memory.searched) == Match::Stated;
     let required: Vec<usize> = (0..patterns.golds.len()).filter(|&gold| !patterns.golds[gold].gold.optional).collect();
     let was_stated = |gold: usize| retired.iter().any(|one| states(gold, one));
-    // Relative to what was extracted at all: retiring cannot lose a memory that was never found.
+    // The share is relative to what was extracted, because retiring cannot lose a memory that was never found.
     let extracted = required.iter().filter(|&&gold| found[gold] || was_stated(gold)).count();
     let lost: Vec<usize> = required.iter().copied().filter(|&gold| !found[gold] && was_stated(gold)).collect();
     let is_wrong = |one: &&Prediction| lost.iter().any(|&gold| states(gold, one));
@@ -454,14 +456,14 @@ fn count_retired(patterns: &Patterns, found: &[bool], retired: &[Prediction], ro
     lost.into_iter().map(|gold| patterns.golds[gold].gold.id.clone()).collect()
 }
 
-/// Ways in which a text leaves a date open, or does not.
+/// How precisely a text states its dates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Openness {
-    /// It names a day, week or month only relative to an unnamed day.
+    /// The text names a day, week or month only relative to an unnamed day.
     Relative,
-    /// It is vague.
+    /// The text is vague about time.
     Vague,
-    /// It names a date, or needs none.
+    /// The text names a date, or needs none.
     Closed,
 }
 

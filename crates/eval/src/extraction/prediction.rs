@@ -30,7 +30,7 @@ pub struct Prediction {
 pub struct Citation {
     /// Key of the conversation.
     pub conversation: String,
-    /// Ids of the messages; the quote appears in the first.
+    /// Ids of the messages; the quote appears in the first message.
     pub messages: Vec<String>,
     /// The quoted words.
     pub quote: String,
@@ -82,7 +82,7 @@ pub struct Message {
     pub speaker: Option<String>,
     /// The words.
     pub text: String,
-    /// Whether it is written or spoken language, not a call, output or notice of a program.
+    /// Whether it is written or spoken language rather than a call, output or notice of a program.
     pub is_prose: bool,
 }
 
@@ -102,7 +102,8 @@ pub struct Extraction {
     pub superseded: Vec<Prediction>,
     /// Number of memories that await a person's decision.
     pub pending: u64,
-    /// If the logs were read a second time: the number of active memories before that, and of memories that it added.
+    /// If the logs were read twice: the number of active memories after the first reading, and of memories that the
+    /// second reading added.
     pub reread: Option<(u64, u64)>,
     /// The conversations as the system saw them.
     pub conversations: Vec<Conversation>,

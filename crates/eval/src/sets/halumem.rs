@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The set contains texts and no patterns, so a point counts as stated if a memory has most of its words and all of its
-//! numbers. This is a lower bound, and not comparable with the figures of a judge.
+//! numbers. The result is a lower bound, which is not comparable with figures from a judge.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! `LoCoMo`: conversations of two people with questions, evidence and facts.
 //!
 //! Three things are measured without a judge. Retention: the share of answers whose content words survive in the
-//! memories that rest on the evidence. Retrieval: whether turns and memories that contain the answer are found. Facts:
-//! how the memories compare with the facts in the file. The turns themselves give the upper limit of all three.
+//! memories that are based on the evidence. Retrieval: whether turns and memories that contain the answer are found.
+//! Facts: how the memories compare with the facts in the file. The turns themselves give the upper limit of all three.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ pub struct Sample {
     adversarial: Vec<Question>,
     /// Number of questions in categories 1 to 4 that name no existing turn.
     without_evidence: usize,
-    /// The facts in the file, each with the turns that it rests on.
+    /// The facts in the file, each with the turns on which it is based.
     observations: Vec<(String, BTreeSet<String>)>,
 }
 
@@ -329,7 +329,7 @@ pub(crate) const OBSERVATION_MEASURES: &[Definition] = &[
     fault("open dates of facts", "the same, of the facts"),
 ];
 
-/// A text with the turns that it rests on.
+/// A text with the turns on which it is based.
 struct SourcedText<'a> {
     text: &'a str,
     words: BTreeSet<String>,
@@ -367,7 +367,7 @@ fn resting_on<'t, 'a>(
     texts.iter().filter(|text| !text.turns.is_disjoint(&question.evidence))
 }
 
-/// Returns whether enough of the answer's content words appear in the texts that rest on its evidence.
+/// Returns whether enough of the answer's content words appear in the texts that are based on its evidence.
 fn is_left(question: &Question, texts: &[SourcedText<'_>]) -> bool {
     let there: BTreeSet<String> = resting_on(question, texts).flat_map(|text| text.words.iter().cloned()).collect();
     has_answer(&question.answer, &there)
@@ -498,7 +498,7 @@ pub fn score_answers(
     row.yes("turns complete", has_answer(&question.answer, &of_turns));
     row.yes("memories complete", complete);
     row.yes("kept", is_kept);
-    // What extraction has lost cannot be found, so it does not reflect on the search.
+    // A fact that extraction has lost cannot be found, so it does not count against the search.
     if is_kept {
         row.yes("complete of kept", complete);
     }
@@ -547,7 +547,7 @@ pub fn score_facts(sample: &Sample, extraction: &Extraction) -> Row {
         .predictions
         .iter()
         .map(|memory| {
-            // A fact is often asked for in one turn and given in the next, so a citation of either is fair.
+            // A fact is often asked for in one turn and given in the next, so a citation of either turn is accepted.
             let turns = with_adjacent(&cited_turns(memory));
             let is_stated = |(fact, evidence): &(String, BTreeSet<String>)| {
                 !turns.is_disjoint(evidence) && is_similar(fact, &memory.content)
