@@ -56,8 +56,9 @@ impl Store {
 impl Writer<'_> {
     /// Removes secrets from changes, applies the changes in order and updates the indexes.
     ///
-    /// The stored row is compared with the row before its first change and after its last. If it equals the latter,
-    /// nothing is written; if it equals neither, its changes are left out and returned as conflicts.
+    /// For each row, the stored state is compared with the state before the row's first change and with the state after
+    /// its last. A row that already has the latter is not written. A row that has neither is left out, and its changes
+    /// are returned as conflicts.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -73,7 +74,8 @@ impl Writer<'_> {
         while let Some(change) = changes.get(at) {
             at += 1;
             let Some(key) = change.row.key() else { continue };
-            // Decided at the first change of a row: after that, the row is between the two states.
+            // The comparison is made at the first change of a row, because afterwards the row is between the two
+            // states.
             let standing = match standings.get(&key) {
                 Some(standing) => *standing,
                 None => self.standing(&change.row, last[&key])?,
@@ -85,8 +87,8 @@ impl Writer<'_> {
                 Standing::Applies => {
                     applied.written += 1;
                     if let Row::Memory { before: None, after: Some(memory) } = &change.row {
-                        // Written together with its evidence, a new memory is indexed once instead of once more for
-                        // each piece.
+                        // A new memory is written together with its evidence, so that it is indexed once and not again
+                        // for each piece of evidence.
                         let own = |change: &&RowChange| change.row.is_new_evidence_of(&memory.id);
                         let following: Vec<&RowChange> = changes[at..].iter().take_while(own).collect();
                         self.insert_with_evidence(memory, change, &following)?;
@@ -99,12 +101,13 @@ impl Writer<'_> {
                 }
             }
         }
-        // Once at the end: several changes of one memory need only one new entry in each index.
+        // The indexes are updated once at the end, because several changes of one memory need only one new entry in
+        // each index.
         self.index_stale(&stale)?;
         Ok(applied)
     }
 
-    /// Whether the memories that `changes` affect are as they were when the changes were planned.
+    /// Returns whether the memories that `changes` affect are unchanged since the changes were planned.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -139,7 +142,7 @@ impl Writer<'_> {
     /// Writes one change and updates the indexes.
     pub(super) fn write_one(&self, action: Action, row: Row, reason: Option<CleanText<'_>>) -> Result<(), StoreError> {
         let mut stale = Stale::default();
-        // Memories and evidence were redacted before, or come from the store.
+        // Memories and evidence need no redaction here, since they were redacted before or come from the store.
         let row = match row {
             Row::Memory { .. } | Row::Evidence { .. } => row,
             Row::Relation { .. } | Row::Tombstone { .. } => self.redact(row).into_inner(),
@@ -160,7 +163,7 @@ impl Writer<'_> {
                 (parts.are_same(found.as_ref(), before), parts.are_same(found.as_ref(), after))
             }
             (Row::Evidence { before, .. }, Row::Evidence { after, .. }) => {
-                // Violating the foreign key would fail the whole transaction; a conflict skips only this change.
+                // A violated foreign key would abort the whole transaction, whereas a conflict skips only this change.
                 if after.is_some() && is_missing(id)? {
                     return Ok(Standing::Conflicts);
                 }
@@ -178,11 +181,11 @@ impl Writer<'_> {
                 let found = self.tombstone_of(id)?;
                 (found == *before, found == *after)
             }
-            // Keys of two kinds are never the same.
+            // Rows of different kinds never have the same key.
             _ => (false, false),
         };
         Ok(match (is_before, is_after) {
-            // Checked first, so that a change to the same value counts as done and is not written twice.
+            // This case comes first, so that a change to the same value counts as done and is not written twice.
             (_, true) => Standing::IsDone,
             (true, false) => Standing::Applies,
             (false, false) => Standing::Conflicts,
@@ -232,7 +235,7 @@ impl Writer<'_> {
         let Some(memory) = after else {
             self.bump(id)?;
             self.file_waiting()?;
-            // The row is gone with its index entries; indexing it later would find no memory.
+            // The row was deleted with its index entries, so indexing the memory later would fail to find it.
             stale.words.remove(id);
             stale.near.remove(id);
             return self.read(|conn| row::delete_memory(conn, id).map(drop));
@@ -264,7 +267,7 @@ impl Writer<'_> {
 
     pub(super) fn index_stale(&self, stale: &Stale) -> Result<(), StoreError> {
         for id in stale.words.union(&stale.near) {
-            // A later change of the same write may have deleted it.
+            // A later change in the same write may have deleted the memory.
             let Some(memory) = self.find(id)? else { continue };
             if stale.words.contains(id) {
                 self.index_words(&memory)?;
@@ -346,7 +349,7 @@ fn compared(claim: &Claim) -> (&str, &str, [Option<&str>; 3]) {
     (&claim.title, &claim.content, [claim.subject.as_deref(), claim.key.as_deref(), claim.value.as_deref()])
 }
 
-/// Returns both sides of a row as JSON.
+/// Returns the states of a row before and after the change, as JSON.
 fn sides(row: &Row) -> Result<(Option<String>, Option<String>), StoreError> {
     fn spell<T: Serialize>(side: Option<&T>) -> Result<Option<String>, StoreError> {
         side.map(to_json).transpose()

@@ -1,7 +1,7 @@
 //! The audit log: who changed, exported or erased what, and when, as ids and counts.
 //!
 //! One line of JSON per action, in an append-only file beside the database. The log contains no text of any memory, so
-//! it can be kept when memories are erased; and it is not in the database, so restoring a backup does not revert it.
+//! it can be kept when memories are erased. It is not part of the database, so restoring a backup does not revert it.
 
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
@@ -14,10 +14,10 @@ use super::StoreError;
 use crate::memory::MemoryId;
 use crate::private;
 
-/// Size at which a new log is started, in bytes; two files are kept.
-// Room for many thousands of lines, but small enough to read both files completely.
+/// Size in bytes at which a new log file is started; at most two files are kept.
+// This is enough for many thousands of lines, but small enough to read both files completely.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
-/// Maximum number of ids in a line; the count includes those beyond it.
+/// Maximum number of ids in a line; the count of memories includes those whose ids are left out.
 const MAX_IDS: usize = 1_000;
 /// Maximum length of the user's name, in characters.
 const MAX_NAME: usize = 64;
@@ -34,7 +34,7 @@ pub enum AuditAction {
     Restore,
     /// Memories were passed to a file or another program.
     Export,
-    /// Conversations were erased with everything that rested on them.
+    /// Conversations were erased, together with everything that was based on them.
     Erase,
     /// Memories forgotten long ago were deleted.
     Purge,
@@ -50,7 +50,7 @@ pub enum AuditAction {
     Decrypt,
 }
 
-/// The channel through which it was done.
+/// The channel through which an action was requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AuditChannel {
@@ -99,16 +99,16 @@ impl AuditLog {
         database.with_extension("audit.jsonl")
     }
 
-    /// Opens the log of the database at `database`, creating it with mode 0600 if it is missing. Callers open it before
-    /// they act, so that nothing is done that cannot be logged.
+    /// Opens the log of the database at `database`, creating it with mode 0600 if it is missing. Callers open the log
+    /// before they act, so that no action is taken that cannot be logged.
     ///
     /// # Errors
     /// [`StoreError::Unwritable`].
     pub(crate) fn open(database: &Path) -> Result<Self, StoreError> {
         let path = Self::path_of(database);
         if fs::metadata(&path).is_ok_and(|data| data.len() > MAX_BYTES) {
-            // Ignored: another process may just have done the same, and a log that is too long must not prevent the
-            // action.
+            // An error is ignored: another process may just have renamed the file, and a log that is too long must not
+            // prevent the action.
             fs::rename(&path, former(&path)).ok();
         }
         let file = private::append(&path)
@@ -138,7 +138,7 @@ impl AuditLog {
         self.add(&AuditEntry { memories, ..entry(AuditChannel::Command, did, &[], now) })
     }
 
-    /// Adds a line about conversations that were erased with `ids`.
+    /// Adds a line about erased conversations and the memories `ids` that were erased with them.
     ///
     /// # Errors
     /// [`StoreError::Unwritable`].
@@ -162,7 +162,7 @@ impl AuditLog {
     pub(crate) fn read(database: &Path) -> Result<(Vec<AuditEntry>, usize), StoreError> {
         let path = Self::path_of(database);
         let (mut entries, mut broken) = (Vec::new(), 0);
-        // The former file first, since its lines are older.
+        // The former file is read first, since its lines are older.
         for path in [former(&path), path] {
             let mut bytes = Vec::new();
             match File::open(&path).and_then(|mut file| file.read_to_end(&mut bytes)) {

@@ -13,7 +13,7 @@ pub enum StoreError {
     Folder {
         /// The folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error from the operating system.
         source: std::io::Error,
     },
     /// There is a folder where the file should be.
@@ -22,8 +22,8 @@ pub enum StoreError {
         /// The folder.
         path: PathBuf,
     },
-    /// The file is missing and was to be opened for reading only.
-    #[error("there are no memories at {} yet; `afterthought run` or `remember` begins them", .path.display())]
+    /// The file is missing, and was requested for reading only.
+    #[error("there are no memories at {} yet; create some with `afterthought run` or `afterthought remember`", .path.display())]
     Missing {
         /// The file.
         path: PathBuf,
@@ -33,7 +33,7 @@ pub enum StoreError {
     Unwritable {
         /// The file.
         path: PathBuf,
-        /// What the system or SQLite said.
+        /// The error from the operating system or from SQLite.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The file is not a database of this program.
@@ -49,7 +49,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// A key is given for a new file, and this build has no encryption.
-    #[error("{place} holds a key for {}, and this build cannot encrypt; install one that can: `cargo install afterthought --features encryption`, or take the key away", .path.display())]
+    #[error("{place} contains a key for {}, but this build cannot encrypt; install one that can: `cargo install afterthought --features encryption`, or remove the key", .path.display())]
     CannotEncrypt {
         /// The file that would be created.
         path: PathBuf,
@@ -63,7 +63,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The file is or was to be encrypted, and no key was found.
-    #[error("no key for {}: set AFTERTHOUGHT_DB_KEY, or name a file that holds it with AFTERTHOUGHT_DB_KEY_FILE{}", .path.display(), keyring_note(.keyring.as_deref()))]
+    #[error("no key for {}: set AFTERTHOUGHT_DB_KEY, or set AFTERTHOUGHT_DB_KEY_FILE to the path of a file that contains the key{}", .path.display(), keyring_note(.keyring.as_deref()))]
     NoKey {
         /// The file.
         path: PathBuf,
@@ -71,7 +71,7 @@ pub enum StoreError {
         keyring: Option<String>,
     },
     /// The file is encrypted with another key.
-    #[error("{} is encrypted, and the key from {place} does not open it; give the key that it was encrypted with", .path.display())]
+    #[error("{} is encrypted, and the key from {place} does not decrypt it; use the key with which it was encrypted", .path.display())]
     WrongKey {
         /// The file.
         path: PathBuf,
@@ -87,15 +87,15 @@ pub enum StoreError {
         why: String,
     },
     /// A new key was to be created, but there is one already.
-    #[error("there is a key in {place} already; encrypt with that, or take it away first")]
+    #[error("there is already a key in {place}; encrypt with that key, or remove it first")]
     KeyGiven {
         /// Where it is.
         place: KeyPlace,
     },
     /// The system returned no random bytes.
-    #[error("the system gives no random bytes for a key ({said}); set AFTERTHOUGHT_DB_KEY to 64 random hex digits")]
+    #[error("the system returned no random bytes for a key ({said}); set AFTERTHOUGHT_DB_KEY to 64 random hex digits")]
     Random {
-        /// What it said.
+        /// The error message of the system.
         said: String,
     },
     /// The keyring of the system cannot be used.
@@ -103,17 +103,17 @@ pub enum StoreError {
         "the system keyring cannot be used ({said}); set AFTERTHOUGHT_DB_KEY, or name a key file with AFTERTHOUGHT_DB_KEY_FILE"
     )]
     Keyring {
-        /// What it said.
+        /// The error message of the system.
         said: String,
     },
     /// The operation requires that no other process has the file open.
-    #[error("{} is open in another process; end `watch`, `mcp`, `serve` and sessions of agents that use it, and try again", .path.display())]
+    #[error("{} is open in another process; stop `watch`, `mcp`, `serve` and agent sessions that use it, and try again", .path.display())]
     InUse {
         /// The file.
         path: PathBuf,
     },
     /// A copy is encrypted and the file that it would replace is not, or vice versa.
-    #[error("one of {} and {} is encrypted and the other is not; bring the copy to the same form first: `afterthought db encrypt --db COPY`, or `decrypt`", .from.display(), .path.display())]
+    #[error("one of {} and {} is encrypted and the other is not; convert the copy first with `afterthought db encrypt --db COPY` or `decrypt`", .from.display(), .path.display())]
     MixedKeys {
         /// The copy.
         from: PathBuf,
@@ -121,11 +121,11 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The file is damaged.
-    #[error("{} is damaged; `afterthought db repair` saves what can be read of it, or restore a backup", .path.display())]
+    #[error("{} is damaged; recover the readable part with `afterthought db repair`, or restore a backup", .path.display())]
     Corrupt {
         /// The file.
         path: PathBuf,
-        /// What SQLite said.
+        /// The error from SQLite.
         source: rusqlite::Error,
     },
     /// Another process locks the file for longer than the timeout.
@@ -133,11 +133,11 @@ pub enum StoreError {
     Locked {
         /// The file.
         path: PathBuf,
-        /// What SQLite said.
+        /// The error from SQLite.
         source: rusqlite::Error,
     },
     /// The file was written by a newer version of this program.
-    #[error("{} has schema {found}, and this version knows up to {known}; update afterthought, or choose another file with --db", .path.display())]
+    #[error("{} has schema {found}, but this version supports only schemas up to {known}; update afterthought, or choose another file with --db", .path.display())]
     TooNew {
         /// The file.
         path: PathBuf,
@@ -147,7 +147,7 @@ pub enum StoreError {
         known: i64,
     },
     /// The schema could not be migrated; nothing was changed.
-    #[error("cannot bring {} up to date; restore a backup or report this", .path.display())]
+    #[error("cannot migrate {} to the current schema; restore a backup or report this", .path.display())]
     Migration {
         /// The file.
         path: PathBuf,
@@ -155,13 +155,13 @@ pub enum StoreError {
         source: rusqlite_migration::Error,
     },
     /// A copy was to be written to a path where there is already a file.
-    #[error("there is a file at {} already; choose another name", .path.display())]
+    #[error("{} already exists; choose another name", .path.display())]
     Taken {
         /// The file.
         path: PathBuf,
     },
     /// There is no copy to restore.
-    #[error("there is no backup at {}; `afterthought db backup FILE` makes one", .path.display())]
+    #[error("there is no backup at {}; create one with `afterthought db backup FILE`", .path.display())]
     NoBackup {
         /// The path where it was expected.
         path: PathBuf,
@@ -173,7 +173,7 @@ pub enum StoreError {
         id: String,
     },
     /// Several memories have ids that match.
-    #[error("{count} memories have an id like {id}; give more of it")]
+    #[error("{count} memories have an id like {id}; give more characters of it")]
     AmbiguousMemory {
         /// The text that was given.
         id: String,
@@ -189,13 +189,13 @@ pub enum StoreError {
         id: String,
     },
     /// There is a memory with this id already.
-    #[error("there is a memory {id} already; update it instead")]
+    #[error("memory {id} already exists; update it instead")]
     Exists {
         /// The id.
         id: String,
     },
     /// The memory does not wait in the inbox.
-    #[error("memory {id} does not wait in the inbox; see `afterthought inbox list`")]
+    #[error("memory {id} is not in the inbox; see `afterthought inbox list`")]
     NotWaiting {
         /// The id.
         id: String,
@@ -227,22 +227,22 @@ pub enum StoreError {
         id: String,
     },
     /// Every run that changed something has already been undone.
-    #[error("nothing to undo: nothing was changed that is not undone yet")]
+    #[error("nothing to undo: every change has already been undone")]
     NothingToUndo,
     /// The run is still in progress.
-    #[error("run {id} is still going; undo it when it has ended")]
+    #[error("run {id} is still in progress; undo it when it has finished")]
     RunInProgress {
         /// The run.
         id: String,
     },
     /// The run was undone before.
-    #[error("run {id} was undone already; nothing is left to undo")]
+    #[error("run {id} has already been undone")]
     RunUndone {
         /// The run.
         id: String,
     },
-    /// The window is not, or no longer, claimed by the caller.
-    #[error("window {id} is not held by {owner}; its lease ran out and another process took it")]
+    /// The caller has not claimed the window, or has lost its claim.
+    #[error("window {id} is no longer claimed by {owner}; the lease expired and another process claimed the window")]
     NotOwner {
         /// The window.
         id: i64,

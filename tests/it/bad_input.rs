@@ -240,35 +240,35 @@ const ROWS: &[Row] = &[
         prepare: truncated,
         args: &["run", "chat.json", "--db", "other.db", "-q"],
         code: 2,
-        told: "error: other.db is damaged; `afterthought db repair` saves what can be read of it, or restore a backup: database disk image is malformed",
+        told: "error: other.db is damaged; recover the readable part with `afterthought db repair`, or restore a backup: database disk image is malformed",
     },
     Row {
         name: "list from a truncated database",
         prepare: truncated,
         args: &["memory", "list", "--db", "other.db"],
         code: 2,
-        told: "error: other.db is damaged; `afterthought db repair` saves what can be read of it, or restore a backup: database disk image is malformed",
+        told: "error: other.db is damaged; recover the readable part with `afterthought db repair`, or restore a backup: database disk image is malformed",
     },
     Row {
         name: "corrupt pages",
         prepare: corrupt,
         args: &["memory", "list", "--db", "other.db"],
         code: 2,
-        told: "error: other.db is damaged; `afterthought db repair` saves what can be read of it, or restore a backup: database disk image is malformed",
+        told: "error: other.db is damaged; recover the readable part with `afterthought db repair`, or restore a backup: database disk image is malformed",
     },
     Row {
         name: "newer schema",
         prepare: newer,
         args: &["memory", "list", "--db", "other.db"],
         code: 2,
-        told: "error: other.db has schema 99, and this version knows up to SCHEMA; update afterthought, or choose another file with --db",
+        told: "error: other.db has schema 99, but this version supports only schemas up to SCHEMA; update afterthought, or choose another file with --db",
     },
     Row {
         name: "write to a newer schema",
         prepare: newer,
         args: &["run", "chat.json", "--db", "other.db"],
         code: 2,
-        told: "error: other.db has schema 99, and this version knows up to SCHEMA; update afterthought, or choose another file with --db",
+        told: "error: other.db has schema 99, but this version supports only schemas up to SCHEMA; update afterthought, or choose another file with --db",
     },
     Row {
         name: "settings with a mistake",
@@ -572,7 +572,7 @@ fn an_id_that_fits_several_memories_is_told_with_their_number() {
     }
     let first = desk.json(&["memory", "list"])[0]["id"].as_str().unwrap()[..4].to_owned();
     let told = desk.run(&["memory", "show", &first]);
-    let expected = format!("error: 2 memories have an id like {first}; give more of it\n");
+    let expected = format!("error: 2 memories have an id like {first}; give more characters of it\n");
     assert_eq!((told.code, told.err), (2, expected));
 }
 

@@ -1,4 +1,4 @@
-//! Copies of the file: made on request, before a migration and before a repair; and their restoration.
+//! Makes copies of the file on request, before a migration and before a repair, and restores them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,8 +17,9 @@ use crate::store::{Database, Store, StoreError};
 
 /// The extension of an automatic copy.
 const ENDING: &str = "backup";
-/// How long making a copy may take; an older unfinished one was left by a process that was killed.
-// Long enough for the largest file on a slow disk; removing the copy that another process is writing would be worse.
+/// Maximum time for making a copy; an older unfinished copy was left by a process that was killed.
+// An hour is enough for the largest file on a slow disk; removing a copy that another process is still writing would be
+// worse than waiting.
 const UNFINISHED: Duration = Duration::from_hours(1);
 
 /// A copy that was made.
@@ -54,7 +55,7 @@ impl Store {
             return Err(StoreError::Taken { path: path.to_owned() });
         }
         copy(&self.conn, path, &self.keys, None).map_err(|error| error.at(path))?;
-        // Recorded by its full path, so that `forget` can list the copies later.
+        // The full path of the copy is recorded, so that `forget` can list the copies later.
         let full = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let named = self.redact(full.to_string_lossy().into_owned());
         self.read(|conn| {
@@ -85,7 +86,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<Restored, StoreError> {
         let copy = open_copy(from, keys)?;
-        // Checked before anything is touched: a damaged copy must not replace a good file.
+        // The copy is checked before anything is changed, because a damaged copy must not replace a good file.
         let sound: String = copy
             .query_row("PRAGMA integrity_check(1)", (), |row| row.get(0))
             .map_err(|error| StoreError::from(error).at(from))?;
@@ -101,7 +102,7 @@ impl Store {
             return Ok(Restored { former: None, memories: memories_in(&store.conn).map_err(|error| error.at(path))? });
         }
         refuse_mixture(path, from, &copy, keys)?;
-        // Made before the pages are replaced: this copy is the only way back.
+        // This copy is made before the pages are replaced, because nothing else can restore the previous content.
         let former = Some(set_aside(path, keys, now)?);
         point("restore.begin");
         let mut store = Self::open_with(path, keys)?;
@@ -117,7 +118,7 @@ impl Store {
         pages(&mut store.db.conn).map_err(|error| StoreError::from(error).at(path))?;
         point("restore.placed");
         drop(store);
-        // Opened again, since the copy may have an earlier schema, and opening migrates it.
+        // The store is opened again, since the copy may have an earlier schema, which opening it migrates.
         let store = Self::open_with(path, keys)?;
         let memories = memories_in(&store.conn).map_err(|error| error.at(path))?;
         Ok(Restored { former, memories })
@@ -129,8 +130,8 @@ impl Store {
     /// [`StoreError::Unwritable`] if one cannot be removed.
     pub(crate) fn remove_automatic_backups(&self) -> Result<Vec<PathBuf>, StoreError> {
         let mut found: Vec<PathBuf> = beside(&self.path, ".schema-");
-        // They contain what the file contained, so an erasure must remove them; a copy that is still being made is not
-        // touched.
+        // Unfinished copies contain data of the file, so an erasure must remove them. A copy that is still being made
+        // is kept.
         found.extend(unfinished(&self.path).into_iter().filter(|path| is_left(path)));
         for path in &found {
             fs::remove_file(path)
@@ -185,7 +186,7 @@ pub(in crate::store) fn set_aside(path: &Path, keys: &Keys, now: Timestamp) -> R
     });
     match copied {
         Ok(()) => Ok(copy_path),
-        // A file that cannot be read as a database is copied byte by byte, so that nothing is lost.
+        // A file that cannot be read as a database is copied byte by byte, so that no data is lost.
         Err(_) => copy_bytes(path, now),
     }
 }
@@ -194,8 +195,8 @@ pub(in crate::store) fn set_aside(path: &Path, keys: &Keys, now: Timestamp) -> R
 /// file.
 pub(in crate::store) fn copy_bytes(path: &Path, now: Timestamp) -> Result<PathBuf, StoreError> {
     let copy_path = unused(path, now);
-    // The log is copied first: a checkpoint in between then leaves its content in both copies; in the other order, in
-    // neither.
+    // The log is copied first, so that its content is in both copies if a checkpoint runs in between. In the other
+    // order, the content would be in neither copy.
     for ending in ["-wal", ""] {
         let (from, to) = (with_suffix(path, ending), with_suffix(&copy_path, ending));
         if !from.exists() && !ending.is_empty() {
@@ -215,7 +216,7 @@ pub(in crate::store) fn copy_bytes(path: &Path, now: Timestamp) -> Result<PathBu
     Ok(copy_path)
 }
 
-/// Returns a name for a copy that is not taken yet.
+/// Returns an unused file name for a copy.
 fn unused(path: &Path, now: Timestamp) -> PathBuf {
     let stamp = now.strftime("%Y%m%dT%H%M%S").to_string();
     // An existing copy must be kept: it may be the only one with its content.
@@ -226,12 +227,12 @@ fn unused(path: &Path, now: Timestamp) -> PathBuf {
 /// Writes a copy under a temporary name first, so that it exists completely or not at all. With `version`, a copy of
 /// another schema version is discarded.
 fn copy(conn: &Connection, to: &Path, keys: &Keys, version: Option<i64>) -> Result<(), StoreError> {
-    // Leftovers contain everything that the file then contained, and nothing else removes them.
+    // Files left by killed processes contain the data that the file had then, and no other code removes them.
     for left in unfinished(to).into_iter().filter(|path| is_left(path)) {
         fs::remove_file(left).ok();
     }
     let fresh = with_suffix(to, &format!(".{}.new", uuid::Uuid::now_v7()));
-    // SQLite would create it with the default mode, which may let others read it.
+    // SQLite would create the file with the default mode, which may let other users read it.
     create_private(&fresh)?;
     point("copy.begin");
     let copied = copy_into(conn, &fresh, keys, version);
@@ -295,7 +296,7 @@ fn named(path: &Path, what: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Returns the copies beside the file whose name continues with `mark`, by name.
+/// Returns the copies beside the file whose name continues with `mark`, sorted by name.
 fn beside(path: &Path, mark: &str) -> Vec<PathBuf> {
     named_like(path, mark, |rest| rest.ends_with(".put-aside.jsonl") || rest.ends_with(&format!(".{ENDING}")))
 }
@@ -317,7 +318,8 @@ fn is_left(path: &Path) -> bool {
     changed.is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age > UNFINISHED))
 }
 
-/// Returns the files beside this one whose name continues with `mark` and a rest that `is_wanted` accepts, by name.
+/// Returns the files beside this one whose name continues with `mark` and a suffix that `is_wanted` accepts, sorted by
+/// name.
 fn named_like(path: &Path, mark: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));

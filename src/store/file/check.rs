@@ -14,7 +14,7 @@ use crate::store::row::{json, spelled};
 use crate::store::terms::Stems;
 use crate::store::{Database, StoreError};
 
-/// Number of flaws of one kind that are named individually; the rest are only counted.
+/// Number of flaws of each kind that are listed individually; the rest are only counted.
 const NAMED: usize = 3;
 /// SQLite's messages about an index that does not agree with its table.
 const INDEX_FLAWS: [&str; 3] = ["missing from index", "wrong # of entries in index", "non-unique entry in index"];
@@ -27,7 +27,7 @@ pub enum FlawKind {
     Damaged,
     /// A row refers to one that does not exist.
     Dangling,
-    /// A memory has no row of usage counts, so that no query finds it.
+    /// A memory has no row of usage counts, so no query finds it.
     Uncounted,
     /// The index of words lacks a memory, contains one that does not exist, or contains different words for a memory.
     WordIndex,
@@ -35,7 +35,7 @@ pub enum FlawKind {
     NearIndex,
     /// A vector does not belong to its memory.
     Vectors,
-    /// A memory or its evidence is not as its history says.
+    /// A memory or its evidence differs from its history.
     History,
 }
 
@@ -101,7 +101,7 @@ impl Database {
     /// Whether pages cannot be read, or contradict each other in a way that rebuilding indexes does not fix.
     pub(super) fn pages_are_damaged(&self) -> Result<bool, StoreError> {
         let said = self.page_report("integrity_check");
-        // A rebuild of the indexes fixes these, without copying every row into a new file.
+        // Rebuilding the indexes fixes these flaws, without copying every row into a new file.
         let is_of_index = |line: &String| line == "ok" || INDEX_FLAWS.iter().any(|flaw| line.contains(flaw));
         match said {
             Ok(said) => Ok(!said.iter().all(is_of_index)),
@@ -170,7 +170,7 @@ impl Database {
             let mut statement = conn
                 .prepare("SELECT id FROM memories WHERE id NOT IN (SELECT memory_id FROM memory_usage) ORDER BY id")?;
             let uncounted: Vec<String> = statement.query_map((), |row| row.get(0))?.collect::<Result<_, _>>()?;
-            checked.add_each(FlawKind::Uncounted, "memories without counts of their uses", &uncounted);
+            checked.add_each(FlawKind::Uncounted, "memories without usage counts", &uncounted);
             Ok(())
         })
     }
@@ -214,17 +214,17 @@ impl Database {
                 "SELECT seq FROM (SELECT seq FROM search_recent UNION ALL SELECT seq FROM search_docs)
                  WHERE seq NOT IN (SELECT seq FROM memories) ORDER BY seq",
             )?;
-            checked.add_each(FlawKind::WordIndex, "words of memories that are not there, by row", &strange);
+            checked.add_each(FlawKind::WordIndex, "words of memories that do not exist, by row", &strange);
             let several = places(
                 conn,
                 "SELECT m.id FROM memories m WHERE (SELECT count(*) FROM search_recent r WHERE r.seq = m.seq)
                  + (SELECT count(*) FROM search_docs d WHERE d.seq = m.seq) <> 1 ORDER BY m.seq",
             )?;
-            checked.add_each(FlawKind::WordIndex, "memories that are not indexed once", &several);
-            // The code below expects each memory in exactly one place; a memory in neither would end the check with an
-            // error.
+            checked.add_each(FlawKind::WordIndex, "memories that are not indexed exactly once", &several);
+            // The code below requires that each memory is indexed in exactly one place; a memory in neither would end
+            // the check with an error.
             let other = if several.is_empty() { indexed_otherwise(conn)? } else { Vec::new() };
-            checked.add_each(FlawKind::WordIndex, "memories that are indexed by other words, by row", &other);
+            checked.add_each(FlawKind::WordIndex, "memories that are indexed with different words, by row", &other);
             Ok(())
         })
     }
@@ -240,7 +240,7 @@ impl Database {
                 conn,
                 "SELECT id FROM memory_near_docsize WHERE id NOT IN (SELECT seq FROM memories) ORDER BY id",
             )?;
-            checked.add_each(FlawKind::NearIndex, "filed memories that are not there, by row", &strange);
+            checked.add_each(FlawKind::NearIndex, "near claims of memories that do not exist, by row", &strange);
             Ok(())
         })
     }
@@ -254,7 +254,7 @@ impl Database {
                  WHERE length(v.vector) <> 4 * k.dimension OR length(v.code) <> 4 + (k.dimension + 7) / 8
                  OR v.namespace <> m.namespace OR m.status = 'forgotten' ORDER BY v.seq",
             )?;
-            checked.add_each(FlawKind::Vectors, "vectors that are not of their memory, by row", &wrong);
+            checked.add_each(FlawKind::Vectors, "vectors that do not belong to their memory, by row", &wrong);
             Ok(())
         })
     }
@@ -315,7 +315,7 @@ fn waiting_sum(bytes: &[u8]) -> Sum {
 
 /// Returns the sum of each document in the segments, including void documents.
 fn sums_of_segments(conn: &Connection) -> Result<HashMap<i64, Sum>, StoreError> {
-    // Reads all segments in one pass: their lists are organised by term, so looking up each memory would read every
+    // All segments are read in one pass. Their lists are organised by term, so looking up each memory would read every
     // list again.
     let mut sums: HashMap<i64, Sum> = HashMap::new();
     let mut statement = conn
@@ -338,7 +338,7 @@ type EvidenceKey = (String, String, String);
 /// What the history says about the memory itself.
 #[derive(Default)]
 enum Recorded {
-    /// Nothing, or the last line was emptied by an erasure.
+    /// There is no line, or an erasure emptied the last one.
     #[default]
     Nothing,
     /// It was deleted.
@@ -406,8 +406,8 @@ impl Database {
             }
             Ok(())
         })?;
-        checked.add_each(FlawKind::History, "memories that are not as their history says", &memories);
-        checked.add_each(FlawKind::History, "memories whose evidence is not as their history says", &evidence);
+        checked.add_each(FlawKind::History, "memories that differ from their history", &memories);
+        checked.add_each(FlawKind::History, "memories whose evidence differs from their history", &evidence);
         Ok(())
     }
 

@@ -1,12 +1,13 @@
 //! Recognises encrypted files, opens them with their key, and converts them to and from plain files.
 //!
-//! With the feature `encryption` the file, its write-ahead log and all copies are read and written page by page through
-//! `SQLCipher`. A build without the feature refuses such a file with a specific error. Both builds open files that are
-//! not encrypted.
+//! With the feature `encryption`, the file, its write-ahead log and all copies are read and written page by page
+//! through `SQLCipher`. A build without the feature refuses such a file with a specific error. Both builds open files
+//! that are not encrypted.
 //!
 //! To convert a file, a new one is written and checked, and then replaces the old one. Whenever the process ends, one
-//! of the two exists under the name, complete. No other process has the file open during the conversion, and a process
-//! that waits for it finds the old one overwritten, so that it cannot mistake it for the new one.
+//! of the two files exists under the name, and that file is complete. No other process has the file open during the
+//! conversion. A process that waits to open the old file finds it overwritten, and so cannot mistake it for the new
+//! one.
 
 use std::collections::HashSet;
 use std::fs;
@@ -37,8 +38,8 @@ const MAGIC: &[u8] = b"SQLite format 3\0";
 /// 6.
 const RANDOM: f64 = 7.5;
 
-/// Files that this process has opened with a key. They are not read again by other means: closing a file releases all
-/// locks that other connections of the process have on it.
+/// Files that this process has opened with a key. Such a file is not opened a second time without SQLite, because
+/// closing it would release all locks that other connections of the process have on it.
 static OPENED: LazyLock<Mutex<HashSet<PathBuf>>> = LazyLock::new(Mutex::default);
 
 /// Opens the file at `path` under the name `name`, which may be a URI, with the key that it needs, and checks that it
@@ -57,7 +58,7 @@ pub(in crate::store) fn open(
     if let Some(key) = given.as_ref().filter(|_| !CAN_ENCRYPT) {
         return Err(StoreError::CannotEncrypt { path: path.to_owned(), place: key.place().clone() });
     }
-    // Tried without a key first: most files are plain, and using the keyring may open a dialog.
+    // The file is first opened without a key: most files are not encrypted, and using the keyring may open a dialog.
     match open_with(name, path, flags, given.as_ref()) {
         Err(StoreError::Sqlite(error)) if is_unreadable(&error) => {}
         opened => return opened,
@@ -82,7 +83,7 @@ pub(in crate::store) fn open(
     if looks_encrypted(path) {
         return Err(StoreError::WrongKey { path: path.to_owned(), place: key.place().clone() });
     }
-    // It may have been decrypted in the meantime.
+    // Another process may have decrypted the file in the meantime.
     match open_with(name, path, flags, None) {
         Err(StoreError::Sqlite(error)) if is_unreadable(&error) => {
             Err(StoreError::NotADatabase { path: path.to_owned() })
@@ -236,12 +237,12 @@ fn convert(path: &Path, keys: &Keys, encrypt: bool, now: Timestamp) -> Result<Op
     if let Some(run) = store.runs(usize::MAX)?.into_iter().find(|run| run.is_alive(now)) {
         return Err(StoreError::RunInProgress { id: run.id.to_string() });
     }
-    // Otherwise closing would delete the log before it can be overwritten below.
+    // Otherwise, closing the store would delete the log before the code below can overwrite it.
     store.leave_log()?;
     drop(store);
     let source = Source::hold(path, keys)?;
-    // A fixed name beside the file: on the same file system, so that the rename is atomic, and easy to find after a
-    // crash.
+    // The new file has a fixed name in the same folder, so that the rename is atomic and the file is easy to find after
+    // a crash.
     let fresh = beside(path, ENDINGS[usize::from(!encrypt)]);
     let written = source.write_to(&fresh, encrypt.then_some(&key));
     if let Err(error) = written {
@@ -266,7 +267,7 @@ fn convert(path: &Path, keys: &Keys, encrypt: bool, now: Timestamp) -> Result<Op
     }))
 }
 
-/// The old file, which nobody else has open.
+/// The old file, which no other process has open.
 struct Source<'a> {
     path: &'a Path,
     conn: Connection,
@@ -279,20 +280,20 @@ impl<'a> Source<'a> {
     fn hold(path: &'a Path, keys: &Keys) -> Result<Self, StoreError> {
         let conn = open(path, path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX, keys)?;
         let handle = |path: &Path| fs::OpenOptions::new().write(true).open(path);
-        // Opened before the lock, which removes the log: afterwards its content can be overwritten only through this
-        // handle.
+        // Locking removes the log, so the log is opened before: afterwards, only this handle can overwrite its content.
         let log = handle(&with_suffix(path, "-wal")).ok();
         let mut source = Self { path, conn, old: log.into_iter().collect() };
         source.lock().map_err(|error| match error {
             StoreError::Sqlite(error) if is_busy(&error) => StoreError::InUse { path: path.to_owned() },
             error => error.at(path),
         })?;
-        // Opened only now: closing it would release the locks of another connection of this process.
+        // The file is opened only now, because closing it would release the locks of another connection of this
+        // process.
         source.old.push(handle(path).map_err(|source| unwritable(path, source))?);
         Ok(source)
     }
 
-    /// Locks the file: only a connection without others can leave write-ahead logging mode.
+    /// Locks the file, because it can leave write-ahead logging mode only while no other connection is open.
     fn lock(&self) -> Result<(), StoreError> {
         self.conn.busy_timeout(PATIENCE)?;
         self.conn.execute_batch("PRAGMA temp_store = MEMORY; PRAGMA locking_mode = EXCLUSIVE;")?;
@@ -327,7 +328,7 @@ impl<'a> Source<'a> {
         let (before, after) = (census(&self.conn)?, census(&written)?);
         drop(written);
         if before != after {
-            return Err(differs(fresh, "it does not hold as much"));
+            return Err(differs(fresh, "its row counts or header fields differ"));
         }
         // Synced before the rename; otherwise a power failure could leave an incomplete file under the name.
         fs::File::open(fresh).and_then(|file| file.sync_all()).map_err(|source| unwritable(fresh, source))
@@ -357,7 +358,7 @@ impl<'a> Source<'a> {
             overwrite(file).map_err(failed)?;
         }
         point("convert.wiped");
-        // In this order: a process that waits for the locks must find the old file overwritten.
+        // The order matters: a process that waits for the locks must find the old file overwritten.
         drop(self.conn);
         drop(self.old);
         Ok(())

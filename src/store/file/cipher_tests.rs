@@ -108,11 +108,11 @@ fn a_key_that_does_not_fit_is_named_and_changes_nothing() {
         };
         assert_eq!(
             said(key("another passphrase")),
-            "FILE is encrypted, and the key from $AFTERTHOUGHT_DB_KEY does not open it; give the key that it was encrypted with"
+            "FILE is encrypted, and the key from $AFTERTHOUGHT_DB_KEY does not decrypt it; use the key with which it was encrypted"
         );
         assert_eq!(
             said(Keys::Only(None)),
-            "no key for FILE: set AFTERTHOUGHT_DB_KEY, or name a file that holds it with AFTERTHOUGHT_DB_KEY_FILE"
+            "no key for FILE: set AFTERTHOUGHT_DB_KEY, or set AFTERTHOUGHT_DB_KEY_FILE to the path of a file that contains the key"
         );
     }
     fs::remove_file(folder.path().join("memories.db-shm")).ok();

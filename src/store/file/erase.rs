@@ -1,8 +1,9 @@
-//! Erasure of everything learnt from some conversations, as if they had never been read.
+//! Erases everything learnt from some conversations, as if they had never been read.
 //!
-//! Memories that rest on them alone are deleted with their history; memories that also rest on others are kept without
-//! them. The change is one transaction, and the file is rewritten afterwards, so that nothing is left in its freed
-//! parts: see [`Store::seal`]. The conversations are withdrawn: no later run reads them unless explicitly requested.
+//! Memories that are based only on these conversations are deleted with their history. Memories that are also based on
+//! others are kept, without the evidence from these conversations. The change is one transaction, and the file is
+//! rewritten afterwards, so that no erased text is left in its freed parts; see [`Store::seal`]. The conversations are
+//! withdrawn: no later run reads them unless a person explicitly requests it.
 
 use std::path::Path;
 
@@ -25,11 +26,11 @@ use crate::store::{Database, Store, StoreError, Writer};
 pub struct Erased {
     /// The conversations, by key.
     pub conversations: Vec<Conversation>,
-    /// Deleted memories, which rested on these conversations alone.
+    /// Deleted memories, which were based only on these conversations.
     pub memories: Vec<MemoryId>,
-    /// Memories that were kept without these conversations.
+    /// Memories that were kept, without the evidence from these conversations.
     pub kept: Vec<MemoryId>,
-    /// Kept memories whose text was reverted to what it was before these conversations.
+    /// Kept memories whose text was reverted to its state before these conversations.
     pub reverted: Vec<MemoryId>,
     /// Kept memories whose words come both from these conversations and from others: a person should review them.
     pub mixed: Vec<MemoryId>,
@@ -69,7 +70,7 @@ impl Store {
     /// # Errors
     /// As for [`Store::erase`].
     pub(crate) fn would_erase(&self, scope: &Scope, now: Timestamp) -> Result<Erased, StoreError> {
-        // The same code runs for real and is then rolled back, so the preview cannot differ from the erasure.
+        // The preview runs the same code as the erasure and then rolls it back, so the two cannot differ.
         let looked = self.write(None, now, |w| match w.erase(scope) {
             Ok(erased) => Err::<(), _>(Ended::Seen(Box::new(erased))),
             Err(error) => Err(Ended::Failed(error)),
@@ -85,13 +86,13 @@ impl Store {
     /// must then call [`Store::seal`].
     ///
     /// # Errors
-    /// [`StoreError::RunInProgress`] while a run is in progress, which might store again what is erased; otherwise
+    /// [`StoreError::RunInProgress`] while a run is in progress, which might store the erased memories again; otherwise
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn erase(&self, scope: &Scope, now: Timestamp) -> Result<Erased, StoreError> {
         // Rewriting the file does not reach bytes that were freed within a page.
         self.conn.pragma_update(None, "secure_delete", "ON")?;
         let erased = self.write(None, now, |w| w.erase(scope));
-        // Reset even after an error: ON makes every later delete on this connection slower.
+        // The setting is reset even after an error, because ON slows down every later delete on this connection.
         self.conn.pragma_update(None, "secure_delete", "FAST")?;
         erased
     }
@@ -109,7 +110,7 @@ impl Writer<'_> {
         if erased.conversations.is_empty() && alone.is_empty() {
             return Ok(erased);
         }
-        // Determined before the purge, which deletes the links that show it.
+        // The superseded memories are determined before the purge, because it deletes the links to them.
         let held = self.superseded_by(&alone)?;
         for id in &others {
             self.take_from(id, &keys, &mut erased)?;
@@ -117,7 +118,7 @@ impl Writer<'_> {
         for id in &alone {
             self.purge(id)?;
         }
-        // Done after the purge, because only then are they no longer superseded by any memory.
+        // The memories are reactivated after the purge, because only then does no other memory supersede them.
         erased.restored = self.reactivate(held)?;
         (erased.memories, erased.kept) = (alone, others);
         self.erase_ledger(&keys, scope, &mut erased)?;
@@ -131,7 +132,8 @@ impl Writer<'_> {
         let now = self.now.as_millisecond();
         self.read(|conn| {
             conn.execute("INSERT INTO audit (at, action, detail) VALUES (?1, 'erase', ?2)", params![now, detail])?;
-            // In the same transaction: after a crash it must be known that freed pages still contain the text.
+            // The mark is written in the same transaction, so that it shows after a crash that freed pages still
+            // contain the text.
             conn.execute("INSERT INTO unsealed (at) VALUES (?1)", [now])?;
             Ok(())
         })
@@ -143,7 +145,7 @@ impl Writer<'_> {
 pub enum Scope {
     /// One conversation: its key, its id, or the id of the session that it belongs to.
     Session(String),
-    /// Everything from one place: a log, a folder, a program such as `claude-code`, the key of a conversation, or a
+    /// Everything from one source: a log, a folder, a program such as `claude-code`, the key of a conversation, or a
     /// source that is not a conversation, such as `import:notes`.
     Source(String),
     /// Everything of one project.
@@ -247,12 +249,12 @@ fn lies_under(origin: &str, text: &str) -> bool {
     if origin.is_empty() || text.is_empty() {
         return false;
     }
-    // Several conversations in one file differ in a number after `#`.
+    // Conversations in the same file are distinguished by a number after `#`.
     let file = origin.rsplit_once('#').filter(|(_, part)| part.bytes().all(|b| b.is_ascii_digit()));
     let origins = [Some(origin), file.map(|(file, _)| file)];
     origins.into_iter().flatten().any(|origin| {
-        // The paths are first compared as written, since a deleted log has no true path; then as true paths, since
-        // links can give one place two names.
+        // The paths are compared as written, since a deleted log cannot be resolved, and then with links resolved,
+        // since links can give one file two names.
         Path::new(origin).starts_with(text) || true_path(Path::new(origin)).starts_with(true_path(Path::new(text)))
     })
 }
@@ -288,9 +290,9 @@ const RESTING: &str = "
     ORDER BY m.id";
 
 impl Database {
-    /// Returns the memories that rest on these conversations alone, and those that also rest on something else: on
-    /// other conversations, or on what a person wrote or imported. If a whole project is erased, all memories in it
-    /// belong to the former.
+    /// Returns the memories that are based only on these conversations, and those that are also based on something
+    /// else: on other conversations, or on what a person wrote or imported. If a whole project is erased, all its
+    /// memories are in the first list.
     fn based_on(&self, keys: &str, scope: &Scope) -> Result<(Vec<MemoryId>, Vec<MemoryId>), StoreError> {
         let space = if let Scope::Project(namespace) = scope { Some(namespace.to_string()) } else { None };
         self.read(|conn| {
@@ -334,19 +336,19 @@ impl Writer<'_> {
             let mut memory = self.memory(id)?;
             // Its validity ended only because the erased memory had replaced it.
             memory.claim.valid_to = None;
-            let reason = Some("what had taken its place was erased".into());
+            let reason = Some("the memory that had replaced it was erased".into());
             self.replace(Memory { status: Status::Active, updated_at: self.now, ..memory }, Action::Restore, reason)?;
         }
         Ok(held)
     }
 
-    /// Removes these conversations from the evidence of a memory, and their words from its text, as far as these can be
+    /// Removes these conversations from the evidence of a memory, and their words from its text, as far as they can be
     /// found.
     fn take_from(&self, id: &MemoryId, keys: &str, erased: &mut Erased) -> Result<(), StoreError> {
         // Readers that cache by revision must see that the evidence is gone, even if the text is unchanged.
         self.bump(id)?;
         let entries: Vec<_> = self.history(id)?.into_iter().filter(|entry| entry.memory == *id).collect();
-        // Read first, because `scrub` and `forget_words` empty the entries by which these are found.
+        // The entries are read first, because `scrub` and `forget_words` empty the fields by which they are found.
         let lost: Vec<i64> = self.evidence_entries(id, keys)?;
         erased.evidence += self.read(|conn| {
             let sql = "DELETE FROM evidence WHERE memory_id = ?1 AND transcript IN (SELECT value FROM json_each(?2))";
@@ -382,7 +384,7 @@ impl Writer<'_> {
         )
     }
 
-    /// Gives a memory another source if its own was erased.
+    /// Assigns another source to a memory if its own source was erased.
     fn rest_on_what_is_left(&self, id: &MemoryId, keys: &str) -> Result<(), StoreError> {
         let memory = self.memory(id)?;
         let is_gone = self.read(|conn| {
@@ -397,8 +399,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Empties the texts in a memory's history since it first rested on these conversations. The rest of each entry,
-    /// such as the fact that the memory was changed, is kept.
+    /// Empties the texts in a memory's history from the point at which it was first based on these conversations. The
+    /// rest of each entry, such as the fact that the memory was changed, is kept.
     fn scrub(&self, id: &MemoryId, entries: &[HistoryEntry], lost: &[i64]) -> Result<(), StoreError> {
         let Some(from) = first_write(entries, lost) else { return Ok(()) };
         self.execute(
@@ -421,7 +423,7 @@ fn first_write(entries: &[HistoryEntry], lost: &[i64]) -> Option<i64> {
     Some(settled.map_or(begun, |settled| begun.max(settled.id + 1)))
 }
 
-/// Returns the claim of the memory before it rested on the erased evidence; `None` if that was its first evidence.
+/// Returns the memory's claim before the erased evidence was added; `None` if that was its first evidence.
 fn before_any(entries: &[HistoryEntry], lost: &[i64]) -> Option<Claim> {
     let Some(from) = first_write(entries, lost) else {
         // Nothing shows when the evidence was added, so the memory's text counts as independent of it.
@@ -553,7 +555,7 @@ fn forget_context(conn: &Connection, text: &str) -> Result<(), StoreError> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RewriteOutcome {
-    /// It was; no erased text is left.
+    /// The file was rewritten, and no erased text is left.
     Wholly,
     /// Another process is using the file, so freed parts or the write-ahead log may still contain erased text until
     /// `maintain` rewrites the file.
@@ -576,7 +578,7 @@ impl Database {
 
 impl Store {
     /// Rewrites the file and empties its write-ahead log, which takes as long as copying the file. If the process ends
-    /// before this is complete, a mark remains, see `Database::is_unsealed`.
+    /// before this is complete, a mark remains; see `Database::is_unsealed`.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written for a reason other than its use by another process.
@@ -601,13 +603,13 @@ impl Store {
         if !self.empty_wal()? {
             return Ok(false);
         }
-        // Done last, so that after a crash the rewrite is repeated rather than forgotten.
+        // The mark is removed last, so that the rewrite is repeated after a crash.
         conn.execute("DELETE FROM unsealed", ())?;
         point("seal.done");
         self.empty_wal()
     }
 
-    /// Deletes the planner's samples, which are copies of keys in indexes.
+    /// Deletes the samples of SQLite's query planner, which are copies of index keys.
     pub(in crate::store) fn forget_samples(&self) -> Result<(), StoreError> {
         if self.conn.table_exists(None, "sqlite_stat4")? {
             self.conn.execute("DELETE FROM sqlite_stat4", ())?;
@@ -616,7 +618,7 @@ impl Store {
     }
 
     fn empty_wal(&self) -> Result<bool, StoreError> {
-        // The pragma reports a reader in its first column instead of failing.
+        // If another process is reading, the pragma reports this in its first column instead of failing.
         let busy: i64 = self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get(0))?;
         Ok(busy == 0)
     }

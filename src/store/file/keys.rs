@@ -17,14 +17,14 @@ const VARIABLE: &str = "AFTERTHOUGHT_DB_KEY";
 const FILE_VARIABLE: &str = "AFTERTHOUGHT_DB_KEY_FILE";
 /// The name of a key file in the folder of the user's settings.
 const FILE_NAME: &str = "db.key";
-/// Minimum number of characters of a key that is not 64 hex digits.
+/// Minimum length, in characters, of a key that is not 64 hex digits.
 const MIN_CHARACTERS: usize = 12;
 /// Largest file with a key, in bytes.
 const MAX_BYTES: u64 = 4_096;
-/// Number of digits of a raw key; any other text is a passphrase, from which a key is derived at each opening.
+/// Number of digits of a raw key. Any other text is a passphrase, from which a key is derived at each opening.
 const HEX_DIGITS: usize = 64;
 
-/// A key, and where it came from; its debug form hides the text.
+/// A key and its origin; the debug output hides the key.
 #[derive(Debug, Clone)]
 pub(in crate::store) struct Key {
     secret: SecretString,
@@ -38,7 +38,7 @@ impl Key {
         let text = text.trim_end_matches(['\n', '\r']);
         let is_raw = text.len() == HEX_DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         if is_raw {
-            // In this spelling `SQLCipher` uses the bytes directly, without deriving a key from a passphrase.
+            // In this form, `SQLCipher` uses the bytes directly, without deriving a key from a passphrase.
             return Ok(Self { secret: format!("x'{text}'").into(), place });
         }
         let why = if text.chars().count() < MIN_CHARACTERS {
@@ -52,7 +52,7 @@ impl Key {
         Err(StoreError::BadKey { place, why: why.to_owned() })
     }
 
-    /// Returns the key in the spelling of `SQLCipher`.
+    /// Returns the key in the form that `SQLCipher` expects.
     pub(super) const fn secret(&self) -> &SecretString {
         &self.secret
     }
@@ -220,7 +220,8 @@ fn write_key(path: &Path, text: &str) -> Result<(), StoreError> {
     });
     // If the key were lost in a power failure, the whole database would be lost with it.
     written.and_then(|()| sync_folder(path)).map_err(|source| {
-        // An incomplete key would be mistaken for the key next time. Nothing is encrypted with it yet.
+        // A partly written file would later be mistaken for the key. It can be removed, since nothing is encrypted with
+        // it yet.
         let _ = fs::remove_file(path);
         unwritable(path, source)
     })
@@ -247,7 +248,7 @@ mod keyring {
 
     use super::{Key, KeyPlace, StoreError};
 
-    /// A key that was found, so that the keyring is asked once per process; a failure is not kept, since a locked
+    /// The key that was found, so that the keyring is queried once per process. A failure is not stored, since a locked
     /// keyring may be unlocked later.
     static FOUND: OnceLock<Key> = OnceLock::new();
 
@@ -280,7 +281,7 @@ mod keyring {
 
 #[cfg(not(feature = "encryption"))]
 mod keyring {
-    //! Substitutes for the keyring in a build that cannot encrypt.
+    //! Replaces the keyring in a build that cannot encrypt.
 
     use super::{Key, StoreError};
 

@@ -14,7 +14,7 @@ use rusqlite::Connection;
 
 use super::StoreError;
 
-/// Enlarges SQLite's cache to hold what searches and large writes read; the default is 2 MB.
+/// Enlarges SQLite's cache, which is 2 MB by default, so that it can contain what searches and large writes read.
 pub(in crate::store) fn enlarge_cache(conn: &Connection) -> Result<(), StoreError> {
     Ok(conn.execute_batch("PRAGMA cache_size = -65536")?)
 }

@@ -1,4 +1,4 @@
-//! Opens the file: its folder, its permissions, its settings, its schema.
+//! Opens the file: creates it and its folder with private permissions, and applies settings and migrations.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -21,14 +21,14 @@ use crate::store::{Database, Store, StoreError};
 // Too short for a person to notice, but long enough not to keep a core busy while the other process finishes.
 const RETRY_PAUSE: Duration = Duration::from_millis(20);
 /// Number of pages above which a file counts as large.
-// 16 MB at SQLite's usual page size: a smaller file has little use for the larger cache.
+// 16 MB at SQLite's usual page size: a smaller file hardly benefits from the larger cache.
 const ROOM_IN_PAGES: i64 = 4_096;
 
 impl Store {
     /// Opens the memories at `path`, creating the folder (0700) and the file (0600) if they are missing.
     ///
     /// # Errors
-    /// [`StoreError`], naming the file and what to do about it.
+    /// [`StoreError`], which names the file and the remedy.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         Self::open_with(path.as_ref(), &Keys::default())
     }
@@ -53,7 +53,7 @@ impl Store {
     /// Opens the memories at `path` for reading; neither the file nor its folder needs to be writable.
     ///
     /// # Errors
-    /// [`StoreError`], naming the file and what to do about it; [`StoreError::Missing`] if there is no file.
+    /// [`StoreError`], which names the file and the remedy; [`StoreError::Missing`] if there is no file.
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         Self::open_read_only_with(path.as_ref(), &Keys::default())
     }
@@ -71,7 +71,8 @@ impl Store {
         let store = read()?;
         let version = schema_version(&store.conn).map_err(|error| error.at(path))?;
         if (0..known_version()).contains(&version) {
-            // An earlier version or an empty file: migrate it if it can be written, otherwise read a migrated copy.
+            // The file is empty or of an earlier version. It is migrated if it can be written; otherwise a migrated
+            // copy is read.
             return if connect(path, keys).is_ok() { read() } else { store.copy_to_read(path) };
         }
         Ok(store)
@@ -93,13 +94,13 @@ impl Store {
         Self::in_memory_with(None)
     }
 
-    /// With a key, pages have the form of an encrypted file, and can be copied from one.
+    /// With a key, pages have the format of an encrypted file, so that they can be copied from one.
     fn in_memory_with(key: Option<&Key>) -> Result<Self, StoreError> {
         let path = PathBuf::from(":memory:");
         let mut conn = Connection::open_in_memory()?;
         key.map_or(Ok(()), |key| cipher::unlock(&conn, key))?;
         configure(&conn)?;
-        // No keys are needed: they serve the copy before a migration, which a store in memory never makes.
+        // No keys are needed: they are used only for the copy before a migration, which a store in memory never makes.
         migrate(&mut conn, &path, &Keys::default())?;
         Ok(Self { db: Database::new(conn, path, Keys::default()) })
     }
@@ -125,9 +126,9 @@ impl Store {
 }
 
 impl Store {
-    /// Prevents this connection from writing the log back into the file when it is the last one to close. Meant for
-    /// records whose last entries may be lost in a power failure; the next connection that closes writes them into the
-    /// file.
+    /// Prevents this connection from writing the log back into the file when it is the last one to close. This is meant
+    /// for records whose last entries may be lost in a power failure; the next connection that closes writes them into
+    /// the file.
     ///
     /// # Errors
     /// [`StoreError`] if SQLite refuses.
@@ -141,7 +142,7 @@ impl Database {
     /// Returns the path of the file; `None` for a store in memory.
     #[must_use]
     pub(crate) fn file(&self) -> Option<&Path> {
-        // SQLite itself gives this name a meaning, so no file can be opened under it.
+        // SQLite reserves this name, so no file can be opened under it.
         (self.path != Path::new(":memory:")).then_some(&*self.path)
     }
 
@@ -161,7 +162,7 @@ pub(in crate::store) fn connect(path: &Path, keys: &Keys) -> Result<Connection, 
         let source = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
         return Err(StoreError::Unwritable { path: path.to_owned(), source: Box::new(source) });
     }
-    // Called before the migration, so that it runs in WAL mode and enforces foreign keys.
+    // The settings are applied before the migration, so that it runs in WAL mode and enforces foreign keys.
     configure(&conn)?;
     migrate(&mut conn, path, keys)?;
     let pages: i64 = conn.query_row("PRAGMA page_count", (), |row| row.get(0))?;
@@ -204,7 +205,7 @@ fn is_unopenable(error: &rusqlite::Error) -> bool {
 }
 
 fn uri_path(path: &Path) -> String {
-    // The percent sign comes first: the other two replacements add percent signs of their own.
+    // The percent sign is escaped first, because the other two replacements add percent signs of their own.
     path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23")
 }
 
@@ -216,11 +217,11 @@ fn migrate(conn: &mut Connection, path: &Path, keys: &Keys) -> Result<(), StoreE
     if found == known {
         return Ok(());
     }
-    // A new file has nothing to lose, and a store in memory has no path next to which a copy could be written.
+    // A new file has no data to lose, and a store in memory has no path next to which a copy could be written.
     if found > 0 && conn.path().is_some_and(|name| !name.is_empty()) {
         backup::before_migration(conn, path, keys, found)?;
     }
-    // Set first: if the process ends after this step, the file is still recognised as ours.
+    // The id is set first: if the process ends after this step, the file is still recognised as a file of this program.
     conn.pragma_update(None, "application_id", APPLICATION_ID)?;
     point("migrate.begin");
     let migrated = Migrations::from_slice(&MIGRATIONS).to_latest(conn);
@@ -322,7 +323,7 @@ mod tests {
         fs::write(&path, bytes).unwrap();
         let read = |store: Store| store.list(&Filter::default(), crate::store::Order::Id, 500, 0).map(drop);
         let error = Store::open(&path).and_then(read).unwrap_err();
-        let expected = "FILE is damaged; `afterthought db repair` saves what can be read of it, or restore a backup";
+        let expected = "FILE is damaged; recover the readable part with `afterthought db repair`, or restore a backup";
         assert_eq!(message(&error, &path), expected);
     }
 
@@ -331,7 +332,7 @@ mod tests {
         let (_folder, path) = place();
         Store::open(&path).unwrap().conn.pragma_update(None, "user_version", 99).unwrap();
         let expected = format!(
-            "FILE has schema 99, and this version knows up to {}; update afterthought, or choose another file with --db",
+            "FILE has schema 99, but this version supports only schemas up to {}; update afterthought, or choose another file with --db",
             known_version()
         );
         assert_eq!(message(&Store::open(&path).unwrap_err(), &path), expected);

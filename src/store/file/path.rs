@@ -1,4 +1,4 @@
-//! Paths of the file and of its companions, created with private permissions.
+//! Paths of the database file and of the files beside it, created with private permissions.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::private;
 use crate::store::StoreError;
 
-/// Refuses a folder by name; SQLite would only say that it cannot open the file.
+/// Returns an error if the path is a folder, since SQLite would only report that it cannot open the file.
 pub(in crate::store) fn refuse_folder(path: &Path) -> Result<(), StoreError> {
     if path.is_dir() { Err(StoreError::IsFolder { path: path.to_owned() }) } else { Ok(()) }
 }
@@ -23,8 +23,8 @@ pub(in crate::store) fn create_private(path: &Path) -> Result<(), StoreError> {
     // one.
     let fresh = with_suffix(path, &format!(".{}.new", uuid::Uuid::now_v7()));
     private::options().write(true).create_new(true).open(&fresh).map_err(unwritable)?;
-    // The file must never be opened and closed by us under its own name: closing it would drop the locks that other
-    // connections of this process hold on it.
+    // This program must never open and close the file under its own name: closing it would release the locks that other
+    // connections of this process have on it.
     let linked = fs::hard_link(&fresh, path);
     // A hard link fails if the name is taken, unlike a rename, so the file of a faster process is never replaced. Some
     // file systems have no hard links; there a rename is the best remaining option.

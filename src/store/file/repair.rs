@@ -1,8 +1,8 @@
-//! Repair of a file: rebuilds derived rows, and copies the readable rows of a damaged file.
+//! Repairs a file: rebuilds derived rows, and copies the readable rows of a damaged file.
 //!
 //! SQLite stops at the first unreadable page of a table. For this reason a damaged table is read by ranges of row
-//! numbers, from both ends and then by halves, and every row that SQLite can read is copied into a new file. What is
-//! below an unreadable inner page is lost, unless the history has it. A file whose header or list of tables is
+//! numbers, from both ends and then by halves, and every row that SQLite can read is copied into a new file. Rows below
+//! an unreadable inner page are lost, unless the history contains them. A file whose header or list of tables is
 //! unreadable cannot be opened at all and needs a backup.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -34,7 +34,7 @@ use crate::store::{Store, StoreError, Writer};
 
 /// Tables that are rebuilt from others, by the beginning of their names.
 const DERIVED: [&str; 2] = ["search_", "memory_near"];
-/// Maximum number of ranges that are tried for one damaged table. Most are single rows on a damaged page.
+/// Maximum number of ranges that are tried for one damaged table. Most ranges are single rows on a damaged page.
 // Each range costs up to two queries, and with sparse row numbers, halving could continue for a very long time.
 const MAX_RANGES: usize = 20_000;
 
@@ -43,8 +43,8 @@ const MAX_RANGES: usize = 20_000;
 pub(crate) struct Repaired {
     /// A copy of the file as it was before.
     pub backup: PathBuf,
-    /// File with the orphaned rows that were removed, one line of JSON each; `None` if there were none, or if the
-    /// database is encrypted, in which case they are only in the copy.
+    /// File with the removed orphaned rows, one line of JSON each. `None` if there were none, or if the database is
+    /// encrypted; the rows are then only in the copy.
     pub put_aside: Option<PathBuf>,
     /// Number of orphaned rows that were removed.
     pub rows: usize,
@@ -72,7 +72,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the file cannot be copied or written; it is then unchanged.
     pub(crate) fn repair(&self, now: Timestamp) -> Result<Repaired, StoreError> {
-        // Done first, so that the file can be restored whatever goes wrong below.
+        // The copy is made first, so that the file can be restored if anything below fails.
         let backup = set_aside(&self.path, &self.keys, now)?;
         let aside = with_suffix(&backup, ".put-aside.jsonl");
         // A plain file of rows beside an encrypted database would defeat the encryption.
@@ -82,7 +82,7 @@ impl Store {
         Ok(Repaired { backup, put_aside: aside.filter(|_| rows > 0), rows, lost: Vec::new(), left })
     }
 
-    /// Does what [`Store::repair`] does with the file at `path`. If its pages are damaged, the readable rows are copied
+    /// Repairs the file at `path` as [`Store::repair`] does. If its pages are damaged, the readable rows are copied
     /// into a new file that replaces it, and the damaged file is kept beside it with its log. No other process should
     /// use the file at that time.
     ///
@@ -91,7 +91,8 @@ impl Store {
     /// cannot be written; it is then unchanged.
     pub(crate) fn repair_file(path: &Path, now: Timestamp) -> Result<Repaired, StoreError> {
         let opened = Self::open(path).and_then(|store| {
-            // The pages of an encrypted file can be read completely or not at all.
+            // An encrypted file can be read either completely or not at all, so there is nothing to recover from its
+            // pages.
             let is_damaged = !store.is_encrypted()? && store.pages_are_damaged()?;
             Ok((store, is_damaged))
         });
@@ -129,7 +130,8 @@ impl Store {
                  OR length(v.code) <> 4 + (k.dimension + 7) / 8 OR v.namespace <> m.namespace
                  OR m.status = 'forgotten');",
         )?;
-        // In the same transaction as the deletes: readers never see an empty index, and a crash restores the old one.
+        // The index is filled in the same transaction as the deletes: readers never see an empty index, and a crash
+        // restores the old one.
         fill_words(&file)?;
         fill_near(&file)?;
         file.commit()?;
@@ -139,17 +141,17 @@ impl Store {
 
 /// Copies the readable rows of the file at `path` into a new file, which replaces it.
 fn copy_readable_rows(path: &Path, now: Timestamp) -> Result<Repaired, StoreError> {
-    // Opened before anything is written: a file that SQLite cannot open stays as it is.
+    // The file is opened before anything is written: a file that SQLite cannot open stays as it is.
     open_damaged(path).map(drop).map_err(|error| error.at(path))?;
-    // Copied while no connection is open: closing the copied file would drop a connection's locks.
+    // The bytes are copied while no connection is open: closing the copied file would release a connection's locks.
     let backup = copy_bytes(path, now)?;
     point("repair.begin");
-    // Opened again: the connection above was closed before the bytes were copied.
+    // The file is opened again, because the connection above was closed before the bytes were copied.
     let damaged = open_damaged(path).map_err(|error| error.at(path))?;
     let fresh = with_suffix(path, &format!(".{}.new", uuid::Uuid::now_v7()));
     let remove = |path: &Path| {
         for ending in ["", "-wal", "-shm"] {
-            // Which of the three exist depends on how far SQLite got; a leftover file does no harm.
+            // Which of the three files exist depends on how far SQLite got; a leftover file does no harm.
             fs::remove_file(with_suffix(path, ending)).ok();
         }
     };
@@ -158,7 +160,7 @@ fn copy_readable_rows(path: &Path, now: Timestamp) -> Result<Repaired, StoreErro
         remove(&backup);
         remove(&fresh);
     });
-    // Closed first, so that no lock of this connection prevents overwriting the file.
+    // The connection is closed first, so that none of its locks prevents overwriting the file.
     drop(damaged);
     let (lost, rows) = copied?;
     point("repair.filled");
@@ -173,7 +175,7 @@ fn copy_readable_rows(path: &Path, now: Timestamp) -> Result<Repaired, StoreErro
 fn open_damaged(path: &Path) -> Result<Connection, StoreError> {
     let conn = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     conn.busy_timeout(BUSY_TIMEOUT)?;
-    // Closing must not write the log into damaged pages.
+    // Closing the connection must not write the log into damaged pages.
     conn.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     check_ours(&conn, path)?;
     Ok(conn)
@@ -223,7 +225,7 @@ fn copy_into(
     make_version(&mut conn, fresh, known_version())?;
     drop(conn);
     let store = Store::open(fresh)?;
-    // Done after the migration, since it writes to the tables of the current schema.
+    // This comes after the migration, since it writes to the tables of the current schema.
     let restored = restore_from_history(&store, lost.iter().all(|loss| loss.table != "history"), now)?;
     for loss in &mut lost {
         match loss.table.as_str() {
@@ -309,14 +311,15 @@ impl<'c> TableCopy<'c> {
             if is_done {
                 continue;
             }
-            // One past the last row that was read; the scan from the other end must not copy it again.
+            // The range starts after the last row that was read, so that the scan from the other end does not copy that
+            // row again.
             low = last.map_or(low, |last| last.saturating_add(1));
             let (first, is_done) = self.scan("rowid BETWEEN ?1 AND ?2 ORDER BY rowid DESC", &[low, high])?;
             high = first.map_or(high, |first| first.saturating_sub(1));
             if !is_done && low < high {
                 let middle = i64::midpoint(low, high);
-                // A queue rather than recursion, so that all large gaps are tried before the limit is used up on small
-                // ones.
+                // A queue is used instead of recursion, so that all large gaps are tried before the limit is used up on
+                // small ones.
                 ranges.extend([(low, middle), (middle + 1, high)]);
             }
         }
@@ -325,7 +328,8 @@ impl<'c> TableCopy<'c> {
 
     fn by_key(&mut self) -> Result<(), StoreError> {
         let (ascending, descending) = (self.key.join(", "), self.key.join(" DESC, "));
-        // Without row numbers there is nothing to halve. A row that both scans reach violates the key the second time.
+        // A table without row numbers cannot be read by ranges. If both scans reach a row, the second copy of it
+        // violates the key.
         if !self.scan(&format!("1 ORDER BY {ascending}"), &[])?.1 {
             self.scan(&format!("1 ORDER BY {descending} DESC"), &[])?;
         }
@@ -366,7 +370,7 @@ impl<'c> TableCopy<'c> {
     }
 }
 
-/// Whether a row does not fit its table, as when a page was overwritten by that of another.
+/// Whether a row does not fit its table, for example because a page of another table overwrote its page.
 fn is_of_row(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch))
         || matches!(error, rusqlite::Error::FromSqlConversionFailure(..) | rusqlite::Error::Utf8Error(..))
@@ -386,7 +390,7 @@ fn is_of_page(error: &rusqlite::Error) -> bool {
 }
 
 /// Overwrites the pages of the damaged file with those of the new one in one step, so that other processes never see a
-/// mixture; if the damaged file is no longer a database, it is replaced.
+/// mixture. If the damaged file is no longer a database, it is replaced.
 fn put_in_place(fresh: &Path, path: &Path) -> Result<(), StoreError> {
     let written = || -> rusqlite::Result<()> {
         let from = Connection::open_with_flags(fresh, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
@@ -438,7 +442,8 @@ struct Restored {
 fn restore_from_history(store: &Store, is_history_whole: bool, now: Timestamp) -> Result<Restored, StoreError> {
     store.write(None, now, |writer| {
         let mut restored = Restored::default();
-        // Done first: a restored memory may receive the row number of a lost one, and with it the lost memory's vector.
+        // These rows are deleted first, because a restored memory may receive the row number of a lost one, and with it
+        // the lost memory's vector.
         writer.read(|conn| {
             conn.execute_batch(
                 "DELETE FROM vectors WHERE seq NOT IN (SELECT seq FROM memories);
@@ -477,7 +482,7 @@ impl Recorded {
         let (before, after): (Option<String>, Option<String>) = (row.get(1)?, row.get(2)?);
         match spelled::<Entity>(row, 0)? {
             Entity::Memory => {
-                // An entry that was emptied by an erasure says nothing about the memory, so it must not bring it back.
+                // An entry that an erasure emptied contains no state of the memory, so it must not restore the memory.
                 self.is_known = before.is_some() || after.is_some();
                 self.memory = after.map(|text| from_json(&text, 2)).transpose()?;
             }
@@ -509,7 +514,7 @@ fn restore_memory(
         (found, recorded) => found.is_none() && recorded.is_none(),
     };
     match (&recorded.memory, is_history_whole) {
-        // The row and the history agree, however much of the history is lost.
+        // The row agrees with the history, even if part of the history is lost.
         _ if is_same => {}
         (Some(recorded), true) => {
             writer.read(|conn| put_memory(conn, recorded))?;
@@ -560,7 +565,7 @@ fn without_counts(memory: &Memory) -> Memory {
     Memory { usage: Usage { access_count: 0, last_accessed_at: None, ..memory.usage.clone() }, ..memory.clone() }
 }
 
-/// Writes orphaned rows into a file, if one is given, and then deletes them.
+/// Writes orphaned rows into a file, if a file is given, and then deletes them.
 fn take_out_orphans(conn: &Connection, aside: Option<&Path>) -> Result<usize, StoreError> {
     let mut count = 0;
     // Removing a row may orphan others that refer to it.
@@ -578,7 +583,7 @@ fn take_out_orphans(conn: &Connection, aside: Option<&Path>) -> Result<usize, St
                 None => move_row(conn, aside, &table, lacking(&table))?,
             };
         }
-        // Rows that no condition of `lacking` matches would make this loop endless.
+        // Rows that match no condition of `lacking` would make this loop endless.
         if count == before {
             return Ok(count);
         }
@@ -597,7 +602,7 @@ fn lacking(table: &str) -> &'static str {
 
 fn move_row(conn: &Connection, aside: Option<&Path>, table: &str, condition: &str) -> Result<usize, StoreError> {
     if let Some(aside) = aside {
-        // Synced to the disk before the row is deleted, so that a crash in between loses nothing.
+        // The rows are synced to the disk before they are deleted, so that a crash in between loses no data.
         copy_rows(conn, aside, table, condition)?;
     }
     Ok(conn.execute(&format!("DELETE FROM \"{table}\" WHERE {condition}"), ())?)
@@ -618,7 +623,7 @@ fn copy_rows(conn: &Connection, aside: &Path, table: &str, condition: &str) -> R
 fn append(path: &Path, lines: &str) -> std::io::Result<()> {
     let mut file = private::append(path)?;
     file.write_all(lines.as_bytes())?;
-    // Synced before the rows are removed from the database.
+    // The file is synced before the rows are removed from the database.
     file.sync_all()
 }
 

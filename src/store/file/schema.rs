@@ -15,12 +15,13 @@ use crate::store::index::words::fill as fill_words;
 
 /// How long an operation waits for another process to release its lock on the file.
 pub(in crate::store) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-/// Number of statements that are kept prepared; a search by words and by meaning alone uses some twenty.
+/// Number of prepared statements to keep; a search by words and by meaning alone uses about twenty.
 // With the default of 16, statements would be evicted and prepared again within a single search.
 const STATEMENTS: usize = 64;
 /// Marks files of this program: `aftr` in ASCII.
 pub(in crate::store) const APPLICATION_ID: i64 = 0x6166_7472;
-/// The migrations, in order. A published one is never changed, only followed by another. Each is one transaction.
+/// The migrations, in order. A published migration is never changed; a new one is added instead. Each migration is one
+/// transaction.
 pub(super) static MIGRATIONS: LazyLock<Vec<M<'_>>> = LazyLock::new(|| {
     vec![
         step(include_str!("../migrations/0001_memories.sql")),
@@ -72,7 +73,7 @@ pub(super) fn configure(conn: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Keeps statements prepared whatever values are bound to them. By default, SQLite compares bound values with the
+/// Keeps statements prepared when different values are bound to them. By default, SQLite compares bound values with the
 /// expressions of indexes, and plans such a statement again for each value.
 pub(super) fn prepare_once(conn: &Connection) -> Result<(), StoreError> {
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
@@ -84,7 +85,8 @@ pub(super) fn prepare_once(conn: &Connection) -> Result<(), StoreError> {
 pub(in crate::store) fn check_ours(conn: &Connection, path: &Path) -> Result<(), StoreError> {
     // An empty database has no id yet; only a database without tables may become ours.
     let used: bool = conn.query_row("SELECT EXISTS (SELECT 1 FROM sqlite_master)", (), |row| row.get(0))?;
-    // Read second: another process that is creating the file sets the id before it creates the first table.
+    // The id is read second, because another process that is creating the file sets it before it creates the first
+    // table.
     let id: i64 = conn.query_row("PRAGMA application_id", (), |row| row.get(0))?;
     let ours = id == APPLICATION_ID || (id == 0 && !used);
     if ours { Ok(()) } else { Err(StoreError::NotADatabase { path: path.to_owned() }) }
@@ -99,7 +101,7 @@ pub(in crate::store) fn schema_version(conn: &Connection) -> Result<i64, StoreEr
     Ok(conn.query_row("PRAGMA user_version", (), |row| row.get(0))?)
 }
 
-/// Names the cause of a failed migration; a full disk or damaged pages are not the schema's fault.
+/// Returns the cause of a failed migration, since a full disk or damaged pages are not errors of the schema.
 pub(super) fn unmigrated(path: &Path, source: rusqlite_migration::Error) -> StoreError {
     match source {
         rusqlite_migration::Error::RusqliteError { query, err } => match StoreError::from(err).at(path) {
@@ -130,7 +132,7 @@ pub(in crate::store) fn versions() -> usize {
     MIGRATIONS.len()
 }
 
-/// Creates a file as a program version with only the first `version` migrations would have.
+/// Creates a file with only the first `version` migrations, as an earlier version of the program would.
 #[cfg(test)]
 pub(in crate::store) fn of_version(path: &Path, version: usize) -> Connection {
     let mut conn = Connection::open(path).unwrap();

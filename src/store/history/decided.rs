@@ -14,7 +14,7 @@ use crate::store::row::spelled;
 use crate::store::{Database, StoreError, Writer};
 use crate::text::normalise::normalised_hash;
 
-/// The identity of a candidate: its claim, and the words that it rests on.
+/// The identity of a candidate: its claim and its evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fingerprint {
     claim: String,
@@ -22,7 +22,7 @@ pub(crate) struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Returns the fingerprint of a claim; `None` for a claim without evidence, which anybody may state again.
+    /// Returns the fingerprint of a claim; `None` for a claim without evidence, which may be stated again at any time.
     #[must_use]
     pub(crate) fn of(content: &str, evidence: &[Evidence]) -> Option<Self> {
         let mut pieces: Vec<[&str; 3]> = evidence
@@ -44,7 +44,7 @@ impl Fingerprint {
 }
 
 impl Database {
-    /// Returns the memory of `namespace` that a candidate of this fingerprint led to, whatever has happened to it
+    /// Returns the memory of `namespace` that a candidate with this fingerprint led to, even if that memory has changed
     /// since.
     ///
     /// # Errors
@@ -90,7 +90,7 @@ impl HashPair {
     #[must_use]
     pub(crate) fn new(one: impl Into<String>, other: impl Into<String>) -> Self {
         let (one, other) = (one.into(), other.into());
-        // A fixed order, so that a judgement is found in whichever order the memories are compared.
+        // The order is fixed, so that a judgement is found in whichever order the memories are compared.
         if one <= other { Self(one, other) } else { Self(other, one) }
     }
 }

@@ -198,7 +198,7 @@ impl Database {
             first.before.clone().map(serde_json::from_value).transpose().map_err(StoreError::bad("a memory's past"))?;
         let now = self.find(id)?;
         Ok(match (before, now) {
-            // Uses are counted without history, and a change that was undone still leaves a later `updated_at`.
+            // Counting uses leaves no history, and a change that was undone still leaves a later `updated_at`.
             (Some(before), Some(now)) => {
                 (Memory { usage: before.usage.clone(), updated_at: before.updated_at, ..now }) != before
             }

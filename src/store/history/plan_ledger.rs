@@ -1,7 +1,7 @@
 //! The part of the ledger that a plan contains, so that its windows count as done in the file to which it is applied.
 //!
-//! A plan is made on a copy. Only the copy contains the conversations that were read, what was extracted from them and
-//! the projects that they belong to; they are read from it here, and written into the file together with the plan.
+//! A plan is made on a copy. Only the copy contains the conversations that were read, what was extracted from them, and
+//! their projects. This module reads these rows from the copy, and writes them into the file together with the plan.
 
 use std::collections::BTreeSet;
 
@@ -83,7 +83,8 @@ struct Folder {
 }
 
 impl PlanLedger {
-    /// Returns the pairs of projects to be merged before anything else is written: each first one into the second.
+    /// Returns the pairs of projects to be merged before anything else is written: the first of each pair into the
+    /// second.
     #[must_use]
     pub(crate) fn merges(&self) -> &[(Namespace, Namespace)] {
         &self.merges
@@ -115,9 +116,10 @@ impl Database {
     /// # Errors
     /// [`StoreError::UnknownRun`] if there is no such run.
     pub(crate) fn plan_ledger(&self, run: &RunId) -> Result<PlanLedger, StoreError> {
-        // Windows without candidates name no run, so they are found by their time.
+        // Windows without candidates refer to no run, so they are found by their time.
         let begun = self.run(run.as_str())?.started_at.as_millisecond();
-        // Read first: they determine what is transferred. Other transcripts are read again where the plan is applied.
+        // The windows are read first, because they determine what is transferred. Other transcripts are read again when
+        // the plan is applied.
         let windows = self.carried_windows(run, begun)?;
         let transcripts = self.carried_transcripts(&windows)?;
         let mut carried = PlanLedger { transcripts, windows, ..PlanLedger::default() };
@@ -220,8 +222,8 @@ impl Database {
 }
 
 impl Writer<'_> {
-    /// Writes what was read and finished in another file, as applied by the run of this write; what is already finished
-    /// here stays unchanged. Returns the number of windows that are newly applied.
+    /// Writes what was read and finished in another file, as applied by the run of this write. Windows that are already
+    /// finished here stay unchanged. Returns the number of windows that are newly applied.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -254,7 +256,7 @@ impl Writer<'_> {
         })
     }
 
-    /// The record of the conversation in this file may be newer, since the conversation may have grown.
+    /// This file may have a newer record of the conversation, since the conversation may have grown.
     fn take_transcript(&self, transcript: &Conversation) -> Result<(), StoreError> {
         self.execute(
             "INSERT INTO transcripts (key, source, external_id, origin, title, project, namespace, started_at,
@@ -278,8 +280,8 @@ impl Writer<'_> {
     }
 
     fn take_window(&self, window: &Part) -> Result<usize, StoreError> {
-        // As in the file where it was extracted: a window with nothing to apply belongs to no run, and no undo reopens
-        // it.
+        // As in the file where the window was extracted, a window with nothing to apply belongs to no run, so no undo
+        // reopens it.
         let run = if window.candidates.is_empty() { None } else { self.run.map(RunId::as_str) };
         self.read(|conn| {
             let taken = conn

@@ -1,10 +1,10 @@
 //! Undoes runs: applies the inverse of exactly their changes, in reverse order.
 //!
 //! The caller first determines the later changes that build on the run, see [`Database::built_upon`], and may undo the
-//! later runs with it. Otherwise memories that were changed since are left as they are and reported, together with
-//! those that the run linked them to, since undoing half of a replacement would leave both memories recalled, or
-//! neither. The windows of the run stay applied, so that the next run does not silently do the same again. To redo the
-//! run, call [`Store::reopen_windows`] and apply.
+//! later runs with it. Otherwise, memories that were changed since are kept and reported, together with those that the
+//! run linked to them. Undoing half of a replacement would leave both memories recalled, or neither. The windows of the
+//! run stay applied, so that the next run does not silently do the same again. To run the same extraction again, call
+//! [`Store::reopen_windows`] and apply.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,15 +23,15 @@ use crate::store::{Run, RunId, RunStatus};
 /// What an undo did, by memory, in the order of their ids.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct UndoReport {
-    /// Memories that are again as they were before the run.
+    /// Memories that are restored to their state before the run.
     pub restored: Vec<MemoryId>,
     /// Memories that the run added, now deleted.
     pub removed: Vec<MemoryId>,
-    /// Memories that were left as they are.
+    /// Memories that were left unchanged.
     pub kept: Vec<Kept>,
 }
 
-/// A memory that an undo left as it is.
+/// A memory that an undo left unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Kept {
     /// The memory.
@@ -40,27 +40,27 @@ pub struct Kept {
     pub because: KeepReason,
 }
 
-/// Why an undo left a memory as it is.
+/// Why an undo left a memory unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum KeepReason {
-    /// Somebody changed it after the run did.
+    /// It was changed again after the run.
     #[error("it was changed after the run")]
     ChangedSince,
     /// The run linked it to a memory that was changed since.
     #[error("the run linked it to a memory that was changed after the run")]
     LinkedToChanged,
-    /// It was purged, and its history with it.
-    #[error("it was purged since")]
+    /// It was purged together with its history.
+    #[error("it was purged after the run")]
     Purged,
 }
 
 /// Later changes that build on a run: changes of memories that the run had changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LaterChanges {
-    /// The later run; `None` for what was changed by hand or by maintenance.
+    /// The later run; `None` for changes by hand or by maintenance.
     pub run: Option<RunId>,
-    /// The memories of the earlier run that it has changed, in the order of their ids.
+    /// The memories of the earlier run that it has changed, sorted by id.
     pub memories: Vec<MemoryId>,
 }
 
@@ -114,7 +114,7 @@ impl Store {
             for run in runs {
                 w.forget_merges(run)?;
                 w.undo_tasks(run)?;
-                // Otherwise the same candidates would count as decided by a decision that was undone.
+                // Otherwise the same candidates would still count as resolved by a decision that was undone.
                 w.forget_settled(run, &left)?;
                 w.read(|conn| {
                     let values = params![run.as_str(), w.now.as_millisecond()];
@@ -155,7 +155,7 @@ impl Store {
 }
 
 impl Database {
-    /// Returns the last change that can be undone. Moves within the hierarchy do not count, nor does what was purged.
+    /// Returns the last change that can be undone. Moves within the hierarchy and purged memories do not count.
     ///
     /// # Errors
     /// [`StoreError::NothingToUndo`] if there is none.
@@ -169,7 +169,7 @@ impl Database {
         };
         if let Some(entry) = self.entries(newest, &[])?.pop()
             && let (None, Some(changeset)) = (&entry.run, &entry.changeset)
-            // A later run may have recorded tasks only, which leave no line of history.
+            // A later run may have recorded only tasks, which leave no line of history.
             && run.as_ref().is_none_or(|run| run.started_at <= entry.at)
         {
             return Ok(LastChange::ByHand { changeset: changeset.clone(), at: entry.at, memory: entry.memory });
@@ -251,7 +251,7 @@ fn kept(
     let changed = builders(w, runs, entries)?.into_values().flatten();
     let mut kept: BTreeMap<MemoryId, KeepReason> = changed.map(|memory| (memory, KeepReason::ChangedSince)).collect();
     for entry in entries.iter().filter(|entry| is_purged(entry)) {
-        // Overrides the other reason, since nothing can be restored once the texts are gone.
+        // This reason overrides the other one, since nothing can be restored once the texts are gone.
         kept.insert(entry.memory.clone(), KeepReason::Purged);
     }
     let held = links_of_moved(w, entries)?;
