@@ -1,6 +1,7 @@
-//! Memories in a program of one's own: learn from a conversation, remember by hand, find, and word a prompt.
+//! Uses memories in a program: learns from a conversation, adds a memory by hand, searches, and builds a prompt.
 //!
-//! `cargo run --example library` needs no key and no file: the offline rules read, and the memories are gone at the end.
+//! `cargo run --example library` needs no key and no file: the offline rules extract the memories, which are discarded
+//! at the end.
 
 use std::error::Error;
 use std::io::Write as _;
@@ -16,7 +17,7 @@ use transcripts::Message;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let mut out = std::io::stdout().lock();
-    // `memory:` keeps nothing; a path, `sqlite:PATH` or `file:PATH` keeps everything in one file.
+    // `memory:` stores nothing permanently; a path, `sqlite:PATH` or `file:PATH` stores everything in one file.
     let folders = Folders { user_file: "settings.toml".into(), default_db: "memory:".into(), state: "state".into() };
     let flags = Partial { extractor: Some(ExtractorChoice::Rules), ..Partial::default() };
     let config = Config::load(&folders, Path::new("."), None, &|name| std::env::var(name).ok(), flags)?;
@@ -39,7 +40,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         writeln!(out, "  {}/{}: {}", memory.claim.memory_type, memory.claim.category, memory.claim.content)?;
     }
 
-    // By hand; the same again would only confirm it.
+    // A memory is added by hand; adding the same text again would only confirm it.
     let draft =
         MemoryDraft { category: "convention".to_owned(), ..MemoryDraft::new("Releases of the shop need two reviews.") };
     let kept = memories.remember(&draft)?;

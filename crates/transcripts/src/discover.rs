@@ -46,7 +46,7 @@ pub fn discover(arguments: &[PathBuf]) -> Result<Discovered, IngestError> {
         } else if argument.to_string_lossy().contains(['*', '?', '[']) {
             search.add_pattern(argument)?
         } else {
-            // It is not opened to learn the reason, since opening a pipe waits for its writer.
+            // The path is not opened to find the reason, because opening a pipe waits for its writer.
             let source = std::fs::metadata(argument).err();
             let source = source.unwrap_or_else(|| std::io::Error::other("it is not a file; pass - to read a pipe"));
             return Err(IngestError::Read { path: argument.clone(), source });

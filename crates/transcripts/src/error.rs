@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Why a transcript could not be read; one variant for each way in which a caller can respond.
+/// The reason why a transcript could not be read. A caller responds to each variant in a different way.
 #[derive(Debug, thiserror::Error)]
 pub enum IngestError {
     /// The path does not exist, is not readable, or could not be read to its end.
@@ -61,7 +61,7 @@ pub enum IngestError {
         /// The places where they would be.
         expected: String,
     },
-    /// A program stores its logs in the folders of projects.
+    /// A program stores its logs in project folders, so a folder has to be named.
     #[error("{name} keeps its histories in the folders of projects; say where those are with --below FOLDER")]
     NeedsBelow {
         /// The name as given.

@@ -6,12 +6,12 @@ use crate::{Folder, Head, IngestError, Input, Transcript};
 // Tool output includes whole files, and records contain images as base64, so real records have tens of megabytes.
 pub const MAX_RECORD_BYTES: usize = 64 << 20;
 /// Size of the text in one [`Transcript`], in bytes, after which the rest of the conversation becomes its next part.
-// Limits the memory use of a run, however long a conversation is.
+// The limit bounds the memory use of a run, however long a conversation is.
 pub const MAX_PART_BYTES: usize = 8 << 20;
 /// Maximum length of prose in one message, in bytes; the middle of a longer text is replaced by a marker.
 pub const MAX_PROSE_BYTES: usize = 1 << 20;
 /// Maximum length of tool output in one message, in bytes.
-// A model is shown only a few dozen tokens of it.
+// A model is shown only a few dozen tokens of tool output.
 pub const MAX_TOOL_BYTES: usize = 4 << 10;
 
 /// Reads one transcript format.
@@ -73,7 +73,7 @@ impl<'a> Sink<'a> {
         Self { accept, skipped: Vec::new(), repaired: 0 }
     }
 
-    /// Passes on a transcript; one without messages is dropped.
+    /// Passes a transcript to the receiver; a transcript without messages is dropped.
     pub fn transcript(&mut self, transcript: Transcript) {
         if !transcript.messages.is_empty() {
             (self.accept)(transcript);

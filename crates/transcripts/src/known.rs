@@ -16,7 +16,7 @@ pub struct Known {
     pub name: &'static str,
     /// A description of the program, for people.
     pub about: &'static str,
-    /// Where it stores its conversations.
+    /// The places in which the program stores its conversations.
     places: &'static [Place],
 }
 
@@ -158,7 +158,7 @@ impl Machine<'_> {
     /// Returns the folder in the variable `name`; an empty value counts as unset.
     fn set(&self, name: &str) -> Option<PathBuf> {
         let value = (self.variable)(name).filter(|value| !value.trim().is_empty())?;
-        // A shell does not expand a tilde inside quotes, which people do use.
+        // A shell does not expand a tilde inside quotes, but people write one there.
         Some(match (value.strip_prefix("~/"), &self.home) {
             (Some(rest), Some(home)) => home.join(rest),
             _ => PathBuf::from(value),

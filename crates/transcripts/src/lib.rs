@@ -5,7 +5,8 @@
 //! 3. `formats` contains the table [`INGESTORS`] and selects the format that recognises the start.
 //! 4. The formats are grouped in families, with one file each: `agents`, `assistants`, `api`, `people`, `datasets`,
 //!    `text`. Each implements [`Ingestor`] and passes its transcripts to a [`Sink`].
-//! 5. `message` contains what they share to create messages: roles, content blocks, one-line calls, times, identities.
+//! 5. `message` contains the code that all formats share to create messages: roles, content blocks, one-line calls,
+//!    times, identities.
 //!
 //! Formats only parse. They call no model, store no state, and leave redaction to the caller.
 

@@ -1,7 +1,7 @@
 //! Transcripts written as text or Markdown, with lines that name each speaker.
 //!
-//! Both are one format: the same file may mix a heading, bold names and code blocks with bare `User:` lines. The kinds
-//! of file differ only in the form of the lines with names, which is recognised line by line.
+//! Text and Markdown are one format, because the same file may mix a heading, bold names and code blocks with bare
+//! `User:` lines. Files differ only in the form of the lines with names, which is recognised line by line.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,7 @@ impl Ingestor for Plain {
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let template = with_speaker_lines(&head.text);
-        // A time in brackets is the beginning of a JSON array, too.
+        // A time in brackets looks like the beginning of a JSON array.
         let is_timed = head.text.trim_start().lines().next().is_some_and(|line| timed(0, line).is_some());
         if template.is_none() && !is_timed && (head.document.is_some() || !head.lines.is_empty()) {
             return false;
@@ -98,7 +98,7 @@ impl<'a> Page<'a> {
     /// Returns the speaker lines of one form: those of the known sides if both occur, or else those of people.
     fn turns(&self, form: Form) -> Vec<&Label> {
         let of_form: Vec<&Label> = self.labels.iter().filter(|label| label.form == form).collect();
-        // A name and a time, both in brackets, are no words of a sentence, however rare they are.
+        // A name and a time that are both in brackets are never part of a sentence, even if they occur only once.
         if form == Form::Timed {
             return of_form;
         }
@@ -164,7 +164,7 @@ impl<'a> Page<'a> {
             messages.push(Message { kind: Kind::Context, time, ..Message::prose(Role::Other, before) });
         }
         let is_exported = self.is_exported();
-        // Cline exports the turns of its requests as they are, of which the first one is the task.
+        // Cline exports the turns of its requests unchanged, and the first turn is the task.
         let is_cline = turns.first().is_some_and(|label| {
             let next = self.lines[label.line + 1..].iter().find(|line| !line.trim().is_empty());
             label.role == Some(Role::User) && next.is_some_and(|line| line.starts_with("<task>"))
@@ -192,9 +192,9 @@ impl<'a> Page<'a> {
             let turn = match label.role {
                 Some(Role::User) if is_cline => cline::stated(&text),
                 Some(Role::Assistant) if is_cline => cline::tagged(&text),
-                // SpecStory and others export the turns of programs as their logs have them.
+                // SpecStory and similar programs export the turns unchanged from the agents' logs.
                 Some(Role::User) if label.form != Form::Timed => {
-                    // The template of a command follows the command as a turn of its own.
+                    // The template of a command follows the command as a separate turn.
                     expands = is_exported && is_command;
                     exported(&text, is_template)
                 }
@@ -220,7 +220,7 @@ fn date_in(line: &str) -> Option<MessageTime> {
 
 /// The times of turns that have at most a time of day.
 struct Clock {
-    /// When the turns began, or the day that a heading names.
+    /// The start of the turns, or the day that a heading names.
     day: Option<MessageTime>,
     days: Days,
     of_file: Option<MessageTime>,
@@ -252,10 +252,11 @@ impl Clock {
     }
 }
 
-/// A recording whose first time is later than this gives times of day.
+/// If the first time is later than this, the times are times of day rather than times since the start.
 const LATEST_START: std::time::Duration = std::time::Duration::from_mins(10);
 
-/// Returns the messages in a user's turn of an export; `is_template` where the program wrote it for a command.
+/// Returns the messages in a user's turn of an export; `is_template` states that the program wrote the turn for a
+/// command.
 fn exported(text: &str, is_template: bool) -> Vec<Message> {
     if is_template {
         return vec![Message::context(text)];
@@ -372,7 +373,7 @@ fn next_block(text: &str) -> Option<usize> {
     text.match_indices("<t").map(|(place, _)| place).find(|place| begins(*place) && is_block(*place))
 }
 
-/// Removes a rule between a block and words.
+/// Removes a horizontal rule between a block and words.
 fn without_rules(text: &str) -> String {
     let trimmed = text.trim();
     let trimmed = trimmed.strip_prefix("---\n").or(trimmed.strip_suffix("\n---")).unwrap_or(trimmed);

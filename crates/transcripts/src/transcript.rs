@@ -10,7 +10,7 @@ use crate::message::action::{self, Action};
 /// One conversation, or one part of a very long one, in chronological order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Transcript {
-    /// Name of the ingestor that read it, e.g. `claude-code`.
+    /// Name of the format from which it was read, e.g. `claude-code`.
     pub source: String,
     /// Identity within `source`; it does not change when the file is moved or grows.
     pub external_id: String,
@@ -22,7 +22,7 @@ pub struct Transcript {
     pub project: Option<String>,
     /// URL of the repository, if the log also contains it, e.g. `https://github.com/ana/shop`.
     pub repository: Option<String>,
-    /// Branch of the repository on which the work was done, where the log says so.
+    /// Branch of the repository on which the work was done, if the log contains it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     /// Model that answered, if the log names it.
@@ -48,7 +48,8 @@ pub struct Message {
     pub time: Option<MessageTime>,
     /// The decoded text; messages with an empty text are dropped.
     pub text: String,
-    /// What a tool call did, or how it ended. No part of what was said, so [`Message::content_hash`] leaves it out.
+    /// What a tool call did, or how it ended. The action is not part of the text, so [`Message::content_hash`] leaves
+    /// it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<Box<Action>>,
 }
@@ -181,19 +182,19 @@ impl Message {
         Self::new(Role::Assistant, Kind::ToolCall, line)
     }
 
-    /// Adds what a call of `tool` with these arguments does.
+    /// Adds the action of a call of `tool` with these arguments.
     #[must_use]
     pub(crate) fn doing(self, tool: &str, arguments: &serde_json::Value) -> Self {
         Self { action: action::of_call(tool, arguments).map(Box::new), ..self }
     }
 
-    /// Adds how the call ended that the log names by `call`.
+    /// Adds an action that records how the call with the id `call` ended.
     #[must_use]
     pub(crate) fn ending(self, call: Option<&str>, failed: Option<bool>) -> Self {
         Self { action: action::of_result(call, failed, None), ..self }
     }
 
-    /// Adds the id by which the result of the call names it.
+    /// Adds the id by which the result of the call refers to it.
     #[must_use]
     pub(crate) fn called(mut self, id: Option<&str>) -> Self {
         if let (Some(action), Some(id)) = (&mut self.action, id) {
@@ -207,7 +208,7 @@ impl Message {
         Self::new(Role::Tool, Kind::ToolResult, text)
     }
 
-    /// Returns whether a person is speaking; only such messages make a window worth a request.
+    /// Returns whether a person is speaking; a window is only worth a request if it contains such a message.
     #[must_use]
     pub fn is_human(&self) -> bool {
         self.role == Role::User && self.kind == Kind::Prose
@@ -237,7 +238,8 @@ impl Transcript {
         format!("{}:{}", self.source, self.external_id)
     }
 
-    /// Whether it is a conversation among people: two of them are named, or one is and no assistant answers.
+    /// Returns whether it is a conversation among people: two people are named, or one is named and no assistant
+    /// answers.
     #[must_use]
     pub fn is_among_people(&self) -> bool {
         let mut first = None;
@@ -254,7 +256,7 @@ impl Transcript {
         first.is_some() && !is_answered
     }
 
-    /// Returns the earliest time known of the conversation.
+    /// Returns the earliest known time in the conversation.
     #[must_use]
     pub fn started_at(&self) -> Option<Timestamp> {
         self.times().chain(self.created_at).min()

@@ -18,7 +18,7 @@ use crate::{
     MessageTime, Record, Records, Role, Sink, TimeSource,
 };
 
-/// The ingestor's name, stored with each transcript.
+/// Name of the format, stored with each transcript.
 const NAME: &str = "aider";
 /// Text before the local time at which a chat was started.
 const HEADER: &str = "# aider chat started at ";

@@ -10,7 +10,7 @@ use crate::message::parts::{call_line, without_data};
 use crate::message::speaker::between;
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Records, Role, Sink, TimeSource};
 
-/// The ingestor's name, stored with each transcript.
+/// Name of the format, stored with each transcript.
 const NAME: &str = "antigravity";
 /// The version of the transcript in which no text is shortened.
 const FULL: &str = "transcript_full.jsonl";

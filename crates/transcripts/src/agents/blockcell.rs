@@ -9,7 +9,7 @@ use crate::{
     Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink, TimeSource,
 };
 
-/// The ingestor's name, stored with each transcript.
+/// Name of the format, stored with each transcript.
 const NAME: &str = "blockcell";
 
 /// Reads sessions of blockcell.
@@ -58,7 +58,8 @@ fn is_head(line: &Value) -> bool {
     line["_type"] == "metadata" && line.get("role").is_none()
 }
 
-/// Returns the messages in one line: reasoning, words, files and calls. Lines have no time, so they get the session's.
+/// Returns the messages in one line: reasoning, words, files and calls. Lines have no time, so the time of the session
+/// is used.
 fn messages(line: &Value, time: Option<MessageTime>) -> Vec<Message> {
     let list = |value: &'_ Value| value.as_array().cloned().unwrap_or_default();
     let (role, kind) = match line["role"].as_str() {

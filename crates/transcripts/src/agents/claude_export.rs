@@ -1,8 +1,8 @@
-//! Sessions of Claude Code as text: what `/export` writes, or what was copied from the terminal.
+//! Sessions of Claude Code as text, written by `/export` or copied from the terminal.
 //!
-//! Each turn begins at the left margin: `>` or `❯` before what was typed, `⏺` or `●` before an answer or a call, and `⎿`
-//! before a result. What belongs to it is indented. Newer versions fill the lines of a prompt with spaces up to the
-//! width of the terminal.
+//! Each turn begins at the left margin: `>` or `❯` before a prompt, `⏺` or `●` before an answer or a call, and `⎿`
+//! before a result. The rest of the turn is indented. Newer versions pad the lines of a prompt with spaces to the width
+//! of the terminal.
 
 use crate::agents::claude_code::classify;
 use crate::message::identity;
@@ -11,15 +11,15 @@ use crate::message::program;
 use crate::message::speaker::slash_command;
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, Role, Sink};
 
-/// The ingestor's name, stored with each transcript.
+/// Name of the format, stored with each transcript.
 const NAME: &str = "claude-export";
 /// Number of lines with text, such as those of a shell, that may precede the banner.
 const LINES_BEFORE: usize = 10;
-/// Marks of what was typed, of answers, and of a result.
+/// Marks of prompts, of answers, and of a result.
 const PROMPTS: &[char] = &['❯', '>'];
 const ANSWERS: &[char] = &['⏺', '●'];
 const RESULT: char = '⎿';
-/// Marks at the margin of what the program says: boxes, its logo, and the time that a turn took.
+/// Marks at the margin of the program's own output: boxes, its logo, and the duration of a turn.
 const NOTES: &[char] = &['╭', '│', '╰', '─', '▐', '▝', '▘', '▎', '✻', '✽', '✶', '✳', '✢', '⏵', '↑', '※', '☒', '☐'];
 
 patterns! {
@@ -80,11 +80,11 @@ impl Ingestor for ClaudeExport {
     }
 }
 
-/// What a block of lines is.
+/// The type of a block of lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Prompt,
-    /// A prompt to which the program itself answered.
+    /// A prompt that the program itself answered.
     Command,
     Answer,
     Thought,
@@ -98,13 +98,13 @@ enum Part {
 struct Block<'a> {
     part: Part,
     lines: Vec<&'a str>,
-    /// The width to which the lines of a prompt are filled; 0 if they are not.
+    /// The width to which the lines of a prompt are padded; 0 if they are not padded.
     width: usize,
-    /// Whether a blank line was the last one.
+    /// Whether the last line was blank.
     is_parted: bool,
 }
 
-/// Returns what follows the mark of a prompt.
+/// Returns the text after the mark of a prompt.
 fn prompt(line: &str) -> Option<&str> {
     let rest = line.strip_prefix(PROMPTS)?;
     rest.starts_with([' ', '\u{a0}']).then(|| rest.trim()).filter(|text| !text.is_empty())
@@ -132,7 +132,7 @@ fn blocks(text: &str) -> Vec<Block<'_>> {
     blocks
 }
 
-/// Returns what a line with a mark opens.
+/// Returns the type and the text of the block that a line with a mark begins.
 fn opened(line: &str) -> Option<(Part, &str)> {
     let bare = line.trim_start();
     let indent = line.len() - bare.len();
@@ -153,7 +153,7 @@ fn opened(line: &str) -> Option<(Part, &str)> {
     is_note.then_some((Part::Note, line))
 }
 
-/// Notes that a result follows the last block: what seemed to be an answer is the name of a tool.
+/// Records that a result follows the last block. What seemed to be an answer is then the name of a tool.
 fn answered(blocks: &mut Vec<Block<'_>>) {
     let Some(last) = blocks.last_mut() else { return };
     let end = last.lines.iter().rposition(|line| !line.is_empty()).unwrap_or(0);
@@ -177,7 +177,7 @@ fn is_tool(line: &str) -> bool {
 }
 
 impl<'a> Block<'a> {
-    /// Takes a line without a mark, or returns what it opens.
+    /// Adds a line without a mark to the block, or returns the type and the text of the block that the line begins.
     fn take(&mut self, line: &'a str) -> Option<(Part, &'a str)> {
         let bare = line.trim_start();
         let indent = line.len() - bare.len();
@@ -191,7 +191,7 @@ impl<'a> Block<'a> {
             return Some((Part::Call, folded.as_str()));
         }
         match self.part {
-            // A line that is not filled is no longer the prompt's.
+            // A line that is not padded no longer belongs to the prompt.
             Part::Prompt | Part::Command
                 if self.is_parted && (self.width > 0 && !line.ends_with(' ') || indent == 0) =>
             {
@@ -233,7 +233,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Joins the lines; those of a prompt that were broken at the width of the terminal become one again.
+    /// Joins the lines. Lines of a prompt that were broken at the width of the terminal become one line again.
     fn text(&self) -> String {
         let mut text = String::new();
         let mut room = 0;
@@ -257,7 +257,7 @@ fn called(text: &str) -> Option<Message> {
     let found = CALL.captures(&joined)?;
     let (tool, target) = (found.get(1)?.as_str(), found.get(2)?.as_str());
     let key = if tool == "Bash" { "command" } else { "file_path" };
-    // The text shows an edit as an update.
+    // The export calls an edit an update.
     let does = if tool == "Update" { "Edit" } else { tool };
     Some(Message::call(call_on(tool, target)).doing(does, &serde_json::json!({ key: target })))
 }

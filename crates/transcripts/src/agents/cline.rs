@@ -14,9 +14,9 @@ use crate::message::identity;
 use crate::message::parts::{call_line, file_label, without_data};
 use crate::{Assembler, Folder, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink};
 
-/// The ingestor's name, stored with each transcript.
+/// Name of the format, stored with each transcript.
 const NAME: &str = "cline";
-/// The file with what was sent to the model.
+/// The file with the messages that were sent to the model.
 const HISTORY: &str = "api_conversation_history.json";
 /// The copy of the task as shown on the screen.
 const SCREEN: &str = "ui_messages.json";
@@ -52,7 +52,7 @@ impl Ingestor for Cline {
                 sink.skip(number, "not a message of a task");
                 continue;
             };
-            // Before the format had a word for it, the task was the first text.
+            // In early versions, which had no type for the task, the task was the first text.
             is_first = false;
             task.note(&history.place);
             for message in messages {
@@ -332,13 +332,13 @@ fn call(tag: &str, inner: &str) -> Message {
 
 // The copy of the task as shown on the screen.
 
-/// Returns whether `value` is something that was shown on the screen.
+/// Returns whether `value` is an entry that was shown on the screen.
 fn is_shown(value: &Value) -> bool {
     let kind = value["type"].as_str().filter(|kind| matches!(*kind, "say" | "ask"));
     kind.is_some_and(|kind| value[kind].is_string()) && value["ts"].is_i64()
 }
 
-/// Returns what was shown; `None` if `value` is not something that was shown.
+/// Returns the messages in an entry that was shown on the screen; `None` if `value` is not such an entry.
 fn shown_messages(value: &Value, is_first: bool) -> Option<Vec<Message>> {
     if !is_shown(value) {
         return None;
@@ -366,7 +366,7 @@ fn shown(value: &Value, is_first: bool, text: &str) -> Message {
         "tool" | "use_mcp_server" | "browser_action" | "browser_action_launch" => {
             let name = ["tool", "toolName", "action"].iter().find_map(|key| details[*key].as_str()).unwrap_or(kind);
             let target = ["path", "regex", "url", "serverName"].iter().find_map(|key| details[*key].as_str());
-            // `newFileCreated` and `editedExistingFile` are the screen's names.
+            // Only the screen's copy uses the names `newFileCreated` and `editedExistingFile`.
             Message::call(call_line(name, target.unwrap_or_default())).doing(name, &details)
         }
         "command_output" | "mcp_server_response" | "browser_action_result" => Message::answer(text),

@@ -10,7 +10,7 @@ use crate::message::identity;
 use crate::message::parts::{address_name, call_line, file_label, without_data};
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink};
 
-/// The ingestor's name, stored with each transcript.
+/// Name of the format, stored with each transcript.
 const NAME: &str = "continue";
 
 /// Reads sessions of Continue.

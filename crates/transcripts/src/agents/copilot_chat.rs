@@ -15,7 +15,7 @@ use crate::{
     Sink,
 };
 
-/// The ingestor's name, stored with each transcript.
+/// Name of the format, stored with each transcript.
 const NAME: &str = "copilot-chat";
 
 /// Reads chat sessions of VS Code.
@@ -364,7 +364,7 @@ impl Answer {
                 self.add_all(vec![Message::context(warning)]);
             }
             Some("questionCarousel") => self.add_all(questions(item)),
-            // Progress, undo markers, buttons and the like.
+            // Progress, undo markers and buttons contain no words.
             Some(_) => {}
         }
     }

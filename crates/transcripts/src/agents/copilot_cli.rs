@@ -8,7 +8,7 @@ use crate::message::identity;
 use crate::message::parts::{file_label, without_data};
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Records, Role, Sink};
 
-/// The ingestor's name, stored with each transcript.
+/// Name of the format, stored with each transcript.
 const NAME: &str = "copilot-cli";
 /// The tool that ends a turn; its argument is the answer that the user sees.
 const CLOSING_TOOL: &str = "task_complete";

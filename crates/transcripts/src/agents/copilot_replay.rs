@@ -1,4 +1,4 @@
-//! Replays of Copilot chat: what VS Code's view of chat debugging exports, with each request to a model.
+//! Replays of Copilot chat, which VS Code's chat debug view exports with each request to a model.
 
 use serde_json::Value;
 
@@ -7,9 +7,9 @@ use crate::json::Json;
 use crate::message::{identity, parts};
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Message, MessageTime, Records, Role, Sink};
 
-/// The ingestor's name, stored with each transcript.
+/// Name of the format, stored with each transcript.
 const NAME: &str = "copilot-replay";
-/// What precedes the folder in the program's note about the workspace.
+/// Text before the folder in the program's note about the workspace.
 const WORKSPACE: &str = "workspace with the following folders:";
 
 /// Reads replays of Copilot chat.
@@ -98,11 +98,11 @@ impl Replay {
                 } else if name.starts_with("tool/") {
                     vec![Message { role: Role::Other, ..said }]
                 } else {
-                    // Titles and summaries, which the program asks for.
+                    // Titles and summaries, which the program itself requests.
                     vec![Message::context(said.text)]
                 }
             }
-            // Elements of a request's prompt, which the request contains.
+            // Elements of a prompt, which are also part of the request.
             _ => Vec::new(),
         }
     }

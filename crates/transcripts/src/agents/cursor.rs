@@ -17,7 +17,7 @@ use crate::message::parts::{file_label, without_data};
 use crate::reading::database::{self, Database};
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Role, Sink};
 
-/// The ingestor's name, stored with each transcript.
+/// Name of the format, stored with each transcript.
 const NAME: &str = "cursor";
 /// The key under which the oldest versions store all chats.
 const TABS_KEY: &str = "workbench.panel.aichat.view.aichat.chatdata";

@@ -9,7 +9,7 @@ use crate::message::parts::file_label;
 use crate::message::speaker::between;
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Records, Role, Sink};
 
-/// The ingestor's name, stored with each transcript.
+/// Name of the format, stored with each transcript.
 const NAME: &str = "cursor-agent";
 /// The tag around what the user typed; the program wrote everything outside it.
 const QUERY: &str = "user_query";
@@ -34,7 +34,7 @@ impl Ingestor for CursorAgent {
         let origin = input.path.display().to_string();
         let stem = input.stem();
         let fallback = identity::file_time(&input);
-        // Nothing in the file marks a prompt written by an agent; the folder does.
+        // Only the folder, not the file, shows that an agent wrote the prompts.
         let is_sub_agents = input.path.iter().any(|part| part == "subagents");
         let mut records = Records::lines(input);
         let mut draft = Assembler::new(NAME, "", origin);

@@ -1,6 +1,7 @@
 //! Chats of Cursor and its descendants, exported as Markdown.
 //!
-//! A rule and a bold name stand above each turn. The only time is that of the export, after the last message.
+//! A horizontal rule and a bold name precede each turn. The only time is that of the export, which is after the last
+//! message.
 
 use jiff::civil::{Date, DateTime};
 use jiff::tz::Offset;
@@ -10,7 +11,7 @@ use crate::message::dates::{clock, seconds_of};
 use crate::message::identity;
 use crate::{Assembler, Head, IngestError, Ingestor, Input, MAX_RECORD_BYTES, Message, MessageTime, Sink, TimeSource};
 
-/// The ingestor's name, stored with each transcript.
+/// Name of the format, stored with each transcript.
 const NAME: &str = "cursor-export";
 /// Zones in which people write the month first, with their offsets in hours.
 const ZONES: &[(&str, i32)] =

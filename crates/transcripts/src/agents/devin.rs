@@ -1,7 +1,8 @@
 //! The Devin command line's `sessions.db`: messages are nodes of a tree, in which one chain is the conversation.
 //!
-//! A message that is rewritten gets a new node and keeps its id, so the last node of an id counts. A node outside the
-//! chain that descends from it was abandoned; one that does not descend from it precedes a compaction, and is retained.
+//! A message that is rewritten gets a new node and keeps its id, so only the last node with an id is used. A node
+//! outside the chain that descends from it was abandoned. A node that does not descend from it precedes a compaction,
+//! and is retained.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,7 +15,7 @@ use crate::message::identity;
 use crate::reading::database::{self, Database};
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Message, Sink};
 
-/// The ingestor's name, stored with each transcript.
+/// Name of the format, stored with each transcript.
 const NAME: &str = "devin";
 
 /// Reads sessions of the Devin command line.

@@ -21,7 +21,7 @@ use crate::{
     Sink, hex,
 };
 
-/// The ingestor's name, stored with each transcript.
+/// Name of the format, stored with each transcript.
 const NAME: &str = "gemini-cli";
 /// Number of digits of the session's id at the end of a recording's name.
 const ID_DIGITS: usize = 8;
@@ -284,7 +284,7 @@ impl Session {
         }
     }
 
-    /// Passes on all but the last `kept` records.
+    /// Passes all but the last `kept` records to `sink`.
     fn release(&mut self, kept: usize, sink: &mut Sink<'_>) {
         let count = self.turns.len().saturating_sub(kept);
         self.name();

@@ -14,7 +14,7 @@ use crate::message::parts::file_label;
 use crate::reading::database::{self, Database};
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Records, Role, Sink};
 
-/// The ingestor's name, stored with each transcript.
+/// Name of the format, stored with each transcript.
 const NAME: &str = "goose";
 
 /// Reads goose sessions.
@@ -139,7 +139,7 @@ fn read_database(database: &Database, origin: &str, sink: &mut Sink<'_>) -> Resu
     // The columns are in the order that `session_of` expects.
     let columns = ["name", "description", "session_type", "created_at", "model_config_json"];
     let columns = database.or_null("sessions", &columns);
-    // By number: the sixth column is `created_at`, or an unnamed null in databases that lack it.
+    // Sorted by column number: the sixth column is `created_at`, or an unnamed null in databases that lack it.
     let sql = format!("SELECT id, working_dir, {columns} FROM sessions ORDER BY 6, id");
     let mut number = 0;
     database.each(&sql, &[], |row| {
@@ -197,7 +197,7 @@ fn read_messages(database: &Database, mut session: Session, sink: &mut Sink<'_>)
 
 /// Returns the messages in the blocks of one goose message, in order; the caller sets their ids and times.
 ///
-/// `metadata` states who saw it: once a conversation was compacted, the agent sees a summary that the user does not.
+/// `metadata` states who saw the message: after a compaction, the agent sees a summary that the user does not see.
 fn messages_of(role: &str, content: &Value, metadata: &Value, is_compacted: bool) -> Vec<Message> {
     let mut messages: Vec<_> = content.items().iter().flat_map(|block| block_messages(role, block)).collect();
     if metadata["userVisible"] == false {

@@ -13,7 +13,7 @@ use crate::message::identity;
 use crate::reading::database::{self, Database};
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Message, MessageTime, Sink};
 
-/// The ingestor's name, stored with each transcript.
+/// Name of the format, stored with each transcript.
 const NAME: &str = "hermes";
 /// Prefix of content that is JSON rather than plain text.
 const JSON_CONTENT: &str = "\0json:";
@@ -146,7 +146,7 @@ fn messages_of(row: &Row<'_>) -> Vec<Message> {
         "user" | "assistant" if SUMMARIES.iter().any(|mark| words.trim_start().starts_with(mark)) => {
             vec![Message::summary(words)]
         }
-        // Overheard in a group, not addressed to the agent.
+        // A message that was overheard in a group and not addressed to the agent.
         "user" if is_observed => vec![Message::context(words)],
         role => spoken(role, &words),
     };

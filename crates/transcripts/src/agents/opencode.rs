@@ -17,7 +17,7 @@ use crate::{
     Sink, json,
 };
 
-/// The ingestor's name, stored with each transcript.
+/// Name of the format, stored with each transcript.
 const NAME: &str = "opencode";
 
 /// Reads opencode sessions.
@@ -348,7 +348,7 @@ fn messages_of(part: &Value, head: &MessageHead) -> Vec<Message> {
         }
         "file" => vec![Message::new(head.role, Kind::Attachment, label(part))],
         "tool" => tool(part),
-        // The template of a command with the words that the user typed after it; the sub-agent is given nothing else.
+        // The template of a command, followed by the words that the user typed; the sub-agent is given nothing else.
         "subtask" => part["prompt"].text().map(Message::context).into_iter().collect(),
         _ => Vec::new(),
     };

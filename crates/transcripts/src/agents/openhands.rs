@@ -8,9 +8,9 @@ use crate::message::identity;
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Message, MessageTime, Sink};
 use crate::{Layout, Objects};
 
-/// The ingestor's name, stored with each transcript.
+/// Name of the format, stored with each transcript.
 const NAME: &str = "openhands";
-/// Fields of an event that describe it rather than what is done.
+/// Fields that describe an event rather than its action.
 const ABOUT: &[&str] = &["id", "timestamp", "source", "message", "action", "observation", "cause", "thought"];
 
 /// Reads events of `OpenHands`.
@@ -121,7 +121,7 @@ fn messages(event: &Value, is_run: bool) -> Vec<Message> {
         "message" => match event["source"].as_str() {
             Some("user") if !is_run => user_words(words),
             Some("agent") => vec![Message::assistant(words)],
-            // Without a source, only the task precedes the agent's first action.
+            // In files without sources, only the task precedes the agent's first action.
             _ => vec![Message::context(words)],
         },
         "think" => thought.map(Message::reasoning).into_iter().collect(),

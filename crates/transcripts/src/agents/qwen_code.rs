@@ -12,7 +12,7 @@ use crate::message::identity;
 use crate::message::parts::call_on;
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, Records, Role, Sink};
 
-/// The ingestor's name, stored with each transcript.
+/// Name of the format, stored with each transcript.
 const NAME: &str = "qwen-code";
 /// Types of user records that a person typed; all others are notices, timers and other agents.
 const TYPED: &[&str] = &["", "at_command", "mid_turn_user_message", "user_text_elements"];

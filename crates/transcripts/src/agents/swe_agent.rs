@@ -11,7 +11,7 @@ use crate::json::Json;
 use crate::message::identity;
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Message, Sink};
 
-/// The ingestor's name, stored with each transcript.
+/// Name of the format, stored with each transcript.
 const NAME: &str = "swe-agent";
 
 /// Reads trajectories of SWE-agent.

@@ -14,7 +14,7 @@ use crate::{
     Assembler, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, MessageTime, Role, Sink, json,
 };
 
-/// The ingestor's name, stored with each transcript.
+/// Name of the format, stored with each transcript.
 const NAME: &str = "zed";
 
 /// Reads Zed's threads.
@@ -142,7 +142,7 @@ fn user(content: &Value) -> Vec<Message> {
     for block in content.items() {
         match variant(block) {
             ("Text", value) => words.push_str(value.as_str().unwrap_or_default()),
-            // Its name appears in the sentence; its text was included without being typed.
+            // The name of a mention appears in the sentence; its text was included without being typed.
             ("Mention", value) => {
                 words.extend(mentioned(&value["uri"]).map(|name| format!("@{name}")));
                 rest.extend(value["content"].text().map(Message::context));

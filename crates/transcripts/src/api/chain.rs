@@ -68,7 +68,7 @@ impl Chains {
         }
     }
 
-    /// Passes on the remaining turns.
+    /// Passes the remaining turns to `sink`.
     pub(crate) fn finish(mut self, sink: &mut Sink<'_>) {
         self.assemble(sink);
     }

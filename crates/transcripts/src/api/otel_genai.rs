@@ -195,7 +195,8 @@ fn stamp(record: &Value) -> Option<MessageTime> {
 }
 
 fn time(value: &Value) -> Option<MessageTime> {
-    // OTLP writes 64-bit numbers as strings, since JavaScript cannot represent them; some exporters do not.
+    // OTLP writes 64-bit numbers as strings, because JavaScript cannot represent them, but some exporters write
+    // numbers.
     let nanoseconds: i128 = value.as_str().map_or_else(|| value.as_i64().map(i128::from), |text| text.parse().ok())?;
     let known = Some(nanoseconds).filter(|nanoseconds| *nanoseconds > 0)?;
     Timestamp::from_nanosecond(known).ok().map(MessageTime::logged)

@@ -89,7 +89,7 @@ impl Threads {
         }
     }
 
-    /// Passes on the conversations.
+    /// Passes the conversations to `sink`.
     pub(crate) fn finish(mut self, sink: &mut Sink<'_>) {
         self.assemble(sink);
         self.open.into_iter().for_each(|thread| thread.draft.finish(sink));
@@ -144,7 +144,8 @@ impl Thread {
         let mut new = input.iter().chain(&output).filter(|shared| shared.message.kind != Kind::Context);
         let first = new.next();
         let is_later = !self.traces.contains(&call.trace);
-        // Without a history, the same short words may be said again; they are the same call only within one trace.
+        // Without a history, people may say the same short words again, so equal words are the same call only within
+        // one trace.
         let is_said_anew = self.is_without_history && is_later && new.count() <= output.len();
         let repeats = !is_said_anew && first.is_none_or(|shared| self.counts.contains_key(&shared.hash));
         let is_agents_own = !repeats && !is_later;

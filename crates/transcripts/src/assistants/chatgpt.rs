@@ -13,7 +13,7 @@ use crate::message::identity;
 use crate::message::parts::{call_line, file_label};
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Role, Sink};
 
-/// Fields that mark a conversation of which its owner wants nothing to be remembered.
+/// Fields that mark a conversation that its owner does not want to be remembered.
 const PRIVATE_MARKS: &[&str] = &["is_do_not_remember", "is_temporary_chat", "is_temporary"];
 
 /// Reads the ChatGPT data export.
@@ -121,7 +121,7 @@ fn read_conversation(
     draft.finish(sink);
 }
 
-/// Returns the field by which the conversation asks not to be remembered.
+/// Returns the field that marks the conversation as one that must not be remembered.
 fn private_mark(conversation: &Value) -> Option<&'static str> {
     let scope = conversation["memory_scope"].string();
     let marked = PRIVATE_MARKS.iter().copied().find(|mark| conversation[*mark] == true);
@@ -146,9 +146,9 @@ fn external_id(conversation: &Value, said: &[&Value]) -> String {
 
 // The content of one node of a `ChatGPT` conversation, and the kind of message that it becomes.
 
-/// What is appended to the id of a message for what the user wrote in the settings.
+/// Suffix of the id of a message that contains the user's text from the settings.
 const PROFILE: &str = "/instructions";
-/// How the program introduces what the user wrote in the settings, between lines of three backticks.
+/// The program's introduction to the user's text from the settings, which follows between lines of three backticks.
 const INTRODUCED: &str = "The user provided the ";
 
 /// Types of content that may be empty without loss of information.

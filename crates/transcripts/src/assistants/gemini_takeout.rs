@@ -96,7 +96,7 @@ fn activity(entry: &Value, number: usize) -> Activity {
 
 /// Pause after which a new conversation begins.
 const PAUSE: SignedDuration = SignedDuration::from_mins(30);
-/// Maximum number of entries in one conversation, which limits memory use whatever the times are.
+/// Maximum number of entries in one conversation, which limits memory use regardless of the times.
 const MOST_ENTRIES: usize = 2_000;
 /// Known verbs before a prompt.
 const KNOWN_VERBS: &[&str] = &["Prompted ", "Asked ", "Said "];
@@ -191,7 +191,7 @@ impl Conversations {
         self.held.push(activity);
     }
 
-    /// Passes on the last conversation.
+    /// Passes the last conversation to `sink`.
     fn finish(mut self, sink: &mut Sink<'_>) {
         self.hand_over(sink);
     }

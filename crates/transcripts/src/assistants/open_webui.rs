@@ -160,7 +160,7 @@ fn of_text(text: &str) -> Vec<(Kind, String)> {
             Some("reasoning") => vec![(Kind::Reasoning, inner)],
             Some("tool_calls") => of_call(attributes, inner),
             Some("code_interpreter") => vec![(Kind::ToolCall, call_line("code", &inner))],
-            // Details that an answer itself collapses are part of its words.
+            // Other `<details>` blocks belong to the answer itself, so their text is part of its words.
             Some(_) | None => continue,
         };
         spoken.push_str(&text[end..whole.start()]);

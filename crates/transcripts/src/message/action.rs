@@ -1,7 +1,8 @@
-//! Records of an agent's work beside the text of a message: the files and the command of a call, and how a call ended.
+//! Records of an agent's work, separate from the text of a message: the files and the command of a call, and how the
+//! call ended.
 //!
-//! The text of a call is one short line for people and models. What was done has to be exact, so it stands apart, and
-//! a hash of what was said does not depend on it.
+//! The text of a call is one short line for people and models. The exact details are stored separately, so that the
+//! hash of a message does not depend on them.
 
 use std::sync::LazyLock;
 
@@ -11,59 +12,59 @@ use serde_json::Value;
 
 use crate::json::Json;
 
-/// Longest command that is kept, in bytes.
+/// Maximum length of a stored command, in bytes.
 const MAX_COMMAND_BYTES: usize = 2 << 10;
-/// Text of a change that is searched for names, in bytes.
+/// Maximum length of the text of a change in which names are searched for, in bytes.
 const MAX_CHANGE_BYTES: usize = 32 << 10;
-/// Names of one change that are kept.
+/// Maximum number of names stored for one change.
 const MAX_NAMES: usize = 40;
-/// Files of one call that are kept.
+/// Maximum number of files stored for one call.
 const MAX_FILES: usize = 60;
 
 /// What a tool call did, or how it ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Action {
-    /// The id by which a result names its call.
+    /// The id by which a result refers to its call.
     pub call: Option<String>,
     /// The shell command that was run.
     pub command: Option<String>,
-    /// The folder in which it was done.
+    /// The folder in which the call was made.
     pub folder: Option<String>,
-    /// The files that it is about.
+    /// The files that the call concerns.
     pub files: Vec<FileAction>,
-    /// Functions, types and other names that a change defines, then those that it only mentions.
+    /// Functions, types and other names that a change defines, followed by names that it only mentions.
     pub names: Vec<String>,
-    /// Whether the call failed, where the log says so.
+    /// Whether the call failed, if the log states it.
     pub failed: Option<bool>,
-    /// The exit status of the command, where the log gives it.
+    /// The exit status of the command, if the log contains it.
     pub exit: Option<i32>,
 }
 
-/// A file, and what was done with it.
+/// A file, and how a call accessed it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileAction {
-    /// The path as the log spells it.
+    /// The path as written in the log.
     pub path: String,
-    /// What was done.
+    /// The type of access.
     pub access: FileAccess,
 }
 
-/// What was done with a file.
+/// How a call accessed a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileAccess {
-    /// It was read.
+    /// The file was read.
     Read,
-    /// A part of it was changed.
+    /// A part of the file was changed.
     Edited,
-    /// It was written as a whole.
+    /// The whole file was written.
     Written,
-    /// It was made.
+    /// The file was created.
     Created,
-    /// It was deleted.
+    /// The file was deleted.
     Deleted,
-    /// It was given this path.
+    /// The file was renamed to this path.
     Renamed(String),
 }
 
@@ -74,13 +75,14 @@ const PATHS: &[&str] = &[
 ];
 /// Arguments that contain a command.
 const COMMANDS: &[&str] = &["command", "cmd", "script", "commandLine", "CommandLine"];
-/// Arguments that contain what is put into a file.
+/// Arguments that contain text to be written to a file.
 const CHANGES: &[&str] = &[
     "old_string", "oldString", "old_str", "new_string", "newString", "new_str", "content", "contents", "file_text",
     "new_source", "code_edit", "diff", "newText", "replacement",
 ];
 
-/// Returns what a call of `tool` with these arguments does; `None` for one that neither runs a command nor names a file.
+/// Returns the action of a call of `tool` with these arguments; `None` if the call neither runs a command nor names a
+/// file.
 pub(crate) fn of_call(tool: &str, arguments: &Value) -> Option<Action> {
     let parsed;
     let arguments = match arguments.as_str().map(serde_json::from_str::<Value>) {
@@ -94,7 +96,7 @@ pub(crate) fn of_call(tool: &str, arguments: &Value) -> Option<Action> {
     let name = tool.rsplit(['.', '/']).next().unwrap_or(tool).rsplit("__").next().unwrap_or(tool).to_lowercase();
     let mut action = Action::default();
     let subcommand = arguments["command"].string();
-    // Anthropic's text editor names what it does where others have a shell command.
+    // Anthropic's text editor has a subcommand in the argument that contains a shell command in other tools.
     let is_editor = matches!(subcommand, "view" | "create" | "str_replace" | "insert" | "undo_edit" | "write")
         && !arguments["path"].is_null();
     let does = if is_editor { subcommand } else { name.as_str() };
@@ -134,17 +136,17 @@ pub(crate) fn of_call(tool: &str, arguments: &Value) -> Option<Action> {
     (action.command.is_some() || !action.files.is_empty()).then_some(action)
 }
 
-/// Returns how a call ended that the log names by `call`.
+/// Returns an action that records how the call with the id `call` ended.
 pub(crate) fn of_result(call: Option<&str>, failed: Option<bool>, exit: Option<i64>) -> Option<Box<Action>> {
     let exit = exit.and_then(|code| i32::try_from(code).ok());
     let action = Action { call: call.map(str::to_owned), failed, exit, ..Action::default() };
     (action != Action::default()).then(|| Box::new(action))
 }
 
-/// Returns what a tool of this name does with the file that it is given.
+/// Returns how a tool of this name accesses the file that it is given.
 fn access_of(tool: &str) -> Option<FileAccess> {
     let has = |words: &[&str]| words.iter().any(|word| tool.contains(word));
-    // Looking for files is no use of one, and lists of folders are none either.
+    // Searching for files and listing folders do not count as access to a file.
     if has(&["list", "glob", "search", "grep", "find", "todo", "lint", "fetch", "memory", "tree"]) {
         return None;
     }
@@ -165,7 +167,8 @@ fn access_of(tool: &str) -> Option<FileAccess> {
     })
 }
 
-/// Returns a command line, which may be a list of words; a list that a shell reads is what the shell reads.
+/// Returns a command line, which may be a list of words. If a shell is called with a script, the script is the command
+/// line.
 fn command(value: &Value) -> Option<String> {
     let words: Vec<&str> = value.list().iter().filter_map(Value::as_str).collect();
     let text = match words.as_slice() {
@@ -179,7 +182,7 @@ fn command(value: &Value) -> Option<String> {
     (!text.is_empty()).then(|| text[..text.floor_char_boundary(MAX_COMMAND_BYTES)].to_owned())
 }
 
-/// Returns what a patch in the form of `apply_patch` does; `None` for any other text.
+/// Returns the action of a patch in the format of `apply_patch`; `None` for any other text.
 pub(crate) fn patch(text: &str) -> Option<Action> {
     if !text.contains("*** Begin Patch") {
         return None;
@@ -212,7 +215,7 @@ static DEFINED: LazyLock<Regex> = LazyLock::new(|| {
 static MENTIONED: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\b[A-Za-z_]\w{4,60}\b").expect("the pattern is constant"));
 
-/// Returns the names that a change defines, and then those of more than one word that it mentions, the most frequent
+/// Returns the names that a change defines, followed by the names of several words that it mentions, the most frequent
 /// first.
 fn names<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<String> {
     let (mut found, mut counts): (Vec<String>, Vec<(&str, usize)>) = (Vec::new(), Vec::new());
@@ -225,7 +228,7 @@ fn names<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<String> {
                 found.push(name);
             }
         }
-        // Behind a backslash stands an escape such as `\\n`, whose letter is no part of the name.
+        // A letter after a backslash belongs to an escape such as `\\n`, not to a name.
         let is_whole = |name: &regex::Match<'_>| !text[..name.start()].ends_with('\\');
         for name in
             MENTIONED.find_iter(text).filter(is_whole).map(|name| name.as_str()).filter(|name| is_compound(name))
@@ -246,7 +249,7 @@ fn names<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<String> {
     found
 }
 
-/// Whether a word is spelled as programs spell names: `snake_case` or `camelCase`.
+/// Returns whether a word is spelled like a name in a program: `snake_case` or `camelCase`.
 fn is_compound(word: &str) -> bool {
     let inner = word.trim_matches('_');
     inner.contains('_')

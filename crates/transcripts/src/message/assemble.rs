@@ -89,7 +89,8 @@ impl Assembler {
         self.extend(messages.into_iter().map(|message| Message { id: id.to_owned(), time, ..message }), sink);
     }
 
-    /// Adds the next message without passing anything on; returns whether it was retained, which an empty one is not.
+    /// Adds the next message without passing a part to a sink. Returns whether the message was retained; empty messages
+    /// are dropped.
     ///
     /// For formats in which a later record can undo an earlier one: the caller checks [`Assembler::is_full`] and then
     /// calls [`Assembler::hand_over`] itself.
@@ -110,7 +111,7 @@ impl Assembler {
         true
     }
 
-    /// Notes at its call how it ended, where a result has no text that could be kept.
+    /// If a result has no text that could be stored, records at its call how the call ended.
     fn note_silent_result(&mut self, result: &Message) {
         let Some(ended) = result.action.as_ref().filter(|_| result.kind == Kind::ToolResult) else { return };
         let calls = self.transcript.messages.iter_mut().rev().filter_map(|message| message.action.as_mut());
@@ -147,7 +148,7 @@ impl Assembler {
         place.is_some()
     }
 
-    /// Passes on the remaining messages.
+    /// Passes the remaining messages to `sink`.
     pub(crate) fn finish(mut self, sink: &mut Sink<'_>) {
         self.hand_over(sink);
     }
@@ -160,7 +161,7 @@ impl Assembler {
         if *seen == 1 { id } else { format!("{id}~{seen}") }
     }
 
-    /// Passes on the buffered messages as a separate part.
+    /// Passes the buffered messages to `sink` as a separate part.
     pub(crate) fn hand_over(&mut self, sink: &mut Sink<'_>) {
         let Some(first) = self.transcript.messages.first() else { return };
         if self.base_id.trim().is_empty() {
@@ -207,7 +208,8 @@ fn clip(text: String, limit: usize) -> String {
     if clipped.contains('\0') { clipped.replace('\0', "") } else { clipped }
 }
 
-/// Gives each message without a time the time of the previous one, and the first ones that of the conversation.
+/// Gives each message without a time the time of the previous message, or the start of the conversation if there is
+/// none.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Clock(Option<MessageTime>);
 
@@ -247,7 +249,7 @@ pub(crate) struct Prompts {
     logged: HashSet<String>,
     index: HashMap<String, usize>,
     open: Vec<Assembler>,
-    /// The first prompt that was left to a session's own log, and the number of such prompts.
+    /// The first prompt that was skipped because its session has its own log, and the number of such prompts.
     passed: Option<(usize, usize)>,
 }
 
@@ -276,7 +278,7 @@ impl Prompts {
         draft.push(message, sink);
     }
 
-    /// Passes on the collected prompts, and reports those that were left to other logs.
+    /// Passes the collected prompts to `sink`, and reports those that other logs contain.
     pub(crate) fn finish(self, sink: &mut Sink<'_>) {
         if let Some((number, count)) = self.passed {
             let reason = format!("{count} prompts from here on belong to sessions whose own logs are kept beside this");
@@ -325,7 +327,8 @@ impl Replies {
     /// Returns the placeholder before a reply of `speaker` to the message called `id`; `None` if that is the previous
     /// message, because then nothing is ambiguous.
     ///
-    /// Its kind is not context: context would forbid memories of what the quoted message actually says.
+    /// The placeholder is not of the kind context, because context would forbid memories of what the quoted message
+    /// says.
     pub(crate) fn mark(&self, id: &str, speaker: Option<&str>) -> Option<Message> {
         if id.is_empty() || self.order.back().is_some_and(|last| last == id) {
             return None;

@@ -30,7 +30,7 @@ fn number(digits: &str) -> Option<u64> {
     if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
 }
 
-/// A clock that goes back by more than this has passed midnight.
+/// A clock that is behind the previous one by more than this has passed midnight.
 // Lines of a chat may be a few seconds out of order without a change of day.
 const PAST_MIDNIGHT: SignedDuration = SignedDuration::from_hours(12);
 
@@ -75,7 +75,7 @@ static WRITTEN: LazyLock<Regex> = LazyLock::new(|| {
 /// Returns the first date in `text`, with an adjacent time of day and offset if there are any; the offset is known only
 /// if it is written as a number or as UTC.
 ///
-/// The times of words are derived from it by their distance from the start, hence [`TimeSource::Derived`].
+/// The times of words are derived from this time by their distance from the start, hence [`TimeSource::Derived`].
 pub(crate) fn written_in(text: &str) -> Option<MessageTime> {
     WRITTEN.captures_iter(text).find_map(|found| time_of(&found))
 }
@@ -109,13 +109,13 @@ pub(crate) fn printed(text: &str) -> Option<DateTime> {
     date.to_datetime(Time::midnight()).checked_add(since.unwrap_or_default()).ok()
 }
 
-/// Returns the number of a month's name, of which only the first three letters are given.
+/// Returns the number of the month whose English name begins with the three letters `name`.
 pub(crate) fn month_of(name: &str) -> Option<i8> {
     let place = MONTHS.split('|').position(|month| month.eq_ignore_ascii_case(name))?;
     i8::try_from(place + 1).ok()
 }
 
-/// Returns an hour of the day from one on a clock of twelve hours, or as it is without a half of the day.
+/// Converts an hour on a 12-hour clock to an hour of the day. Without `half`, the hour is returned unchanged.
 pub(crate) fn hour_of_day(hour: i8, half: Option<&str>) -> i8 {
     match half.map(|half| half.starts_with(['p', 'P'])) {
         Some(true) if hour < 12 => hour + 12,

@@ -158,7 +158,7 @@ impl Loose {
         draft.push(message, sink);
     }
 
-    /// Passes on the conversation if it has any messages.
+    /// Passes the conversation to `sink` if it has any messages.
     pub(crate) fn finish(self, sink: &mut Sink<'_>) {
         if let Some(draft) = self.draft {
             draft.finish(sink);
@@ -179,8 +179,8 @@ pub(crate) struct Conversation<'a> {
 }
 
 impl Conversation<'_> {
-    /// Passes on the conversation; `object` is the record from which it was read, `layout` and `stem` describe the
-    /// file.
+    /// Passes the conversation to `sink`; `object` is the record from which it was read, `layout` and `stem` describe
+    /// the file.
     pub(crate) fn hand_over(self, object: &Object, layout: Layout, stem: &str, sink: &mut Sink<'_>) {
         let Self { source, id, facts, messages } = self;
         let pieces = || messages.iter().filter(|message| !message.text.trim().is_empty());

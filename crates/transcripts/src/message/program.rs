@@ -1,12 +1,12 @@
 //! Text that programs write into a user's turn: plans, templates, notes of hooks and of editors.
 //!
-//! Each row of the tables is a sentence that a program writes word for word, and that nobody types.
+//! Each row of the tables is a sentence that a program writes word for word and that nobody types.
 
 use crate::Message;
 
-/// How texts begin that are written by a program from the first word to the last.
+/// Beginnings of texts that were written entirely by a program.
 const WHOLE: &[(&str, &str)] = &[
-    // Claude Code starts a new session with the plan that the assistant wrote in the one before.
+    // Claude Code starts a new session with the plan that the assistant wrote in the previous session.
     ("claude-code", "Implement the following plan:\n"),
     ("claude-code", "Operation stopped by hook:"),
     ("claude-code", "Stop hook feedback:"),
@@ -24,13 +24,13 @@ const WHOLE: &[(&str, &str)] = &[
     ("cline", "New problems detected after saving the file:"),
 ];
 
-/// A template of prompts that stands around what the user typed.
+/// A template for prompts that surrounds the text typed by the user.
 struct Template {
-    /// What it begins with.
+    /// The text with which the template begins.
     opening: &'static str,
-    /// What it holds somewhere, so that a heading alone is not enough.
+    /// Text that the template contains elsewhere, so that a heading alone is not enough.
     mark: &'static str,
-    /// What stands before the user's words, and behind them.
+    /// The text before the user's words, and the text after them.
     before: &'static str,
     after: &'static str,
 }
@@ -47,14 +47,13 @@ const TEMPLATES: &[Template] = &[
     Template { opening: "<!-- OPENSPEC:START -->", mark: "**Guardrails**", before: "<!-- OPENSPEC:END -->", after: "" },
 ];
 
-/// Whether a program wrote all of `text`.
+/// Returns whether a program wrote all of `text`.
 pub(crate) fn is_written(text: &str) -> bool {
     let text = text.trim_start();
     WHOLE.iter().any(|(_, opening)| text.starts_with(opening))
 }
 
-/// Returns the messages in a user's turn that says `text`: the user's words, and apart from them what a template put
-/// around them.
+/// Returns the messages in a user's turn `text`: the user's words, and separately the text of a template around them.
 pub(crate) fn turn(text: &str) -> Vec<Message> {
     if is_written(text) {
         return vec![Message::context(text)];

@@ -109,8 +109,8 @@ pub(crate) fn looks_like_account(label: &str) -> bool {
     (1..=2).contains(&words.len()) && !heads_a_note(label) && words.into_iter().all(is_word)
 }
 
-/// Returns whether `name` is what a program writes before the text of its log: `INFO`, `app.ERROR`, or one of its
-/// parts.
+/// Returns whether `name` is a label that a program writes before the text of its log: `INFO`, `app.ERROR`, or the name
+/// of one of its parts.
 pub(crate) fn is_of_a_log(name: &str) -> bool {
     let name = name.to_lowercase();
     let mut words = name.split(['.', ' ', '[', ']', '-', '_', '/']).filter(|word| !word.is_empty());
@@ -265,7 +265,7 @@ fn split_note(head: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Reads a line with a name and a time in brackets, as programs that write down speech arrange them.
+/// Reads a line with a name and a time in brackets, in the order used by transcription programs.
 pub(crate) fn timed(line: usize, text: &str) -> Option<Label> {
     patterns! {
         NAME_FIRST = r"^\[(?P<name>[^\[\]]{1,60})\] ?[\[(](?P<clock>[0-9:.]{4,12})[\])]:? *(?P<rest>.*)$";
@@ -280,7 +280,7 @@ pub(crate) fn timed(line: usize, text: &str) -> Option<Label> {
     let found = found?;
     let name = found.name("name").or_else(|| found.name("bare"))?.as_str().trim();
     let clock = clock(found.name("clock")?.as_str())?;
-    // Programs that distinguish voices number them.
+    // Transcription programs number the voices that they distinguish.
     let is_numbered =
         name.strip_prefix("SPEAKER_").is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
     let role = side(name);
@@ -318,7 +318,7 @@ fn tagged(text: &str) -> Option<Split<'_>> {
 fn said(text: &str) -> Option<Split<'_>> {
     let text = text.trim().trim_start_matches('#').trim();
     let head = text.strip_suffix([':', '：'])?.trim_end();
-    // What ChatGPT's page puts above the user's words is a sentence of its own in these languages.
+    // In these languages, the text that ChatGPT's page shows above the user's words is a complete sentence.
     if YOU_SAID.contains(&head) {
         return Some((Form::Said, "You", ""));
     }
@@ -366,8 +366,8 @@ const INJECTED_TAGS: &[&str] = &[
     "local-command-caveat", "local-command-stdout", "local-command-stderr", "skill", "subagent_notification",
 ];
 
-/// Whether `text` is nothing but injected blocks, or written by a program as a whole; a block that is never closed
-/// reaches to the end.
+/// Returns whether `text` contains only injected blocks, or was written entirely by a program. A block that is never
+/// closed extends to the end.
 pub(crate) fn is_only_injected(text: &str) -> bool {
     if program::is_written(text) {
         return true;

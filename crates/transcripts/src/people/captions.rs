@@ -21,9 +21,9 @@ const NOISES: &[&str] = &[
 
 /// The text between two times.
 pub(crate) struct Cue<'a> {
-    /// From the start of the recording.
+    /// Its start, measured from the start of the recording.
     pub(crate) start: Duration,
-    /// From the start of the recording.
+    /// Its end, measured from the start of the recording.
     pub(crate) end: Duration,
     /// The lines as written, trimmed.
     pub(crate) lines: Vec<&'a str>,
@@ -61,7 +61,7 @@ pub(crate) fn spoken(cues: &[Cue<'_>]) -> Vec<Speech> {
     merge(spoken)
 }
 
-/// Returns the lines of `text` that the previous cue did not contain, and remembers all its lines for the next one.
+/// Returns the lines of `text` that the previous cue did not contain, and stores all its lines for the next cue.
 fn unrolled(text: &str, previous: &mut HashSet<String>) -> String {
     let lines: Vec<String> = text.lines().map(squeeze).filter(|line| !line.is_empty()).collect();
     let fresh: Vec<&str> = lines.iter().map(String::as_str).filter(|line| !previous.contains(*line)).collect();
@@ -104,7 +104,7 @@ fn names(cues: &[Cue<'_>]) -> HashSet<String> {
         }
     }
     let marked: usize = seen.values().map(|(count, _)| count).sum();
-    // Words before a colon are common in speech, so names must occur more often than now and then.
+    // Words before a colon are common in speech, so names must occur regularly.
     let is_usual = marked * NAMED_CUES >= cues.len();
     seen.retain(|name, (count, in_brackets)| {
         let is_name = looks_like_name(name);
@@ -241,7 +241,7 @@ impl Ingestor for WebVtt {
 /// Number of lines above the first cue in which a date is searched for.
 const HEADER_LINES: usize = 20;
 
-/// Says why nothing is learnt from captions whose speakers are not named.
+/// Reports why nothing is learnt from captions whose speakers are not named.
 fn hint(spoken: &[Speech], sink: &mut Sink<'_>) {
     if !spoken.is_empty() && spoken.iter().all(|speech| speech.speaker.is_none()) {
         sink.skip(1, "no caption names who speaks, so that its words are nobody's");

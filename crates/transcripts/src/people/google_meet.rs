@@ -47,7 +47,7 @@ impl Ingestor for GoogleMeet {
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
         let first = lines.iter().position(|line| marker(line).is_some());
         let begin = first.or_else(|| lines.iter().position(|line| is_heading(line))).unwrap_or(0);
-        // After the end, there is a note that the text was made by a program.
+        // A note that a program made the text follows the end of the conversation.
         let end = lines.iter().position(|line| is_end(line)).filter(|end| *end > begin).unwrap_or(lines.len());
         let header = &lines[..begin];
         meeting.start = header.iter().find_map(|line| written_in(line)).or(meeting.start);
@@ -74,7 +74,7 @@ fn is_end(line: &str) -> bool {
     line.starts_with("Transcription ended after") || line.starts_with("Meeting ended after")
 }
 
-/// Returns a title without what the program adds to it; `None` if nothing else remains.
+/// Returns a title without the text that the program adds to it; `None` if nothing else remains.
 fn strip_date(line: &str) -> Option<String> {
     let line = line.trim_start_matches(['#', ' ']);
     let bare = line.strip_suffix("Transcript").unwrap_or(line).trim_end_matches([' ', '-']);

@@ -1,4 +1,4 @@
-//! The text of HTML, in mails and in pages that archives of chats consist of.
+//! Extracts the text of HTML, for mails and for the pages of chat archives.
 
 use mail_parser::decoders::html::add_html_token;
 
@@ -101,7 +101,7 @@ impl Page {
         let line = std::mem::take(&mut self.line);
         let line = line.trim();
         if !line.is_empty() && line != "-" {
-            // Nested quotations are no more the author's words than the first level, so they get no further marks.
+            // The author wrote none of the nested quotations, so one mark is enough for all of them.
             self.lines.push(format!("{}{line}", "> ".repeat(self.quotes.min(1))));
         }
     }
@@ -130,14 +130,14 @@ pub(crate) fn decode(text: &str) -> String {
 /// Maximum length of a tag in which an element's class is searched for, in bytes.
 const LONGEST_TAG: usize = 2_000;
 
-/// An element, and what is around it.
+/// An element, and the text around it.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Element<'a> {
     /// The page before its opening tag.
     pub(crate) before: &'a str,
     /// The content of its opening tag.
     pub(crate) tag: &'a str,
-    /// What is between its tags; the rest of the page if it is not closed.
+    /// The content between its tags; the rest of the page if the element is not closed.
     pub(crate) inner: &'a str,
     /// The page after its closing tag.
     pub(crate) after: &'a str,
@@ -152,7 +152,7 @@ pub(crate) fn element<'a>(html: &'a str, class: &str) -> Option<Element<'a>> {
         let open = near + html[near..place].rfind('<').filter(|_| is_word)?;
         let tag = &html[open + 1..];
         let tag = &tag[..tag.find('>')?];
-        // A `>` before the class closes the tag, so that the class is a word of a text.
+        // If a `>` precedes the class, the tag ends there and the class is a word of the text.
         if open + tag.len() < place || !tag.contains("class=") {
             return None;
         }

@@ -39,7 +39,7 @@ impl Ingestor for Irc {
     fn sniff(&self, head: &Head<'_>) -> bool {
         let lines: Vec<&str> = head.text.lines().map(str::trim_end).take(SAMPLED_LINES).collect();
         let filled = lines.iter().filter(|line| !line.is_empty()).count();
-        // A quiet day has a single record.
+        // The log of a quiet day may contain a single record.
         if records_of(&lines) >= 2 || records_of(&lines) == 1 && filled == 3 {
             return true;
         }
@@ -55,7 +55,7 @@ impl Ingestor for Irc {
             && (is_quiet
                 || said().any(|entry| entry.nick.is_some_and(|nick| nicks.contains(nick)))
             && said().filter(|entry| entry.nick.is_some_and(is_of_a_log)).count() * 2 <= said().count()
-            // Any table of times has tabs, so that nicks have to return or somebody has to join.
+            // Any table of times may contain tabs, so a nick must also occur repeatedly, or somebody must join.
             && (!is_table || is_marked && has_sentences))
     }
 
@@ -84,7 +84,7 @@ struct Entry<'a> {
     day: Option<&'a str>,
     clock: &'a str,
     zone: Option<&'a str>,
-    /// `None` for what the program says.
+    /// The nick; `None` for a line that the program wrote.
     nick: Option<&'a str>,
     words: &'a str,
     is_said: bool,
@@ -106,7 +106,7 @@ fn entry(line: &str) -> Option<Entry<'_>> {
     };
     if let Some(said) = SAID.captures(rest) {
         let words = said.name("words").map_or("", |words| words.as_str());
-        // A proxy that logs the whole address of a user also logs whether the nick was registered, as a sign.
+        // A proxy that logs the whole address of a user also logs a sign that states whether the nick was registered.
         let words = if said.name("host").is_some() { words.strip_prefix(['+', '-']).unwrap_or(words) } else { words };
         return Some(Entry { nick: said.name("nick").map(|nick| nick.as_str()), words, is_said: true, ..entry });
     }
@@ -134,7 +134,7 @@ fn opened(line: &str) -> Option<MessageTime> {
     MessageTime::local(day.to_datetime(jiff::civil::Time::midnight()), TimeSource::Log)
 }
 
-/// Returns how many of `lines` are times in seconds above a nick and words.
+/// Returns the number of `lines` that are times in seconds above a nick and words.
 fn records_of(lines: &[&str]) -> usize {
     let is_record = |three: &&[&str]| is_seconds(three[0]) && is_nick(three[1]) && !is_seconds(three[2]);
     let begins = lines.iter().find(|line| !line.is_empty()).is_some_and(|line| is_seconds(line));
@@ -155,12 +155,12 @@ fn is_nick(line: &str) -> bool {
 struct Channel {
     draft: Assembler,
     stem: String,
-    /// The day of the file's name or of the last line that opened a day.
+    /// The day in the file's name, or in the last line that began a day.
     day: Option<MessageTime>,
     days: Days,
-    /// What is being said, with the number of its line.
+    /// The message that is being read, with the number of its line.
     open: Option<(usize, Message)>,
-    /// The last line was the time of a record, whose nick follows.
+    /// Whether the last line was the time of a record, so that its nick follows.
     is_at_nick: bool,
     last_line: usize,
 }
@@ -190,7 +190,7 @@ impl Channel {
                 }
             }
             None if STAMPED.is_match(line) => self.note(line, self.day, record.number, sink),
-            // Only an editor or a paste breaks a line.
+            // A message continues on the next line only if an editor or a paste has split it.
             None => match &mut self.open {
                 Some((_, message)) if message.kind == Kind::Prose => message.text.extend(["\n", line]),
                 Some(_) | None => sink.skip(record.number, "no line of a chat"),
@@ -240,10 +240,10 @@ impl Channel {
         self.open = Some((number, Message { speaker: Some(nick.to_owned()), time, ..Message::user(words) }));
     }
 
-    /// Adds what was being said.
+    /// Adds the message that was being read.
     fn say(&mut self, sink: &mut Sink<'_>) {
         let Some((number, message)) = self.open.take() else { return };
-        // People greet each other alike every day, so the identity includes the time.
+        // People use the same greetings every day, so the identity includes the time.
         let at = message.time.map(|time| time.at.to_string()).unwrap_or_default();
         let speaker = message.speaker.clone().unwrap_or_default();
         self.draft.name_after(&message, || identity::of_parts(&[&self.stem, &at, &speaker, &message.text]));
@@ -253,7 +253,7 @@ impl Channel {
 
 /// Reads `10:02` or `10:02:33`.
 fn clock_of_day(text: &str) -> Option<SignedDuration> {
-    // Two fields are hours and minutes here, whereas a recording counts minutes and seconds.
+    // Two fields are hours and minutes here, but minutes and seconds in a recording.
     let full = if text.matches(':').count() == 1 { format!("{text}:00") } else { text.to_owned() };
     SignedDuration::try_from(clock(&full)?).ok()
 }

@@ -15,9 +15,9 @@ const LONG_SPEECH: usize = 4_000;
 /// An uninterrupted contribution by one person.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Speech {
-    /// From the start of the meeting.
+    /// Its start, measured from the start of the meeting.
     pub(crate) start: Duration,
-    /// From the start of the meeting.
+    /// Its end, measured from the start of the meeting.
     pub(crate) end: Duration,
     /// The speaker, if known.
     pub(crate) speaker: Option<String>,
@@ -52,11 +52,11 @@ pub(crate) struct Meeting {
     format: &'static str,
     stem: String,
     origin: String,
-    /// What it was about.
+    /// The subject of the meeting.
     pub(crate) title: Option<String>,
     /// The start of the meeting; if it is unknown, the messages have no time.
     pub(crate) start: Option<MessageTime>,
-    /// What the program wrote about the meeting: attendees, summaries, notices.
+    /// Text that the program wrote about the meeting: attendees, summaries, notices.
     pub(crate) around: String,
 }
 
@@ -82,7 +82,7 @@ impl Meeting {
         Ok(Some((Self { format, title: Some(stem.clone()), stem, origin, start, around: String::new() }, text)))
     }
 
-    /// Passes on the speeches as a transcript.
+    /// Passes the speeches to `sink` as a transcript.
     pub(crate) fn hand_over(self, speeches: &[Speech], sink: &mut Sink<'_>) {
         let Some(first) = speeches.first().map(|speech| speech.message(self.start)) else {
             return sink.skip(1, "nobody says anything in it");
@@ -90,7 +90,7 @@ impl Meeting {
         let mut draft = Assembler::new(self.format, identity::of_file(&self.stem, &first), self.origin);
         draft.meta().title = self.title;
         draft.meta().created_at = self.start.map(|time| time.at);
-        // As context, it would forbid memories of what was actually said whenever a summary repeats it.
+        // The kind is not context, because context would forbid memories of words that a summary repeats.
         let around = Message { kind: Kind::Summary, time: self.start, ..Message::prose(Role::Other, self.around) };
         draft.push(around, sink);
         for speech in speeches {

@@ -127,7 +127,7 @@ impl Thread {
             let oldest = oldest.map(Message::content_hash).unwrap_or_default();
             identity::of_parts(&[title.as_deref().unwrap_or_default(), &oldest])
         });
-        // After a missing part, the remaining parts form a separate text.
+        // After a missing part, the remaining parts form a separate transcript.
         let id = if self.first == 1 { id } else { format!("{id}/{}", self.first) };
         let mut draft = Assembler::new("messenger", id, self.origin.as_str());
         draft.meta().title = title;

@@ -20,7 +20,7 @@ pub(crate) struct Caption<'a> {
     pub(crate) line: usize,
     /// The name as written.
     pub(crate) name: &'a str,
-    /// From the start of the meeting.
+    /// Time since the start of the meeting.
     pub(crate) at: Duration,
 }
 
@@ -100,7 +100,7 @@ impl Ingestor for Otter {
         let lines: Vec<&str> = text.lines().collect();
         let captions = captions(&lines);
         let begin = captions.first().map_or(lines.len(), |caption| caption.line);
-        // The line may also be quoted in the conversation, so only the last one ends the text.
+        // The closing line may also be quoted in the conversation, so only its last occurrence ends the text.
         let end = lines.iter().rposition(|line| is_trailer(line)).unwrap_or(lines.len()).max(begin);
         let header = &lines[..begin];
         let title = header.iter().map(|line| line.trim()).find(|line| !line.is_empty());

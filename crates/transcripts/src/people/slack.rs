@@ -166,7 +166,7 @@ impl Room {
         }
     }
 
-    /// Passes on the remaining messages, and returns the names for the next channel.
+    /// Passes the remaining messages to `sink`, and returns the names for the next channel.
     fn finish(self, sink: &mut Sink<'_>) -> Names {
         self.draft.finish(sink);
         for thread in self.threads.into_values() {
@@ -220,7 +220,7 @@ impl Room {
         }
     }
 
-    /// Passes on the threads whose last answer has been read.
+    /// Passes the threads whose last answer has been read to `sink`.
     fn close_finished(&mut self, sink: &mut Sink<'_>) {
         let newest = self.newest;
         let is_finished = |_: &Stamp, thread: &mut Thread| thread.last_reply.is_some() && thread.last_reply <= newest;

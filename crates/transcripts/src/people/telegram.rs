@@ -131,13 +131,13 @@ impl Chat {
         let role = if self.bot.as_deref() == Some(id.as_str()) { Role::Other } else { Role::User };
         let text = words(&entry["text"]);
         let source = entry.get("forwarded_from").or(entry.get("saved_from"));
-        // For the original author, too, only the number may remain.
+        // The original author, too, may be represented only by a number.
         let source = source.or(entry
             .get("forwarded_from_id")
             .filter(|source| source.as_str() != Some(id.as_str()))
             .map(|_| &Value::Null));
         let (kind, text) = match source {
-            // A forwarded text belongs to somebody else, unless people forward what they wrote themselves.
+            // A forwarded text was written by somebody else, unless people forward their own messages.
             Some(source) if source.as_str().is_none_or(|source| Some(source) != speaker.as_deref()) => {
                 (Kind::Context, format!("forwarded from {}: {text}", source.as_str().unwrap_or("somebody")))
             }
@@ -160,7 +160,8 @@ fn service(entry: &Value) -> Message {
     Message { kind: Kind::Context, speaker: actor.map(str::to_owned), ..Message::prose(Role::Other, text) }
 }
 
-/// Returns the id of the message that `entry` answers, changed if it is in another chat so that it matches none here.
+/// Returns the id of the message that `entry` answers. The id is changed if that message is in another chat, so that it
+/// matches no message of this chat.
 fn answered(entry: &Value) -> Option<String> {
     let id = entry["reply_to_message_id"].as_i64()?;
     Some(if entry.get("reply_to_peer_id").is_some() { format!("elsewhere {id}") } else { id.to_string() })

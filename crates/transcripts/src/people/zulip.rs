@@ -129,7 +129,7 @@ impl Topic {
     }
 }
 
-/// Decodes a name in which the archive tool wrote each odd character as a dot and two digits: `what.20now.3F`.
+/// Decodes a name in which the archive tool wrote each special character as a dot and two digits: `what.20now.3F`.
 fn readable(name: &str) -> String {
     let (mut bytes, mut rest) = (Vec::with_capacity(name.len()), name);
     while let Some(first) = rest.chars().next() {
@@ -145,7 +145,7 @@ fn readable(name: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Splits the content of a message into what it answers, the sender's own words, and previews of linked pages.
+/// Splits the content of a message into the text that it answers, the sender's own words, and previews of linked pages.
 fn messages(content: &str) -> Vec<(Kind, String)> {
     let is_html = content.trim_start().starts_with('<') && content.contains("</");
     if !is_html {
@@ -180,7 +180,7 @@ fn own(text: &str) -> Vec<(Kind, String)> {
         match line.strip_prefix("> ") {
             Some(quote) => {
                 own.truncate(own.iter().rposition(|line| !line.trim().is_empty()).map_or(0, |place| place + 1));
-                // Zulip writes `Ana said:` above what it quotes.
+                // Zulip writes `Ana said:` above a quotation.
                 let names = own.pop_if(|last| last.trim_end().ends_with(" said:"));
                 quoted.extend(names);
                 quoted.push(quote);

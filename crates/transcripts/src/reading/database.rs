@@ -15,7 +15,8 @@ use crate::{IngestError, Input, MAX_RECORD_BYTES, Sink, json};
 /// The first bytes of every `SQLite` file.
 pub(crate) const MAGIC: &str = "SQLite format 3\0";
 /// Length of the header of a write-ahead log.
-// As defined by SQLite's file format; it contains two random numbers that change each time the log is restarted.
+// SQLite's file format defines this length. The header contains two random numbers that change each time the log is
+// restarted.
 const LOG_HEAD_BYTES: u64 = 32;
 /// Number of attempts to copy a database and its log before the owner is assumed to write without pause.
 const COPY_ATTEMPTS: usize = 5;

@@ -15,7 +15,7 @@ const SAMPLED_LINES: usize = 50;
 pub struct Head<'a> {
     /// The decoded text, up to 256 KiB.
     pub text: Cow<'a, str>,
-    /// The document, if the file is one JSON value; without what is cut off at the end of `text`.
+    /// The document, if the file is one JSON value; a value that is cut off at the end of `text` is left out.
     pub document: Option<Value>,
     /// The objects on the first lines, if the file is JSONL.
     pub lines: Vec<Value>,

@@ -1,4 +1,4 @@
-//! One opened log, which is decompressed and decoded lazily, with the information about it from outside its content.
+//! One opened log, which is decompressed and decoded lazily, with information about it from outside its content.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read, Seek, SeekFrom};
@@ -112,7 +112,7 @@ fn decode(mut raw: Box<dyn Read + Send>) -> io::Result<Decoded> {
 
 /// Maximum size of a text in UTF-16, in bytes.
 const MAX_UTF16_BYTES: u64 = 256 << 20;
-/// Maximum size of what a compressed stream unpacks to, in bytes.
+/// Maximum decompressed size of a compressed stream, in bytes.
 const MAX_UNPACKED_BYTES: u64 = 16 << 30;
 
 /// Counts the bytes that are read.
@@ -277,7 +277,7 @@ impl Input {
         let mut bytes = Vec::new();
         let path = self.path;
         self.reader
-            // One byte over the limit reveals that there is more, without reading it.
+            // Reading one byte more than the limit shows whether there is more text.
             .take(limit as u64 + 1)
             .read_to_end(&mut bytes)
             .map_err(|source| IngestError::Read { path, source })?;
@@ -392,7 +392,7 @@ impl Folder {
                 .collect(),
         };
         names.sort();
-        // An archive has no folders of its own: they are part of the names of files.
+        // An archive does not list folders, which are only part of the names of files.
         names.dedup();
         names
     }
@@ -415,7 +415,7 @@ fn slashed(path: &Path) -> String {
 const MAX_ENTRIES: usize = 200_000;
 /// Size in bytes beyond which an entry must not be compressed by a factor of more than [`MAX_RATIO`].
 const RATIO_FREE_BYTES: u64 = 64 << 20;
-/// Conversations are never compressed this much; files that were made to exhaust the memory are.
+/// Conversations are never compressed this much, unlike files that were made to exhaust the memory.
 const MAX_RATIO: u64 = 1_000;
 
 /// A zip file whose list of entries has been read.
@@ -488,7 +488,7 @@ impl Archive {
             CompressionMethod::Deflated => Box::new(DeflateDecoder::new(packed)),
             other => return Err(io::Error::other(format!("the compression {other} is not supported"))),
         };
-        // One byte more than the stated size, so that an entry which unpacks to more is detected as damaged.
+        // One byte more than the stated size is read, so that an entry which unpacks to more is detected as damaged.
         let checked = Checked { inner: plain.take(entry.size + 1), crc: Crc::new(), size: entry.size, sum: entry.crc };
         Ok((Box::new(checked), entry.modified))
     }
@@ -496,7 +496,8 @@ impl Archive {
 
 /// Returns entry `index` unless it is a folder or a file that a desktop environment added.
 fn entry(zip: &mut ZipArchive<BufReader<File>>, index: usize) -> Result<Option<Entry>, zip::result::ZipError> {
-    // Read raw, so that an encrypted or unusually compressed entry is also listed, and fails only when it is read.
+    // The entry is read raw, so that an encrypted or unusually compressed one is also listed and fails only when it is
+    // read.
     let file = zip.by_index_raw(index)?;
     // Some Windows programs write backslashes, contrary to the standard.
     let name = file.name()?.replace('\\', "/");

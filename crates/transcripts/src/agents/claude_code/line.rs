@@ -62,7 +62,7 @@ impl Line {
         self.is_sidechain == true && self.agent_id.text().is_some()
     }
 
-    /// Returns the session in which the line was written: the one that a fork copied it from, or else its own.
+    /// Returns the session in which the line was written. For a line that a fork copied, it is the original session.
     pub(super) fn session(&self) -> Option<&str> {
         self.forked_from["sessionId"].text().or_else(|| self.session_id.text())
     }
@@ -221,7 +221,7 @@ const REFUSAL_WORDS: &str = "the user said:";
 
 /// Classifies text in the user's turn and returns the part of it that counts.
 ///
-/// Of a slash command its arguments are the user's words; a command without any is no words at all.
+/// The arguments of a slash command are the user's words; a command without arguments contains no words.
 pub(crate) fn classify(text: &str) -> Message {
     let text = text.trim();
     if is_command(text) {

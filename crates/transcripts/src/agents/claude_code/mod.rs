@@ -31,7 +31,7 @@ use crate::{
     open,
 };
 
-/// The ingestor's name, stored with each transcript.
+/// Name of the format, stored with each transcript.
 const NAME: &str = "claude-code";
 
 /// Types of lines that are not messages; together with a session id they identify a log of Claude Code.
@@ -500,7 +500,7 @@ impl Session {
         }
     }
 
-    /// Passes on the buffered messages, without abandoned branches and repeated input.
+    /// Passes the buffered messages to `sink`, without abandoned branches and repeated input.
     fn release(&mut self, summaries: &[Summary], sink: &mut Sink<'_>) {
         // The abandoned branches are only known once the lines after them have been read.
         let dead = abandoned(&self.nodes);
@@ -590,7 +590,7 @@ fn is_history_entry(line: &Value) -> bool {
     line["display"].is_string() && line["timestamp"].is_number() && line.get("type").is_none()
 }
 
-/// Reads the history; prompts of a session that has its own log in the `projects` folder are left to that log.
+/// Reads the history. Prompts of a session with its own log in the `projects` folder are read from that log instead.
 fn read_history(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     let logs = input.names_beside("projects");
     let stem = |name: &String| name.rsplit('/').next().and_then(|name| name.strip_suffix(".jsonl")).map(str::to_owned);

@@ -23,7 +23,7 @@ use crate::message::parts::call_on;
 use crate::message::speaker::slash_command;
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Records, Role, Sink};
 
-/// The ingestor's name, stored with each transcript.
+/// Name of the format, stored with each transcript.
 const NAME: &str = "codex";
 
 const ENVELOPE_TYPES: &[&str] = &[
@@ -176,7 +176,7 @@ impl Thread {
         }
     }
 
-    /// Reads one line, which is called `place` in reports and `number` in the rest of the thread.
+    /// Reads one line, whose number is `place` in reports and `number` in the rest of the thread.
     fn take(&mut self, number: usize, place: usize, line: &Value, sink: &mut Sink<'_>) {
         if line["payload"].is_object() {
             self.take_envelope(number, line);
@@ -456,7 +456,7 @@ impl Turns {
         held.role == Role::User && held.kind == Kind::Prose && (!self.has_events || held.voice != Voice::Item)
     }
 
-    /// Passes on the buffered messages; user messages that were never shown on the screen were not typed.
+    /// Passes the buffered messages to `sink`; user messages that were never shown on the screen were not typed.
     fn release(&mut self, sink: &mut Sink<'_>) {
         let mut held = self.held.drain(..);
         let has_events = self.has_events;
@@ -576,7 +576,7 @@ fn is_history_entry(line: &Value) -> bool {
     line["session_id"].is_string() && line["ts"].is_number() && line["text"].is_string() && line.get("type").is_none()
 }
 
-/// Reads the history; prompts of a thread that has its own rollout are left to that rollout.
+/// Reads the history. Prompts of a thread with its own rollout are read from that rollout instead.
 fn read_history(input: Input, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     // Archiving a thread moves its rollout, but the history still contains its prompts.
     let rollouts = ["sessions", "archived_sessions"].into_iter().flat_map(|folder| input.names_beside(folder));

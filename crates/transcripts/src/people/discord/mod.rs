@@ -1,4 +1,4 @@
-//! Discord channels, as exported by `DiscordChatExporter`: to JSON here, to text and to pages in the files beside it.
+//! Discord channels, as exported by `DiscordChatExporter` to JSON; the submodules read its exports to HTML and text.
 
 mod page;
 mod written;

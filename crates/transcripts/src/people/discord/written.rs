@@ -9,9 +9,9 @@ use crate::people::whatsapp::{Order, Stamp, split};
 use crate::{Assembler, Kind, Message, MessageTime, Role, Sink, TimeSource};
 
 patterns! {
-    /// A date whose month has a name, as older versions write it.
+    /// A date with the name of the month, as older versions write it.
     NAMED = r"^\[(\d{1,2})[-. ]([A-Za-z]{3})[a-z]*[-. ](\d{2,4}),? (\d{1,2}):(\d\d) ?([AaPp][Mm])?\] (.+)$";
-    /// What Discord says, which the exporter writes like somebody's words.
+    /// Notices from Discord, which the exporter writes like the words of a person.
     NOTICE = r"^(?:Joined the server|Pinned a message|Started a call|Started a thread|Added .{1,60} to the group|Removed .{1,60} from the group|Left the group|Changed the channel (?:name|icon))\b";
 }
 
@@ -28,10 +28,10 @@ fn is_rule(line: &str) -> bool {
     line.len() >= 30 && line.bytes().all(|byte| byte == b'=')
 }
 
-/// When a message was sent, as far as one line says.
+/// The time at which a message was sent, as far as one line states it.
 enum When {
     Known(Option<MessageTime>),
-    /// The order of day and month follows from all lines.
+    /// A date in numbers, whose order of day and month is derived from all lines.
     Numbers(Stamp),
 }
 
@@ -75,7 +75,7 @@ pub(super) fn read(text: &str, origin: String, sink: &mut Sink<'_>) {
 
 fn messages<'a>(lines: &[&'a str]) -> Vec<Sent<'a>> {
     let mut sent: Vec<Sent<'a>> = Vec::new();
-    // What stands above the first message is about the channel.
+    // The text above the first message describes the channel.
     for (number, line) in lines.iter().enumerate() {
         let follows_blank = number == 0 || lines[number - 1].is_empty();
         match (header(line).filter(|_| follows_blank), sent.last_mut()) {

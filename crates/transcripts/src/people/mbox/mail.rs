@@ -146,7 +146,7 @@ fn is_automatic(parsed: &Parsed<'_>) -> bool {
 }
 
 fn speaker(parsed: &Parsed<'_>) -> Option<String> {
-    // Archives of lists hide addresses and put the name behind: `jdoe at example.org (Jane Doe)`.
+    // Archives of lists hide addresses and append the name: `jdoe at example.org (Jane Doe)`.
     let hidden = raw_header(parsed, "From").and_then(|from| {
         let (address, name) = from.trim().strip_suffix(')')?.split_once(" (")?;
         let name = name.trim().trim_matches(['"', '\'']).trim();
@@ -210,7 +210,7 @@ fn text_of(part: &MessagePart<'_>) -> Option<String> {
     }
 }
 
-/// Joins lines that were wrapped to the width of a screen, which are those that end in a space.
+/// Joins lines that were wrapped to the width of a screen; such lines end in a space.
 fn unflowed(text: &str, drops_space: bool) -> String {
     let mut joined = String::with_capacity(text.len());
     for line in text.split('\n') {
@@ -248,7 +248,7 @@ fn label(part: &MessagePart<'_>) -> String {
 
 /// Maximum number of lines over which a mail program splits `On … X wrote:`.
 const ATTRIBUTION_LINES: usize = 3;
-/// Maximum length of such text, in bytes.
+/// Maximum length of an attribution such as `On … X wrote:`, in bytes.
 const LONGEST_ATTRIBUTION: usize = 400;
 /// Number of lines in which the headers of a fully quoted mail are searched for.
 const HEADER_LINES: usize = 6;

@@ -130,7 +130,7 @@ fn spoken(mail: Mail, turn: Turn) -> Vec<Message> {
 /// One message as stored in the file.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Raw {
-    /// Headers and body; lines that were escaped so as not to look like a separator are unescaped.
+    /// Headers and body; lines that were escaped because they resemble a separator are unescaped.
     bytes: Vec<u8>,
     /// The length of the message; beyond [`MAX_RECORD_BYTES`], the end is missing from `bytes`.
     total: usize,
@@ -237,7 +237,7 @@ fn unquoted(line: &[u8]) -> &[u8] {
 
 // The assignment of mails to threads, and their text until all mails have been read.
 
-/// Collects mails by thread. Each mail takes a few hundred bytes of memory, whatever its size.
+/// Collects mails by thread. Each mail takes a few hundred bytes of memory, regardless of its size.
 struct Threads {
     spool: SpooledTempFile,
     end: u64,

@@ -182,7 +182,7 @@ fn identity_of(name: Option<&str>, entries: &[Entry<'_>]) -> String {
 pub(crate) struct Stamp {
     /// The three numbers of the date, in the order written.
     fields: [u16; 3],
-    /// Which of them has four digits or is marked as the year.
+    /// The index of the number that has four digits or is marked as the year.
     year_at: Option<usize>,
     /// Hour, minute and second on a 24-hour clock.
     clock: (u8, u8, u8),
@@ -207,7 +207,7 @@ struct Shape {
 
 /// Words for a time before noon, in lower case and without spaces and dots.
 const BEFORE_NOON: &[&str] = &["am", "上午", "凌晨", "清晨", "早上", "午前", "오전", "ص", "πμ"];
-/// Words for a time from noon on, in the same form.
+/// Words for a time from noon on, in lower case and without spaces and dots.
 const FROM_NOON: &[&str] = &["pm", "中午", "下午", "傍晚", "晚上", "午後", "오후", "م", "μμ"];
 
 /// Returns whether `c` is invisible and only controls the text direction.
@@ -437,7 +437,7 @@ fn messages(author: Option<&str>, raw: &str, time: Option<MessageTime>) -> Vec<M
         return vec![notice(text.to_owned())];
     }
     messages.push(said(Kind::Prose, &typed));
-    // Words that others wrote in another chat are not the author's.
+    // Pasted words that others wrote in another chat are not the author's words.
     messages.extend(pasted.map(|pasted| Message { speaker: None, ..said(Kind::Context, pasted) }));
     messages
 }

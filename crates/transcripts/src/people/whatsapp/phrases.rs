@@ -134,8 +134,8 @@ pub(crate) fn is_poll(text: &str) -> bool {
     begins(text, POLLS)
 }
 
-/// Returns whether `name`, the text before a colon, is not an author but part of a line from the program: of a subject
-/// that it quotes, or of a sentence.
+/// Returns whether `name`, the text before a colon, is not an author but part of a line from the program, such as a
+/// quoted subject or a sentence.
 pub(crate) fn is_no_author(name: &str) -> bool {
     let name = name.to_lowercase();
     let count = |mark: char| name.matches(mark).count();
