@@ -122,7 +122,7 @@ impl Act {
     #[must_use]
     pub(crate) const fn reason(&self) -> &'static str {
         match self {
-            Self::Expire => "its time is over",
+            Self::Expire => "its lifetime has ended",
             Self::Fade => "nobody has used or confirmed it for long",
             Self::Unite { .. } => "another one has the same words",
             Self::Retire { because: RetirementReason::Age } => {

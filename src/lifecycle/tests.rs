@@ -125,7 +125,7 @@ fn acts(store: &Store, rules: &Rules, now: Timestamp) -> Vec<&'static str> {
 fn each_rule_acts_on_its_day_and_not_before() {
     let ever = Rules { auto_delete_days: 50, ..Rules::default() };
     for (name, memory, rules, due_on) in [
-        ("its time is over", changed(|m| m.claim.expires_at = Some(day(5))), Rules::default(), 5),
+        ("its lifetime has ended", changed(|m| m.claim.expires_at = Some(day(5))), Rules::default(), 5),
         (
             "nobody has used or confirmed it for long",
             changed(|m| m.claim.memory_type = MemoryType::Episodic),

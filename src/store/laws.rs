@@ -1,4 +1,5 @@
-//! Laws of changesets, over random sequences of acts: each can be undone, applied again, and replayed.
+//! Tests the laws of changesets with random sequences of acts: each changeset can be undone, applied again, and
+//! replayed.
 //!
 //! `PROPTEST_CASES` sets the number of sequences for a longer campaign.
 
@@ -28,7 +29,7 @@ type Pick = u8;
 
 #[derive(Debug, Clone)]
 enum Act {
-    /// A statement about a topic; another value for the same topic contradicts it.
+    /// A statement about a topic; a different value for the same topic contradicts it.
     Say {
         topic: u8,
         value: u8,

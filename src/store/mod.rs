@@ -1,9 +1,9 @@
 //! Stores memories in one SQLite file, with everything that is needed to explain, repeat and reverse changes.
 //!
-//! [`Store`] opens the file and changes it; every reading method is on [`Database`], to which both a [`Store`] and a
-//! [`Writer`] dereference, so that the same reads work inside and outside a write. A write is one transaction, and for
-//! each change in it, the history records the state before and after, with the run that made it. Methods wait only for
-//! the file, and a write must not wait for a model: callers make the request first, then write.
+//! [`Store`] opens the file and changes it. Every reading method is on [`Database`], to which both a [`Store`] and a
+//! [`Writer`] dereference, so that the same reads work inside and outside a write. A write is one transaction. For each
+//! change in it, the history records the state before and after, with the run that made the change. Methods wait only
+//! for the file, and a write must not wait for a model: callers first make the request, and then write.
 //!
 //! Times are stored in whole milliseconds, importance and confidence with six decimals. Finer values are rounded when
 //! written, so that values read back equal those in the history.
@@ -81,25 +81,25 @@ pub use writer::Writer;
 #[derive(Debug)]
 pub struct Database {
     conn: Connection,
-    /// The file, for messages; `:memory:` if there is none.
+    /// The path of the file, for messages; `:memory:` if there is none.
     path: PathBuf,
-    /// Where keys are looked for when the file, or a copy of it, is opened again.
+    /// Sources of keys for opening the file, or a copy of it, again.
     keys: file::keys::Keys,
-    /// Words known to be common, so that their claims need not be counted again.
+    /// Words known to be common, whose claims need not be counted again.
     common: RefCell<index::near::CommonWords>,
     /// Cached terms of words that occurred before.
     stems: RefCell<terms::Stems>,
     /// Cached short forms of vectors.
     vectors: RefCell<index::vectors::VectorCache>,
-    /// New memories by row that are not yet in the index of near claims, with their words. Used only within a
+    /// New memories that are not yet in the index of near claims: their rows and their words. Used only within a
     /// transaction.
     unfiled: RefCell<Vec<(i64, String)>>,
-    /// Removes secrets from everything that is written.
+    /// The guard that removes secrets from everything that is written.
     guard: RefCell<Guard>,
 }
 
-/// The memories of one file. It is a single connection, which can be sent to another thread; each thread may have its
-/// own.
+/// The memories of one file. It is a single connection, which can be sent to another thread. Each thread may have its
+/// own store.
 #[derive(Debug)]
 pub struct Store {
     db: Database,

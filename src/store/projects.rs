@@ -1,9 +1,9 @@
-//! The project of each folder: decided when the folder is first seen, and remembered.
+//! The project of each folder, which is decided when the folder is first seen, and stored.
 //!
-//! A stored decision applies unless something better is known: a deleted folder keeps its project. A stronger identity,
-//! such as the first remote of a repository, receives the memories of the weaker one; in the same way, identities of
-//! this version replace those of earlier versions, which used the folder's text alone. Names and folders given by a
-//! person take precedence.
+//! A stored decision applies unless better information is available, so a deleted folder keeps its project. A stronger
+//! identity, such as the first remote of a repository, receives the memories of the weaker one. In the same way,
+//! identities of this version replace those of earlier versions, which used only the text of the folder's path. Names
+//! and folders given by a person take precedence.
 
 use std::collections::BTreeMap;
 
@@ -17,22 +17,22 @@ use crate::project::{Basis, Identity, ProjectSighting, Remote, is_repository};
 use crate::store::row::{spelled, time};
 use crate::store::{Database, RunId, StoreError, Writer};
 
-/// Where the memories of a conversation's project belong, before that is stored.
+/// The namespace for the memories of a conversation's project, before it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Placement {
-    /// Where they belong.
+    /// The namespace of the memories.
     pub namespace: Namespace,
     /// A namespace whose memories also belong to this project and are to be moved.
     pub join: Option<Namespace>,
     /// The namespace of the repository that was in the folder before, if it was a different one.
     pub before: Option<Namespace>,
-    /// The identities that this binds to a namespace; the last one is the project of the folder.
+    /// The identities that this placement binds to a namespace; the last one is the project of the folder.
     bound: Vec<(Identity, Namespace)>,
 }
 
 impl Placement {
-    /// Whether another repository may have been in the folder when a conversation was held there; what a person decided
-    /// about a folder applies to all conversations.
+    /// Whether another repository may have been in the folder at the time of a conversation. A person's decision about
+    /// a folder applies to all conversations.
     #[must_use]
     pub(crate) fn follows_time(&self) -> bool {
         self.bound.last().is_some_and(|(identity, _)| identity.basis != Basis::Name)
@@ -43,7 +43,7 @@ impl Placement {
 struct Seen {
     identity: Identity,
     namespace: Namespace,
-    /// The mark of the repository that was there.
+    /// The mark of the repository that was in the folder.
     mark: Option<String>,
 }
 
@@ -61,7 +61,7 @@ const SEEN: &str =
     "SELECT p.id, p.name, p.namespace, f.mark FROM projects p LEFT JOIN project_paths f ON f.project = p.id";
 
 impl Database {
-    /// Decides where the memories of a project belong, from what is known about it now and what was known before.
+    /// Decides where the memories of a project belong, from current and stored information about the project.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -92,8 +92,8 @@ impl Database {
         Ok(Placement { namespace, join, before, bound })
     }
 
-    /// Returns what the folder belonged to when it was last seen, or else what the folder of its repository belonged
-    /// to.
+    /// Returns the project to which the folder belonged when it was last seen, or else the project of its repository's
+    /// folder.
     fn remembered(&self, sighting: &ProjectSighting) -> Result<Remembered, StoreError> {
         let Some(path) = &sighting.path else { return Ok(Remembered::default()) };
         let own = self.last_at(path)?;
@@ -102,14 +102,14 @@ impl Database {
         Ok(Remembered { own, root })
     }
 
-    /// Returns what was last seen in a folder or, if nothing better is known, the repository on which all logs that
-    /// name one agree.
+    /// Returns the project that was last seen in a folder. If there is no better information, it is the repository on
+    /// which all logs that name one agree.
     fn last_at(&self, path: &str) -> Result<Option<Seen>, StoreError> {
         let seen = self.one_seen("WHERE f.path = ?1 AND f.seen_at > 0 ORDER BY f.seen_at DESC, p.id LIMIT 1", path)?;
         if seen.as_ref().is_some_and(|seen| seen.identity.basis > Basis::Text) {
             return Ok(seen);
         }
-        // Only if all logs agree: of two differing claims, neither is more reliable.
+        // The claim is used only if all logs agree, because of two differing claims neither is more reliable.
         let mut claims = self.claims(path)?;
         Ok(if claims.len() == 1 { claims.pop() } else { seen })
     }
@@ -137,7 +137,7 @@ impl Database {
         })
     }
 
-    /// Returns the identity to use: the one seen now, unless a better one was known before.
+    /// Returns the identity to use: the current one, unless a better identity was known before.
     fn choose(&self, sighting: &ProjectSighting, remembered: &Remembered) -> Result<Identity, StoreError> {
         let now = &sighting.identity;
         let better =
@@ -178,7 +178,7 @@ impl Database {
             }
         }
         let is_new = self.seen(&identity.id())?.is_none();
-        // Before it was a repository, its folder was identified by its text alone.
+        // Before the folder was a repository, it was identified only by the text of its path.
         if let Some(root) = sighting.root.as_ref().filter(|_| is_new)
             && let Some(seen) = self.seen(&format!("{}:{root}", Basis::Text.as_str()))?
         {
@@ -188,7 +188,7 @@ impl Database {
         sighting.mark.as_deref().filter(|_| is_lone).map_or(Ok(None), |mark| self.moved_from(mark))
     }
 
-    /// Returns the namespace of a weaker identity, if it is not also that of another repository.
+    /// Returns the namespace of a weaker identity, unless it is also the namespace of another repository.
     fn only_of(&self, seen: &Seen, identity: &Identity) -> Result<Option<Namespace>, StoreError> {
         let own = [seen.identity.id(), identity.id()];
         let weak = format!("{}:", Basis::Text.as_str());
@@ -197,7 +197,8 @@ impl Database {
         Ok(is_only.then(|| seen.namespace.clone()))
     }
 
-    /// Returns the namespace of a repository without a remote that was in a folder where there is now none.
+    /// Returns the namespace of a repository without a remote that was in a folder where there is no repository any
+    /// more.
     fn moved_from(&self, mark: &str) -> Result<Option<Namespace>, StoreError> {
         let found = self.all_seen("WHERE f.mark = ?1 ORDER BY f.seen_at DESC, p.id", mark)?;
         let lone = found.into_iter().filter(|seen| seen.identity.basis == Basis::Folder);
@@ -205,7 +206,8 @@ impl Database {
         Ok(lone.into_iter().find(|seen| !is_repository(&seen.identity.key)).map(|seen| seen.namespace))
     }
 
-    /// Returns the first namespace of the identity that no other identity has. `own` is what the folder belonged to.
+    /// Returns the first namespace of the identity that no other identity has. `own` is the project to which the folder
+    /// belonged.
     fn free_namespace(
         &self,
         identity: &Identity,
@@ -216,7 +218,7 @@ impl Database {
         if let Some(given) = &given {
             let folder = sighting.text.as_ref().map(|text| self.alias_of(&text.key)).transpose()?.flatten();
             let own = own.map(|seen| self.merged_into(&seen.namespace)).transpose()?;
-            // The person gave the name to this project.
+            // A person gave the name to this project.
             if folder.as_ref() == Some(given) || own.as_ref() == Some(given) {
                 return Ok(given.clone());
             }
@@ -224,8 +226,8 @@ impl Database {
         let plain = identity.namespaces().filter(|_| given.is_none());
         let mut last = Namespace::global();
         for namespace in plain.chain(identity.namespaces_apart()) {
-            // The file that names a project comes with its repository: it may choose a name, but never gain access to
-            // the memories of a repository or folder that is identified by something other than its name.
+            // The file that names a project is part of the repository. It may choose a name, but must never gain access
+            // to the memories of a repository or folder that is identified by something other than its name.
             let bound = self.bound_to(&namespace)?;
             let is_shared = |id: &String| id.starts_with("name:");
             if bound.is_empty() || identity.basis == Basis::Name && bound.iter().all(is_shared) {
@@ -236,8 +238,8 @@ impl Database {
         Ok(last)
     }
 
-    /// Returns the namespaces that the folder has belonged to, each with the time until which that is known, oldest
-    /// first.
+    /// Returns the namespaces to which the folder has belonged, each with the latest time for which this is known,
+    /// oldest first.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -257,7 +259,7 @@ impl Database {
         })
     }
 
-    /// Whether anything was learnt or rejected in the namespace.
+    /// Whether the namespace has memories or tombstones.
     fn is_used(&self, namespace: &Namespace) -> Result<bool, StoreError> {
         self.query_only(
             "SELECT EXISTS (SELECT 1 FROM memories WHERE namespace = ?1)
@@ -287,7 +289,7 @@ impl Writer<'_> {
                 )?
                 .execute(params![identity.id(), identity.name, namespace.to_string(), now])?;
             }
-            // A time of zero marks what only a log says about a folder that was never seen itself.
+            // A time of zero marks information that only a log gives about a folder that was never seen itself.
             let (seen_at, folder) = match &sighting.text {
                 Some(text) if sighting.is_claim => (0, Some(&text.key)),
                 _ => (now, sighting.path.as_ref()),
@@ -304,8 +306,8 @@ impl Writer<'_> {
     }
 }
 
-/// Whether a better identity known before has been replaced: no settings file names the folder any more, it is no
-/// longer a repository, or it contains another repository.
+/// Whether a better identity that was known before has been replaced. In that case, no settings file names the folder
+/// any more, it is no longer a repository, or it contains another repository.
 fn is_replaced(seen: &Seen, sighting: &ProjectSighting) -> bool {
     let is_unnamed = seen.identity.basis == Basis::Name || sighting.identity.basis == Basis::Text;
     let is_other = seen.mark.as_ref().zip(sighting.mark.as_ref()).is_some_and(|(one, other)| one != other);
@@ -320,7 +322,7 @@ fn seen_from_row(row: &Row<'_>) -> rusqlite::Result<Option<Seen>> {
 }
 
 /// Maximum number of merges that are followed from one project to the next.
-// Terminates circular merges, should there be any; nobody merges so often on purpose.
+// This ends circular merges, if there are any; nobody merges so often on purpose.
 const MAX_MERGES: usize = 32;
 
 /// A name or folder that refers to a project.
@@ -372,16 +374,16 @@ impl Database {
         })
     }
 
-    /// Returns the project to which a person gave the folder or the nearest one above it.
+    /// Returns the project to which a person assigned the folder or the nearest folder above it.
     pub(in crate::store) fn alias_of(&self, path: &str) -> Result<Option<Namespace>, StoreError> {
-        // Longest first, so that of nested folders the nearest one is used.
+        // The longest come first, so that the nearest of several nested folders is used.
         let given: Vec<(String, Namespace)> = self.query_all(
             "SELECT value, namespace FROM project_aliases WHERE kind = 'path' ORDER BY length(value) DESC, value",
             (),
             |row| Ok((row.get(0)?, spelled(row, 1)?)),
         )?;
         let holds = |folder: &str| {
-            // Both separators are accepted, since a log may come from a different system.
+            // Both path separators are accepted, since a log may come from a different system.
             path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '\\']))
         };
         Ok(given.into_iter().find(|(folder, _)| holds(folder)).map(|(_, namespace)| namespace))
@@ -389,7 +391,7 @@ impl Database {
 }
 
 impl Writer<'_> {
-    /// Makes a name or a folder refer to a project, replacing what it referred to before.
+    /// Makes a name or a folder refer to a project, instead of the project to which it referred before.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -403,7 +405,7 @@ impl Writer<'_> {
         .map(drop)
     }
 
-    /// Records that everything that belongs to `from` is assigned to `into` until the run of this write is undone.
+    /// Records that everything that belongs to `from` is assigned to `into`, until the run of this write is undone.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -425,14 +427,14 @@ impl Writer<'_> {
 /// A project, with everything that identifies it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Project {
-    /// Its display name: the one that a person gave it, else that of its repository or folder.
+    /// Its display name: the name that a person gave it, else that of its repository or folder.
     pub name: String,
-    /// Where its memories are.
+    /// The namespace of its memories.
     #[serde(serialize_with = "spelled_out")]
     pub namespace: Namespace,
     /// Number of its active memories.
     pub memories: usize,
-    /// Its identities, e.g. `remote:github.com/ana/shop`; the strongest first.
+    /// Its identities, such as `remote:github.com/ana/shop`, the strongest first.
     pub identities: Vec<String>,
     /// Folders that logs name, and folders that a person assigned to it.
     pub paths: Vec<String>,
@@ -440,7 +442,7 @@ pub struct Project {
     pub aliases: Vec<String>,
     /// The project to which its later conversations are assigned.
     pub merged_into: Option<String>,
-    /// The names of its repository and folders, whatever a person calls the project.
+    /// The names of its repository and folders, even if a person gave the project another name.
     #[serde(skip)]
     own_names: Vec<String>,
 }
@@ -463,7 +465,7 @@ impl Project {
         }
     }
 
-    /// Returns its namespace without the prefix that all projects share; no other project has the same.
+    /// Returns its namespace without the prefix that all projects share; the result is unique to the project.
     #[must_use]
     pub(crate) fn label(&self) -> String {
         self.namespace.parts().get(1..).unwrap_or_default().join("/")
@@ -481,8 +483,8 @@ impl Project {
     }
 }
 
-/// Every known namespace of a project, with what is known about it.
-// `GLOB` and not `LIKE`, which ignores case and therefore cannot use the index on `namespace`.
+/// Every known namespace of a project, with its stored data.
+// `GLOB` is used instead of `LIKE`, which ignores case and therefore cannot use the index on `namespace`.
 const ROWS: &str = "
     SELECT namespace, 'memories', count(*) FILTER (WHERE status = 'active'), NULL FROM memories
         WHERE namespace GLOB 'project/*' GROUP BY namespace
@@ -520,8 +522,8 @@ impl Database {
         Ok(projects.into_values().map(|(project, identities)| described(project, identities)).collect())
     }
 
-    /// Returns the project that `text` names: its namespace, a name that a person gave it, a folder, the address of its
-    /// repository, or the name of that repository or of its folder, if it is unique.
+    /// Returns the project that `text` names: by its namespace, a name that a person gave it, a folder, the address of
+    /// its repository, or the name of its repository or folder, if that name is unique.
     ///
     /// # Errors
     /// [`StoreError::UnknownProject`], or [`StoreError::AmbiguousProject`] with the candidates.
@@ -541,11 +543,12 @@ impl Database {
             },
             &|one| one.is_called(text),
         ];
-        // The most reliable way comes first: a name that merely resembles another project's must not make it ambiguous.
+        // The most reliable way comes first, because a name that merely resembles another project's must not make it
+        // ambiguous.
         for way in ways {
             let mut found: Vec<Project> = projects.iter().filter(|one| way(one)).cloned().collect();
             if found.len() > 1 {
-                // A project that was merged into another is ignored if another project of that name remains.
+                // A project that was merged into another is ignored if another project with that name remains.
                 let (left, merged): (Vec<_>, Vec<_>) = found.into_iter().partition(|one| one.merged_into.is_none());
                 found = if left.is_empty() { merged } else { left };
             }
@@ -564,7 +567,7 @@ impl Database {
 
 fn described(mut project: Project, mut identities: Vec<Identity>) -> Project {
     identities.sort_by_key(|identity| std::cmp::Reverse(identity.basis));
-    // A name that a person chose takes precedence over that of the repository.
+    // A name that a person chose takes precedence over the name of the repository.
     let given = project.aliases.first().or(identities.first().map(|identity| &identity.name)).cloned();
     project.name = given.unwrap_or_else(|| project.label());
     project.identities = identities.iter().map(Identity::id).collect();

@@ -10,9 +10,9 @@ use serde::de::DeserializeOwned;
 
 use super::StoreError;
 
-/// Condition for an id that `?1`, a part of an id, may mean: it begins or ends with it, or its last eight characters begin
-/// with it.
-// Ids of the same day begin with the same characters, so their last eight are shown.
+/// Condition for an id that `?1`, a part of an id, may refer to: the id begins or ends with it, or the last eight
+/// characters of the id begin with it.
+// Ids of the same day begin with the same characters, so only their last eight are shown.
 pub(super) const ID_HAS_PART: &str = "(substr(id, 1, length(?1)) = ?1 OR substr(id, -length(?1)) = ?1 \
      OR substr(id, -8, min(length(?1), 8)) = ?1)";
 
@@ -56,6 +56,6 @@ pub(super) fn to_json(value: &impl Serialize) -> Result<String, StoreError> {
 
 /// Converts a number of rows to SQLite's integer type.
 pub(super) fn rows(count: usize) -> i64 {
-    // SQLite has signed numbers only; callers pass `usize::MAX` for "all".
+    // SQLite has only signed numbers, and callers pass `usize::MAX` for "all".
     i64::try_from(count).unwrap_or(i64::MAX)
 }

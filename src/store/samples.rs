@@ -110,10 +110,11 @@ pub(crate) fn put_tasks(store: &Store, transcript: &str, project: &str, records:
 }
 
 impl Writer<'_> {
-    /// Sets only the confidence. `updated_at` is unchanged: a memory does not become newer when its confidence changes.
+    /// Sets only the confidence. `updated_at` is unchanged, because a memory does not become newer when its confidence
+    /// changes.
     ///
     /// # Errors
-    /// [`StoreError::UnknownMemory`] if it is not there.
+    /// [`StoreError::UnknownMemory`] if the memory does not exist.
     pub(crate) fn set_confidence(
         &self,
         id: &MemoryId,

@@ -1,4 +1,4 @@
-//! The whole content of a file as sorted text, for tests that nothing else changed.
+//! The whole content of a file as sorted text, for tests that check that nothing else changed.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use rusqlite::types::ValueRef;
 
 use super::Store;
 
-/// Tables that grow even if everything is as it was: the history, the runs, and the counts of changes.
+/// Tables that grow even if the content is unchanged: the history, the runs, and the counts of changes.
 const GROWING: &[&str] = &["history", "revisions", "runs", "sqlite_sequence", "audit", "vector_revision", "changesets"];
 
 /// Returns one line per row of every table, and one for each place of each word in the index.

@@ -62,8 +62,8 @@ impl Database {
                 pending_windows: count(conn, "windows WHERE status = 'done' AND applied_at IS NULL")?,
                 replies: count(conn, "requests WHERE text IS NOT NULL")?,
                 runs: count(conn, "runs")?,
-                // Read from SQLite rather than the file system, so that it works for a store in memory and excludes the
-                // WAL.
+                // The size is read from SQLite rather than the file system, so that it works for a store in memory and
+                // excludes the WAL.
                 bytes: conn.query_row(
                     "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
                     (),
@@ -81,7 +81,7 @@ impl Database {
     /// [`StoreError`] if the file cannot be read.
     #[cfg(feature = "serve")]
     pub(crate) fn namespaces(&self) -> Result<Vec<String>, StoreError> {
-        // Jumps from one namespace to the next in the index; `DISTINCT` would read every entry of it.
+        // The query jumps from one namespace to the next in the index; `DISTINCT` would read every entry of the index.
         let sql = "
             WITH RECURSIVE spaces (name) AS (
                 SELECT min(namespace) FROM memories
@@ -94,7 +94,7 @@ impl Database {
 }
 
 fn count(conn: &Connection, rows: &str) -> rusqlite::Result<usize> {
-    // Table names cannot be bound as values; all callers pass constants.
+    // Table names cannot be bound as values, but all callers pass constants.
     conn.query_row(&format!("SELECT count(*) FROM {rows}"), (), |row| row.get(0))
 }
 

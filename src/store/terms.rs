@@ -1,8 +1,8 @@
 //! The terms of a text, which represent its words in the index.
 //!
 //! A word is indexed by its English stem and, if its text is in another known language, by its stem in that language.
-//! The language of a query is unknown, so its words are looked up by their stems in all languages that the index has
-//! seen. Terms are numbers: the probability that two words collide is 1 in 10^13.
+//! The language of a query is unknown, so its words are looked up by their stems in all languages of the index. Terms
+//! are numbers. The probability that two words have the same number is 1 in 10^13.
 
 use std::collections::HashMap;
 
@@ -13,9 +13,9 @@ use crate::text::normalise::folded;
 use crate::text::stem::{plain, snowball};
 use crate::text::tokens::{Piece, Sought, pieces};
 
-/// Languages other than English by whose stems words are indexed. Their positions are part of the terms of existing
+/// Languages, other than English, by whose stems words are indexed. Their positions are part of the terms of existing
 /// databases.
-// Appending one is safe; reordering them would change what stored terms mean.
+// Appending a language is safe, but reordering them would change what stored terms mean.
 const LANGUAGES: [Language; 8] = [
     Language::German,
     Language::French,
@@ -37,10 +37,10 @@ fn language(text: &str) -> Languages {
     found.map_or(0, |place| 1 << place)
 }
 
-/// Maximum weight of a term that is stored, in half units.
+/// Maximum stored weight of a term, in half units.
 const MOST: u8 = u8::MAX;
 
-/// The terms of a memory that go into the index.
+/// The terms of a memory that are indexed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Terms {
     /// Total number of words, including those that are not looked up.
@@ -51,7 +51,7 @@ pub(super) struct Terms {
     pub(super) weights: Vec<(i64, u8)>,
 }
 
-/// Turns words into terms, and caches those of words that it has seen.
+/// Turns words into terms, and caches the terms of recent words.
 pub(super) struct Stems {
     english: Stemmer,
     others: Vec<Stemmer>,
@@ -94,7 +94,7 @@ impl Stems {
         let mut weights: Vec<(i64, u32)> = Vec::with_capacity(all.len());
         for (weight, piece) in &all {
             match piece {
-                // Not looked up, but counted in the length above.
+                // Such words are not looked up, but counted in the length above.
                 Piece::Stop(_) => {}
                 Piece::Exact(word) => weights.push((hashed("", word), *weight)),
                 Piece::Word(word) => {
@@ -152,8 +152,8 @@ impl Stems {
         // The English stemmer does not handle accents, so they are removed before it.
         let plain = plain(word);
         let term = hashed("", &self.english.stem(&plain));
-        // Emptied completely: the words of the current text are soon cached again, and no order of use has to be
-        // recorded.
+        // The cache is emptied completely: the words of the current text are soon cached again, and no order of use has
+        // to be recorded.
         if self.known.len() >= REMEMBERED {
             self.known.clear();
         }
@@ -168,7 +168,7 @@ impl Stems {
     }
 }
 
-/// Names a term by a number.
+/// Returns the number of a term.
 fn hashed(language: &str, word: &str) -> i64 {
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
     for byte in language.bytes().chain([0]).chain(word.bytes()) {

@@ -1,4 +1,4 @@
-//! Counts the uses of memories, and logs which ones a model was shown.
+//! Counts the uses of memories, and records which memories were shown to a model.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use crate::memory::MemoryId;
 use crate::store::row::time;
 use crate::store::{Database, Store, StoreError};
 
-/// How long counting waits for another process; the most by which it can slow down a read.
+/// How long counting waits for another process, which is the most by which it can slow down a read.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// How a memory was used.
+/// The ways in which a memory is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AccessKind {
     /// Somebody looked at it.
@@ -36,7 +36,7 @@ impl AccessKind {
 }
 
 impl Store {
-    /// Counts a use of each of these memories, and returns whether that succeeded: a file that is locked or read-only
+    /// Counts a use of each of these memories, and returns whether that succeeded. A file that is locked or read-only
     /// must not make the read fail.
     #[must_use = "a caller that does not care says so with `let _`"]
     pub(crate) fn record_access(&self, memories: &[MemoryId], kind: AccessKind, now: Timestamp) -> bool {
@@ -44,7 +44,8 @@ impl Store {
     }
 
     fn count_uses(&self, memories: &[MemoryId], kind: AccessKind, now: Timestamp) -> Result<(), StoreError> {
-        // Immediate, since SQLite does not let a transaction that has begun with a read wait for the lock to write.
+        // The transaction is immediate, because SQLite does not let a transaction that has begun with a read wait for
+        // the write lock.
         let transaction = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
         for memory in memories {
             let values = params![memory.as_str(), now.as_millisecond()];
@@ -53,7 +54,7 @@ impl Store {
                     "UPDATE memory_usage SET access_count = access_count + 1, last_accessed_at = ?2 WHERE memory_id = ?1",
                 )?
                 .execute(values)?;
-            // The log's foreign key would reject a purged memory, and the other uses would be lost with it.
+            // The foreign key of the access log would reject a purged memory, and the other uses would be lost with it.
             if counted > 0 {
                 transaction
                     .prepare_cached("INSERT INTO access_log (memory_id, at, kind) VALUES (?1, ?2, ?3)")?
@@ -65,7 +66,7 @@ impl Store {
 }
 
 impl Store {
-    /// Records that these memories were shown to a model, without counting that as a use, and returns whether that
+    /// Records that these memories were shown to a model, without counting this as a use. Returns whether that
     /// succeeded, as [`Store::record_access`] does.
     #[must_use = "a caller that does not care says so with `let _`"]
     pub(crate) fn log_shown(&self, memories: &[MemoryId], now: Timestamp) -> bool {
@@ -84,16 +85,16 @@ impl Store {
         memories.is_empty() || self.without_waiting(log)
     }
 
-    /// Makes an optional write: waits at most a moment for other processes.
+    /// Makes an optional write, which waits at most a moment for other processes.
     fn without_waiting(&self, write: impl FnOnce() -> Result<(), StoreError>) -> bool {
         let written = self.conn.busy_timeout(PATIENCE).map_err(StoreError::from).and_then(|()| {
             let written = write();
-            // Restored before the result is checked; otherwise later writes would give up just as soon.
+            // The timeout is restored before the result is checked; otherwise later writes would give up just as soon.
             self.conn.busy_timeout(super::file::schema::BUSY_TIMEOUT)?;
             written
         });
         if let Err(error) = &written {
-            // Not a warning: a read during a long write is normal, and the count is only a hint.
+            // This is not a warning, because a read during a long write is normal, and the count is only a hint.
             tracing::debug!(%error, "a use of memories was not noted");
         }
         written.is_ok()
@@ -101,8 +102,8 @@ impl Store {
 }
 
 impl Database {
-    /// Returns the memories that were last shown to a model together, in order, and when; `None` if none were, or if
-    /// none of them exists any more.
+    /// Returns the memories that were last shown to a model together, in order, and the time; `None` if there are none,
+    /// or if none of them exists any more.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.

@@ -18,7 +18,7 @@ pub struct Writer<'a> {
     pub(super) db: &'a Database,
     pub(super) run: Option<&'a RunId>,
     pub(super) now: Timestamp,
-    /// The row of the changeset, once anything was changed.
+    /// The row of the changeset, once the transaction has changed anything.
     changeset: Cell<Option<i64>>,
 }
 
@@ -30,9 +30,9 @@ impl Deref for Writer<'_> {
 }
 
 impl Store {
-    /// Runs `change` in one transaction and returns its result; if that is an error, nothing is written.
+    /// Runs `change` in one transaction and returns its result; if the result is an error, nothing is written.
     ///
-    /// Waits up to ten seconds for other writers. `run` is named in the history of every change.
+    /// Waits up to ten seconds for other writers. The history of every change names `run`.
     ///
     /// # Errors
     /// The error of `change`, or [`StoreError`] if the transaction cannot begin or end.
@@ -46,14 +46,15 @@ impl Store {
         E: From<StoreError>,
     {
         let name = |error: rusqlite::Error| StoreError::from(error).at(&self.db.path);
-        // Immediate: a transaction that begins by reading may fail as busy once it writes, without waiting.
+        // The transaction is immediate, because a transaction that begins with a read may fail as busy at its first
+        // write, without waiting.
         let transaction = Transaction::new_unchecked(&self.db.conn, TransactionBehavior::Immediate).map_err(name)?;
         point("write.begin");
         // A write that panicked may have left entries that belong to rolled-back rows.
         self.db.unfiled.borrow_mut().clear();
         let written = change(&Writer::new(&self.db, run, now));
         let written = written.inspect_err(|_| self.db.unfiled.borrow_mut().clear())?;
-        // Done before the commit, so that a committed memory is always in both indexes.
+        // The waiting memories are indexed before the commit, so that a committed memory is always in both indexes.
         self.db.file_waiting()?;
         super::index::words::flush_if_many(&self.db.conn).map_err(|error| error.at(&self.db.path))?;
         point("write.commit");
@@ -65,7 +66,7 @@ impl Store {
 
 impl<'a> Writer<'a> {
     fn new(db: &'a Database, run: Option<&'a RunId>, now: Timestamp) -> Self {
-        // Truncated once here, so that the rows, the history and the caller all have the same time.
+        // The time is truncated once here, so that the rows, the history and the caller all have the same time.
         Self { db, run, now: row::whole_milliseconds(now), changeset: Cell::new(None) }
     }
 }
@@ -82,7 +83,7 @@ impl Writer<'_> {
             let values = params![id, self.run.map(RunId::as_str), self.now.as_millisecond()];
             let seq = conn
                 .prepare_cached(
-                    // The assignment changes nothing, but without it `RETURNING` yields no row on a conflict.
+                    // The assignment changes nothing, but without it `RETURNING` returns no row on a conflict.
                     "INSERT INTO changesets (id, run_id, at) VALUES (?1, ?2, ?3)
                      ON CONFLICT (id) DO UPDATE SET id = id RETURNING seq",
                 )?
@@ -94,7 +95,8 @@ impl Writer<'_> {
 
     /// Returns the row of this write's changeset.
     pub(super) fn changeset(&self) -> Result<i64, StoreError> {
-        // Created late, since most writes to the ledger change no memory and should leave no empty changeset.
+        // The changeset is created late, since most writes to the ledger change no memory and should leave no empty
+        // changeset.
         if self.changeset.get().is_none() {
             self.begin_changeset(&uuid::Uuid::now_v7().to_string())?;
         }
@@ -137,8 +139,8 @@ impl Database {
     }
 }
 
-/// Whether a change counts as undone in the history, as a reversal does: neither it nor what it reverses
-/// prevents undoing what came before.
+/// Whether a change counts as undone in the history, as a reversal does. Neither an undone change nor its reversal
+/// prevents undoing earlier changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
     Done,

@@ -93,7 +93,7 @@ fn over(task: &Known, now: Timestamp) -> Option<String> {
     let claim = &task.memory.claim;
     let is_past = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
     if is_past(claim.expires_at) || is_past(claim.valid_to) {
-        return Some("its time is over".to_owned());
+        return Some("its lifetime has ended".to_owned());
     }
     let due = due_day(&claim.content)?;
     let ended =

@@ -260,7 +260,8 @@ fn kept(
     loop {
         let reached = kept.len();
         for (from, to) in &links {
-            // In both directions and until nothing changes: links form chains and come in any order.
+            // Links are followed in both directions and until nothing changes, because they form chains and are listed
+            // in any order.
             for (one, other) in [(*from, *to), (*to, *from)] {
                 if kept.contains_key(one) && !kept.contains_key(other) {
                     kept.insert(other.clone(), KeepReason::LinkedToChanged);
@@ -273,7 +274,7 @@ fn kept(
     }
 }
 
-/// Returns the links of memories that the run moved to another namespace: linked memories are moved back together, or
+/// Returns the links of memories that the run moved to another namespace. Linked memories are moved back together, or
 /// not at all.
 fn links_of_moved(db: &Database, entries: &[HistoryEntry]) -> Result<Vec<Relation>, StoreError> {
     let place = |value: &Option<Value>| value.as_ref().and_then(|value| value.get("namespace").cloned());
@@ -285,13 +286,13 @@ fn links_of_moved(db: &Database, entries: &[HistoryEntry]) -> Result<Vec<Relatio
     Ok(links.into_iter().flatten().collect())
 }
 
-/// Whether the memory itself was purged; for a link with a purged memory at its other end, there is nothing left to do.
+/// Whether the memory itself was purged. For a link with a purged memory at its other end, there is nothing left to do.
 fn is_purged(entry: &HistoryEntry) -> bool {
     entry.entity == Entity::Memory && entry.before.is_none() && entry.after.is_none()
 }
 
-/// Returns the runs, `None` among them, that have changed the memory or one of its links after the change `since`;
-/// changes of its place in the hierarchy do not count.
+/// Returns the runs, or `None` for changes without a run, that have changed the memory or one of its links after the
+/// change `since`. Changes of its place in the hierarchy do not count.
 fn changed_by(db: &Database, memory: &MemoryId, since: i64) -> Result<BTreeSet<Option<RunId>>, StoreError> {
     db.read(|conn| {
         let mut statement = conn.prepare_cached(

@@ -1,7 +1,8 @@
 //! Index of near claims: finds claims that may mean the same, at a cost that does not grow with the store.
 //!
-//! Words are looked up in order of rarity, until a claim with the same meaning would stand out even if it replaced some
-//! of them by others. Claims are ranked by the words they share, each weighted by its rarity.
+//! Words are looked up in order of rarity, until enough of them have been looked up that a claim with the same meaning
+//! would stand out even if it replaced some of them with others. Claims are ranked by the words they share, each
+//! weighted by its rarity.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -14,26 +15,26 @@ use crate::store::row::{rows as limit_of, spelled, to_json};
 use crate::store::{Database, StoreError, Writer};
 use crate::text::normalise::normalised_hash;
 
-/// Number of claims that are read for a word before it counts as common.
+/// Number of claims that are read for a word before the word counts as common.
 const PROBED: usize = 200;
-/// Maximum number of claims that may contain a word for it to be looked up at all.
+/// Words that more claims than this contain are not looked up at all.
 const MAX_SHARED: usize = 10_000;
-/// Number of claims from which pairs of words and all words at once are looked up as well; in a smaller store, single
-/// words are enough.
+/// Number of claims in a store from which pairs of words and whole texts are looked up as well; in a smaller store,
+/// single words are enough.
 const LARGE: f64 = 20_000.0;
 /// Maximum number of words that are looked up.
 const MAX_LOOKED_UP: usize = 64;
-/// Number of words that another claim with the same meaning may replace by others.
+/// Number of words that another claim with the same meaning may replace with other words.
 const PUT_OTHERWISE: usize = 2;
-/// Maximum number of claims that share as much by chance when enough words have been looked up.
+/// Maximum number of claims that have as many words in common by chance when enough words have been looked up.
 const BY_CHANCE: f64 = 10.0;
-/// Maximum number of claims whose status is checked for each claim wanted.
+/// Maximum number of claims whose status is checked for each requested claim.
 const LOOKED_AT: usize = 8;
-/// Minimum number of claims to return, if there are that many, however little they share.
+/// Minimum number of claims to return, if there are that many, even if they have few words in common.
 const LEAST: usize = 10;
-/// Minimum share of the best claim's score that another claim needs, once there are enough of them.
+/// Minimum share of the best claim's score that another claim needs, once enough claims are found.
 const SHARED_ENOUGH: f64 = 0.3;
-/// Maximum number of words that are remembered as common.
+/// Maximum number of common words to cache.
 const MAX_REMEMBERED: usize = 50_000;
 
 /// The query for near claims.
@@ -47,18 +48,18 @@ pub(crate) struct Around<'a> {
     pub keys: &'a [String],
 }
 
-/// Words that occur in many claims, with the share of claims that contain them, estimated from the first of these
-/// claims.
+/// Words that occur in many claims, with the share of claims that contain them; the share is estimated from the first
+/// of these claims.
 pub(in crate::store) type CommonWords = HashMap<Name, f64>;
 
-/// How much each claim shares with the one in question, one entry per shared word.
+/// The shared words of each claim and the given claim, one entry per shared word.
 struct Sharing {
     everything: f64,
     shared: Vec<(i64, f64)>,
     weights: Vec<f64>,
 }
 
-/// Claims by how much they share, in descending order.
+/// Claims with their scores, in descending order of score.
 struct Scored(Vec<(i64, f64)>);
 
 impl Database {
@@ -72,7 +73,7 @@ impl Database {
             return read(self);
         }
         self.read(|conn| {
-            // Deferred, since with a write-ahead log a reader does not block writers.
+            // The transaction is deferred, since with a write-ahead log a reader does not block writers.
             let held = rusqlite::Transaction::new_unchecked(conn, TransactionBehavior::Deferred)?;
             let found = read(self)?;
             held.finish()?;
@@ -80,9 +81,8 @@ impl Database {
         })
     }
 
-    /// Returns at most `limit` active and half as many pending memories that may be about the same as a claim: those
-    /// with the same words, those with the same attribute, those with the same subject, and those with words in common,
-    /// taken in turn.
+    /// Returns at most `limit` active and half as many pending memories that may be about the same as a claim. Memories
+    /// with the same words, the same attribute, the same subject, and words in common are taken in turn.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -111,9 +111,9 @@ impl Database {
     }
 
     fn scored(&self, conn: &Connection, around: &Around<'_>) -> Result<Scored, StoreError> {
-        // The claims of this write must find each other before it is committed.
+        // The claims of this write must be able to find each other before the write is committed.
         self.file_waiting()?;
-        // A good approximation of a count, which would read a whole index.
+        // This approximates a count well; an exact count would read a whole index.
         let newest = "SELECT ifnull(max(seq), 0) FROM memories";
         let everything: f64 = conn.prepare_cached(newest)?.query_row((), |row| row.get(0))?;
         let mut sharing = Sharing { everything, shared: Vec::new(), weights: Vec::new() };
@@ -124,7 +124,7 @@ impl Database {
                 common.push((share * everything, word));
                 continue;
             }
-            // One more than the limit shows that there are more, without counting them.
+            // One row more than the limit shows that there are more, without counting them.
             let found = holding(conn, word, PROBED + 1)?;
             if found.len() <= PROBED {
                 sharing.note(&found);
@@ -135,7 +135,7 @@ impl Database {
             }
         }
         if everything > LARGE {
-            // In a large store, a concept is in too many claims to distinguish them.
+            // In a large store, too many claims contain a concept for it to distinguish them.
             common.retain(|(_, word)| !concepts.contains(word));
             for rare in pairs.into_iter().chain(whole) {
                 let found = holding(conn, rare, PROBED + 1)?;
@@ -144,7 +144,8 @@ impl Database {
                 }
             }
         }
-        // The rarest first, and by name if equally rare, so that every run looks up the same words.
+        // The rarest words come first, and equally rare ones are sorted by name, so that every run looks up the same
+        // words.
         common.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
         for (claims, word) in common {
             // The words are sorted by rarity, so every word after the first that is too common is too common as well.
@@ -158,7 +159,8 @@ impl Database {
 
     fn remember(&self, word: Name, share: f64) {
         let mut common = self.common.borrow_mut();
-        // Emptied rather than trimmed: common words are soon found again, and no order of use has to be recorded.
+        // The cache is emptied rather than trimmed: common words are soon found again, and no order of use has to be
+        // recorded.
         if common.len() >= MAX_REMEMBERED {
             common.clear();
         }
@@ -175,7 +177,7 @@ impl Sharing {
         }
     }
 
-    /// Whether a claim that replaces its rarest words still shares more than other claims do by chance: words of the
+    /// Whether a claim that replaces its rarest words still shares more than other claims do by chance. Words of the
     /// weights w occur together in about `everything · exp(−Σ w)` claims.
     fn is_enough(&self) -> bool {
         let mut weights = self.weights.clone();
@@ -221,7 +223,8 @@ fn density(first: &[i64]) -> f64 {
     count(first.len()) / u32::try_from(span).map_or(f64::MAX, f64::from)
 }
 
-/// Selects the claims to compare with from those that share words and those that agree in one respect.
+/// Selects the claims to compare with from those that share words, and from those with the same words, attribute or
+/// subject.
 fn close(conn: &Connection, around: &Around<'_>, scored: &Scored, limit: usize) -> Result<Vec<Memory>, StoreError> {
     let subject = match around.claim.subject.as_deref().and_then(|it| subject_word(around.namespace, it)) {
         Some(word) => holding(conn, word, PROBED)?.into_iter().collect(),
@@ -239,8 +242,8 @@ fn close(conn: &Connection, around: &Around<'_>, scored: &Scored, limit: usize) 
     load(conn, &taken_in_turn(lists, &statuses, limit))
 }
 
-/// Takes the first of each list, then the second of each, and so on; each memory is taken once. Pending memories do not
-/// displace active ones.
+/// Takes the first of each list, then the second of each, and so on, without taking a memory twice. Pending memories do
+/// not displace active ones.
 fn taken_in_turn<const N: usize>(lists: [Vec<i64>; N], active: &HashMap<i64, bool>, limit: usize) -> Vec<i64> {
     let mut lists = lists.map(Vec::into_iter);
     let (mut seen, mut taken) = (HashSet::new(), Vec::new());
@@ -267,7 +270,7 @@ fn taken_in_turn<const N: usize>(lists: [Vec<i64>; N], active: &HashMap<i64, boo
     }
 }
 
-/// Returns the first memories filed under a word.
+/// Returns the first memories indexed under a word.
 fn holding(conn: &Connection, word: Name, limit: usize) -> Result<Vec<i64>, StoreError> {
     let mut statement = conn.prepare_cached("SELECT rowid FROM memory_near WHERE memory_near MATCH ?1 LIMIT ?2")?;
     let found = statement.query_map(params![word.to_string(), limit_of(limit)], |row| row.get(0))?;
@@ -288,13 +291,13 @@ fn same_words(conn: &Connection, around: &Around<'_>, limit: usize) -> Result<Ve
 /// Returns the forgotten memories of the namespace among `close`, at most `most`, in the same order.
 fn forgotten_of(conn: &Connection, namespace: &Namespace, close: &[i64], most: usize) -> Result<Vec<i64>, StoreError> {
     let namespace = namespace.to_string();
-    // Most namespaces have no forgotten memories, and this check is cheaper than passing the whole list.
+    // Most namespaces have no forgotten memories, and this check is cheaper than passing the whole list to SQLite.
     let any = "SELECT EXISTS (SELECT 1 FROM memories WHERE namespace = ?1 AND status = 'forgotten')";
     if !conn.prepare_cached(any)?.query_row([&namespace], |row| row.get(0))? {
         return Ok(Vec::new());
     }
     let mut statement = conn.prepare_cached(
-        // SQLite never reorders a CROSS JOIN: the few wanted rows drive it, whatever its statistics say about
+        // SQLite never reorders a CROSS JOIN, so it starts from the few wanted rows, whatever its statistics say about
         // `memories`.
         "SELECT m.seq FROM json_each(?1) wanted CROSS JOIN memories m ON m.seq = wanted.value
          WHERE m.namespace = ?2 AND m.status = 'forgotten' ORDER BY wanted.id LIMIT ?3",
@@ -324,7 +327,7 @@ fn same_key(conn: &Connection, around: &Around<'_>, limit: usize) -> Result<Vec<
     Ok(same)
 }
 
-/// Returns whether each memory is active; those that are neither active nor pending are left out.
+/// Returns whether each memory is active; memories that are neither active nor pending are left out.
 fn statuses(conn: &Connection, namespace: &Namespace, lists: &[Vec<i64>]) -> Result<HashMap<i64, bool>, StoreError> {
     let mut statement = conn.prepare_cached(
         "SELECT m.seq, m.status = 'active' FROM json_each(?1) wanted CROSS JOIN memories m ON m.seq = wanted.value
@@ -336,7 +339,7 @@ fn statuses(conn: &Connection, namespace: &Namespace, lists: &[Vec<i64>]) -> Res
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// Returns the memories in these rows, in their order.
+/// Returns the memories in these rows, in the order of the rows.
 fn load(conn: &Connection, chosen: &[i64]) -> Result<Vec<Memory>, StoreError> {
     let sql = format!(
         "SELECT {MEMORY_COLUMNS}, m.seq FROM json_each(?1) wanted CROSS JOIN memories m ON m.seq = wanted.value
@@ -349,24 +352,24 @@ fn load(conn: &Connection, chosen: &[i64]) -> Result<Vec<Memory>, StoreError> {
     Ok(chosen.iter().filter_map(|seq| found.remove(seq)).collect())
 }
 
-/// Returns the condition that the attribute of `m` equals `value` apart from case and punctuation, spelled as in its
-/// index.
+/// Returns the SQL condition that the attribute of `m` equals `value` apart from case and punctuation, written exactly
+/// as in its index.
 pub(in crate::store) fn of_key(value: &str) -> String {
     let plain = |key: &str| format!("replace(replace(replace(lower({key}), '-', '_'), ' ', '_'), '/', '_')");
     format!("m.key IS NOT NULL AND {} = {}", plain("m.key"), plain(value))
 }
 
-/// Maximum number of new memories that wait to be filed.
+/// Maximum number of new memories that wait to be indexed.
 const MOST_UNFILED: usize = 16_384;
-/// Number of memories filed at once from which FTS5 is first configured as below.
+/// Number of memories indexed at once from which FTS5 is first configured as below.
 const MANY: usize = 1_024;
-/// Settings of FTS5, which are stored in the file. It collects less than its default of 1 MB before it writes, so that
-/// the data stays in the processor's cache, and it merges eight parts instead of four, so a word is written fewer
-/// times. With both, filing takes two thirds of the time.
+/// Settings of FTS5, which are stored in the file. FTS5 then collects less than its default of 1 MB before it writes,
+/// so that the data stays in the processor's cache. It also merges eight parts instead of four, so that a word is
+/// written fewer times. Both settings together reduce the time for indexing by a third.
 const KEPT: [(&str, i64); 2] = [("hashsize", 256 << 10), ("automerge", 8)];
 
 impl Database {
-    /// Files the new memories that wait for it.
+    /// Indexes the new memories that wait for it.
     pub(in crate::store) fn file_waiting(&self) -> Result<(), StoreError> {
         let waiting = std::mem::take(&mut *self.unfiled.borrow_mut());
         if waiting.is_empty() {
@@ -387,7 +390,7 @@ impl Database {
 
 fn set_up(conn: &Connection) -> Result<(), StoreError> {
     for (name, value) in KEPT {
-        // Looked up first, because FTS5 rewrites its configuration even if the value is the same.
+        // The value is looked up first, because FTS5 rewrites its configuration even if the value is the same.
         let sql = "SELECT EXISTS (SELECT 1 FROM memory_near_config WHERE k = ?1 AND v = ?2)";
         if !conn.prepare_cached(sql)?.query_row(params![name, value], |row| row.get::<_, bool>(0))? {
             conn.execute("INSERT INTO memory_near (memory_near, rank) VALUES (?1, ?2)", params![name, value])?;
@@ -397,20 +400,20 @@ fn set_up(conn: &Connection) -> Result<(), StoreError> {
 }
 
 impl Writer<'_> {
-    /// Queues the new memory in this row to be filed under the words that [`filed`] returns, at the latest when the
-    /// transaction ends. FTS5 writes out what it has collected whenever another table is written to, so many memories
-    /// are filed one after another.
+    /// Queues the new memory in this row to be indexed under the words that [`filed`] returns, at the latest when the
+    /// transaction ends. FTS5 writes out what it has collected whenever another table is written, so many memories are
+    /// indexed together.
     pub(in crate::store) fn file_new(&self, seq: i64, words: &str) {
         self.unfiled.borrow_mut().push((seq, words.to_owned()));
     }
 
-    /// Files the waiting memories if there are many.
+    /// Indexes the waiting memories if there are many.
     pub(in crate::store) fn file_if_many(&self) -> Result<(), StoreError> {
         let many = self.unfiled.borrow().len() >= MOST_UNFILED;
         if many { self.file_waiting() } else { Ok(()) }
     }
 
-    /// Files a memory under the words of the given claim.
+    /// Indexes a memory under the words of the given claim.
     pub(in crate::store) fn index_near(&self, memory: &Memory) -> Result<(), StoreError> {
         self.file_waiting()?;
         self.execute(
@@ -421,7 +424,7 @@ impl Writer<'_> {
     }
 }
 
-/// Files every memory of a database that was created before this index existed.
+/// Indexes every memory of a database that was created before this index existed.
 pub(in crate::store) fn fill_near(conn: &Connection) -> rusqlite::Result<()> {
     let mut all =
         conn.prepare("SELECT seq, namespace, title, content, subject, key, value FROM memories ORDER BY seq")?;
@@ -440,7 +443,7 @@ pub(in crate::store) fn fill_near(conn: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Returns the words that a claim is filed under.
+/// Returns the words under which a claim is indexed.
 pub(in crate::store) fn filed(namespace: &Namespace, claim: &Claim) -> String {
     NearForms::of(namespace, claim).spelled()
 }

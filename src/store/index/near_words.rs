@@ -1,8 +1,8 @@
-//! The words under which a claim is filed, so that other claims in its namespace with a similar meaning find it.
+//! The words under which a claim is indexed, so that other claims in its namespace with a similar meaning find it.
 //!
-//! Words are folded further than those that people search by: without accents, endings and common words. Text without
-//! spaces is indexed as pairs of characters. A thesaurus adds the concepts that a text names, so that claims that
-//! express one thing in other words or in another language find each other. It only proposes pairs and decides nothing.
+//! Words are normalised more than for search: without accents, endings and common words. Text without spaces is indexed
+//! as pairs of characters. A thesaurus adds the concepts that a text names, so that claims that say the same in
+//! different words or languages find each other. The thesaurus only proposes pairs and makes no decisions.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -16,29 +16,31 @@ use crate::text::normalise::{folded, normalised, trimmed};
 use crate::text::stem::{plain, root};
 use crate::text::tokens::{Run, is_stop, pairs_or_single, signed_words, split_runs};
 
-/// Maximum number of words of one claim; the first ones are used, with subject, key and value before the rest.
-// Without a limit, a pasted page would be found by every claim, and filing it would cost as much as filing many claims.
+/// Maximum number of words of one claim. The first words are used; those of the subject, key and value come before the
+/// rest.
+// Without a limit, every claim would find a pasted page, and indexing the page would cost as much as indexing many
+// claims.
 const MAX_WORDS: usize = 160;
-/// Number of words of a claim that form pairs.
+/// Number of words of a claim that are combined into pairs.
 const PAIRED: usize = 7;
-/// Number of words from which a claim is also filed as a whole.
+/// Number of words from which a claim is also indexed as a whole.
 const WHOLE: usize = 2;
 /// The names of a claim in the index of near claims.
 pub(super) struct NearForms {
     /// Its words; the first is its subject, if it has one.
     pub(super) words: Vec<Name>,
-    /// The concepts that they name.
+    /// The concepts that its words name.
     pub(super) concepts: Vec<Name>,
-    /// Pairs of words in its text, which are rare even if each word is common. Which words form pairs depends on their
-    /// spelling alone, so that claims with other words in between have the same pairs.
+    /// Pairs of words in its text, which are rare even if each word is common. Which words form pairs depends only on
+    /// their spelling, so that claims with other words in between have the same pairs.
     pub(super) pairs: Vec<Name>,
-    /// The whole text as one name, independent of word order: claims with the same words, or with the same characters
-    /// in writing without spaces, share it however common each word is. `None` if the text is very short.
+    /// The whole text as one name, independent of word order. Claims with the same words, or with the same characters
+    /// in writing without spaces, share this name even if each word is common. `None` if the text is very short.
     pub(super) whole: Option<Name>,
 }
 
 impl NearForms {
-    /// Returns the forms of `claim` in `namespace`, each once.
+    /// Returns the index names of `claim` in `namespace`, without duplicates.
     pub(super) fn of(namespace: &Namespace, claim: &Claim) -> Self {
         let place = Place::of(namespace);
         let texts = [
@@ -85,7 +87,8 @@ fn pairs_of(place: &Place, content: &[Cut<'_>]) -> Vec<Name> {
     let mut filed = Filed::new(place);
     filed.take(content);
     let mut words = filed.words;
-    // Sorted by name, not by position: two claims with the same words in a different order must choose the same ones.
+    // The words are sorted by name, not by position, because two claims with the same words in a different order must
+    // choose the same ones.
     words.sort_unstable();
     words.truncate(PAIRED);
     let pairs = words.iter().enumerate().flat_map(|(at, a)| {
@@ -106,7 +109,7 @@ fn whole(place: &Place, content: &[Cut<'_>]) -> Option<Name> {
             }
         }
     }
-    // Sorted, so that the same words in any order give the same name.
+    // The words are sorted, so that the same words in any order give the same name.
     said.sort_unstable();
     said.dedup();
     // No word contains a space.
@@ -123,11 +126,11 @@ pub(super) fn subject_word(namespace: &Namespace, subject: &str) -> Option<Name>
 pub(in crate::store) enum Cut<'t> {
     /// The root of a word.
     Word(Cow<'t, str>),
-    /// The root of a word that occurs in every sentence.
+    /// The root of a word that occurs in almost every sentence.
     Stop(&'t str),
     /// Characters of writing without spaces.
     Unspaced(&'t str),
-    /// A synthetic word for a name with special characters, after its parts.
+    /// A synthetic word for a name with special characters; it follows the parts of the name.
     Signed(String),
 }
 
@@ -152,7 +155,7 @@ pub(super) fn cut(folded: &str) -> Vec<Cut<'_>> {
 
 struct Filed<'p> {
     place: &'p Place,
-    /// The full hash of each word; few enough for a linear search.
+    /// The full hash of each word; there are few enough for a linear search.
     seen: Vec<u64>,
     words: Vec<Name>,
 }
@@ -182,8 +185,8 @@ impl<'p> Filed<'p> {
     }
 }
 
-/// A word of the index, whatever its letters: twelve hex digits. If two words collide, a claim may merely appear to
-/// share more than it does.
+/// A word of the index, of whatever script, as twelve hex digits. If the names of two words collide, a claim may appear
+/// to share more words than it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::store) struct Name(u64);
 
@@ -203,7 +206,7 @@ impl fmt::Display for Name {
     }
 }
 
-/// The hash of a namespace, with which the name of a word starts.
+/// The hash of a namespace, with which the name of each of its words starts.
 struct Place(u64);
 
 impl Place {
@@ -213,7 +216,7 @@ impl Place {
 
     fn about(&self, subject: &str) -> Option<Name> {
         let subject = normalised(subject);
-        // No word contains a space, so the two are never confused.
+        // No word contains a space, so subjects and words are never confused.
         (!subject.is_empty()).then(|| self.named([b"about ", subject.as_bytes()]))
     }
 
@@ -223,7 +226,7 @@ impl Place {
     }
 }
 
-// FNV-1a. The names of words are stored, so its numbers must never change.
+// These are the constants of FNV-1a. The names of words are stored, so these numbers must never change.
 const SEED: u64 = 0xcbf2_9ce4_8422_2325;
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
@@ -231,13 +234,14 @@ fn after(hash: u64, bytes: impl IntoIterator<Item = u8>) -> u64 {
     bytes.into_iter().fold(hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// One concept per line: its spellings, divided by `|`. The first one names it in the index, so it must not change.
+/// One concept per line: its spellings, separated by `|`. The first spelling names the concept in the index, so it must
+/// not change.
 const THESAURUS: &str = include_str!("concepts.txt");
 
 /// Number of letters from which a spelling is also matched inside a longer word, as in German compounds.
 const INSIDE: usize = 6;
 
-/// The compiled thesaurus: one automaton, and the concept for each of its patterns.
+/// The compiled thesaurus: one automaton, and the concept for each pattern of the automaton.
 struct Ear {
     automaton: AhoCorasick,
     names: Vec<&'static str>,
@@ -278,7 +282,7 @@ pub(in crate::store) fn heard<const N: usize>(texts: [&Vec<Cut<'_>>; N]) -> impl
     found.into_iter()
 }
 
-/// Returns the search pattern of a spelling: long spellings match anywhere, short ones only as whole words; writing
+/// Returns the search pattern of a spelling. Long spellings match anywhere, and short ones only as whole words; writing
 /// without spaces matches inside a run of characters.
 fn pattern(spelling: &str) -> String {
     let heard = heard_form(&cut(&folded(spelling)));
@@ -286,7 +290,7 @@ fn pattern(spelling: &str) -> String {
     if single && heard.trim().chars().count() >= INSIDE { heard.trim().to_owned() } else { heard }
 }
 
-/// Returns the text to search: words by their roots, with a space on either side; characters without spaces unchanged.
+/// Returns the text to search: each word as its root between spaces, and characters without spaces unchanged.
 fn heard_form<'c>(pieces: impl IntoIterator<Item = &'c Cut<'c>>) -> String {
     let mut heard = String::new();
     for piece in pieces {

@@ -12,7 +12,7 @@ use crate::store::memories::row::{MEMORY_COLUMNS, MEMORY_TABLES, MEMORY_WIDTH, m
 use crate::store::row::{spelled as text, time, time_or_none, to_json};
 use crate::store::{Database, StoreError};
 
-/// Maximum number of pieces of evidence that are read to find one that belongs to another memory.
+/// Maximum number of pieces of evidence that are read to find a piece that belongs to another memory.
 const PASSED_OVER: i64 = 4;
 /// Maximum number of places in conversations that are used for one memory.
 const PLACES: usize = 4;
@@ -21,7 +21,7 @@ const PLACES: usize = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Seq(pub(in crate::store) i64);
 
-/// What ranking needs to know about a memory.
+/// The data of a memory that ranking needs.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Ranked {
     /// Its row in the store.
@@ -34,19 +34,19 @@ pub(crate) struct Ranked {
     pub importance: f64,
     /// 0–1.
     pub confidence: f64,
-    /// When it last changed.
+    /// Time of its last change.
     pub updated_at: Timestamp,
-    /// When it was learnt.
+    /// Time at which it was learnt.
     pub created_at: Timestamp,
-    /// When it became true.
+    /// Time from which it is true.
     pub valid_from: Option<Timestamp>,
-    /// When it ceased to be true.
+    /// Time at which it ceased to be true.
     pub valid_to: Option<Timestamp>,
-    /// Times it was recalled.
+    /// Number of times it was recalled.
     pub access_count: u32,
-    /// When it was last recalled.
+    /// Time at which it was last recalled.
     pub last_accessed_at: Option<Timestamp>,
-    /// When its content was last stated, as far as its evidence shows.
+    /// Time at which its content was last stated, as far as its evidence shows.
     pub confirmed_at: Option<Timestamp>,
     /// Its type.
     pub memory_type: MemoryType,
@@ -61,14 +61,14 @@ pub(crate) struct Ranked {
 pub(crate) struct Said {
     transcript: String,
     piece: i64,
-    /// Who said it.
+    /// The person or agent who said it.
     pub speaker: Option<String>,
     /// When.
     pub at: Option<Timestamp>,
 }
 
 impl Database {
-    /// Returns what ranking needs about those of `rows` that pass `filter`, in no particular order.
+    /// Returns the data that ranking needs about those of `rows` that pass `filter`, in no particular order.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -124,7 +124,7 @@ impl Database {
     }
 
     /// Returns the rows of the memories that were learnt just before and just after this one in its conversations,
-    /// ordered by the time of the statement and then by when they were learnt, without duplicates.
+    /// without duplicates. They are ordered by the time of the statement and then by the time when they were learnt.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -156,16 +156,16 @@ impl Database {
             let found = statement
                 .query_map([spelled(rows)?], |row| Ok((row.get::<_, i64>(MEMORY_WIDTH)?, memory_from_row(row)?)))?;
             let mut found = found.collect::<Result<BTreeMap<i64, Memory>, _>>()?;
-            // SQLite returns rows in the order of its own plan; the caller's order is the ranking.
+            // SQLite returns the rows in an order of its own, but the caller's order is the ranking.
             Ok(rows.iter().filter_map(|row| found.remove(&row.0)).collect())
         })
     }
 }
 
-/// First the pieces said at the same time and learnt before, the nearest first; then those said before. `AFTER` is the
-/// mirror image.
-// Two statements each, since the index on transcript and time fully serves each of them, but an `OR` of them only in
-// part.
+/// The first query finds pieces said at the same time and learnt before, the nearest first; the second finds pieces
+/// said before. `AFTER` is the mirror image of `BEFORE`.
+// Two statements are used because the index on transcript and time fully serves each of them, but an `OR` of them only
+// in part.
 const BEFORE: [&str; 2] = [
     "SELECT m.seq, m.id FROM evidence e CROSS JOIN memories m ON m.id = e.memory_id
      WHERE e.transcript = ?1 AND ifnull(e.said_at, 0) = ?2 AND e.id < ?3 ORDER BY e.id DESC LIMIT ?4",
@@ -212,7 +212,7 @@ fn said(conn: &Connection, memories: &mut [Ranked]) -> Result<(), StoreError> {
         }
     }
     for memory in memories {
-        // The join yields them in no particular order.
+        // The join returns the places in no particular order.
         memory.said.sort_unstable_by_key(|said| said.piece);
         memory.said.truncate(PLACES);
     }

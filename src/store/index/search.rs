@@ -1,11 +1,11 @@
 //! Word search by BM25.
 //!
-//! All memories are in the index whatever their status, and the filter is a join: one code path serves search, the
-//! inbox and the search for forgotten memories, and a change of status requires no re-indexing.
+//! All memories are in the index whatever their status, and the filter is a join. One code path therefore serves
+//! search, the inbox and the search for forgotten memories, and a change of status requires no re-indexing.
 //!
 //! The search is exact: for each word, all postings of the searched namespaces are read, and the scores are added up in
-//! an array with an element for each memory. How rare a word is depends on those namespaces alone, so that the ranking
-//! in one does not depend on another.
+//! an array with an element for each memory. The rarity of a word is computed from those namespaces alone, so that the
+//! ranking in one namespace does not depend on another.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, HashSet};
@@ -30,18 +30,18 @@ use crate::text::tokens::Query;
 pub struct Hit {
     /// The memory.
     pub memory: Memory,
-    /// BM25 over all indexed texts, below 0: lower is better. 0 if the memory was found by a literal match alone.
+    /// BM25 score over all indexed texts. It is below 0, and lower is better.
     pub bm25: f64,
     /// Words of the query that appear in the memory itself, in the query's order and in lower case.
     pub matched: Vec<String>,
 }
 
-/// The claim whose close memories are searched for.
+/// A claim for which close memories are searched.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Likeness<'a> {
-    /// Where to look.
+    /// The namespace to search.
     pub namespace: &'a Namespace,
-    /// What the claim says.
+    /// The text of the claim.
     pub text: &'a str,
     /// Its attribute.
     pub key: Option<&'a str>,
@@ -52,8 +52,8 @@ pub(crate) struct Likeness<'a> {
 impl Database {
     /// Returns at most `limit` memories that contain any word of `query` and pass `filter`, best first.
     ///
-    /// Any text is a valid query. If it has no words, or none is found, memories that contain it literally are returned
-    /// instead; a blank query finds nothing.
+    /// Any text is a valid query. If the query has no words, or no memory contains any of them, memories that contain
+    /// the query literally are returned instead. A blank query finds nothing.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -70,8 +70,8 @@ impl Database {
         })
     }
 
-    /// Returns the rows of [`Database::search_candidates`], each with a number that increases with relevance; 0 if the
-    /// memory was found by a literal match alone.
+    /// Returns the rows of [`Database::search_candidates`], each with a number that increases with relevance. The
+    /// number is 0 if the memory was found by a literal match alone.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -81,8 +81,8 @@ impl Database {
         if hits.is_empty() { self.hits_by_letters(query, filter, limit) } else { Ok(hits) }
     }
 
-    /// Returns the words of `query` that appear in the memory's own texts in any form, in the query's order and in lower
-    /// case; a longer word with the same beginning counts as well. Returns the whole query if it has no words.
+    /// Returns the words of `query` that appear in the memory's own texts in any form, in the query's order and in
+    /// lower case. A longer word with the same beginning counts as well. Returns the whole query if it has no words.
     #[must_use]
     pub(crate) fn words_in(query: &str, memory: &Memory) -> Vec<String> {
         let claim = &memory.claim;
@@ -97,9 +97,10 @@ impl Database {
     #[must_use]
     pub(crate) fn forms_in(words: &[String], text: &str) -> Vec<Vec<String>> {
         let text = folded(text);
-        // Scripts without spaces have no words of their own, and the beginning of a longer word counts, too.
+        // Text without spaces cannot be divided into words here, and the beginning of a longer word counts, too.
         let is_literal: Vec<bool> = words.iter().map(|word| text.contains(word)).collect();
-        // Recognising the language and stemming the text take far longer, so they are left for the words that need it.
+        // Recognising the language and stemming the text take far longer, so they are used only for the words that need
+        // them.
         let wanted: Vec<&str> =
             words.iter().zip(&is_literal).filter(|(_, is)| !**is).map(|(word, _)| word.as_str()).collect();
         let mut inflected = if wanted.is_empty() { Vec::new() } else { Stems::new().forms(&wanted, &text) }.into_iter();
@@ -109,7 +110,7 @@ impl Database {
         words.iter().zip(is_literal).map(forms).collect()
     }
 
-    /// Returns the words of `query` in lower case, without those of little weight; the whole query if it has no words.
+    /// Returns the words of `query` in lower case, without words of little weight; the whole query if it has no words.
     #[must_use]
     pub(crate) fn words_of(query: &str) -> Vec<String> {
         let words = Query::of(query).words;
@@ -117,8 +118,8 @@ impl Database {
         words.into_iter().filter(|word| !word.is_empty()).collect()
     }
 
-    /// Returns at most `limit` active or pending memories close to a claim: those with the same words, those with
-    /// the same attribute, and those that share words, taken in turn.
+    /// Returns at most `limit` active or pending memories close to a claim. Memories with the same words, with the same
+    /// attribute, and with words in common are taken in turn.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -182,7 +183,7 @@ impl Database {
 
 /// Returns the part of a query that is searched literally.
 fn letters(query: &str) -> String {
-    // A NUL would end the text within SQLite; a text longer than this was pasted by accident.
+    // A NUL would end the text within SQLite, and a text longer than this was pasted by accident.
     query.replace('\0', "").trim().chars().take(200).collect()
 }
 
@@ -222,7 +223,7 @@ pub(in crate::store) fn entry<Q: Borrow<str>>(memory: &Memory, quotes: &[Q], ste
     texts.entry(stems)
 }
 
-/// Takes the first of each list, then the second of each, and so on; each memory is taken once.
+/// Takes the first of each list, then the second of each, and so on, without taking a memory twice.
 fn taken_in_turn<const N: usize>(lists: [Vec<Memory>; N], limit: usize) -> Vec<Memory> {
     let mut lists = lists.map(Vec::into_iter);
     let mut seen = HashSet::new();
@@ -244,13 +245,13 @@ fn taken_in_turn<const N: usize>(lists: [Vec<Memory>; N], limit: usize) -> Vec<M
     }
 }
 
-/// How quickly further occurrences of a word in one memory stop counting.
-// The usual constants of BM25, as in FTS5.
+/// Saturation of BM25: how quickly further occurrences of a word in one memory stop counting.
+// K1 and B have the usual values of BM25, as in FTS5.
 const K1: f64 = 1.2;
-/// How much the length of a memory counts.
+/// Weight of the length of a memory.
 const B: f64 = 0.75;
 
-/// Maximum number of equally good memories that are read in addition, for each one wanted.
+/// Maximum number of equally good memories that are read in addition, for each requested memory.
 const EQUALLY_GOOD: usize = 8;
 
 /// A range of documents that belong to the searched namespaces.
@@ -277,7 +278,7 @@ struct Corpus {
     waiting: Vec<Waiting>,
     /// Number of documents in the stretches.
     documents: usize,
-    /// The term that a memory's length contributes, by length code.
+    /// The part of the BM25 formula that depends on a memory's length, by length code.
     norms: Vec<f64>,
     languages: Languages,
 }
@@ -289,7 +290,7 @@ struct Scores {
     found: Vec<(f32, u32)>,
 }
 
-/// Returns the scores of memories in the namespaces of `filter` that contain any word of `query`; [`Scores::best`]
+/// Returns the scores of memories in the namespaces of `filter` that contain any word of `query`. [`Scores::best`]
 /// applies the rest of the filter.
 fn look_up(conn: &Connection, stems: &mut Stems, query: &Query, filter: &Filter) -> Result<Scores, StoreError> {
     let corpus = Corpus::of(conn, filter)?;
@@ -303,7 +304,7 @@ fn look_up(conn: &Connection, stems: &mut Stems, query: &Query, filter: &Filter)
             corpus.holders(conn, *term, &mut holders)?;
         }
         if terms.len() > 1 {
-            // Several forms of one word in one memory count once, with the greatest weight.
+            // Several forms of one word in one memory count once, with the greatest weight among them.
             holders.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
             holders.dedup_by_key(|holder| holder.0);
         }
@@ -319,17 +320,18 @@ fn look_up(conn: &Connection, stems: &mut Stems, query: &Query, filter: &Filter)
 }
 
 impl Scores {
-    /// Returns at most `limit` of the memories found that pass `filter`, best first, equally good ones by row.
+    /// Returns at most `limit` of the found memories that pass `filter`, best first, and equally good ones by row.
     fn best(mut self, conn: &Connection, filter: &Filter, limit: usize) -> Result<Vec<(Seq, f64)>, StoreError> {
         let mut best: Vec<(Seq, f64)> = Vec::new();
-        // Somewhat more than the limit, since a filter usually drops a few, and another round is another query.
+        // This is somewhat more than the limit, since a filter usually drops a few memories, and another round is
+        // another query.
         let mut step = limit.saturating_add(limit / 4).saturating_add(8);
         while best.len() < limit && !self.found.is_empty() {
             let taken = self.taken(step);
             let mut passed = self.passed(conn, &taken, filter)?;
             passed.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
             best.extend(passed);
-            // The steps grow: a filter that drops almost everything would otherwise need a query for every few
+            // The steps grow, because a filter that drops almost everything would otherwise need a query for every few
             // memories.
             step = step.saturating_mul(4);
         }
@@ -337,8 +339,8 @@ impl Scores {
         Ok(best)
     }
 
-    /// Removes and returns the next best, together with those that are as good as the last of them, so that their rows
-    /// can decide the order; of very many that are equally good, only those with the lowest places.
+    /// Removes and returns the next best scores, together with those that equal the last of them, so that their rows
+    /// can decide the order. If very many scores are equal, only those with the lowest places are returned.
     fn taken(&mut self, count: usize) -> Vec<(f32, u32)> {
         let order = |a: &(f32, u32), b: &(f32, u32)| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1));
         let Some(left) = self.found.len().checked_sub(count).filter(|left| *left > 0) else {
@@ -354,7 +356,7 @@ impl Scores {
         self.found.split_off(left)
     }
 
-    /// Returns those that still exist and pass `filter`, in no particular order.
+    /// Returns the scores of memories that still exist and pass `filter`, in no particular order.
     fn passed(&self, conn: &Connection, taken: &[(f32, u32)], filter: &Filter) -> Result<Vec<(Seq, f64)>, StoreError> {
         let (mut documents, mut waiting) = (BTreeMap::new(), BTreeMap::new());
         for (score, place) in taken {
@@ -395,7 +397,7 @@ impl Corpus {
             Self { stretches: Vec::new(), waiting: Vec::new(), documents: 0, norms: Vec::new(), languages: 0 };
         let words = corpus.read_segments(conn, filter)? + corpus.read_waiting(conn, filter)?;
         let memories = corpus.documents + corpus.waiting.len();
-        // An empty corpus, or one of empty texts, must not lead to a division by zero.
+        // An empty corpus, or a corpus of empty texts, must not lead to a division by zero.
         let usual = if memories > 0 { (words / count(memories)).max(1.0) } else { 1.0 };
         corpus.norms = (0..=u8::MAX).map(|code| K1 * (1.0 - B + B * length_of(code) / usual)).collect();
         Ok(corpus)
@@ -403,8 +405,8 @@ impl Corpus {
 
     /// Returns the number of words in the documents.
     fn read_segments(&mut self, conn: &Connection, filter: &Filter) -> Result<f64, StoreError> {
-        // Only the namespaces are filtered here: the rest of the filter concerns rows of memories, which are not read
-        // yet.
+        // Only the namespaces are filtered here, since the rest of the filter concerns rows of memories, which are not
+        // read yet.
         let clauses = Clauses::within_alone(filter);
         let sql = if filter.namespaces.is_empty() {
             "SELECT s.id, s.languages, s.first, s.first, s.docs, s.length FROM search_segments s ORDER BY s.first"
@@ -421,8 +423,8 @@ impl Corpus {
         let mut words = 0.0;
         while let Some(row) = rows.next()? {
             let (start, first, docs): (i64, i64, i64) = (row.get(2)?, row.get(3)?, row.get(4)?);
-            // A damaged file may contain any numbers; an impossible stretch then counts as empty instead of failing the
-            // search.
+            // A damaged file may contain any numbers. An impossible stretch then counts as empty, so that the search
+            // does not fail.
             let from = u32::try_from(first - start).unwrap_or(u32::MAX);
             let documents = from..from.saturating_add(u32::try_from(docs).unwrap_or_default());
             words += row.get::<_, f64>(5)?;
@@ -450,7 +452,7 @@ impl Corpus {
         Ok(words)
     }
 
-    /// Adds the places of the memories that contain `term`, each with the term's weight and the length of the memory.
+    /// Adds the places of the memories that contain `term`, each with the term's weight and the memory's length.
     fn holders(&self, conn: &Connection, term: i64, holders: &mut Vec<(u32, u8, u8)>) -> Result<(), StoreError> {
         let mut statement = conn.prepare_cached("SELECT docs FROM search_postings WHERE segment = ?1 AND term = ?2")?;
         // Stretches of one segment share its list, which is read and unpacked from one row.
@@ -475,7 +477,7 @@ impl Corpus {
     }
 
     /// Returns the weight of a word that `holders` memories contain. Even a word that most memories contain has some
-    /// weight, which matters in a conversation between two people in which every line contains a name.
+    /// weight. This matters in a conversation between two people in which every line contains a name.
     fn rarity(&self, holders: usize) -> f64 {
         let (all, holders) = (count(self.documents + self.waiting.len()), count(holders));
         ((all - holders + 0.5) / (holders + 0.5)).ln_1p()

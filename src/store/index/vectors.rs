@@ -1,21 +1,22 @@
-//! Vectors of memories: storage, the lease of the process that creates them, and the list of memories without one.
+//! Vectors of memories: storage, the lease of the process that creates them, and the list of memories without a vector.
 //!
-//! Vectors are derived. A trigger drops the vector of a memory whose text changes or that is forgotten, and moves it
-//! with its memory; memories without one wait, see [`Database::without_vector`]. So no crash and no undo leaves a wrong
-//! vector, and a change of model merely makes all memories wait again.
+//! Vectors are derived data. A trigger drops the vector of a memory when its text changes or when it is forgotten, and
+//! moves the vector with its memory. Memories without a vector wait for one; see [`Database::without_vector`]. As a
+//! result, neither a crash nor an undo leaves a wrong vector, and after a change of model all memories merely wait
+//! again.
 //!
-//! The search for the nearest vectors estimates every cosine from a short form, then computes those of the most
-//! promising memories.
+//! The search for the nearest vectors estimates every cosine from a short form, and then computes the exact cosines of
+//! the most promising memories.
 //!
-//! The short form keeps the sign of each number, and one factor for the whole vector:
+//! The short form consists of the sign of each number, and one factor for the whole vector:
 //!
 //! ```text
 //! code = 4 bytes, 1 / (|v1| + |v2| + …) as f32, then one bit a number, the lowest bit of a byte first
 //! q · v ≈ (± q1 ± q2 ± …) / (|v1| + |v2| + …), with the signs of v
 //! ```
 //!
-//! The query keeps its full precision, so the estimate is closer than one between two bit vectors; and since it is
-//! computed byte by byte from a table, it costs one addition per eight numbers on any machine.
+//! The query keeps its full precision, so the estimate is closer than an estimate between two bit vectors. It is
+//! computed byte by byte from a table, so it costs one addition per eight numbers on any machine.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -42,17 +43,17 @@ pub struct VectorModel {
     pub dimension: usize,
 }
 
-/// The vector of a memory, with the texts that it was made from.
+/// The vector of a memory, with the texts from which it was made.
 #[derive(Debug, Clone, Copy)]
 pub struct NewVector<'a> {
-    /// The memory and the texts that it was made from.
+    /// The memory and the texts from which the vector was made.
     pub of: &'a MissingVector,
     /// Its components; the vector may have any length except 0.
     pub vector: &'a [f32],
 }
 
 impl Database {
-    /// Returns the number of a model in this file; `None` if it has no vectors of it.
+    /// Returns the number of a model in this file; `None` if the file has no vectors of the model.
     pub(super) fn model_id(&self, model: &VectorModel) -> Result<Option<i64>, StoreError> {
         if !self.has_vectors()? {
             return Ok(None);
@@ -66,7 +67,7 @@ impl Database {
 }
 
 impl Database {
-    /// Returns the dimension of the file's vectors of a model with this name; the latest one if it has changed.
+    /// Returns the dimension of the file's vectors of a model with this name; the latest dimension if it has changed.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -83,8 +84,8 @@ impl Database {
         })
     }
 
-    /// Whether the file can hold vectors: one of an earlier version that is open for reading only has no tables for
-    /// them.
+    /// Whether the file can contain vectors. A file of an earlier version that is open for reading only has no tables
+    /// for them.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -116,7 +117,8 @@ impl Writer<'_> {
                 .prepare_cached("DELETE FROM vector_failures WHERE seq = (SELECT seq FROM memories WHERE id = ?1)")?;
             let mut kept = 0;
             for NewVector { of, vector } in vectors {
-                // A stored vector does not carry its dimension: a wrong one would give wrong cosines, not an error.
+                // A stored vector does not include its dimension, so a wrong dimension would give wrong cosines, not an
+                // error.
                 assert_eq!(vector.len(), model.dimension, "a vector of {} has another dimension", model.name);
                 // A vector without a direction has no cosine with any other; its memory continues to wait.
                 let Some(unit) = unit(vector) else { continue };
@@ -160,12 +162,12 @@ fn put_model(conn: &Connection, model: &VectorModel) -> Result<i64, StoreError> 
     Ok(id.query_row(values, |row| row.get(0))?)
 }
 
-/// How long the lease on making vectors lasts unless it is renewed.
+/// Duration of the lease on making vectors, unless it is renewed.
 const LEASE: SignedDuration = SignedDuration::from_secs(30);
 
 impl Writer<'_> {
-    /// Acquires or renews the lease on making vectors for `owner`, and returns whether `owner` now has it. Another
-    /// process that has it loses it half a minute after the last renewal.
+    /// Acquires or renews the lease on making vectors for `owner`, and returns whether `owner` now has it. A process
+    /// loses the lease half a minute after its last renewal.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -206,10 +208,11 @@ impl Writer<'_> {
 }
 
 /// Number of times that a text is sent to a model that refuses it.
-// More than one, since a server may refuse a text for a temporary reason; a text that is too long is never accepted.
+// A server may refuse a text for a temporary reason, so one refusal is not final; a text that is too long is never
+// accepted.
 const MAX_ATTEMPTS: u32 = 3;
 
-/// A memory without a vector, with the texts that one is made from.
+/// A memory without a vector, with the texts from which a vector is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingVector {
     /// The memory.
@@ -233,8 +236,8 @@ pub struct Coverage {
     pub given_up: usize,
 }
 
-/// Active and pending memories without a vector of model `?1`. The index contains the namespace, so that only the index
-/// is read.
+/// Active and pending memories without a vector of model `?1`. The index contains the namespace, so that SQLite reads
+/// only the index.
 const WAITING: &str = "m.status IN ('active', 'pending') AND NOT EXISTS (
     SELECT 1 FROM vectors v WHERE v.model_id = ?1 AND v.namespace = m.namespace AND v.seq = m.seq)";
 /// Whether the model has refused a text too often.
@@ -243,7 +246,7 @@ const GIVEN_UP: &str = "EXISTS (
 
 impl Database {
     /// Returns at most `limit` active and pending memories that have no vector of `model` and that the model has not
-    /// refused too often, most recently learnt first, and only those learnt before `last`.
+    /// refused too often. The most recently learnt come first, and only those learnt before `last` are included.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -258,7 +261,8 @@ impl Database {
             "SELECT m.id, m.title, m.content, m.seq FROM memories m
                  WHERE m.seq < ?3 AND {WAITING} AND NOT {GIVEN_UP} ORDER BY m.seq DESC LIMIT ?4"
         );
-        // By row number instead of an offset: memories that receive a vector in the meantime drop out of the list.
+        // Pages are cut by row number instead of an offset, because memories that receive a vector in the meantime drop
+        // out of the list.
         let before = last.map_or(i64::MAX, |one| one.seq);
         self.query_all(&sql, params![model_id, MAX_ATTEMPTS, before, rows(limit)], |row| {
             let id = MemoryId::from_stored(row.get::<_, String>(0)?);
@@ -266,7 +270,7 @@ impl Database {
         })
     }
 
-    /// Returns how many memories have a vector of `model`.
+    /// Returns the numbers of memories with and without a vector of `model`.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -302,12 +306,13 @@ impl Writer<'_> {
 }
 
 /// Number of full vectors that are read for each requested memory.
-// Estimates are slightly inaccurate, so the nearest memories may appear somewhat later in their order.
+// Estimates are slightly inaccurate, so the nearest memories may have a somewhat later place in the order of estimates.
 const READ_PER_RESULT: usize = 2;
 /// Minimum number of full vectors that are read, if there are that many.
-// Reading so many rows is cheap, and with a small limit the result would depend too much on the estimates.
+// Reading so many rows is cheap, and with fewer rows the result of a small limit would depend too much on the
+// estimates.
 const LEAST_READ: usize = 256;
-/// Factor by which the number of candidates grows in each further round, if the filter left too few.
+/// Factor by which the number of candidates grows in each further round, if the filter left too few candidates.
 const GROWTH: usize = 4;
 /// A memory and its similarity to the query.
 #[derive(Debug, Clone, PartialEq)]
@@ -324,8 +329,8 @@ pub struct Near {
 type Promise = (f32, i64);
 
 impl Database {
-    /// Returns at most `limit` memories that pass `filter`, the nearest to `query` first; equally near ones in the
-    /// order in which they were learnt. Those without a vector of `model` are not found.
+    /// Returns at most `limit` memories that pass `filter`, the nearest to `query` first, and equally near ones in the
+    /// order in which they were learnt. Memories without a vector of `model` are not found.
     ///
     /// The filter is applied exactly. Of the memories that pass it, only the most promising are scored, at least three
     /// quarters of `LEAST_READ`.
@@ -339,7 +344,8 @@ impl Database {
         filter: &Filter,
         limit: usize,
     ) -> Result<Vec<Near>, StoreError> {
-        // One snapshot: a memory that moves between the two reads would otherwise be missed or scored by an old code.
+        // Both reads use one snapshot: a memory that moves between them would otherwise be missed or scored with an old
+        // code.
         self.at_once(|db| {
             let Some((model_id, query)) = db.ready(model, query)?.filter(|_| limit > 0) else { return Ok(Vec::new()) };
             let codes =
@@ -375,7 +381,8 @@ impl Database {
         }
     }
 
-    /// Returns the model's number and the query normalised to length 1; `None` if no memory can be near.
+    /// Returns the model's number and the query normalised to length 1; `None` if no memory can have a cosine with the
+    /// query.
     fn ready(&self, model: &VectorModel, query: &[f32]) -> Result<Option<(i64, Vec<f32>)>, StoreError> {
         let unit = unit(query).filter(|unit| unit.len() == model.dimension);
         Ok(self.model_id(model)?.zip(unit))
@@ -394,7 +401,7 @@ impl Database {
              CROSS JOIN vectors v ON v.seq = m.seq WHERE {}",
             clauses.sql(),
         );
-        // Read in the order in which they are stored in the file.
+        // The rows are read in the order in which they are stored in the file.
         let mut rows: Vec<i64> = promising.iter().map(|(_, seq)| *seq).collect();
         rows.sort_unstable();
         let listed = Value::from(json_of(rows.into_iter()));
@@ -421,7 +428,7 @@ fn most_promising(estimator: &Estimator, codes: &[Arc<Codes>], count: usize, las
         let is_new = last.is_none_or(|last| by_promise(&last, &promise) == Ordering::Less);
         if is_new && bar.is_none_or(|bar| by_promise(&promise, &bar) == Ordering::Less) {
             best.push(promise);
-            // Discarding half from time to time is cheaper than keeping all of them sorted.
+            // Discarding half of the entries from time to time is cheaper than keeping all of them sorted.
             if best.len() >= count.saturating_mul(2) {
                 best.select_nth_unstable_by(count - 1, by_promise);
                 best.truncate(count);
@@ -437,12 +444,13 @@ fn most_promising(estimator: &Estimator, codes: &[Arc<Codes>], count: usize, las
     best
 }
 
-/// Orders by descending estimate, then by when the memories were learnt.
+/// Orders by descending estimate, then by the time when the memories were learnt.
 fn by_promise(a: &Promise, b: &Promise) -> Ordering {
     b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1))
 }
 
-/// Maximum number of codes in memory, which take 250 MB at 384 dimensions. Beyond that, all cached codes are dropped.
+/// Maximum number of codes in memory; at 384 dimensions they take 250 MB. When the limit is exceeded, all cached codes
+/// are dropped.
 const MAX_KEPT: usize = 4_000_000;
 
 /// Cached codes by namespace, for one model at one revision of the file.
@@ -453,8 +461,8 @@ pub(in crate::store) struct VectorCache {
 }
 
 impl VectorCache {
-    /// Returns the codes of `model_id` in the allowed namespaces, without duplicates; in all namespaces if none is
-    /// named.
+    /// Returns the codes of `model_id` in the allowed namespaces, without duplicates; if no namespace is named, those
+    /// in all namespaces.
     fn codes(
         &mut self,
         conn: &Connection,
@@ -465,7 +473,7 @@ impl VectorCache {
             .prepare_cached("SELECT revision FROM vector_revision WHERE id = 1")?
             .query_row((), |row| row.get::<_, i64>(0))?;
         let kept: usize = self.by_namespace.values().map(|codes| codes.seqs.len()).sum();
-        // Triggers count every change of the table, including those by other processes, so equal numbers mean equal
+        // Triggers count every change of the table, including changes by other processes, so equal numbers mean equal
         // codes.
         if self.state != Some((model_id, revision)) || kept > MAX_KEPT {
             *self = Self { state: Some((model_id, revision)), by_namespace: BTreeMap::new() };
@@ -488,7 +496,7 @@ fn namespaces(conn: &Connection, model_id: i64, allowed: &[NamespaceSubtree]) ->
     let everywhere = [(String::new(), None)];
     let ranges: Vec<(String, Option<String>)> = allowed.iter().flat_map(ranges).collect();
     let mut found = std::collections::BTreeSet::new();
-    // One step per namespace: to list the distinct ones, SQLite would read every row.
+    // The query takes one step per namespace, because SQLite would read every row to list the distinct namespaces.
     let mut next = conn.prepare_cached(
         "SELECT namespace FROM vectors WHERE model_id = ?1 AND namespace >= ?2 ORDER BY namespace LIMIT 1",
     )?;
@@ -498,7 +506,7 @@ fn namespaces(conn: &Connection, model_id: i64, allowed: &[NamespaceSubtree]) ->
             if end.as_ref().is_some_and(|end| namespace >= *end) {
                 break;
             }
-            // The smallest text greater than `namespace`.
+            // This is the smallest text greater than `namespace`.
             from = format!("{namespace}\0");
             found.insert(namespace);
         }
@@ -506,7 +514,7 @@ fn namespaces(conn: &Connection, model_id: i64, allowed: &[NamespaceSubtree]) ->
     Ok(found.into_iter().collect())
 }
 
-/// Returns the ranges of names of the allowed namespaces, each with its beginning and end.
+/// Returns the ranges of names of the allowed namespaces, each with its start and end.
 fn ranges(within: &NamespaceSubtree) -> Vec<(String, Option<String>)> {
     match within {
         NamespaceSubtree::Exactly(namespace) => vec![(namespace.to_string(), Some(format!("{namespace}\0")))],
@@ -531,7 +539,7 @@ fn read(conn: &Connection, model_id: i64, dimension: usize, namespace: &str) -> 
     Ok(codes)
 }
 
-/// Number of bytes of the factor that precedes the bits.
+/// Number of bytes of the factor, which precedes the bits.
 const FACTOR_BYTES: usize = 4;
 /// Number of values that one byte of a code can have.
 const BYTE_VALUES: usize = 256;
@@ -541,9 +549,9 @@ pub(super) fn to_bytes(vector: &[f32]) -> Vec<u8> {
     vector.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-/// Returns the dot product of `query` and a vector stored as bytes, which have the same dimension.
+/// Returns the dot product of `query` and a vector of the same dimension that is stored as bytes.
 fn dot(query: &[f32], bytes: &[u8]) -> f64 {
-    /// Number of separate sums, which the processor adds in parallel.
+    /// Number of separate sums, which the processor computes in parallel.
     const LANES: usize = 8;
     // The compiler may not reorder additions of floats, so a single sum would stay sequential.
     let mut sums = [0.0_f32; LANES];
@@ -563,7 +571,7 @@ fn dot(query: &[f32], bytes: &[u8]) -> f64 {
 /// Returns the vector normalised to length 1; `None` if it has no direction.
 pub(super) fn unit(vector: &[f32]) -> Option<Vec<f32>> {
     let length = vector.iter().map(|number| f64::from(*number) * f64::from(*number)).sum::<f64>().sqrt();
-    // Written so that NaN is rejected as well.
+    // The condition is written so that it rejects NaN as well.
     if !(length.is_finite() && length > 0.0) {
         return None;
     }
@@ -585,7 +593,7 @@ fn signs(vector: &[f32]) -> impl Iterator<Item = u8> {
     vector.chunks(8).map(of_eight)
 }
 
-/// Short forms of vectors of one dimension, side by side.
+/// Short forms of vectors of one dimension, stored contiguously.
 #[derive(Debug, Default, Clone)]
 struct Codes {
     /// The memory that each code belongs to.
@@ -600,7 +608,7 @@ impl Codes {
         if let Some((factor, bits)) = code.split_first_chunk::<FACTOR_BYTES>()
             && bits.len() == dimension.div_ceil(8)
         {
-            // A code of another length would shift all that follow it, since the bits have no separators.
+            // A code of another length would shift all codes that follow it, since the bits have no separators.
             self.seqs.push(seq);
             self.factors.push(f32::from_le_bytes(*factor));
             self.bits.extend_from_slice(bits);
@@ -618,15 +626,15 @@ struct Estimator {
 impl Estimator {
     /// Returns the estimator for a query of length 1.
     fn new(query: &[f32]) -> Self {
-        // A table entry sums at most eight numbers.
+        // A table entry is the sum of at most eight numbers.
         let most = query.chunks(8).map(|eight| eight.iter().map(|number| number.abs()).sum()).fold(0.0_f32, f32::max);
-        // 16-bit entries: the tables of 384 numbers take 24 kB and stay in the processor's cache.
+        // The entries have 16 bits, so that the tables of 384 numbers take 24 kB and stay in the processor's cache.
         let scale = if most > 0.0 { most / f32::from(i16::MAX) } else { 1.0 };
         let table = |eight: &[f32]| {
             let mut sums = [-eight.iter().sum::<f32>(); BYTE_VALUES];
             for byte in 1..BYTE_VALUES {
-                // The same as without the lowest bit, except that the number of that bit is added instead of
-                // subtracted.
+                // An entry equals the entry without the lowest bit, except that the number of that bit is added instead
+                // of subtracted.
                 let number = eight.get(byte.trailing_zeros() as usize).copied().unwrap_or_default();
                 sums[byte] = sums[byte & (byte - 1)] + 2.0 * number;
             }

@@ -1,12 +1,13 @@
 //! Index of words, as segments of postings.
 //!
-//! A new or changed memory first waits as one row with all its terms. When many wait, they are turned into a segment,
-//! which lists the documents for each term. When there are many small segments, they are merged into a large one. So a
-//! write costs one row, and a search reads the waiting rows and, from each segment, only the terms of the query.
+//! A new or changed memory first waits as one row that contains all its terms. When many memories wait, they are turned
+//! into a segment, which lists the documents for each term. When there are many small segments, they are merged into a
+//! large one. A write therefore costs one row, and a search reads the waiting rows and, from each segment, only the
+//! terms of the query.
 //!
-//! A segment numbers its documents by namespace and then by memory, so that those of one namespace are contiguous. A
-//! changed memory loses its number and waits again: postings of a number that is not in `search_docs` are void, and the
-//! next merge removes them.
+//! A segment numbers its documents by namespace and then by memory, so that the documents of one namespace are
+//! contiguous. A changed memory loses its number and waits again. Postings of a number that is not in `search_docs` are
+//! void, and the next merge removes them.
 //!
 //! ```text
 //! list  = blocks of 128 postings, then the table of blocks, then the number of postings (4 bytes)
@@ -24,13 +25,13 @@ use crate::store::file::enlarge_cache;
 use crate::store::terms::{Stems, Terms};
 
 /// Maximum number of memories that wait when a transaction ends.
-// Every search reads all rows that wait, and every segment costs a lookup for each term.
+// Every search reads all waiting rows, and every segment costs a lookup for each term.
 const WAITING: i64 = 512;
-/// Maximum number of memories that wait within one transaction: writing many at once produces few and large segments.
+/// Maximum number of memories that wait within one transaction; writing many at once produces few and large segments.
 const WAITING_WITHIN: i64 = 16_384;
-/// Number of memories between two checks of how many wait within one transaction.
+/// Number of memories between two counts of the waiting memories within one transaction.
 const LOOKED_EVERY: i64 = 1_024;
-/// Number of bytes of a term of a waiting memory: its number and its weight.
+/// Number of bytes of a term of a waiting memory: the number and the weight of the term.
 pub(in crate::store) const TERM_BYTES: usize = 9;
 
 /// The texts of a memory that are searched.
@@ -45,7 +46,7 @@ pub(in crate::store) struct Texts<'a> {
     pub(in crate::store) evidence: &'a str,
 }
 
-/// The part of a memory that waits to be indexed.
+/// The index entry of a memory that waits to be indexed.
 #[derive(Debug)]
 pub(in crate::store) struct Entry {
     length: u32,
@@ -81,7 +82,7 @@ impl Texts<'_> {
 
 /// Indexes a memory again.
 pub(in crate::store) fn put(conn: &Connection, seq: i64, namespace: &str, entry: &Entry) -> Result<(), StoreError> {
-    // This voids its old postings; removing them would require rewriting the list of every term.
+    // This voids the memory's old postings; removing them would require rewriting the list of every term.
     conn.prepare_cached("DELETE FROM search_docs WHERE seq = ?1")?.execute([seq])?;
     put_new(conn, &mut *conn.prepare_cached(PUT_WAITING)?, seq, namespace, entry)
 }
@@ -99,7 +100,7 @@ pub(in crate::store) fn put_new(
     entry: &Entry,
 ) -> Result<(), StoreError> {
     put.execute(params![seq, namespace, entry.length, entry.languages, entry.terms])?;
-    // Counting the rows that wait at each insert would cost more than the insert.
+    // Counting the waiting rows at each insert would cost more than the insert.
     if seq % LOOKED_EVERY == 0 {
         // A large write uses the same pages repeatedly, so they should stay in the cache.
         enlarge_cache(conn)?;
@@ -115,7 +116,7 @@ pub(in crate::store) fn remove(conn: &Connection, seq: i64) -> Result<(), StoreE
     Ok(())
 }
 
-/// Turns the waiting memories into a segment if there are many, and merges segments if there are many of one size.
+/// Turns the waiting memories into a segment if there are many, and merges segments if many have the same size.
 pub(in crate::store) fn flush_if_many(conn: &Connection) -> Result<(), StoreError> {
     settle_beyond(conn, WAITING)
 }
@@ -146,7 +147,8 @@ pub(in crate::store) fn flush(conn: &Connection) -> Result<(), StoreError> {
     }
     // The statement still reads `search_recent`, which is emptied below.
     drop(rows);
-    // Lists require ascending document numbers, and writing the terms in key order fills pages one after another.
+    // Lists require ascending document numbers, and writing the terms in the order of the key fills pages one after
+    // another.
     entries.sort_unstable_by_key(|(term, posting)| (*term, posting.document));
     let id = segment.write(conn)?;
     let mut postings = Vec::new();
@@ -171,7 +173,7 @@ fn term_at(bytes: &[u8]) -> (i64, u8) {
     }
 }
 
-/// Returns the weight of a term in a waiting memory, 0 if it does not contain the term.
+/// Returns the weight of a term in a waiting memory; 0 if the memory does not contain the term.
 pub(in crate::store) fn weight_in(bytes: &[u8], term: i64) -> u8 {
     let (mut low, mut high) = (0, bytes.len() / TERM_BYTES);
     while low < high {
@@ -214,10 +216,10 @@ pub(in crate::store) fn fill(file: &Transaction<'_>) -> Result<(), StoreError> {
 }
 
 /// Number of segments of one size that are merged into one.
-// Each document is rewritten once per size class, and a search reads few segments.
+// With this number, each document is rewritten once per size class, and a search reads few segments.
 const SAME_SIZE: usize = 8;
-/// Number of documents from which a segment is never rewritten; it also bounds how much a write may have to rewrite at
-/// once.
+/// Number of documents from which a segment is never rewritten. This limit also bounds how much a write may have to
+/// rewrite at once.
 const FULL: i64 = WAITING * 64;
 
 /// A segment that is being made.
@@ -225,9 +227,9 @@ struct NewSegment {
     first: i64,
     /// The row of each document.
     seqs: Vec<i64>,
-    /// Each namespace with its first document, the number of its documents, and the number of words in them.
+    /// Each namespace with its first document, the number of its documents, and the number of their words.
     places: Vec<(String, i64, i64, i64)>,
-    /// The languages of its words.
+    /// The languages of the words.
     languages: i64,
 }
 
@@ -257,7 +259,8 @@ impl NewSegment {
         u32::try_from(document).unwrap_or(u32::MAX)
     }
 
-    /// Writes everything but the postings, and returns the number of the segment under which to write them.
+    /// Writes everything except the postings, and returns the number of the segment, under which the postings must be
+    /// written.
     fn write(self, conn: &Connection) -> Result<i64, StoreError> {
         let docs = i64::try_from(self.seqs.len()).unwrap_or_default();
         let length: i64 = self.places.iter().map(|place| place.3).sum();
@@ -290,7 +293,7 @@ fn write_postings(conn: &Connection, segment: i64, term: i64, postings: &[Postin
     Ok(())
 }
 
-/// Merges the segments of each size of which there are many.
+/// Merges the segments of each size class that contains many.
 pub(in crate::store) fn tidy(conn: &Connection) -> Result<(), StoreError> {
     loop {
         let small = unfinished(conn)?;
@@ -340,13 +343,14 @@ fn merge_into_one(conn: &Connection, old: &[Old]) -> Result<(), StoreError> {
     segment.languages = old.iter().fold(0, |all, old| all | old.languages);
     let numbers = renumbered(conn, old, &mut segment)?;
     let lists = lists(conn, old)?;
-    // Deleted only after their lists were read, and before the documents are assigned to the new segment.
+    // The old segments are deleted only after their lists were read, and before the documents are assigned to the new
+    // segment.
     for Old { id, first, docs, .. } in old {
         conn.prepare_cached("DELETE FROM search_postings WHERE segment = ?1")?.execute([id])?;
         conn.prepare_cached("DELETE FROM search_docs WHERE doc >= ?1 AND doc < ?2")?.execute([*first, first + docs])?;
         conn.prepare_cached("DELETE FROM search_segments WHERE id = ?1")?.execute([id])?;
     }
-    // All their memories were changed or deleted; an empty segment would only cost lookups.
+    // All memories of the segments were changed or deleted, and an empty segment would only cost lookups.
     if segment.seqs.is_empty() {
         return Ok(());
     }
@@ -388,8 +392,8 @@ fn renumbered(conn: &Connection, old: &[Old], segment: &mut NewSegment) -> Resul
         conn.prepare_cached("SELECT doc, seq FROM search_docs WHERE doc >= ?1 AND doc < ?2 ORDER BY doc")?;
     let mut gone = conn.prepare_cached("DELETE FROM search_places WHERE namespace = ?1 AND first = ?2")?;
     for (namespace, first, docs, length, from) in places {
-        // The length of each document is not stored: those that remain are assumed to be as long as those that are
-        // gone.
+        // The length of each document is not stored: the remaining documents are assumed to be as long as the removed
+        // ones.
         let until = |docs_before: i64| length * docs_before / docs.max(1);
         let mut rows = alive.query([first, first + docs])?;
         while let Some(row) = rows.next()? {
@@ -404,7 +408,7 @@ fn renumbered(conn: &Connection, old: &[Old], segment: &mut NewSegment) -> Resul
     Ok(numbers)
 }
 
-/// Returns the packed postings of all terms, by term.
+/// Returns the packed postings of all terms, sorted by term.
 fn lists(conn: &Connection, old: &[Old]) -> Result<Vec<(i64, usize, Vec<u8>)>, StoreError> {
     let mut lists = Vec::new();
     let mut statement = conn.prepare_cached("SELECT term, docs FROM search_postings WHERE segment = ?1")?;
@@ -419,18 +423,18 @@ fn lists(conn: &Connection, old: &[Old]) -> Result<Vec<(i64, usize, Vec<u8>)>, S
 }
 
 /// Number of postings in one block.
-// Small enough that a search in one namespace skips most of a long list.
+// The block is small enough that a search in one namespace skips most of a long list.
 const BLOCK: usize = 128;
-/// Length up to which each length has its own code.
-// For BM25, a word more or less matters only in short texts.
+/// Maximum length that is encoded exactly.
+// For BM25, one word more or less matters only in short texts.
 const EXACT: u32 = 64;
-/// Number of codes for each doubling of the length beyond that.
+/// Number of codes for each doubling of the length beyond the exact ones.
 const STEPS: f64 = 16.0;
 
-/// An entry that says that a document contains a term.
+/// An entry that records that a document contains a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) struct Posting {
-    /// The document, counted from the first of the segment.
+    /// The document, numbered from the first of the segment.
     pub(in crate::store) document: u32,
     /// The weight of the term in the document, in half units.
     pub(in crate::store) weight: u8,
@@ -459,7 +463,8 @@ fn packed(postings: &[Posting]) -> Vec<u8> {
     bytes
 }
 
-/// Calls `take` with the postings of the documents in `wanted`, in order. Invalid bytes count as an empty list.
+/// Calls `take` with the postings of the documents in `wanted`, in order of document. Invalid bytes count as an empty
+/// list.
 pub(in crate::store) fn unpacked(bytes: &[u8], wanted: &Range<u32>, mut take: impl FnMut(Posting)) {
     let Some((rest, count)) = bytes.split_last_chunk::<4>() else { return };
     let count = u32::from_le_bytes(*count) as usize;
@@ -471,7 +476,7 @@ pub(in crate::store) fn unpacked(bytes: &[u8], wanted: &Range<u32>, mut take: im
         let at = block * 8 + part * 4;
         table.get(at..at + 4).and_then(|four| four.try_into().ok()).map_or(0, u32::from_le_bytes)
     };
-    // The last block that may contain the first document wanted.
+    // This is the last block that may contain the first wanted document.
     let (mut first, mut after) = (0, blocks);
     while after - first > 1 {
         let middle = usize::midpoint(first, after);
@@ -523,19 +528,19 @@ fn get(bytes: &mut &[u8]) -> Option<u32> {
     None
 }
 
-/// The length that each code stands for, ascending.
+/// The length that each code represents, in ascending order.
 static LENGTHS: LazyLock<Vec<f64>> = LazyLock::new(|| {
     let beyond = |code: u32| f64::from(EXACT) * 2_f64.powf(f64::from(code - EXACT) / STEPS);
     (0..=u32::from(u8::MAX)).map(|code| if code <= EXACT { f64::from(code) } else { beyond(code) }).collect()
 });
 
-/// Encodes a length in one byte: exactly up to 64 words, then up to 5 % too long.
+/// Encodes a length in one byte. Lengths up to 64 words are exact; longer ones are overestimated by up to 5 %.
 pub(in crate::store) fn length_code(length: u32) -> u8 {
     let code = LENGTHS.partition_point(|known| *known < f64::from(length));
     u8::try_from(code).unwrap_or(u8::MAX)
 }
 
-/// Returns the length that a code stands for.
+/// Returns the length that a code represents.
 pub(in crate::store) fn length_of(code: u8) -> f64 {
     LENGTHS[usize::from(code)]
 }

@@ -12,22 +12,22 @@ use crate::store::row::{spelled, time};
 use crate::store::{Database, Store, StoreError, Writer};
 
 string_enum!(
-    /// The stage of a batch on our side. Each stage is recorded before the next step is tried.
+    /// The stage of a batch, as this program records it. Each stage is recorded before the next step is attempted.
     Stage, "a batch's stage", "planned, creating, submitted or ended", {
-    /// Its requests are set aside. The provider may already have the file, which costs nothing.
+    /// The requests of the batch are reserved. The provider may already have the uploaded file, which costs nothing.
     Planned = "planned",
-    /// It is being submitted: the provider may have accepted it.
+    /// The batch is being submitted, and the provider may have accepted it.
     Creating = "creating",
-    /// The provider has accepted it.
+    /// The provider has accepted the batch.
     Submitted = "submitted",
-    /// Its replies are stored, or it was abandoned.
+    /// The replies of the batch are stored, or the batch was abandoned.
     Ended = "ended",
 });
 
 /// A batch that has not ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Batch {
-    /// Our own id, which the provider keeps with it.
+    /// The id that this program gave to the batch; the provider stores it with the batch.
     pub id: String,
     /// The run that created it, or that took it over.
     pub owner: String,
@@ -45,7 +45,7 @@ pub struct Batch {
     pub remote_id: Option<String>,
     /// The provider's last report about the batch.
     pub remote_status: Option<String>,
-    /// When it was planned.
+    /// Time at which it was planned.
     pub created_at: Timestamp,
     /// Number of requests that wait for an answer.
     pub waiting: usize,
@@ -65,7 +65,7 @@ pub(crate) struct BatchRequest {
 pub struct BatchReply {
     /// Hash of the request.
     pub key: String,
-    /// The redacted text, which replaces the reply's own.
+    /// The redacted text, which replaces the text of the reply.
     pub text: Redacted<String>,
     /// The rest of the reply.
     pub reply: Reply,
@@ -124,7 +124,7 @@ fn batch_from_row(row: &Row<'_>) -> rusqlite::Result<Batch> {
 }
 
 impl Store {
-    /// Reserves `requests` for a new batch, and returns the keys of those that were reserved: the others already wait
+    /// Reserves `requests` for a new batch, and returns the keys of the reserved ones; the others already wait
     /// elsewhere.
     ///
     /// # Errors
@@ -160,8 +160,8 @@ impl Store {
         })
     }
 
-    /// Records the stage of a batch before the next step is tried. Returns `false` if the batch has ended or was taken
-    /// over in the meantime; the caller must then not continue with it.
+    /// Records the stage of a batch before the next step is attempted. Returns `false` if the batch has ended or was
+    /// taken over in the meantime; the caller must then not continue with it.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -187,7 +187,7 @@ impl Store {
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn take_batch_over(&self, batch: &Batch, to: &str) -> Result<bool, StoreError> {
         Ok(self.execute(
-            // Owner and stage are in the condition, so that only one of two processes succeeds, and a batch that has
+            // The condition includes owner and stage, so that only one of two processes succeeds, and a batch that has
             // advanced is not taken over.
             "UPDATE batches SET owner = ?3 WHERE id = ?1 AND owner = ?2 AND stage = ?4",
             params![batch.id, batch.owner, to, batch.stage.as_str()],
@@ -214,14 +214,14 @@ impl Store {
                  WHERE id = ?1 AND stage <> 'ended'",
                 params![id, now.as_millisecond(), remote_status],
             )?;
-            // Two processes may fetch the same results; the first one ends the batch, and its counts stay right.
+            // Two processes may fetch the same results; the first ends the batch, so that its counts stay correct.
             if ended == 0 {
                 return Ok(false);
             }
             for reply in replies {
                 w.batch_reply(id, reply, now)?;
             }
-            // Done after storing the replies: requests that are still marked as sent got no answer.
+            // This follows the storing of the replies: requests that are still marked as sent got no answer.
             let failed =
                 w.execute("UPDATE requests SET state = 'failed' WHERE batch = ?1 AND state = 'asked'", [id])?;
             w.execute("UPDATE batches SET failed = ?2 WHERE id = ?1", params![id, failed])?;
@@ -236,7 +236,8 @@ impl Store {
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn drop_batch(&self, batch: &Batch) -> Result<(), StoreError> {
         self.execute(
-            // Only without a remote id: a batch that the provider has accepted is paid for and must be fetched.
+            // The condition requires that there is no remote id: a batch that the provider has accepted is paid for and
+            // must be fetched.
             "DELETE FROM batches WHERE id = ?1 AND owner = ?2 AND stage = ?3 AND remote_id IS NULL",
             [&batch.id, &batch.owner, batch.stage.as_str()],
         )
@@ -247,7 +248,7 @@ impl Store {
 impl Writer<'_> {
     fn batch_reply(&self, id: &str, answer: &BatchReply, now: Timestamp) -> Result<(), StoreError> {
         let BatchReply { key, text, reply } = answer;
-        // A row that names no request of this batch was invented by the server, or the request was abandoned.
+        // A row that names no request of this batch was invented by the server, or its request was abandoned.
         let is_ours = self.execute(
             "UPDATE requests SET state = 'answered' WHERE batch = ?1 AND key = ?2 AND state = 'asked'",
             [id, key.as_str()],

@@ -1,9 +1,9 @@
-//! Jobs: logs that wait to be read, with their time, their attempts and the worker that has claimed them; and leases on
-//! work that one process does at a time.
+//! Jobs: logs that wait to be read, with their due time, their attempts and the worker that has claimed them. Also
+//! leases on work that only one process may do at a time.
 //!
-//! A job is claimed with its own token and a lease. The worker that finishes it must still have that token, so a worker
-//! that was thought dead cannot overwrite what another has done since. A log that grew while it was processed is due
-//! again, and a log that grew after all attempts failed is tried again.
+//! A job is claimed with its own token and a lease. The worker that finishes the job must still have that token, so a
+//! worker that was assumed dead cannot overwrite the result of another. A log that grew while it was processed is due
+//! again. A log that grew after all attempts failed is tried again.
 
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Row, params};
@@ -15,10 +15,11 @@ use crate::store::row::{spelled, time, time_or_none, whole_milliseconds};
 use crate::store::{Database, Store, StoreError};
 
 /// How long a claim is valid without a heartbeat.
-// Several times the interval between heartbeats, so that a short stall does not lose the job.
+// The lease is several times the interval between heartbeats, so that a short stall does not lose the job.
 const LEASE: SignedDuration = SignedDuration::from_mins(2);
-/// Pauses before the second, third and fourth attempt; after the last one a job has failed.
-// Short for a network that drops, hours for a provider that is down; after that, a person should investigate.
+/// Pauses before the second, third and fourth attempt; after the fourth, a job has failed.
+// The first pause is short, for an interrupted network; the others are hours, for a provider that is down. After that,
+// a person should investigate.
 const RETRY_AFTER: [SignedDuration; 3] =
     [SignedDuration::from_mins(5), SignedDuration::from_hours(1), SignedDuration::from_hours(6)];
 /// The kind of a job that extracts one log.
@@ -27,13 +28,13 @@ pub const EXTRACT: &str = "extract";
 string_enum!(
     /// The status of a job.
     JobStatus, "the status of a job", "waiting, running, done or failed", {
-    /// It waits for its time, or for another attempt.
+    /// The job waits until it is due, or for another attempt.
     Waiting = "waiting",
-    /// A worker has claimed it, unless its lease has expired.
+    /// A worker has claimed the job, unless the lease has expired.
     Running = "running",
-    /// It was done, and its log has not been seen to grow since.
+    /// The job was done, and no growth of its log has been seen since.
     Done = "done",
-    /// Every attempt failed; `runs retry` or a log that grew makes it wait again.
+    /// Every attempt failed; `runs retry` or growth of the log makes the job wait again.
     Failed = "failed",
 });
 
@@ -42,24 +43,24 @@ string_enum!(
 pub struct JobRequest {
     /// [`EXTRACT`].
     pub kind: String,
-    /// Identifies the subject of the job, however its path is spelled; there is one job of each kind per key.
+    /// Identifies the subject of the job, however its path is spelled; there is one job per kind and key.
     pub key: String,
-    /// Program that writes the log, e.g. `claude-code`.
+    /// Program that writes the log, such as `claude-code`.
     pub agent: String,
     /// The log.
     pub path: String,
-    /// Folder in which the conversation was held.
+    /// Folder in which the conversation took place.
     pub project: Option<String>,
     /// Last change of the log, in milliseconds since 1970.
     pub watermark: i64,
-    /// When it may begin.
+    /// Earliest time at which it may begin.
     pub not_before: Timestamp,
 }
 
 /// The result of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EnqueueOutcome {
-    /// It waits now, or is due again.
+    /// The job waits now, or is due again.
     Waiting,
     /// The log was extracted and has not changed since.
     UpToDate,
@@ -76,19 +77,19 @@ pub struct Job {
     pub agent: String,
     /// The log.
     pub path: String,
-    /// Folder in which the conversation was held.
+    /// Folder in which the conversation took place.
     pub project: Option<String>,
     /// Its status.
     pub status: JobStatus,
-    /// Attempts since it last succeeded or its log last grew.
+    /// Number of attempts since the job last succeeded or its log last grew.
     pub attempts: u32,
-    /// When it may begin, or begin again.
+    /// Earliest time of the next attempt.
     pub not_before: Timestamp,
-    /// When the lease of the worker that has claimed it ends.
+    /// End of the lease of the worker that has claimed it.
     pub lease_until: Option<Timestamp>,
-    /// Why the last attempt failed; contains no text of the conversation.
+    /// Why the last attempt failed, without text of the conversation.
     pub error: Option<String>,
-    /// When it last changed.
+    /// Time of its last change.
     pub updated_at: Timestamp,
 }
 
@@ -101,19 +102,19 @@ pub struct ClaimedJob {
     token: String,
 }
 
-/// How a job ended.
+/// The end of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JobEnd<'a> {
-    /// Done, whether or not anything was found.
+    /// The job is done, whether or not it found anything.
     Done,
-    /// It failed, for this reason; it is tried again after a pause unless this was the last attempt.
+    /// The job failed, for this reason. It is tried again after a pause unless this was the last attempt.
     Failed(&'a str),
-    /// It could not be done yet, for this reason; the attempt does not count.
+    /// The job could not be done yet, for this reason; the attempt does not count.
     Deferred(Timestamp, &'a str),
 }
 
-/// A running job stays with its worker; only its watermark changes, so that the log is found to have grown when the job
-/// ends.
+/// A running job stays with its worker. Only its watermark changes, so that the worker finds at the end that the log
+/// has grown.
 const ENQUEUE: &str = "
     INSERT INTO jobs (kind, key, agent, path, project, status, not_before, watermark, created_at, updated_at)
     VALUES (?1, ?2, ?3, ?4, ?5, 'waiting', ?6, ?7, ?8, ?8)
@@ -125,11 +126,10 @@ const ENQUEUE: &str = "
     WHERE status IN ('waiting', 'running') OR ?7 > coalesce(done_watermark, watermark)
     RETURNING id";
 
-/// The longest time for which a job may wait, or stay claimed without a heartbeat. A later time was set by a wrong
-/// clock.
+/// Maximum time for which a job may wait, or stay claimed without a heartbeat. A later time was set by a wrong clock.
 const LONGEST_WAIT: SignedDuration = SignedDuration::from_hours(8 * 24);
 
-/// A single statement, so that only one worker succeeds. The oldest due job comes first.
+/// This is a single statement, so that only one worker succeeds. The oldest due job comes first.
 const CLAIM: &str = "
     UPDATE jobs SET status = 'running', owner = ?1, pid = ?2, lease_until = ?3, claimed_watermark = watermark,
         attempts = attempts + 1, updated_at = ?4
@@ -163,8 +163,8 @@ impl Store {
         Ok(if found.is_some() { EnqueueOutcome::Waiting } else { EnqueueOutcome::UpToDate })
     }
 
-    /// Claims the next job that is due; returns `None` if none is. Jobs of processes that have ended are due at once if
-    /// the system reports that they have, and otherwise when their lease expires.
+    /// Claims the next job that is due; returns `None` if no job is due. The jobs of a process that has ended are due
+    /// at once if the system reports its end, and otherwise when their lease expires.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -201,12 +201,13 @@ impl Store {
         )? > 0)
     }
 
-    /// Records how a job ended, and returns whether the caller still had the claim; if not, nothing is written.
+    /// Records how a job ended, and returns whether the caller still had the claim. Without the claim, nothing is
+    /// written.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub fn finish_job(&self, held: &ClaimedJob, end: JobEnd<'_>, now: Timestamp) -> Result<bool, StoreError> {
-        // A worker whose lease has expired finds another token here and does not overwrite the newer result.
+        // A worker whose lease has expired finds another token here, so it cannot overwrite the newer result.
         let mine = "WHERE id = ?1 AND owner = ?2 AND status = 'running'";
         let freed = "owner = NULL, pid = NULL, lease_until = NULL, updated_at = ?3";
         let now_ms = whole_milliseconds(now).as_millisecond();
@@ -226,7 +227,7 @@ impl Store {
                 params![held.job.id, held.token, now_ms, why, until.as_millisecond()],
             )?,
             JobEnd::Failed(why) => {
-                // The claim has already counted this attempt.
+                // The attempt was already counted when the job was claimed.
                 let tried = usize::try_from(held.job.attempts).unwrap_or(usize::MAX).saturating_sub(1);
                 let again = RETRY_AFTER.get(tried).map(|pause| (now + *pause).as_millisecond());
                 self.execute(
@@ -241,7 +242,7 @@ impl Store {
         Ok(changed > 0)
     }
 
-    /// Makes failed jobs and those that wait for another attempt due at once: the job `one`, or all of them. Returns
+    /// Makes failed jobs and jobs that wait for another attempt due at once: the job `one`, or all of them. Returns
     /// their number.
     ///
     /// # Errors
@@ -254,7 +255,7 @@ impl Store {
         )
     }
 
-    /// Cancels a waiting or failed job until its log grows further; returns whether there was one.
+    /// Cancels a waiting or failed job until its log grows further; returns whether there was such a job.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -266,8 +267,8 @@ impl Store {
         )? > 0)
     }
 
-    /// Frees the jobs of processes that the system shows to have ended, so that they are due without waiting for the
-    /// end of their lease.
+    /// Frees the jobs of processes that have ended according to the system, so that the jobs are due before their lease
+    /// ends.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -275,7 +276,7 @@ impl Store {
         let running = self.jobs_where("status = 'running' AND lease_until > ?1", now)?;
         for (job, pid) in running.into_iter().filter_map(|(job, pid)| Some((job, pid?))) {
             if !process_may_live(pid) {
-                // The process id is in the condition, since the job may have been claimed again after it was read.
+                // The condition includes the process id, since the job may have been claimed again after it was read.
                 self.execute("UPDATE jobs SET lease_until = 0 WHERE id = ?1 AND pid = ?2", (job.id, pid))?;
             }
         }
@@ -288,8 +289,8 @@ const COLUMNS: &str =
     "id, kind, agent, path, project, status, attempts, not_before, lease_until, error, updated_at, owner, pid";
 
 impl Database {
-    /// Returns the jobs: first those that wait or run, in the order in which they are due, then the others, most
-    /// recently changed first. The list is empty for a database of a version without jobs.
+    /// Returns the jobs. Waiting and running jobs come first, in the order in which they are due; the others follow,
+    /// most recently changed first. The list is empty for a database of a version without jobs.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -300,13 +301,13 @@ impl Database {
         }
         let open = self.jobs_where("status IN ('waiting', 'running') AND ?1 IS NOT NULL", Timestamp::MIN)?;
         let mut rest = self.jobs_where("status IN ('done', 'failed') AND ?1 IS NOT NULL", Timestamp::MIN)?;
-        // The id breaks ties, so that the list is the same each time.
+        // Jobs with equal times are sorted by id, so that the list is the same each time.
         rest.sort_by_key(|(job, _)| (std::cmp::Reverse(job.updated_at), job.id));
         Ok(open.into_iter().chain(rest).map(|(job, _)| job).collect())
     }
 
-    /// Returns when the next unclaimed job is due; `None` if there is none. A job that would wait longer than any job
-    /// can counts as due.
+    /// Returns when the next unclaimed job is due; `None` if there is no such job. A job whose recorded waiting time is
+    /// longer than possible counts as due.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -323,7 +324,7 @@ impl Database {
         Ok(found.flatten())
     }
 
-    /// Returns the last change of the log up to which the job with this key has extracted it.
+    /// Returns the time of the last change of the log that the job with this key has extracted.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -332,7 +333,7 @@ impl Database {
         Ok(self.query_one(sql, (EXTRACT, key), |row| row.get(0))?.flatten())
     }
 
-    /// Returns the jobs that meet a condition on `?1`, with the process that has claimed each.
+    /// Returns the jobs that meet a condition on `?1`, each with the process that has claimed it.
     fn jobs_where(&self, condition: &str, now: Timestamp) -> Result<Vec<(Job, Option<u32>)>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM jobs WHERE {condition} ORDER BY not_before, id");
         self.query_all(&sql, [now.as_millisecond()], |row| Ok((job_from_row(row)?, row.get(12)?)))
@@ -358,17 +359,17 @@ fn job_from_row(row: &Row<'_>) -> rusqlite::Result<Job> {
 /// How long a lease is valid without a heartbeat.
 const TASK_LEASE: SignedDuration = SignedDuration::from_mins(1);
 
-/// How long after its end a lease that was not released is kept.
+/// How long an expired lease that was not released is kept.
 const FORGOTTEN: SignedDuration = SignedDuration::from_hours(24);
 
 /// The holder of a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeaseOutcome {
-    /// The caller, as long as it renews the lease.
+    /// The caller has the lease, as long as it renews the lease.
     Mine,
-    /// Another process.
+    /// Another process has the lease.
     Other {
-        /// That process.
+        /// The id of that process.
         pid: u32,
     },
 }
@@ -380,9 +381,9 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub fn lease(&self, name: &str, owner: &str, now: Timestamp) -> Result<LeaseOutcome, StoreError> {
-        // Read before the statement that takes the lease, since SQL cannot look at processes.
+        // The dead holder is determined before the statement that takes the lease, since SQL cannot look at processes.
         let dead = self.dead_holder(name)?;
-        // Leases left by processes that ended without releasing them, under names that are not used again.
+        // Processes that ended without releasing their leases leave rows whose names are not used again.
         self.execute("DELETE FROM leases WHERE lease_until < ?1", [(now - FORGOTTEN).as_millisecond()])?;
         let taken = self.execute(
             "INSERT INTO leases (name, owner, pid, lease_until) VALUES (?1, ?2, ?3, ?4)
@@ -401,12 +402,12 @@ impl Store {
         if taken > 0 {
             return Ok(LeaseOutcome::Mine);
         }
-        // The holder may have released it in between; the caller simply tries again later.
+        // The other process may have released the lease in between; the caller simply tries again later.
         let pid = self.query_one("SELECT pid FROM leases WHERE name = ?1", [name], |row| row.get(0))?;
         Ok(LeaseOutcome::Other { pid: pid.unwrap_or_default() })
     }
 
-    /// Returns who has the lease, if the system shows that its process has ended.
+    /// Returns the owner of the lease, if the system shows that the owner's process has ended.
     fn dead_holder(&self, name: &str) -> Result<Option<String>, StoreError> {
         let found: Option<(String, u32)> =
             self.query_one("SELECT owner, pid FROM leases WHERE name = ?1", [name], |row| {
@@ -425,7 +426,7 @@ impl Store {
 }
 
 impl Database {
-    /// Returns the process that has the lease `name`, if one has it and seems to be alive.
+    /// Returns the process that has the lease `name`, if there is one that seems to be alive.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -438,7 +439,7 @@ impl Database {
             params![name, now.as_millisecond(), longest(now)],
             |row| row.get(0),
         )?;
-        // A lease outlives a process that was killed.
+        // A killed process leaves its lease behind.
         Ok(found.filter(|pid| process_may_live(*pid)))
     }
 }

@@ -1,5 +1,5 @@
-//! The ledger of extraction: transcripts, windows, the requests about them and the batches in which requests wait; and
-//! the runs, jobs and sessions around them.
+//! The ledger of extraction: transcripts, windows, requests about them, and batches of requests; also runs, jobs and
+//! sessions.
 
 mod batches;
 mod jobs;
@@ -29,7 +29,7 @@ pub(crate) use transcripts::{FileRead, SeenTranscript};
 pub use windows::FailedWindow;
 pub(crate) use windows::{Claimed, Finished, PendingWindow, WindowKey};
 
-/// Identity of a run: a `UUIDv7`, so that ids sort by start.
+/// Identity of a run: a `UUIDv7`, so that ids sort by start time.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RunId(String);
@@ -47,7 +47,7 @@ impl RunId {
         &self.0
     }
 
-    /// Returns the last eight characters: what is shown to people, and what they type.
+    /// Returns the last eight characters, which are shown to people and which they type.
     pub(crate) fn short(&self) -> &str {
         crate::memory::short(&self.0)
     }

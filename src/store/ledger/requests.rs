@@ -1,8 +1,8 @@
 //! Requests to models: rendered once, stored before they are sent, and answered once.
 //!
-//! Requests about windows share a root: the first request about these windows. A process that continues with the
-//! windows uses the stored requests and replies of the root. All other requests are found by their hash alone. The body
-//! of a request is dropped once its reply is stored and no window waits for it any more.
+//! Requests about the same windows share a root: the first request about these windows. A process that continues the
+//! extraction of the windows uses the stored requests and replies of the root. All other requests are found by their
+//! hash alone. The body of a request is dropped once its reply is stored and no window waits for the request any more.
 
 use std::io::{Read as _, Write as _};
 
@@ -22,8 +22,9 @@ use crate::memory::Memory;
 use crate::store::row::{json, to_json};
 use crate::store::{Database, Store, StoreError};
 
-/// How long a request stays claimed by the process that sends it, without a renewal.
-// Several missed renewals: longer would delay the next process, shorter could pay for a request twice.
+/// How long the claim of a process on a request that it sends is valid without a renewal.
+// The claim outlasts several missed renewals. A longer one would delay the next process, and a shorter one could pay
+// for a request twice.
 const LEASE: SignedDuration = SignedDuration::from_mins(1);
 
 /// Identity of the first request about some windows.
@@ -39,13 +40,13 @@ pub(crate) struct RequestPart<'a> {
     pub part: &'a str,
     /// Hash under which its reply is stored.
     pub key: &'a str,
-    /// What is sent.
+    /// The request that is sent.
     pub request: &'a Request,
     /// How to read the reply.
     pub reading: &'a Value,
-    /// The windows, in order, each with the number of messages before it that are shown as context.
+    /// The windows in order, each with the number of preceding messages that are shown as context.
     pub windows: &'a [(WindowId, usize)],
-    /// The memories that are shown with them.
+    /// The memories that are shown with the windows.
     pub known: &'a [Memory],
 }
 
@@ -58,14 +59,14 @@ pub(crate) struct StoredRequest {
     pub body: Option<(Request, Value)>,
 }
 
-/// The first request about some windows that are not finished.
+/// The first request about some unfinished windows.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct OpenRequest {
-    /// Number of windows that it is about.
+    /// Number of windows of the request.
     pub windows: usize,
-    /// The memories that it shows; `None` if it has not been rendered yet.
+    /// The memories that the request shows; `None` if it has not been rendered yet.
     pub known: Option<Vec<Memory>>,
-    /// Whether a request about these windows waits in a batch.
+    /// Whether a request about the windows waits in a batch.
     pub is_out: bool,
 }
 
@@ -74,22 +75,22 @@ pub(crate) struct OpenRequest {
 pub(crate) struct UnfinishedWindow {
     /// Its place in the transcript.
     pub window: DoneWindow,
-    /// Number of messages before it that are shown as context, if a stored request shows them.
+    /// Number of preceding messages that are shown as context, if a stored request shows them.
     pub context: Option<usize>,
-    /// The request that it waits for, and its place among the windows of that request.
+    /// The request that the window waits for, and the window's place among the windows of that request.
     pub request: Option<(RequestId, usize)>,
 }
 
 /// Whether a request may be sent.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum RequestClaim {
-    /// The caller may send it, until it has not renewed the claim for a minute.
+    /// The caller may send the request, as long as it renews the claim at least once a minute.
     Mine,
-    /// It was answered.
+    /// The request was answered.
     Answered(Reply),
-    /// It waits in a batch of the provider.
+    /// The request waits in a batch of the provider.
     InBatch,
-    /// Another caller is sending it.
+    /// Another caller is sending the request.
     Other,
 }
 
@@ -100,7 +101,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn keep_request(&self, part: &RequestPart<'_>, now: Timestamp) -> Result<Option<RequestId>, StoreError> {
-        // Compressed before the transaction, so that no other writer waits for it.
+        // The body is compressed before the transaction, so that no other writer waits for it.
         let body = compressed(part.request);
         let kind = part.part.split(' ').next().unwrap_or_default();
         self.read(|conn| {
@@ -149,8 +150,8 @@ impl Store {
         })
     }
 
-    /// Claims a request, unless it is answered or another process is sending it; it is stored before it is sent. A
-    /// claim is void unless renewed every half minute, and if its process has ended.
+    /// Claims a request, unless it is answered or another process is sending it. The request is stored before it is
+    /// sent. A claim must be renewed every half minute, and is void if it was not or if its process has ended.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -161,7 +162,7 @@ impl Store {
         owner: &str,
         now: Timestamp,
     ) -> Result<RequestClaim, StoreError> {
-        // Compressed before the transaction, so that no other writer waits for it.
+        // The body is compressed before the transaction, so that no other writer waits for it.
         let body = compressed(request);
         self.read(|conn| {
             let transaction = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
@@ -176,7 +177,7 @@ impl Store {
             if let Some(claim) = found.filter(|claim| *claim != RequestClaim::Mine) {
                 return Ok(claim);
             }
-            // The owner of a free request is NULL, which `<>` would not count as another owner; `IS NOT` does.
+            // A free request has the owner NULL. `<>` would not count NULL as another owner, but `IS NOT` does.
             transaction
                 .prepare_cached(
                     "INSERT INTO requests (key, kind, body, state, owner, pid, lease_until, attempts, created_at)
@@ -193,7 +194,8 @@ impl Store {
                     (now + LEASE).as_millisecond(),
                     now.as_millisecond()
                 ])?;
-            // Committed before anything is sent: after a crash, the next process knows what may have been paid for.
+            // The claim is committed before anything is sent, so that after a crash the next process knows what may
+            // have been paid for.
             transaction.commit()?;
             Ok(RequestClaim::Mine)
         })
@@ -225,7 +227,7 @@ impl Store {
         .map(drop)
     }
 
-    /// Stores a reply under `key`, with `text` in place of its own text.
+    /// Stores a reply under `key`, with its text replaced by `text`.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -246,7 +248,7 @@ impl Store {
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn forget_replies(&self, keys: &[String]) -> Result<(), StoreError> {
         for key in keys {
-            // A row with a body belongs to windows that still wait, so only its reply is deleted.
+            // A row with a body belongs to waiting windows, so only its reply is deleted.
             self.execute("DELETE FROM requests WHERE key = ?1 AND text IS NOT NULL AND body IS NULL", [key])?;
             self.execute(
                 "UPDATE requests SET state = 'failed', text = NULL, finish = NULL, answered_at = NULL
@@ -284,7 +286,7 @@ impl Database {
         )
     }
 
-    /// Returns the request about `part` of the windows of `root`, if it was rendered and has not failed since: a failed
+    /// Returns the request about `part` of the windows of `root`, if it was rendered and has not failed since. A failed
     /// request is rendered again with the current settings. `guard` redacts its texts.
     ///
     /// # Errors
@@ -296,7 +298,7 @@ impl Database {
         guard: &Guard,
     ) -> Result<Option<StoredRequest>, StoreError> {
         type Found = (String, Option<Vec<u8>>, Option<String>);
-        // The first request of an older program names no part.
+        // The first request of an older program version names no part.
         let found: Option<Found> = self.query_one(
             "SELECT key, body, reading FROM requests WHERE root = ?1 AND key IS NOT NULL AND state <> 'failed'
              AND (part = ?2 OR (part IS NULL AND id = ?1 AND ?2 LIKE 'extract %'))
@@ -387,24 +389,24 @@ pub(super) fn put_reply(
     Ok(())
 }
 
-/// Closes the requests about finished windows, so that no window waits for them.
+/// Closes the requests about finished windows, since no window waits for them any more.
 pub(super) fn close_those_about(conn: &Connection, windows: &[i64]) -> Result<(), StoreError> {
     let sql = "SELECT DISTINCT r.id FROM request_windows l JOIN requests r ON r.id = l.request AND r.state <> 'closed'
                WHERE l.window IN (SELECT value FROM json_each(?1)) ORDER BY r.id";
     close_all(conn, sql, [to_json(&windows)?])
 }
 
-/// Closes the requests that show a memory, and drops all others that are not answered, since any may show it.
+/// Closes the requests that show a memory, and drops all other unanswered requests, since any of them may show it.
 pub(in crate::store) fn close_requests_showing(conn: &Connection, memory: &str) -> Result<(), StoreError> {
-    // An id is found in the JSON as text, without parsing it: at worst, a false match causes one request to be rendered
-    // again.
+    // The id is searched for in the JSON as text, without parsing: at worst, a false match causes one request to be
+    // rendered again.
     close_all(conn, "SELECT DISTINCT root FROM requests WHERE instr(known, ?1) > 0 AND root IS NOT NULL", [memory])?;
     drop_bodies_without_windows(conn)
 }
 
-/// Drops the requests about the windows of the transcripts `keys` and those that show any of the memories `ids`, both
-/// lists in JSON, and all replies, since a reply does not show what it is about. Returns the number of replies. The
-/// answer to a request that is in flight is no longer accepted.
+/// Drops the requests about the windows of the transcripts `keys`, the requests that show any of the memories `ids`,
+/// and all replies, since a reply does not show what it is about. Both lists are JSON. Returns the number of replies.
+/// The answer to a request that is in flight is no longer accepted.
 pub(in crate::store) fn forget_requests_about(conn: &Connection, keys: &str, ids: &str) -> Result<usize, StoreError> {
     conn.execute(
         "DELETE FROM requests WHERE text IS NULL AND root IN (
@@ -413,7 +415,7 @@ pub(in crate::store) fn forget_requests_about(conn: &Connection, keys: &str, ids
          UNION SELECT r.root FROM requests r, json_each(?2) j WHERE instr(r.known, j.value) > 0)",
         [keys, ids],
     )?;
-    // Replies are found by a hash of the request, so nothing shows which of them quote the erased text.
+    // Replies are found by the hash of their request, so nothing shows which of them quote the erased text.
     let replies = conn.execute("DELETE FROM requests WHERE text IS NOT NULL", ())?;
     drop_bodies_without_windows(conn)?;
     Ok(replies)
@@ -433,7 +435,7 @@ fn close_all(conn: &Connection, roots: &str, params: impl Params) -> Result<(), 
     roots.into_iter().try_for_each(|root| close(conn, root))
 }
 
-/// Closes a root with its requests: replies are kept, and unanswered requests are deleted unless they are in flight.
+/// Closes a root with its requests. Replies are kept, and unanswered requests are deleted unless they are in flight.
 fn close(conn: &Connection, root: i64) -> Result<(), StoreError> {
     let statements = [
         "UPDATE requests SET body = NULL, known = NULL, reading = NULL, part = NULL,
@@ -458,7 +460,7 @@ fn reply_of(row: &Row<'_>) -> rusqlite::Result<Reply> {
 }
 
 fn claim_of(row: &Row<'_>, owner: &str, now: Timestamp) -> rusqlite::Result<RequestClaim> {
-    // A reply takes precedence over everything else, whoever has a claim.
+    // A stored reply takes precedence over any claim.
     if row.get::<_, Option<String>>(0)?.is_some() {
         return reply_of(row).map(RequestClaim::Answered);
     }
@@ -468,7 +470,7 @@ fn claim_of(row: &Row<'_>, owner: &str, now: Timestamp) -> rusqlite::Result<Requ
     if row.get::<_, Option<String>>(6)?.is_some() {
         return Ok(RequestClaim::InBatch);
     }
-    // A task that is retried within one run may claim again what it has claimed itself.
+    // A task that is retried within one run may claim again what the run has claimed.
     let is_same = row.get::<_, Option<String>>(7)?.as_deref() == Some(owner);
     let (pid, until): (Option<u32>, i64) = (row.get(8)?, row.get::<_, Option<i64>>(9)?.unwrap_or(0));
     // A claim with a later end was made with a wrong clock.
@@ -477,9 +479,9 @@ fn claim_of(row: &Row<'_>, owner: &str, now: Timestamp) -> rusqlite::Result<Requ
     Ok(if is_free { RequestClaim::Mine } else { RequestClaim::Other })
 }
 
-/// Returns the compressed body of a request as it is stored, which takes a third of its length or less.
+/// Returns the body of a request in its stored, compressed form, which takes a third of its length or less.
 fn compressed(request: &Request) -> Vec<u8> {
-    // The fast level: bodies are short-lived, and a better ratio would cost time on every request.
+    // The fast level is used because bodies are short-lived, and a better ratio would cost time on every request.
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
     let written = encoder.write_all(request.body().to_string().as_bytes());
     written.and_then(|()| encoder.finish()).expect("memory takes all that is written to it")

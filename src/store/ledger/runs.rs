@@ -14,17 +14,17 @@ use crate::store::row::{ID_HAS_PART, json, rows, spelled, time, time_or_none, to
 use crate::store::{Database, Store, StoreError, Writer};
 
 /// How long a run counts as alive after its last heartbeat.
-// Several missed heartbeats, so that the windows do not pass to another run after a short stall.
+// This allows several missed heartbeats, so that another run does not take over the windows after a short stall.
 const HEARTBEAT_LIMIT: SignedDuration = SignedDuration::from_secs(60);
 
 string_enum!(
     /// The status of a run.
     RunStatus, "a run's status", "running, finished, failed or undone", {
-    /// It is in progress or was interrupted, see `Run::is_alive`.
+    /// The run is in progress or was interrupted; see `Run::is_alive`.
     Running = "running",
     /// It was completed.
     Finished = "finished",
-    /// It ended early; what it had written is kept.
+    /// The run ended early; everything that it had written is kept.
     Failed = "failed",
     /// Its changes were reversed.
     Undone = "undone",
@@ -35,17 +35,17 @@ string_enum!(
 pub struct Run {
     /// Identity.
     pub id: RunId,
-    /// The command, e.g. `run`.
+    /// The command, such as `run`.
     pub command: String,
     /// Its arguments; the same command with the same arguments resumes an interrupted run.
     pub arguments: Value,
     /// Its status.
     pub status: RunStatus,
-    /// When it began; unchanged when it is resumed.
+    /// Time at which it began; unchanged when the run is resumed.
     pub started_at: Timestamp,
     /// When it ended.
     pub finished_at: Option<Timestamp>,
-    /// The process that executes it, or did.
+    /// The process that executes or executed it.
     pub pid: u32,
     /// The last heartbeat of that process.
     pub heartbeat_at: Timestamp,
@@ -54,11 +54,11 @@ pub struct Run {
 }
 
 impl Run {
-    /// Returns what it read or did: the logs, or else its command.
+    /// Returns what the run read or did: the logs, or else its command.
     #[must_use]
     #[cfg(feature = "serve")]
     pub(crate) fn description(&self) -> String {
-        // The arguments are stored as JSON by whichever version made the run, so every field may be missing.
+        // The arguments are stored as JSON by the version that made the run, so any field may be missing.
         let named = ["from", "paths"].into_iter().filter_map(|name| self.arguments.get(name)?.as_array());
         let paths: Vec<&str> = named.flatten().filter_map(Value::as_str).collect();
         let of = |name: &str| self.arguments.get(name).and_then(Value::as_str);
@@ -70,11 +70,12 @@ impl Run {
         }
     }
 
-    /// Whether a process is executing it: it has not ended, its last heartbeat is less than a minute old, and its
-    /// process exists, as far as the system reports that.
+    /// Whether a process is executing the run. The run has not ended, its last heartbeat is less than a minute old, and
+    /// its process exists, as far as the system reports this.
     #[must_use]
     pub(crate) fn is_alive(&self, now: Timestamp) -> bool {
-        // Checked in both directions: a wrong clock may have recorded the last heartbeat years ahead.
+        // The difference is checked in both directions, since a wrong clock may have recorded the last heartbeat years
+        // ahead.
         let recent = now.duration_since(self.heartbeat_at).abs() < HEARTBEAT_LIMIT;
         self.status == RunStatus::Running && recent && process_may_live(self.pid)
     }
@@ -82,13 +83,13 @@ impl Run {
 
 /// Returns `false` only if the system shows that there is no such process, or that it has ended.
 pub(super) fn process_may_live(pid: u32) -> bool {
-    // Only Linux shows other processes this way; elsewhere heartbeats and leases decide alone.
+    // Only Linux shows other processes this way; on other systems, heartbeats and leases decide alone.
     if !Path::new("/proc/self").exists() {
         return true;
     }
     let stat = std::fs::read(Path::new("/proc").join(pid.to_string()).join("stat"));
-    // The state follows the name, which is in parentheses and may itself contain parentheses. A killed process stays in
-    // the list until its parent has read its exit status.
+    // The state follows the name of the process, which is in parentheses and may itself contain parentheses. A killed
+    // process stays in the list until its parent has read its exit status.
     stat.is_ok_and(|stat| {
         let state = stat.rsplit(|&byte| byte == b')').next().and_then(|rest| rest.trim_ascii_start().first());
         !matches!(state, Some(b'Z' | b'X'))
@@ -98,7 +99,8 @@ pub(super) fn process_may_live(pid: u32) -> bool {
 const COLUMNS: &str = "id, command, arguments, status, started_at, finished_at, pid, heartbeat_at, summary";
 
 impl Store {
-    /// Begins a run, or resumes the last interrupted one with the same command and arguments, with its id and start.
+    /// Begins a run, or resumes the last interrupted run with the same command and arguments, keeping its id and start
+    /// time.
     ///
     /// Windows that are claimed by a run without a live process can then be claimed again.
     ///
@@ -108,7 +110,7 @@ impl Store {
         let now = whole_milliseconds(now);
         let text = to_json(arguments)?;
         self.write(None, now, |w| {
-            // Found and resumed in one transaction; otherwise two processes could continue the same run.
+            // The run is found and resumed in one transaction; otherwise two processes could continue the same run.
             let interrupted = w
                 .runs_where("status = 'running' AND command = ?1 AND arguments = ?2", &[&command, &text], usize::MAX)?
                 .into_iter()
@@ -188,14 +190,14 @@ impl Database {
         self.runs_where("1", &[], limit)
     }
 
-    /// Returns the one run whose id begins or ends with `part`; `last` is the newest.
+    /// Returns the only run whose id begins or ends with `part`; `last` is the newest run.
     ///
     /// # Errors
     /// [`StoreError::UnknownRun`] if there is none, or more than one.
     pub(crate) fn run(&self, part: &str) -> Result<Run, StoreError> {
         let part = part.trim().to_ascii_lowercase();
         let unknown = || StoreError::UnknownRun { id: part.clone() };
-        // No id begins or ends like this, since ids consist of hex digits and hyphens.
+        // No id begins or ends with `last`, since ids consist of hex digits and hyphens.
         if part == "last" {
             return self.runs(1)?.pop().ok_or_else(unknown);
         }

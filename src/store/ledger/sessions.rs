@@ -1,4 +1,4 @@
-//! Active sessions: the memories that they were shown, the commands that failed in them, and the hooks that fired.
+//! Active sessions: the memories that they were shown, their failed commands, and the hooks that ran.
 
 use std::collections::HashSet;
 
@@ -13,26 +13,26 @@ use crate::store::{Database, Store, StoreError};
 
 /// How long the records of a session are kept.
 const KEPT: SignedDuration = SignedDuration::from_hours(24 * 14);
-/// Minimum interval between two records of a hook that fires.
+/// Minimum interval between two records of the same hook.
 const NOTED_EVERY: SignedDuration = SignedDuration::from_secs(30);
 /// Maximum number of steps after a failure that are kept.
 const MAX_STEPS: usize = 20;
 
-/// A hook that fired.
+/// A call of a hook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HookFiring {
-    /// The agent, e.g. `claude-code`.
+    /// The agent, such as `claude-code`.
     pub agent: String,
-    /// The event, e.g. `session-start`.
+    /// The event, such as `session-start`.
     pub event: String,
-    /// When it last fired.
+    /// Time at which it last ran.
     pub at: Timestamp,
 }
 
 /// A command that failed and has not succeeded since.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FailedCommand {
-    /// The signature that identifies the command, e.g. `cargo test`.
+    /// The signature that identifies the command, such as `cargo test`.
     pub signature: String,
     /// The command.
     pub command: String,
@@ -40,9 +40,9 @@ pub(crate) struct FailedCommand {
     pub error: String,
     /// The agent's id of the call.
     pub call: String,
-    /// The steps taken since, oldest first.
+    /// The steps taken since the failure, oldest first.
     pub steps: Vec<Step>,
-    /// When it failed.
+    /// Time at which it failed.
     pub at: Timestamp,
 }
 
@@ -76,13 +76,14 @@ impl Redact for Step {
 }
 
 impl Store {
-    /// Records that a hook fired, unless that was recorded a moment ago.
+    /// Records that a hook ran, unless a run was recorded a moment ago.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn hook_fired(&self, agent: &str, event: &str, now: Timestamp) -> Result<(), StoreError> {
         let before = (now - NOTED_EVERY).as_millisecond();
-        // Checked first, since hooks fire many times a minute and a write would wait for other writers.
+        // Recent records are looked for first, since hooks run many times a minute and a write would wait for other
+        // writers.
         let sql = "SELECT 1 FROM hook_fires WHERE agent = ?1 AND event = ?2 AND at > ?3";
         if self.query_one(sql, params![agent, event, before], |_| Ok(()))?.is_none() {
             self.execute(
@@ -117,7 +118,7 @@ impl Store {
         })
     }
 
-    /// Deletes the record of what a session was shown, because its context was emptied.
+    /// Deletes the record of the memories shown to a session, because its context was emptied.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -142,7 +143,7 @@ impl Store {
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             params![session, signature, command, error, call, steps, at.as_millisecond()],
         )?;
-        // Done with each write, so that the tables stay small even if maintenance never runs.
+        // Old sessions are deleted with each write, so that the tables stay small even if maintenance never runs.
         self.forget_old_sessions(now)
     }
 
@@ -180,7 +181,7 @@ impl Database {
         self.execute("DELETE FROM hook_failures WHERE at < ?1", [before]).map(drop)
     }
 
-    /// Returns when each hook last fired, by agent and event; none in a database of a version that did not record it.
+    /// Returns when each hook last ran, by agent and event; nothing for a database of a version that did not record it.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -223,7 +224,7 @@ impl Database {
                     command: row.get(1)?,
                     error: row.get(2)?,
                     call: row.get(3)?,
-                    // A newer version may know other steps; a failure without its steps is less useful, but is no
+                    // A newer version may write other steps; a failure without its steps is less useful, but not an
                     // error.
                     steps: serde_json::from_str(&steps).unwrap_or_default(),
                     at: time(row, 5)?,

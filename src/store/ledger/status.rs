@@ -1,4 +1,4 @@
-//! The state of the work: what waits, what failed, when a run last finished, and what replies cost day by day.
+//! The state of the work: waiting and failed work, the last completed run, and the daily cost of replies.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ pub struct Health {
 }
 
 impl Health {
-    /// Returns the amount of work that has yet to be done.
+    /// Returns the number of jobs and windows that remain to be processed.
     #[must_use]
     pub(crate) const fn backlog(&self) -> usize {
         self.jobs_waiting + self.jobs_running + self.windows_open + self.windows_unwritten
@@ -90,7 +90,7 @@ fn latest(conn: &Connection, what: &str) -> rusqlite::Result<Option<Timestamp>> 
 }
 
 fn halted(conn: &Connection) -> rusqlite::Result<Option<String>> {
-    // Only the last run counts: a later run that was not halted has done the rest.
+    // Only the last run counts, because a later run that was not halted has done the rest.
     let sql = "SELECT json_extract(summary, '$.halted') FROM runs WHERE command = 'run' AND summary IS NOT NULL
                ORDER BY started_at DESC, id DESC LIMIT 1";
     Ok(conn.query_row(sql, (), |row| row.get::<_, Option<String>>(0)).optional()?.flatten())
@@ -107,15 +107,15 @@ pub struct Spent {
     pub calls: u64,
     /// Tokens sent.
     pub prompt_tokens: u64,
-    /// Tokens received, reasoning included.
+    /// Tokens received, including reasoning.
     pub completion_tokens: u64,
 }
 
 impl Database {
     /// Returns the usage since day `first` in the time zone `zone`, newest day first, then by model.
     ///
-    /// It is the sum of the stored answers, one for each paid call and none for requests answered from the ledger, and
-    /// of the calls for vectors of memories.
+    /// The usage is the sum of the stored answers and of the calls for vectors of memories. There is one answer for
+    /// each paid call, and none for requests answered from the ledger.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -129,7 +129,7 @@ impl Database {
                  WHERE text IS NOT NULL AND answered_at >= ?1
                  UNION ALL SELECT at, model, tokens, 0 FROM vector_spending WHERE at >= ?1",
             )?;
-            // Days depend on the time zone of the person, which SQLite does not know.
+            // Days depend on the person's time zone, which is unknown to SQLite.
             let mut rows = statement.query([begin.as_millisecond()])?;
             while let Some(row) = rows.next()? {
                 let (day, model): (_, String) = (time(row, 0)?.to_zoned(zone.clone()).date(), row.get(1)?);
@@ -150,7 +150,7 @@ impl Database {
     }
 }
 
-/// Returns the first of the `count` days that end with `last`.
+/// Returns the first of `count` consecutive days that end with `last`.
 #[must_use]
 pub(crate) fn days_before(last: Date, count: u32) -> Date {
     let back = SignedDuration::from_hours(24 * i64::from(count.saturating_sub(1)));

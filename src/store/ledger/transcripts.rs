@@ -14,12 +14,12 @@ use crate::memory::{Namespace, string_enum};
 use crate::store::row::{spelled, time_or_none};
 use crate::store::{Database, Store, StoreError, Writer};
 
-/// A transcript that was read, reduced to the fields with which the name of a file can be compared.
+/// A transcript that was read, reduced to the fields that are compared with the name of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SeenTranscript {
     /// Identity within its source.
     pub external_id: String,
-    /// Where it was read.
+    /// Path or address from which it was read.
     pub origin: String,
     /// The earliest known time in it.
     pub started_at: Option<Timestamp>,
@@ -34,16 +34,16 @@ string_enum!(
     Read = "read",
     /// Its format is unknown.
     PassedOver = "passed_over",
-    /// It is a dataset that nobody named.
+    /// The file is a dataset that nobody requested by name.
     Dataset = "dataset",
 });
 
-/// A log that was read to its end, with all its windows.
+/// A log that was read to its end, with all its windows extracted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FileRead {
     /// Hash of its path.
     pub path: String,
-    /// A stamp of its state, by which a change is noticed.
+    /// A stamp of its state, which reveals changes.
     pub stamp: String,
     /// The outcome of reading it.
     pub outcome: FileOutcome,
@@ -51,9 +51,9 @@ pub(crate) struct FileRead {
     pub transcripts: u64,
     /// Messages in them.
     pub messages: u64,
-    /// Windows of them, all of which are finished.
+    /// Windows of the conversations, all of which are finished.
     pub windows: u64,
-    /// Records in it that could not be used.
+    /// Records of the log that could not be used.
     pub skipped_records: u64,
 }
 
@@ -73,8 +73,8 @@ impl Database {
         })
     }
 
-    /// Returns the logs that this extractor has finished, by the hash of their path; `signature` represents everything
-    /// else that the outcome depends on.
+    /// Returns the logs that this extractor has finished, by the hash of their path. `signature` represents everything
+    /// else on which the outcome depends.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -89,7 +89,7 @@ impl Database {
     }
 
     /// Returns the stamps under which any extractor has finished logs, with the number of conversations, by the hash of
-    /// their path; none in a database of a version that did not record them.
+    /// the path. The result is empty for a database of a version that did not record them.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -106,7 +106,7 @@ impl Database {
         Ok(stamps)
     }
 
-    /// Whether any extractor has read the log with this key to its end in the state `stamp`.
+    /// Whether any extractor has read the log with this key to its end while its state was `stamp`.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -127,7 +127,7 @@ impl Store {
         namespace: &Namespace,
         now: Timestamp,
     ) -> Result<TranscriptId, StoreError> {
-        // An upsert, since `INSERT OR REPLACE` would give the transcript a new id and orphan its windows.
+        // This is an upsert, since `INSERT OR REPLACE` would give the transcript a new id and orphan its windows.
         let id = self.query_one(
             "INSERT INTO transcripts (key, source, external_id, origin, title, project, namespace, started_at, ended_at,
              message_count, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
@@ -210,7 +210,8 @@ impl Redact for KnownLine {
     }
 }
 
-// `UNION` and not `UNION ALL`: it drops a namespace that was already visited, so circular merges terminate.
+// `UNION` is used instead of `UNION ALL` because it drops a namespace that was already visited, so circular merges
+// terminate.
 const KNOWN: &str = "
     WITH RECURSIVE spaces (namespace) AS (
         VALUES (?1)
@@ -238,7 +239,7 @@ impl Writer<'_> {
         namespace: &Namespace,
         lines: &Redacted<Vec<KnownLine>>,
     ) -> Result<usize, StoreError> {
-        // Compared before and after, since most lines are deleted and inserted again unchanged.
+        // The lines are compared before and after, since most lines are deleted and inserted again unchanged.
         let before = self.known_context(namespace)?;
         let place = namespace.to_string();
         // All old lines of a file are deleted first, since several of `lines` may come from one file.

@@ -1,6 +1,6 @@
 //! Windows: the parts of transcripts that were extracted, with the result and whether it was applied.
 //!
-//! A window is claimed before it is extracted and finished afterwards. A claim is a lease: when it expires because the
+//! A window is claimed before it is extracted and finished afterwards. A claim is a lease. When it expires because the
 //! process died, another process may claim the window. A finished window is never extracted again, and its candidates
 //! wait here until a write applies them and marks the window in the same transaction.
 
@@ -16,31 +16,31 @@ use crate::memory::{Candidate, Namespace};
 use crate::store::row::{json, rows, spelled, time_or_none, to_json};
 use crate::store::{Database, Store, StoreError, Writer};
 
-/// The identity of a window: the same words at the same position, read by the same kind of extractor.
+/// The identity of a window: the same words at the same position, extracted by the same kind of extractor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WindowKey {
     /// The transcript.
     pub transcript: TranscriptId,
-    /// Extractor with everything that affects its answers, e.g. `llm:<model>:<prompt hash>` or `rules:1`.
+    /// Extractor with everything that affects its answers, such as `llm:<model>:<prompt hash>` or `rules:1`.
     pub extractor: String,
     /// Index of the first message.
     pub start: usize,
     /// Number of messages.
     pub len: usize,
-    /// Hash of the messages, see [`transcripts::content_hash`].
+    /// Hash of the messages; see [`transcripts::content_hash`].
     pub content_hash: String,
 }
 
 /// Whether the window may be extracted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Claimed {
-    /// It is claimed by the caller until the lease expires.
+    /// The caller has claimed the window until the lease expires.
     Yes(WindowId),
     /// It was extracted before.
     AlreadyDone,
     /// Another process has claimed it.
     HeldByOther {
-        /// When it can be claimed, if the other process does not finish it.
+        /// Time from which it can be claimed, if the other process does not finish it.
         until: Timestamp,
     },
 }
@@ -52,13 +52,13 @@ pub(crate) struct Finished<'a> {
     pub outcome: Outcome,
     /// The candidates proposed.
     pub candidates: &'a Redacted<Vec<Candidate>>,
-    /// Proposals that were not accepted.
+    /// Proposals that were rejected.
     pub dropped: &'a [Dropped],
     /// What it cost.
     pub spent: Spent,
-    /// Why it failed or is partial; contains no text of the transcript.
+    /// Why the window failed or is partial, without text of the transcript.
     pub error: Option<&'a str>,
-    /// Whether its answer is permanently incomplete, so that a later run asks again, at most twice.
+    /// Whether its answer is permanently incomplete. A later run then asks again, at most twice.
     pub lacks: bool,
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct PendingWindow {
     pub namespace: Namespace,
     /// Key of its transcript.
     pub transcript: String,
-    /// When the conversation began.
+    /// Time at which the conversation began.
     pub started_at: Option<Timestamp>,
     /// Index of the first message.
     pub start: usize,
@@ -86,7 +86,7 @@ pub struct FailedWindow {
     pub id: WindowId,
     /// Key of its transcript.
     pub transcript: String,
-    /// Where the transcript was read.
+    /// Path or address from which the transcript was read.
     pub origin: String,
     /// Index of the first message.
     pub start: usize,
@@ -102,11 +102,11 @@ pub struct FailedWindow {
     pub finished_at: Option<Timestamp>,
 }
 
-/// The longest time for which a window is claimed. A longer claim was made with a wrong clock.
+/// Maximum time for which a window is claimed. A longer claim was made with a wrong clock.
 const LONGEST_LEASE: SignedDuration = SignedDuration::from_hours(8 * 24);
 
-/// Claims the window if it is free: new, failed, or with an expired lease. A single statement, so that only one process
-/// succeeds.
+/// Claims the window if it is new, failed, or has an expired lease. This is a single statement, so that only one
+/// process succeeds.
 const CLAIM: &str = "
     INSERT INTO windows (transcript_id, extractor, start, len, content_hash, status, owner, lease_until)
     VALUES (?1, ?2, ?3, ?4, ?5, 'claimed', ?6, ?7)
@@ -119,8 +119,8 @@ const CLAIM: &str = "
 impl Store {
     /// Claims windows for `owner` until `lease_until`, in one transaction, and returns the outcome for each in order.
     ///
-    /// An owner may claim again what it has claimed. Since the id of the run is the owner, a run that was killed and is
-    /// resumed need not wait for its own leases; within one run, each window must be claimed by only one task.
+    /// An owner may claim its own windows again. The id of the run is the owner, so a run that was killed and is
+    /// resumed need not wait for its own leases. Within one run, only one task may claim each window.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -132,8 +132,8 @@ impl Store {
         now: Timestamp,
     ) -> Result<Vec<Claimed>, StoreError> {
         self.read(|conn| {
-            // One transaction for all: a separate commit for each of many windows would cost a write to the log every
-            // time.
+            // One transaction covers all windows, because a separate commit for each would cost a write to the log
+            // every time.
             let transaction = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
             let claimed = keys.iter().map(|key| claim(&transaction, key, owner, lease_until, now));
             let claimed = claimed.collect::<Result<Vec<_>, _>>()?;
@@ -143,11 +143,11 @@ impl Store {
         })
     }
 
-    /// Records the results of windows that `owner` has claimed, all or none. A window without candidates counts as
-    /// applied at once; a failed one can be claimed again.
+    /// Records the results of windows that `owner` has claimed, either all of them or none. A window without candidates
+    /// counts as applied at once; a failed window can be claimed again.
     ///
-    /// Returns for each whether it was written. A window that another process has claimed in the meantime is not, since
-    /// only the result of that process counts.
+    /// Returns for each window whether its result was written. The result is not written if another process has claimed
+    /// the window in the meantime, since only the result of that process counts.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -158,15 +158,16 @@ impl Store {
         now: Timestamp,
     ) -> Result<Vec<bool>, StoreError> {
         self.read(|conn| {
-            // Immediate, so that whether the windows still belong to the owner is read in the transaction that writes
-            // their results.
+            // The transaction is immediate, so that the owner of the windows is read in the same transaction that
+            // writes their results.
             let transaction = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
             let written = windows.iter().map(|(id, finished)| finish(&transaction, *id, owner, finished, now));
             let written = written.collect::<Result<Vec<bool>, _>>()?;
             let done =
                 windows.iter().zip(&written).filter(|((_, one), is_ours)| **is_ours && one.outcome != Outcome::Failed);
             let done: Vec<i64> = done.map(|((id, _), _)| id.0).collect();
-            // In the same transaction; otherwise a request without windows would be resumed for nothing.
+            // The requests are closed in the same transaction; otherwise a request without windows would be resumed for
+            // nothing.
             close_those_about(&transaction, &done)?;
             point("window.finish");
             transaction.commit()?;
@@ -175,13 +176,13 @@ impl Store {
         })
     }
 
-    /// Releases a claimed window without a result, as if it had not been tried.
+    /// Releases a claimed window without a result, as if it had never been tried.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn release_window(&self, id: WindowId, owner: &str) -> Result<(), StoreError> {
         self.execute(
-            // The row is kept, so that the window keeps the count of its earlier attempts.
+            // The row is kept, so that the number of earlier attempts is kept.
             "UPDATE windows SET lease_until = 0, attempts = attempts - 1
              WHERE id = ?1 AND owner = ?2 AND status = 'claimed'",
             params![id.0, owner],
@@ -190,7 +191,7 @@ impl Store {
     }
 
     /// Makes the candidates that a run applied wait again, and returns the number of their windows. This is how to redo
-    /// a run after it was undone: the next apply decides about the candidates again, without extracting them again.
+    /// a run after it was undone: the next apply decides about the candidates again, but does not extract them again.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -200,7 +201,7 @@ impl Store {
              WHERE applied_run = ?1 AND status = 'done' AND candidates <> '[]'",
             [run.as_str()],
         )?;
-        // The tasks that the run recorded are recorded anew when their logs are opened again.
+        // The run's tasks are recorded again when their logs are opened again.
         self.execute("DELETE FROM tasks WHERE run = ?1 AND state = 'undone'", [run.as_str()])?;
         // Their logs are opened again, since the project of a conversation may have changed in the meantime.
         self.execute("DELETE FROM files", ())?;
@@ -223,8 +224,8 @@ impl Store {
         })
     }
 
-    /// Resets the attempts of all failed windows and returns the number of windows; the next run over their transcripts
-    /// tries them again, as it would have anyway.
+    /// Resets the attempts of all failed windows and returns the number of windows. The next run over their transcripts
+    /// tries them again in any case.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -234,8 +235,9 @@ impl Store {
 }
 
 impl Writer<'_> {
-    /// Marks windows as applied by this write, and returns how many were still waiting. If these are fewer than the
-    /// given ones, another process has applied some of them: the caller must abandon the write and plan again.
+    /// Marks windows as applied by this write, and returns how many of them were still waiting. If the number is lower
+    /// than that of the given windows, another process has applied some of them, so the caller must abandon the write
+    /// and plan again.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -298,7 +300,7 @@ fn finish(
 ) -> Result<bool, StoreError> {
     // A failed window keeps its usable candidates for the listing, and is extracted again.
     let status = if finished.outcome == Outcome::Failed { "failed" } else { "done" };
-    // Otherwise the window would wait for ever, since only windows with candidates are applied.
+    // Otherwise the window would wait for ever, since a later write applies only windows with candidates.
     let nothing_to_apply = status == "done" && finished.candidates.is_empty();
     let candidates: &Vec<Candidate> = finished.candidates;
     let changed = conn
@@ -356,9 +358,9 @@ impl Database {
         Ok(found.unwrap_or_default())
     }
 
-    /// Returns at most `limit` windows whose candidates wait to be applied: by the start of the conversation (unknown
-    /// ones last), its key and the position in it. Namespaces are mixed, since conversations in several projects
-    /// contain facts about the same user.
+    /// Returns at most `limit` windows whose candidates wait to be applied, ordered by the start of the conversation
+    /// (unknown ones last), its key and the position in it. Namespaces are mixed, since conversations in several
+    /// projects contain facts about the same user.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.

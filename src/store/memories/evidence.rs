@@ -27,7 +27,7 @@ impl Database {
         )
     }
 
-    /// Returns when each of these memories was last said, as far as its evidence has a time.
+    /// Returns when each of these memories was last stated, as far as its evidence has a time.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -65,7 +65,7 @@ impl Database {
 }
 
 impl Writer<'_> {
-    /// Adds the pieces that the memory does not have yet, and returns their number.
+    /// Adds the pieces of evidence that the memory does not have yet, and returns their number.
     ///
     /// The same quote of the same message of the same transcript is one piece.
     ///
@@ -76,7 +76,8 @@ impl Writer<'_> {
         let mut known: Vec<Evidence> = self.evidence(id)?;
         let (before, mut stale) = (known.len(), Stale::default());
         for piece in &**evidence {
-            // Checked here as well as by the table, so that no history entry is written for a row that is not inserted.
+            // The code checks this as well as the table, so that no history entry is written for a row that is not
+            // inserted.
             if !known.iter().any(|one| place(one) == place(piece)) {
                 known.push(piece.clone());
                 let change = RowChange::new(Action::Evidence, Row::new_evidence(id.clone(), piece), None::<String>);
@@ -152,7 +153,7 @@ fn evidence_from_row(row: &SqlRow<'_>) -> rusqlite::Result<Evidence> {
     let source = match row.get_ref(6)?.as_str_or_null()? {
         Some("derived") => TimeSource::Derived,
         Some("file") => TimeSource::File,
-        // The table allows no fourth spelling.
+        // The table allows only these three values.
         Some(_) | None => TimeSource::Log,
     };
     Ok(Evidence {

@@ -1,4 +1,5 @@
-//! Filters of memories as SQL: every condition is part of the query, so that readers of the rows need not check any.
+//! Converts filters of memories to SQL. Every condition is part of the query, so readers of the rows need not check
+//! any.
 
 use std::fmt::Write as _;
 
@@ -7,25 +8,25 @@ use rusqlite::types::Value;
 
 use crate::memory::{MemoryType, Namespace, Scope, Status};
 
-/// Conditions on memories. The conditions of all fields must hold; the values of one field are alternatives, except for
-/// `tags`, all of which a memory must have.
+/// Conditions on memories. A memory must meet the conditions of all fields. The values of one field are alternatives,
+/// except for `tags`, all of which a memory must have.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Filter {
-    /// Where they belong; empty for everywhere.
+    /// The namespaces to search; empty for all.
     pub namespaces: Vec<NamespaceSubtree>,
     /// Their types; empty for any.
     pub types: Vec<MemoryType>,
     /// Their categories; empty for any.
     pub categories: Vec<String>,
-    /// Their status; only active ones by default, empty for any.
+    /// Their status; by default only active ones, empty for any.
     pub statuses: Vec<Status>,
-    /// How long they are meant to live; empty for any.
+    /// Their intended lifetime; empty for any.
     pub scopes: Vec<Scope>,
-    /// Tags that each of them has.
+    /// Tags that each memory must have.
     pub tags: Vec<String>,
     /// Their subject.
     pub subject: Option<String>,
-    /// Where they came from.
+    /// The source from which they were learnt.
     pub source: Option<String>,
     /// Whether they are pinned.
     pub pinned: Option<bool>,
@@ -37,13 +38,13 @@ pub struct Filter {
     pub created_before: Option<Timestamp>,
     /// Changed at this time or later.
     pub updated_from: Option<Timestamp>,
-    /// Was true at this time, as far as is known.
+    /// True at this time, as far as is known.
     pub valid_at: Option<Timestamp>,
     /// Expired at this time, whether or not they have been marked as expired.
     pub expired_at: Option<Timestamp>,
     /// Not expired at this time.
     pub unexpired_at: Option<Timestamp>,
-    /// Text that appears literally in the title, content, summary, subject or tags; case is ignored only for the
+    /// Text that appears literally in the title, content, summary, subject or tags. Case is ignored only for the
     /// letters A to Z.
     pub text: Option<String>,
 }
@@ -85,12 +86,12 @@ impl Filter {
 pub enum NamespaceSubtree {
     /// This namespace alone.
     Exactly(Namespace),
-    /// This namespace and all below it.
+    /// This namespace and all namespaces below it.
     Under(Namespace),
 }
 
 impl NamespaceSubtree {
-    /// Whether a namespace is meant.
+    /// Whether the subtree contains a namespace.
     pub(crate) fn contains(&self, namespace: &Namespace) -> bool {
         match self {
             Self::Exactly(one) => one == namespace,
@@ -116,7 +117,7 @@ pub enum Order {
     Used,
     /// Highest confidence first, then last changed.
     Confidence,
-    /// By id, so in the order in which they were learnt.
+    /// By id, which is the order in which they were learnt.
     Id,
 }
 
@@ -167,7 +168,7 @@ impl Clauses {
         clauses
     }
 
-    /// Returns the conditions joined by `AND`, or one that always holds.
+    /// Returns the conditions joined by `AND`, or a condition that is always true.
     pub(in crate::store) fn sql(&self) -> String {
         if self.conditions.is_empty() { "1".to_owned() } else { self.conditions.join(" AND ") }
     }
@@ -183,7 +184,7 @@ impl Clauses {
     pub(in crate::store) fn containing(&mut self, text: &str) {
         // SQLite ends a text at a NUL in many functions, and its `lower` changes only the letters A to Z.
         let text = Value::from(text.replace('\0', "").to_ascii_lowercase());
-        // `instr` of a NULL is NULL, not false, so missing texts become empty ones.
+        // `instr` of a NULL is NULL, not false, so missing texts are replaced by empty ones.
         let columns = ["m.title", "m.content", "ifnull(m.summary, '')", "ifnull(m.subject, '')", "m.tags"];
         let condition = columns.map(|column| format!("instr(lower({column}), ?) > 0")).join(" OR ");
         self.push(format!("({condition})"), vec![text; columns.len()]);
@@ -242,7 +243,7 @@ impl Clauses {
         }
         if let Some(at) = filter.valid_at {
             let at = Value::from(at.as_millisecond());
-            // Without a known beginning, a memory counts as valid from when it was learnt.
+            // A memory without a known beginning counts as valid from the time when it was learnt.
             let condition = "ifnull(m.valid_from, m.created_at) <= ? AND (m.valid_to IS NULL OR m.valid_to > ?)";
             self.push(condition, [at.clone(), at]);
         }

@@ -1,7 +1,7 @@
 //! Inserts new memories, one or many at once.
 //!
-//! Half of the work does not need the file: splitting texts into words, serialising rows, hashing. For many memories,
-//! other processors do it a few parts ahead of the writing thread:
+//! Half of the work does not need the file: splitting texts into words, serialising rows, and hashing. If there are
+//! many memories, other processors prepare them a few parts ahead of the writing thread:
 //!
 //! ```text
 //! other threads   make and prepare part 1, part 2, … ─┐  at most so many parts ahead
@@ -31,12 +31,13 @@ use crate::store::{RunId, StoreError, Writer};
 pub(crate) type CleanMemory = (Redacted<Memory>, Redacted<Vec<Evidence>>);
 
 /// Number of memories in one part.
-// Large enough that threads rarely contend for the lock, small enough to distribute a few hundred memories.
+// A part is large enough that threads rarely contend for the lock, but small enough to distribute a few hundred
+// memories.
 const PART: usize = 128;
 /// Maximum number of parts that are prepared ahead of the writer.
-// Bounds memory: each part contains all texts of its memories several times over.
+// This limits the memory use, because each part contains all texts of its memories several times.
 const AHEAD: usize = 32;
-/// Maximum number of preparing threads in addition to the writer; more would wait for it.
+/// Maximum number of preparing threads in addition to the writer; more threads would only wait for the writer.
 const HELPERS: usize = 3;
 
 impl Writer<'_> {
@@ -53,8 +54,8 @@ impl Writer<'_> {
     /// many. `make` is called once for each item, in any order and on any thread.
     ///
     /// # Errors
-    /// [`StoreError::Exists`] if an id is taken; the memories before it are written, so the caller should roll back the
-    /// transaction.
+    /// [`StoreError::Exists`] if an id is taken. The memories before it are already written, so the caller should roll
+    /// back the transaction.
     pub fn insert_all<T: Sync>(&self, items: &[T], make: impl Fn(&T) -> CleanMemory + Sync) -> Result<(), StoreError> {
         let parts: Vec<&[T]> = items.chunks(PART).collect();
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
@@ -69,7 +70,7 @@ impl Writer<'_> {
         };
         let desk = Desk::new(parts.len());
         std::thread::scope(|scope| {
-            // Closes the desk even on an early return with an error: the scope waits for its threads, which wait for
+            // This closes the desk even if an error returns early: the scope waits for its threads, and they wait for
             // parts to be collected.
             let _closing = Closing { desk: &desk, in_any_case: true };
             for _ in 0..helpers {
@@ -102,7 +103,7 @@ impl Writer<'_> {
         self.read(|conn| {
             let (run, at) = (self.run.map(RunId::as_str), self.now.as_millisecond());
             for some in new.chunks(NOTED_AT_ONCE) {
-                // Written many at a time, each line costs half as much.
+                // Writing many lines at a time halves the cost of each line.
                 let steps = if some.len() == NOTED_AT_ONCE { NOTED_AT_ONCE } else { 1 };
                 for some in some.chunks(steps) {
                     let mut values: Vec<&dyn ToSql> = vec![&run, &at, &changeset];
@@ -128,17 +129,19 @@ impl Writer<'_> {
             for fresh in all {
                 let Fresh { memory, spelled, evidence, entry, .. } = fresh;
                 fill_row(&mut row, memory, spelled).map_err(|error| named(error, memory))?;
-                // Read before the next insert, since evidence and usage have their own row numbers.
+                // The row number is read before the next insert, since evidence and usage have their own row numbers.
                 let seq = conn.last_insert_rowid();
                 for FreshPiece { piece: of, messages, .. } in evidence {
                     fill_piece(&mut piece, &memory.id, of, messages)?;
                 }
-                // Written after the evidence, which would otherwise change the row again with each piece.
+                // The usage is written after the evidence, because each piece of evidence would otherwise change the
+                // row again.
                 fill_usage(&mut usage, memory, fresh.confirmed_at())?;
                 put_new(conn, &mut waiting, seq, &spelled.namespace, entry)?;
                 *changes.entry(&spelled.namespace).or_default() += 1;
                 history.extend(fresh.history(action, reason));
-                // Only queued here: FTS5 writes out what it has collected whenever another table is written to.
+                // The entry is only queued here, because FTS5 writes out what it has collected whenever another table
+                // is written.
                 self.file_new(seq, &fresh.near);
             }
             Ok(())
@@ -164,7 +167,7 @@ struct Desk {
 
 #[derive(Default)]
 struct State {
-    /// The first part that no thread has taken.
+    /// The first part that no thread has started.
     next: usize,
     /// The part to be written next.
     wanted: usize,
@@ -172,7 +175,7 @@ struct State {
     closed: bool,
 }
 
-/// What the writing thread has to do next.
+/// The next step of the writing thread.
 enum Look {
     Ready(Result<Vec<Fresh>, StoreError>),
     Prepare(usize),
@@ -185,7 +188,7 @@ impl Desk {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // A panic cannot leave the state half-changed: each method changes it in single steps.
+        // A panic cannot leave the state half-changed, because each method changes it in single steps.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -211,13 +214,14 @@ impl Desk {
     fn look(&self, wanted: usize) -> Look {
         let mut state = self.state();
         state.wanted = wanted;
-        // A helper may be waiting because it was too far ahead.
+        // A helper may be waiting because it was too far ahead of the writer.
         self.changed.notify_all();
         loop {
             if let Some(fresh) = state.ready.remove(&wanted) {
                 return Look::Ready(fresh);
             }
-            // Better than waiting: with one processor there are no helpers, so the writer must prepare parts itself.
+            // The writer prepares a part instead of waiting; with one processor there are no helpers, so it must
+            // prepare all parts itself.
             if let Some(at) = self.taken(&mut state) {
                 return Look::Prepare(at);
             }
@@ -242,10 +246,10 @@ impl Desk {
     }
 }
 
-/// Closes the desk when a thread ends, so that no other waits for it.
+/// Closes the desk when a thread ends, so that no other thread waits for it.
 struct Closing<'d> {
     desk: &'d Desk,
-    /// If not set, the desk is closed only if the thread panics.
+    /// Whether the desk is closed in any case; otherwise it is closed only if the thread panics.
     in_any_case: bool,
 }
 
@@ -304,12 +308,12 @@ impl Fresh {
         })
     }
 
-    /// Returns when its evidence was last stated, if that is known.
+    /// Returns when the memory was last stated in its evidence, if that is known.
     pub(in crate::store) fn confirmed_at(&self) -> Option<Timestamp> {
         self.evidence.iter().filter_map(|fresh| fresh.piece.said_at).map(|said| said.at).max()
     }
 
-    /// Returns its lines in the history: the action that added it, and why.
+    /// Returns the lines of history of the new memory, which record the action that added it and the reason.
     pub(in crate::store) fn history<'n>(
         &'n self,
         action: Action,

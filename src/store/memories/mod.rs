@@ -1,4 +1,4 @@
-//! Memories: read one by one and in lists, found by their ids, and changed.
+//! Reads memories one by one, in lists and by id, and changes them.
 
 pub(super) mod evidence;
 pub(super) mod filter;
@@ -29,7 +29,7 @@ impl Database {
     /// Returns the memory with this id.
     ///
     /// # Errors
-    /// [`StoreError::UnknownMemory`] if there is none.
+    /// [`StoreError::UnknownMemory`] if there is no such memory.
     pub fn memory(&self, id: &MemoryId) -> Result<Memory, StoreError> {
         self.find(id)?.ok_or_else(|| StoreError::UnknownMemory { id: id.to_string() })
     }
@@ -43,7 +43,7 @@ impl Database {
         self.query_one(&sql, [id.as_str()], memory_from_row)
     }
 
-    /// Returns the one memory whose id begins or ends with `part`, of at least four letters and digits.
+    /// Returns the only memory whose id begins or ends with `part`, of at least four letters and digits.
     ///
     /// # Errors
     /// [`StoreError::ShortId`], [`StoreError::UnknownMemory`] or [`StoreError::AmbiguousMemory`].
@@ -67,7 +67,7 @@ impl Database {
         }
     }
 
-    /// Returns whether a namespace has more than `most` active memories, at a cost that does not grow with it.
+    /// Returns whether a namespace has more than `most` active memories, in a time that does not depend on its size.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -119,35 +119,36 @@ impl Database {
         self.query_all(&sql, [key, &namespace.to_string()], memory_from_row)
     }
 
-    /// Returns what a statement over the memory columns yields.
+    /// Returns the memories that a statement over the memory columns finds.
     pub(in crate::store) fn memories(&self, sql: &str, clauses: Clauses) -> Result<Vec<Memory>, StoreError> {
         self.query_all(sql, params_from_iter(clauses.values), memory_from_row)
     }
 }
 
 impl Writer<'_> {
-    /// Writes every field of a memory except its usage counts, and returns whether anything was different.
+    /// Writes every field of a memory except its usage counts, and returns whether any field was different.
     ///
     /// A change sets `updated_at` to the current time. `action` is one word for the history, such as `merge` or `pin`.
     ///
     /// # Errors
-    /// [`StoreError::UnknownMemory`] if it does not exist.
+    /// [`StoreError::UnknownMemory`] if the memory does not exist.
     pub fn update(
         &self,
         memory: &Redacted<Memory>,
         action: Action,
         reason: Option<CleanText<'_>>,
     ) -> Result<bool, StoreError> {
-        // Rounded as the table stores it; otherwise every write would look like a change.
+        // The values are rounded as the table stores them; otherwise every write would look like a change.
         let mut after = memory_as_stored(memory);
         after.updated_at = self.now;
         self.replace(after, action, reason)
     }
 
-    /// Sets the status and `deleted_at`: the current time for [`Status::Forgotten`], `None` for any other.
+    /// Sets the status and `deleted_at`, which is the current time for [`Status::Forgotten`] and `None` for any other
+    /// status.
     ///
     /// # Errors
-    /// [`StoreError::UnknownMemory`] if it does not exist.
+    /// [`StoreError::UnknownMemory`] if the memory does not exist.
     pub fn set_status(
         &self,
         id: &MemoryId,
@@ -163,21 +164,21 @@ impl Writer<'_> {
         self.replace(Memory { status, deleted_at, updated_at: self.now, ..before }, action, reason)
     }
 
-    /// Pins or unpins a memory, and returns whether that is a change.
+    /// Pins or unpins a memory, and returns whether this changed it.
     ///
     /// # Errors
-    /// [`StoreError::UnknownMemory`] if it does not exist.
+    /// [`StoreError::UnknownMemory`] if the memory does not exist.
     pub fn set_pinned(&self, id: &MemoryId, pinned: bool) -> Result<bool, StoreError> {
         let before = self.memory(id)?;
         let action = if pinned { Action::Pin } else { Action::Unpin };
         self.replace(Memory { pinned, updated_at: self.now, ..before }, action, None)
     }
 
-    /// Moves a memory to another namespace, and returns whether it was in a different one. This does not change
-    /// `updated_at`.
+    /// Moves a memory to another namespace, and returns whether it was in a different namespace before. This does not
+    /// change `updated_at`.
     ///
     /// # Errors
-    /// [`StoreError::UnknownMemory`] if it does not exist.
+    /// [`StoreError::UnknownMemory`] if the memory does not exist.
     pub(crate) fn set_namespace(
         &self,
         id: &MemoryId,
@@ -195,7 +196,7 @@ impl Writer<'_> {
         action: Action,
         reason: Option<CleanText<'_>>,
     ) -> Result<bool, StoreError> {
-        // Read within the transaction, since the memory may have changed after the caller read it.
+        // The memory is read within the transaction, since it may have changed after the caller read it.
         let before = self.memory(&after.id)?;
         let after = Memory { usage: kept_counts(&before, &after), ..after };
         if before == (Memory { updated_at: before.updated_at, ..after.clone() }) {
@@ -206,7 +207,8 @@ impl Writer<'_> {
     }
 }
 
-/// Keeps the usage counts, which do not count as a change of the memory; its place in the hierarchy does.
+/// Returns the usage with the old counts, which do not count as a change of the memory; its place in the hierarchy
+/// does.
 fn kept_counts(before: &Memory, after: &Memory) -> crate::memory::Usage {
     crate::memory::Usage {
         access_count: before.usage.access_count,
@@ -217,7 +219,7 @@ fn kept_counts(before: &Memory, after: &Memory) -> crate::memory::Usage {
 
 impl Database {
     /// Returns at most `limit` memories that are neither active nor pending and have these words, or an attribute with
-    /// one of these spellings; those with the same words first, then the most recently changed.
+    /// one of these spellings. Memories with the same words come first, then the most recently changed.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -251,7 +253,7 @@ impl Database {
                 }
             }
             of_key.sort_by(|a, b| (b.updated_at, &b.id).cmp(&(a.updated_at, &a.id)));
-            // A memory with the same words may also have the same attribute; it must be returned once.
+            // A memory with the same words may also have the same attribute, but must be returned only once.
             of_key.retain(|memory| !past.iter().any(|said| said.id == memory.id));
             past.extend(of_key);
             past.truncate(limit);
@@ -259,7 +261,7 @@ impl Database {
         })
     }
 
-    /// Returns the memories of any status that rest on the quote of this piece of evidence, oldest first.
+    /// Returns the memories of any status that are based on the quote of this piece of evidence, oldest first.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.

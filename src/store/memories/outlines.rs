@@ -1,4 +1,4 @@
-//! Memories without their texts: enough to weigh thousands of them at once, for maintenance and for briefs.
+//! Memories without their texts, so that maintenance and briefs can weigh thousands of them at once.
 
 use jiff::Timestamp;
 use rusqlite::{Connection, Row, params_from_iter};
@@ -19,7 +19,7 @@ pub struct Outline {
     pub memory_type: MemoryType,
     /// Its category.
     pub category: String,
-    /// How long it is meant to live.
+    /// Its intended lifetime.
     pub scope: Scope,
     /// Whether it is recalled.
     pub status: Status,
@@ -29,17 +29,17 @@ pub struct Outline {
     pub confidence: f64,
     /// Whether a person pinned it.
     pub pinned: bool,
-    /// How it was used.
+    /// How often and when it was used.
     pub usage: Usage,
-    /// When its content was last stated, as far as its evidence shows.
+    /// Time at which its content was last stated, as far as its evidence shows.
     pub confirmed_at: Option<Timestamp>,
-    /// When it stops being recalled.
+    /// Time from which it is no longer recalled.
     pub expires_at: Option<Timestamp>,
     /// When it was forgotten.
     pub deleted_at: Option<Timestamp>,
     /// When it was learnt.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time of its last change.
     pub updated_at: Timestamp,
 }
 
@@ -96,11 +96,11 @@ fn outline_from_row(row: &Row<'_>) -> rusqlite::Result<Outline> {
     })
 }
 
-/// If the file has at most this many memories for each requested one, it is faster to read the usage of all memories in
-/// order than to look each one up.
+/// Maximum number of memories in the file for each requested one for which it is faster to read the usage of all
+/// memories in order than to look each one up.
 const READ_THROUGH: usize = 8;
 
-/// The fields of a memory by which a brief selects.
+/// The fields of a memory that a brief uses to select memories.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct BriefRow {
     /// Id of the memory.
@@ -109,7 +109,7 @@ pub(crate) struct BriefRow {
     pub memory_type: MemoryType,
     /// Its category.
     pub category: String,
-    /// How long it is meant to live.
+    /// Its intended lifetime.
     pub scope: Scope,
     /// 0–1, from the memory.
     pub importance: f64,
@@ -117,13 +117,13 @@ pub(crate) struct BriefRow {
     pub confidence: f64,
     /// Whether a person pinned it.
     pub pinned: bool,
-    /// Times it was recalled.
+    /// Number of times it was recalled.
     pub access_count: u32,
     /// Its place in the hierarchy.
     pub tier: Tier,
-    /// When it last changed.
+    /// Time of its last change.
     pub updated_at: Timestamp,
-    /// When it was last used, confirmed or changed.
+    /// Time at which it was last used, confirmed or changed.
     pub last_sure: Timestamp,
 }
 
@@ -135,9 +135,10 @@ impl Database {
     pub(crate) fn brief_rows(&self, filter: &Filter) -> Result<Vec<BriefRow>, StoreError> {
         self.at_once(|db| {
             db.read(|conn| {
-                // Without a join: looking up the usage of each memory costs more than reading either table in order.
+                // The query has no join: looking up the usage of each memory costs more than reading either table in
+                // order.
                 let found = unused(conn, filter)?;
-                // A good estimate of the number of memories, which would take long to count.
+                // This estimates the number of memories well; counting them would take long.
                 let all: usize =
                     conn.prepare_cached("SELECT ifnull(max(seq), 0) FROM memories")?.query_row((), |row| row.get(0))?;
                 if found.len().saturating_mul(READ_THROUGH) >= all {
@@ -183,7 +184,7 @@ fn unused(conn: &Connection, filter: &Filter) -> Result<Vec<BriefRow>, StoreErro
 /// Column order is what [`BriefRow::used`] reads; change both together.
 const USE: &str = "SELECT memory_id, access_count, tier, last_accessed_at, confirmed_at FROM memory_usage";
 
-/// Adds the usage of memories, which are in the order of their ids, as is the table. Memories without usage are left
+/// Adds the usage of memories; both the memories and the table are in the order of ids. Memories without usage are left
 /// out.
 fn read_through(conn: &Connection, found: Vec<BriefRow>) -> Result<Vec<BriefRow>, StoreError> {
     let mut statement = conn.prepare_cached(&format!("{USE} ORDER BY memory_id"))?;
@@ -192,7 +193,7 @@ fn read_through(conn: &Connection, found: Vec<BriefRow>) -> Result<Vec<BriefRow>
     let mut left = found.into_iter().peekable();
     while let Some(row) = rows.next()? {
         let id = row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?;
-        // Works because Rust and SQLite both compare ids byte by byte, so that both sides are in the same order.
+        // This works because Rust and SQLite both compare ids byte by byte, so that both sides are in the same order.
         while left.next_if(|glance| glance.id.as_str() < id).is_some() {}
         match left.next_if(|glance| glance.id.as_str() == id) {
             Some(glance) => used.push(glance.used(row)?),
@@ -203,7 +204,7 @@ fn read_through(conn: &Connection, found: Vec<BriefRow>) -> Result<Vec<BriefRow>
     Ok(used)
 }
 
-/// Does the same, looking up one memory after another.
+/// Adds the usage of memories by looking up one memory after another.
 fn look_up(conn: &Connection, found: Vec<BriefRow>) -> Result<Vec<BriefRow>, StoreError> {
     let mut statement = conn.prepare_cached(&format!("{USE} WHERE memory_id = ?1"))?;
     let mut used = Vec::with_capacity(found.len());

@@ -8,7 +8,7 @@ use crate::store::row::{spelled, time};
 use crate::store::{Database, StoreError, Writer};
 
 impl Database {
-    /// Returns the links from and to a memory: its own first, each by time.
+    /// Returns the links from a memory and then the links to it, each ordered by time.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -26,12 +26,12 @@ impl Writer<'_> {
     /// Links two memories, and returns whether the link is new.
     ///
     /// # Errors
-    /// [`StoreError::UnknownMemory`] if either is missing, [`StoreError::SelfRelation`] if they are the same.
+    /// [`StoreError::UnknownMemory`] if either memory is missing, [`StoreError::SelfRelation`] if they are the same.
     pub(crate) fn relate(&self, relation: &Relation) -> Result<bool, StoreError> {
         if relation.from == relation.to {
             return Err(StoreError::SelfRelation { id: relation.from.to_string() });
         }
-        // This returns an error that names the missing memory, which a foreign key would not.
+        // This returns an error that names the missing memory, unlike a violated foreign key.
         self.memory(&relation.from)?;
         self.memory(&relation.to)?;
         let relation = relation.clone();

@@ -1,4 +1,5 @@
-//! The decisions of a person: forgetting, restoring, the inbox, and tombstones of rejected values.
+//! The decisions of a person: forgetting and restoring memories, reviewing the inbox, and tombstones of rejected
+//! values.
 
 use jiff::Timestamp;
 use rusqlite::{Connection, Row as SqlRow, params};
@@ -13,25 +14,25 @@ use crate::store::{Database, StoreError, Writer};
 use crate::text::normalise::normalised_hash;
 
 impl Writer<'_> {
-    /// Forgets a memory and prevents it from being learnt again; returns whether it had not been forgotten before. It
+    /// Forgets a memory and prevents it from being learnt again; returns whether the memory was not yet forgotten. It
     /// can be restored until it is purged.
     ///
     /// # Errors
-    /// [`StoreError::UnknownMemory`] if it is not there.
+    /// [`StoreError::UnknownMemory`] if the memory does not exist.
     pub fn forget(&self, id: &MemoryId, reason: Option<CleanText<'_>>) -> Result<bool, StoreError> {
         let forgotten = self.set_status(id, Status::Forgotten, Action::Forget, reason)?;
         self.tombstone(id, reason)?;
         Ok(forgotten)
     }
 
-    /// Makes a memory active again, whatever it was before, and allows it to be learnt again; returns whether it was
-    /// not active. An expiry in the past is removed, since the next maintenance would otherwise expire the memory
-    /// again. A superseded memory is no longer marked as superseded, and the end of its validity is removed.
+    /// Makes a memory of any status active again, and allows it to be learnt again. Returns whether the memory was not
+    /// active. An expiry in the past is removed, since the next maintenance would otherwise expire the memory again. A
+    /// superseded memory is no longer marked as superseded, and the end of its validity is removed.
     ///
     /// # Errors
-    /// [`StoreError::UnknownMemory`] if it is not there.
+    /// [`StoreError::UnknownMemory`] if the memory does not exist.
     pub fn restore(&self, id: &MemoryId) -> Result<bool, StoreError> {
-        // Lifted even for an active memory: its tombstone would prevent new evidence from being learnt.
+        // The tombstone is removed even for an active memory, because it would prevent new evidence from being learnt.
         self.lift_tombstone(id)?;
         let mut memory = self.memory(id)?;
         if memory.status == Status::Active {
@@ -59,9 +60,9 @@ impl Writer<'_> {
 pub struct Waiting {
     /// The memory.
     pub memory: Memory,
-    /// Why it waits; `None` if an older version put it in the inbox.
+    /// Why it waits; `None` if an older version added it to the inbox.
     pub reason: Option<String>,
-    /// What it rests on.
+    /// The evidence that it is based on.
     pub evidence: Vec<Evidence>,
     /// Active memories that it would replace.
     pub replaces: Vec<Memory>,
@@ -88,7 +89,7 @@ impl Database {
         })
     }
 
-    /// Returns the active memories that a pending one contradicts or refines.
+    /// Returns the active memories that a pending memory contradicts or refines.
     fn would_replace(&self, id: &MemoryId) -> Result<Vec<Memory>, StoreError> {
         let takes_place =
             |link: &Relation| matches!(link.relation_type, RelationType::Contradicts | RelationType::Refines);
@@ -99,11 +100,11 @@ impl Database {
 }
 
 impl Writer<'_> {
-    /// Makes a pending memory active; memories that it contradicts or refines are superseded, even pinned ones, since a
+    /// Makes a pending memory active. Memories that it contradicts or refines are superseded, even pinned ones, since a
     /// person has decided. Returns the superseded memories.
     ///
     /// # Errors
-    /// [`StoreError::NotWaiting`] if it is not pending, [`StoreError::UnknownMemory`] if it is not there.
+    /// [`StoreError::NotWaiting`] if the memory is not pending, [`StoreError::UnknownMemory`] if it does not exist.
     pub fn accept(&self, id: &MemoryId) -> Result<Vec<MemoryId>, StoreError> {
         let memory = self.waiting_memory(id)?;
         let from = memory.claim.valid_from.unwrap_or(self.now);
@@ -119,7 +120,7 @@ impl Writer<'_> {
     /// Forgets a pending memory, and prevents it from being learnt again.
     ///
     /// # Errors
-    /// [`StoreError::NotWaiting`] if it is not pending, [`StoreError::UnknownMemory`] if it is not there.
+    /// [`StoreError::NotWaiting`] if the memory is not pending, [`StoreError::UnknownMemory`] if it does not exist.
     pub fn reject(&self, id: &MemoryId, reason: Option<CleanText<'_>>) -> Result<(), StoreError> {
         self.waiting_memory(id)?;
         self.forget(id, reason).map(drop)
@@ -133,7 +134,7 @@ impl Writer<'_> {
     fn supersede(&self, by: &MemoryId, known: Memory, from: Timestamp) -> Result<(), StoreError> {
         let to = known.id.clone();
         let mut after = Memory { status: Status::Superseded, updated_at: self.now, ..known };
-        // An end that is already known is more exact than the moment of the decision.
+        // A known end of validity is more exact than the time of the decision.
         after.claim.valid_to = after.claim.valid_to.or(Some(from));
         self.replace(after, Action::Supersede, Some("accepted from the inbox".into()))?;
         let reason = Some("accepted from the inbox".to_owned());
@@ -182,7 +183,7 @@ impl Writer<'_> {
     /// Records that the content of this memory must not be learnt again in its namespace.
     ///
     /// # Errors
-    /// [`StoreError::UnknownMemory`] if it is not there.
+    /// [`StoreError::UnknownMemory`] if the memory does not exist.
     pub(crate) fn tombstone(&self, id: &MemoryId, reason: Option<CleanText<'_>>) -> Result<bool, StoreError> {
         let memory = self.memory(id)?;
         let tombstone = Tombstone {
@@ -190,7 +191,7 @@ impl Writer<'_> {
             content_hash: normalised_hash(&memory.claim.content),
             namespace: memory.namespace,
             key: memory.claim.key,
-            // Hashes outlive the memory, so that a rejected value stays rejected after its text was purged.
+            // A tombstone contains only hashes, so that a rejected value stays rejected after its text was purged.
             value_hash: memory.claim.value.as_deref().map(normalised_hash),
             reason: reason.as_deref().map(str::to_owned),
             at: self.now,

@@ -13,9 +13,9 @@ pub(in crate::store) const MEMORY_COLUMNS: &str = "m.id, m.type, m.category, m.t
     m.value, m.structured, m.scope, m.importance, m.confidence, m.tags, m.valid_from, m.valid_to, m.expires_at, \
     m.namespace, m.status, m.pinned, m.source, m.extraction_method, m.deleted_at, m.created_at, m.updated_at, \
     u.access_count, u.last_accessed_at, u.tier, u.promotion_count, u.last_promoted_at";
-/// The number of these columns; those that a query adds come after them.
+/// The number of these columns; columns that a query adds follow them.
 pub(in crate::store) const MEMORY_WIDTH: usize = 30;
-/// What the columns are read from.
+/// The tables from which the columns are read.
 pub(in crate::store) const MEMORY_TABLES: &str = "memories m JOIN memory_usage u ON u.memory_id = m.id";
 
 macro_rules! insert_memory {
@@ -34,7 +34,7 @@ pub(in crate::store) const INSERT_USAGE: &str = "
     INSERT INTO memory_usage (memory_id, access_count, last_accessed_at, tier, promotion_count, last_promoted_at,
         confirmed_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-/// Not `INSERT OR REPLACE`, which would delete the row first, and with it all rows that refer to it.
+/// The statement is not `INSERT OR REPLACE`, which would delete the row first, and with it all rows that refer to it.
 const PUT_MEMORY: &str = concat!(
     insert_memory!(),
     " ON CONFLICT (id) DO UPDATE SET type = ?2, category = ?3, title = ?4, content = ?5, summary = ?6, subject = ?7,
@@ -43,7 +43,7 @@ const PUT_MEMORY: &str = concat!(
         source = ?21, extraction_method = ?22, content_hash = ?23, deleted_at = ?24, created_at = ?25,
         updated_at = ?26"
 );
-/// Does not change the counts of an existing row: uses are counted separately and may change at any time.
+/// Does not change the counts of an existing row, because uses are counted separately and may change at any time.
 /// `confirmed_at` is derived from the evidence.
 const PUT_USAGE: &str = "
     INSERT INTO memory_usage (memory_id, access_count, last_accessed_at, tier, promotion_count, last_promoted_at,
@@ -115,7 +115,7 @@ impl Spelled {
     }
 }
 
-/// Writes a row as given: a new one, or everything except the id and the usage counts of an existing one.
+/// Writes a row as given: a new row, or everything except the id and the usage counts of an existing row.
 pub(in crate::store) fn put_memory(conn: &Connection, memory: &Memory) -> Result<(), StoreError> {
     put_row(conn, memory)?;
     fill_usage(&mut *conn.prepare_cached(PUT_USAGE)?, memory, None)?;
@@ -165,8 +165,7 @@ pub(in crate::store) fn fill_row(
     ])
 }
 
-/// Executes a statement that writes the usage of a memory, and when its evidence was last stated, as far as that is
-/// known.
+/// Executes a statement that writes the usage of a memory, and the time at which it was last stated, if that is known.
 pub(in crate::store) fn fill_usage(
     statement: &mut Statement<'_>,
     memory: &Memory,

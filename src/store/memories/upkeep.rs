@@ -10,22 +10,22 @@ use crate::memory::{Memory, MemoryId, Status, Tier, Usage};
 use crate::store::memories::row;
 use crate::store::{Database, Filter, Order, RunId, Store, StoreError, Writer};
 
-/// What a purge removed.
+/// The result of a purge.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Purged {
-    /// Memories that are gone, in the order of their ids.
+    /// Memories that were deleted, sorted by id.
     pub memories: Vec<MemoryId>,
-    /// Windows whose candidates were emptied because they may have said the same.
+    /// Windows whose candidates were emptied because they may contain the same statements.
     pub windows: usize,
     /// Replies of models that were older than the limit.
     pub replies: usize,
 }
 
 impl Writer<'_> {
-    /// Removes one memory from every table, its texts from the history, and the candidates from which it may have come;
-    /// what remains is the fact that it existed, and its tombstone, which contains only hashes.
+    /// Removes one memory from every table, its texts from the history, and the candidates from which it may have come.
+    /// Only the fact that it existed and its tombstone, which contains only hashes, are kept.
     pub(in crate::store) fn purge(&self, id: &MemoryId) -> Result<usize, StoreError> {
-        // Otherwise a memory that still waits to be filed would be filed after its removal.
+        // Otherwise a memory that still waits to be indexed would be indexed after its removal.
         self.file_waiting()?;
         self.bump(id)?;
         self.read(|conn| {
@@ -50,8 +50,7 @@ impl Writer<'_> {
 }
 
 impl Store {
-    /// Expires the active memories whose lifetime has ended, except pinned ones, and returns them in the order of their
-    /// ids.
+    /// Expires the active memories whose lifetime has ended, except pinned ones, and returns them sorted by id.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -60,7 +59,7 @@ impl Store {
             let over = Filter { pinned: Some(false), expired_at: Some(now), ..Filter::default() };
             let ids: Vec<_> = w.list(&over, Order::Id, usize::MAX, 0)?.into_iter().map(|memory| memory.id).collect();
             for id in &ids {
-                w.set_status(id, Status::Expired, Action::Expire, Some("its time is over".into()))?;
+                w.set_status(id, Status::Expired, Action::Expire, Some("its lifetime has ended".into()))?;
             }
             Ok(ids)
         })
@@ -73,14 +72,14 @@ impl Store {
     pub fn purge(&self, days: u32, now: Timestamp) -> Result<Purged, StoreError> {
         let age = SignedDuration::from_hours(24 * i64::from(days));
         let cutoff = now.checked_sub(age).unwrap_or(Timestamp::MIN);
-        // Only here is overwriting every freed byte worth the extra writes.
+        // Only here is it worth the extra writes to overwrite every freed byte.
         self.conn.pragma_update(None, "secure_delete", "ON")?;
         let purged = self.purge_before(cutoff, now);
         self.conn.pragma_update(None, "secure_delete", "FAST")?;
         // The error is returned only now, so that the setting is restored in that case as well.
         let purged = purged?;
         if !purged.memories.is_empty() {
-            // The planner's samples may contain keys of what was purged.
+            // The samples of SQLite's query planner may contain keys of purged rows.
             self.forget_samples()?;
             self.optimise()?;
         }
@@ -121,21 +120,21 @@ impl Store {
             crate::store::index::words::merge(&merging)?;
             merging.commit()?;
             conn.execute_batch("PRAGMA optimize;")?;
-            // Readers in other processes may prevent the WAL from being emptied; it is then emptied when they are done.
+            // Readers in other processes may prevent emptying the WAL; it is then emptied when they have finished.
             conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()))?;
             Ok(())
         })
     }
 }
 
-/// How long a file may be unused before the clock is considered wrong, since deletions are final.
+/// How long a file may be unused before the clock is considered wrong, since permanent deletion cannot be undone.
 const UNUSED: SignedDuration = SignedDuration::from_hours(400 * 24);
-/// How long a clock considered wrong has to continue before it is believed.
+/// How long a clock that is considered wrong must continue before it is trusted.
 const DOUBT: SignedDuration = SignedDuration::from_hours(24);
 
 impl crate::store::Database {
     /// Whether memories that are due at `now` may be deleted permanently. They may not if the last use of the file,
-    /// ignoring the last day, was more than 400 days ago: it is then more likely that the clock is wrong, and there is
+    /// ignoring the last day, was more than 400 days ago. It is then more likely that the clock is wrong, and there is
     /// a day to correct it.
     ///
     /// # Errors
@@ -182,13 +181,13 @@ impl Database {
         self.query_only(sql, [id.as_str(), action.as_str()], |row| row.get(0))
     }
 
-    /// Returns the active memories of one namespace that have the same normalised words, grouped by these words.
+    /// Returns the active memories of one namespace that have the same normalised text, in groups.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn same_words(&self) -> Result<Vec<Vec<MemoryId>>, StoreError> {
         self.read(|conn| {
-            // Only the index is read: it yields the hashes that occur several times, which are few.
+            // Only the index is read. It returns the few hashes that occur several times.
             let sql = "WITH several AS MATERIALIZED (
                     SELECT content_hash, namespace FROM memories INDEXED BY memories_by_hash
                     GROUP BY content_hash, namespace HAVING count(*) > 1)
@@ -213,13 +212,13 @@ impl Database {
 }
 
 impl Writer<'_> {
-    /// Moves a memory to another tier, and returns whether it was in a different one.
+    /// Moves a memory to another tier, and returns whether it was in a different tier before.
     ///
-    /// A move is recorded in the history and can be undone, but it does not change the content of the memory:
-    /// `updated_at` stays, no plan becomes stale, and undoing earlier changes remains possible.
+    /// The history records a move, and it can be undone, but it does not change the content of the memory: `updated_at`
+    /// stays the same, no plan becomes stale, and earlier changes can still be undone.
     ///
     /// # Errors
-    /// [`StoreError::UnknownMemory`] if it is not there.
+    /// [`StoreError::UnknownMemory`] if the memory does not exist.
     pub(crate) fn set_tier(
         &self,
         id: &MemoryId,
@@ -232,7 +231,7 @@ impl Writer<'_> {
             return Ok(false);
         }
         let mut usage = Usage { tier, ..before.usage.clone() };
-        // Smaller tiers are higher ones: `l0` is the top.
+        // Smaller numbers are higher tiers: `l0` is the top.
         if tier < before.usage.tier {
             usage.promotion_count += 1;
             usage.last_promoted_at = Some(self.now);
@@ -250,10 +249,10 @@ impl Writer<'_> {
         self.execute(sql, values).map(drop)
     }
 
-    /// Copies the evidence of another memory to a memory, and returns the number of pieces that were new to it.
+    /// Copies the evidence of another memory to a memory, and returns the number of new pieces.
     ///
     /// # Errors
-    /// [`StoreError::UnknownMemory`] if it is not there.
+    /// [`StoreError::UnknownMemory`] if the memory does not exist.
     pub(crate) fn take_over_evidence(&self, id: &MemoryId, from: &MemoryId) -> Result<usize, StoreError> {
         let evidence = Redacted::from_stored(self.evidence(from)?);
         self.add_evidence(id, &evidence)
@@ -261,7 +260,7 @@ impl Writer<'_> {
 }
 
 impl Store {
-    /// Deletes the times at which memories were read, found or shown at least `days` ago; the counts are kept.
+    /// Deletes the times at which memories were read, found or shown at least `days` ago, but keeps the counts.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.

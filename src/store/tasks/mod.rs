@@ -1,6 +1,6 @@
 //! The work ledger: tasks from agents' logs, and the indexes by which they are found.
 //!
-//! A task is derived from its log alone, so it is not part of a changeset: each run that reads a different version of a
+//! A task is derived from its log alone, so it is not part of a changeset. Each run that reads a different version of a
 //! task adds a row, and undoing the run makes the previous row current again.
 
 mod words;
@@ -50,7 +50,7 @@ impl FactKind {
 pub(crate) struct LogTasks<'a> {
     /// The log's key.
     pub transcript: &'a str,
-    /// The key of the session that started the sub-agent whose log this is.
+    /// If the log is that of a sub-agent: the key of the session that started the sub-agent.
     pub parent: Option<&'a str>,
     /// The project.
     pub namespace: &'a Namespace,
@@ -60,9 +60,9 @@ pub(crate) struct LogTasks<'a> {
 
 const COLUMNS: &str = "t.seq, t.id, t.transcript, t.parent, t.place, t.namespace, t.record";
 impl Writer<'_> {
-    /// Stores the tasks of a log; returns how many are new or changed.
+    /// Stores the tasks of a log; returns the number of new or changed ones.
     ///
-    /// A version that was undone stays undone until the log changes.
+    /// An undone version stays undone until the log changes.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -85,7 +85,7 @@ impl Writer<'_> {
             )?;
             match &newest {
                 Some((_, state, true, _)) if state != "replaced" => continue,
-                // One run adds at most one version, however often it reads the log.
+                // One run adds at most one version, even if it reads the log several times.
                 Some((seq, state, _, true)) if state == "current" => {
                     self.execute("DELETE FROM tasks WHERE seq = ?1", [seq])?;
                 }
@@ -95,7 +95,7 @@ impl Writer<'_> {
             self.insert_task(log, place, record, &text)?;
             changed += 1;
         }
-        // If a log was rewound, the tasks beyond its end no longer exist.
+        // If a log was rewound, the tasks after its end no longer exist.
         let beyond = self.query_all(
             "SELECT seq FROM tasks WHERE transcript = ?1 AND place >= ?2 AND state = 'current' ORDER BY seq",
             params![log.transcript, log.records.len()],
@@ -126,8 +126,8 @@ impl Writer<'_> {
         self.index_task(seq, record)
     }
 
-    /// Stores a task that was exported elsewhere, unless there is or was one for the same place in the same log;
-    /// returns whether it was stored.
+    /// Stores a task that was exported elsewhere, unless there is or was a task at the same place in the same log.
+    /// Returns whether it was stored.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -144,7 +144,7 @@ impl Writer<'_> {
         Ok(true)
     }
 
-    /// Marks a version as past, so that it is no longer found.
+    /// Marks a version as past, so that searches no longer find it.
     fn retire_task(&self, seq: i64) -> Result<(), StoreError> {
         self.execute("UPDATE tasks SET state = 'replaced' WHERE seq = ?1 AND state = 'current'", [seq])?;
         self.execute("DELETE FROM task_facts WHERE task = ?1", [seq])?;
@@ -196,7 +196,7 @@ fn task_id(transcript: &str, place: usize) -> String {
     hex(&Sha256::digest(format!("{transcript}#{place}").as_bytes())[..8])
 }
 
-/// Returns everything by which a task is looked up.
+/// Returns all keys by which a task is looked up.
 fn facts(record: &TaskRecord) -> BTreeSet<(FactKind, String)> {
     let mut found = BTreeSet::new();
     for file in &record.files {
@@ -212,7 +212,7 @@ fn facts(record: &TaskRecord) -> BTreeSet<(FactKind, String)> {
 }
 
 impl Database {
-    /// Returns the namespaces to search, including those merged into them, as a list in JSON; `None` means all.
+    /// Returns the namespaces to search, including those merged into them, as a JSON list; `None` means all.
     fn task_spaces(&self, within: &[NamespaceSubtree]) -> Result<Option<String>, StoreError> {
         if within.is_empty() {
             return Ok(None);
@@ -228,7 +228,7 @@ impl Database {
         to_json(&meant).map(Some)
     }
 
-    /// Returns the current tasks that have this fact, newest first.
+    /// Returns the current tasks that have this key, newest first.
     ///
     /// `within` contains the projects to search; all are searched if it is empty.
     ///
@@ -274,7 +274,7 @@ impl Database {
         self.query_all(&sql, [to_json(&rows)?], task_from_row)
     }
 
-    /// Returns the current tasks of these projects, or of all if the list is empty, by log and position.
+    /// Returns the current tasks of these projects, or of all projects if the list is empty, by log and position.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -286,7 +286,7 @@ impl Database {
         self.query_all(&sql, [self.task_spaces(within)?], task_from_row)
     }
 
-    /// Calls `take` with the row, the length and the words of each current task of these projects.
+    /// Calls `take` with the row, the length and the words of each current task in these projects.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -308,7 +308,7 @@ impl Database {
         })
     }
 
-    /// Returns the task within which a sub-agent of `parent` was started at this time.
+    /// Returns the task in which a sub-agent of `parent` was started at this time.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.

@@ -12,12 +12,12 @@ const FILES_BYTES: usize = 900;
 const SYMBOLS_BYTES: usize = 1_200;
 const COMMANDS_BYTES: usize = 600;
 const ERRORS_BYTES: usize = 900;
-/// Maximum total size of the words of a digest in bytes, each counted once with a following space.
+/// Maximum total size of the words of a digest in bytes; each word is counted once, with a following space.
 const DIGEST_BYTES: usize = 2_048;
-/// Size in bytes of a word in an index: its number and its weight.
+/// Size in bytes of a word in an index: the number and the weight of the word.
 const WORD_BYTES: usize = 5;
 
-/// Returns the texts of a task that are searched, with the weight of their words, most useful first.
+/// Returns the searched texts of a task with the weight of their words, most useful first.
 fn fields(record: &TaskRecord) -> [(u32, String); 6] {
     let report = record.report.as_ref().map_or("", |report| report.text.as_str());
     let changed = record.files.iter().filter(|file| file.is_changed()).map(|file| file.path.as_str());
@@ -59,7 +59,7 @@ fn clipped(text: &str, limit: usize) -> &str {
     &text[..text.floor_char_boundary(limit.min(text.len()))]
 }
 
-/// Joins texts with spaces, as many as fit.
+/// Joins as many texts as fit, with spaces between them.
 fn joined<'t>(texts: impl Iterator<Item = &'t str>, limit: usize) -> String {
     let mut all = String::new();
     for text in texts {
@@ -86,7 +86,7 @@ pub(super) fn task_words(record: &TaskRecord) -> (u32, Vec<u8>) {
     (length, words)
 }
 
-/// Returns the pairs of a word's number and its weight, by number.
+/// Returns the pairs of a word's number and weight, sorted by number.
 pub(crate) fn stored_words(words: &[u8]) -> impl Iterator<Item = (u32, u8)> + '_ {
     words.chunks_exact(WORD_BYTES).map(|pair| (u32::from_le_bytes([pair[0], pair[1], pair[2], pair[3]]), pair[4]))
 }
