@@ -95,7 +95,7 @@ fn change(target: &Target, install: Option<bool>, context: &Context<'_>) -> anyh
         report(
             out,
             &settings,
-            if install.is_some() { "is as it should be" } else { "has no hooks of afterthought" },
+            if install.is_some() { "needs no change" } else { "has no hooks of afterthought" },
             false,
         )?;
     }
@@ -105,7 +105,7 @@ fn change(target: &Target, install: Option<bool>, context: &Context<'_>) -> anyh
         let found = command_changes(&folder, install.is_none());
         changes.extend(found.with_context(|| format!("cannot read {}", folder.display()))?);
         for other in foreign_commands(&folder) {
-            out.note(format_args!("{} is not of afterthought and is left as it is", other.display()));
+            out.note(format_args!("{} was not written by afterthought and is not changed", other.display()));
         }
     }
     if changes.is_empty() {
@@ -121,10 +121,10 @@ fn change(target: &Target, install: Option<bool>, context: &Context<'_>) -> anyh
     let names = changes.iter().map(|change| change.path.display().to_string()).collect::<Vec<_>>().join(", ");
     // A script without a terminal must neither hang on a question nor count as agreeing.
     if !target.yes && !can_ask() {
-        bail!("cannot ask whether to write {names}; add --yes, or --dry-run to look only");
+        bail!("cannot ask before writing {names}; add --yes, or use --dry-run to see the changes");
     }
     if !target.yes && !is_yes(&format!("Write this to {names}?"))? {
-        changes.iter().try_for_each(|change| report(out, &change.path, "is left as it is", false))?;
+        changes.iter().try_for_each(|change| report(out, &change.path, "is not changed", false))?;
         return Ok(ExitStatus::NoMatch);
     }
     changes.iter().try_for_each(|change| write(change, out))?;
@@ -172,7 +172,7 @@ pub(super) fn settings_of(agent: Agent, project: bool) -> anyhow::Result<PathBuf
         let set = std::env::var_os(variable).filter(|value| !value.is_empty());
         match set {
             Some(folder) => Ok(PathBuf::from(folder)),
-            None => Ok(etcetera::home_dir().context("there is no home folder")?.join(folder)),
+            None => Ok(etcetera::home_dir().context("no home folder was found")?.join(folder)),
         }
     };
     Ok(match (agent, project) {
@@ -201,7 +201,7 @@ fn program(context: &Context<'_>) -> anyhow::Result<String> {
 /// Returns the path of this program and the options that agents need.
 pub(super) fn program_words(context: &Context<'_>) -> anyhow::Result<Vec<String>> {
     // The full path, since agents may run hooks with another `PATH`.
-    let program = std::env::current_exe().context("cannot find this program's own file")?;
+    let program = std::env::current_exe().context("cannot find the path of this program")?;
     let absolute = |path: &Path| std::path::absolute(path).with_context(|| format!("cannot use {}", path.display()));
     let mut words = vec![program.to_string_lossy().into_owned()];
     for (option, path) in [("--db", &context.global.db), ("--config", &context.global.config)] {

@@ -95,7 +95,9 @@ fn known(run: &RunId, out: &Printer) -> anyhow::Result<ExitStatus> {
         out.json(&json!({ "run": run, "applied_before": true }))?;
     } else {
         let id = run.short();
-        out.note(format_args!("nothing to do: run {id} has applied this plan; `afterthought undo {id}` reverts it"));
+        out.note(format_args!(
+            "nothing to do: run {id} has already applied this plan; `afterthought undo {id}` reverts it"
+        ));
     }
     Ok(ExitStatus::Success)
 }

@@ -50,7 +50,7 @@ pub(crate) fn run(args: &BriefArgs, context: &Context<'_>) -> anyhow::Result<Exi
     let request = args.request(&memories, context)?;
     let (brief, fallback) = memories.brief_with_fallback(&request)?;
     if let Some(error) = fallback {
-        context.out.warn(format_args!("what was asked is looked for by words alone: {}", spelled(&error.into())));
+        context.out.warn(format_args!("the search used only words: {}", spelled(&error.into())));
     }
     // An explanation is for a person, so it is not recorded as shown to a model.
     if args.why {
@@ -100,8 +100,8 @@ fn print_nothing(brief: &Brief, request: &BriefRequest, out: &Printer) {
         return out.note("memory is switched off; see memory.enabled");
     }
     let reasons: Vec<String> = brief.reasons().iter().map(|(why, count)| format!("{count} {}", spaced(why))).collect();
-    let reasons = if reasons.is_empty() { "nothing is known there".to_owned() } else { reasons.join(", ") };
-    out.note(format_args!("nothing to show: {reasons}; `afterthought brief --why` names them"));
+    let reasons = if reasons.is_empty() { "no memories are stored".to_owned() } else { reasons.join(", ") };
+    out.note(format_args!("nothing to show: {reasons}; `afterthought brief --why` explains this"));
 }
 
 fn explain(brief: &Brief, request: &BriefRequest, memories: &Memories, out: &Printer) -> anyhow::Result<()> {
@@ -144,7 +144,7 @@ fn explain(brief: &Brief, request: &BriefRequest, memories: &Memories, out: &Pri
         }
     }
     for (status, count) in not_recalled {
-        out.line(format_args!("{DIM}{count} {status}, which are not recalled{DIM:#}"))?;
+        out.line(format_args!("{DIM}{count} {status}: not recalled{DIM:#}"))?;
     }
     Ok(())
 }
@@ -176,13 +176,13 @@ fn parts(standing: &Standing) -> String {
     let weight = brief::WEIGHT_TO_THE_POINT;
     standing
         .to_the_point
-        .map_or_else(|| own.clone(), |fit| format!("to the point {fit:.2} × {weight}, the rest: {own}"))
+        .map_or_else(|| own.clone(), |fit| format!("relevance {fit:.2} × {weight}, standing score: {own}"))
 }
 
 /// Prints the memories that were last given to a model.
 fn print_last(memories: &Memories, out: &Printer) -> anyhow::Result<ExitStatus> {
     let Some((at, ids)) = memories.last_shown()? else {
-        out.note("nothing was put in front of a model yet");
+        out.note("no memories were given to a model yet");
         return Ok(ExitStatus::NoMatch);
     };
     if out.is_json() {

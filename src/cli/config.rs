@@ -101,10 +101,10 @@ fn init(args: &InitArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
 
 fn write_new(path: &Path, text: &str) -> anyhow::Result<()> {
     if path.exists() {
-        bail!("{} is there already; edit it, or move it away first", path.display());
+        bail!("{} already exists; edit it, or move it away first", path.display());
     }
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot create the folder {}", folder.display()))?;
     }
     // `create_new` closes the gap between the check above and the write, so no file is ever overwritten.
     let mut options = OpenOptions::new();

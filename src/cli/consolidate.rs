@@ -96,7 +96,7 @@ fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, dry_run: bool) {
                 }
             }
         }),
-        Event::Held(_, what) => bar.suspend(|| out.note(format_args!("left as it is: {}", one_line(what, SHOWN)))),
+        Event::Held(_, what) => bar.suspend(|| out.note(format_args!("not changed: {}", one_line(what, SHOWN)))),
     }
 }
 
@@ -173,12 +173,10 @@ fn warn(summary: &FullSummary, out: &Printer) {
     }
     if total.failed_calls > 0 {
         let calls = counted(total.failed_calls, "call");
-        out.warn(format_args!(
-            "{calls} failed; the memories that they were about stay apart, and the next pass asks again"
-        ));
+        out.warn(format_args!("{calls} failed; the memories concerned stay separate, and the next pass asks again"));
     }
     if total.not_asked > 0 {
-        out.note(format_args!("{} left to the next pass, to keep the cost down", counted(total.not_asked, "question")));
+        out.note(format_args!("{} left to the next pass, to limit the cost", counted(total.not_asked, "question")));
     }
     if summary.interrupted {
         out.warn("interrupted; the other namespaces are left to the next pass");

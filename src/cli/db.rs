@@ -62,7 +62,7 @@ pub(crate) fn restore(args: &RestoreBackupArgs, context: &Context<'_>) -> anyhow
     let config = context.settings()?;
     let path = &config.db.value;
     // A script has made its choice explicit; the previous database is kept in any case.
-    if path.exists() && !args.yes && can_ask() && !is_yes(&format!("Replace {} by this backup?", path.display()))? {
+    if path.exists() && !args.yes && can_ask() && !is_yes(&format!("Replace {} with this backup?", path.display()))? {
         return Ok(context.out.nothing("nothing was restored"));
     }
     let restored = Memories::restore_backup(&config, &args.file)?;
@@ -132,9 +132,10 @@ pub(crate) fn repair(_: &RepairArgs, context: &Context<'_>) -> anyhow::Result<Ex
         if let Some(path) = &repaired.put_aside {
             context.out.line(format_args!("{} moved to {}", counted(repaired.rows, "orphaned row"), path.display()))?;
         } else if repaired.rows > 0 {
-            context
-                .out
-                .line(format_args!("{} removed; that copy still has them", counted(repaired.rows, "orphaned row")))?;
+            context.out.line(format_args!(
+                "{} removed; the previous database still contains them",
+                counted(repaired.rows, "orphaned row")
+            ))?;
         }
         for loss in &repaired.lost {
             context.out.line(format_args!("{REMOVED}✗{REMOVED:#} {}", loss_line(loss)))?;
@@ -156,7 +157,7 @@ fn print_flaws(flaws: &[Flaw], out: &Printer) -> anyhow::Result<()> {
     for flaw in flaws {
         let remedy = match flaw.kind {
             FlawKind::Damaged => {
-                "`afterthought db repair` saves what can be read, `afterthought db restore FILE` restores a backup"
+                "`afterthought db repair` saves readable data, `afterthought db restore FILE` restores a backup"
             }
             FlawKind::History => "see `afterthought memory history ID`",
             FlawKind::Dangling
@@ -285,7 +286,7 @@ fn past(act: &str) -> String {
 
 /// Parses a pause such as `60s`, of at least one second.
 fn pause(text: &str) -> Result<Duration, String> {
-    let wrong = || "it is not a time between two; write it like 60s, 5m or 1h".to_owned();
+    let wrong = || "it is not an interval; write it like 60s, 5m or 1h".to_owned();
     let pause: SignedDuration = text.parse().map_err(|_| wrong())?;
     let pause = Duration::try_from(pause).map_err(|_| wrong())?;
     // A pause near zero would be a busy loop that keeps the database locked.
@@ -463,7 +464,7 @@ fn print_converted(done: Option<Conversion>, word: &str, context: &Context<'_>) 
             Some(ending) if ending == "jsonl" => "remove it".to_owned(),
             Some(_) | None => format!("`afterthought {command} --db {}`, or remove it", copy.display()),
         };
-        out.note(format_args!("{DIM}{} is as it was: {remedy}{DIM:#}", copy.display()));
+        out.note(format_args!("{DIM}{} was not changed: {remedy}{DIM:#}", copy.display()));
     }
     Ok(ExitStatus::Success)
 }

@@ -123,13 +123,13 @@ fn warn_of_rivals(id: &MemoryId, restored: &Restored, keep_both: bool, context: 
         let (id, other) = (id.short(), rival.id.short());
         context.out.warn(match (restored.waits, keep_both) {
             (true, _) => format!(
-                "{id} waits in the inbox, since {other} is pinned and both cannot hold: {what}; `afterthought inbox \
-                 accept {id}` puts it in its place"
+                "{id} waits in the inbox, because {other} is pinned and contradicts it: {what}; `afterthought inbox \
+                 accept {id}` replaces {other}"
             ),
-            (false, true) => format!("{other}, which had taken its place or contradicts it, is kept as well: {what}"),
+            (false, true) => format!("{other}, which replaced or contradicts it, is kept as well: {what}"),
             (false, false) => format!(
-                "{other}, which had taken its place or contradicts it, is superseded now: {what}; --keep-both would \
-                 leave it"
+                "{other}, which replaced or contradicts it, is now superseded: {what}; --keep-both would \
+                 keep it"
             ),
         });
     }

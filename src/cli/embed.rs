@@ -66,7 +66,8 @@ pub(crate) fn run(args: &EmbedArgs, context: &Context<'_>) -> anyhow::Result<Exi
 fn details(filled: &Filled) -> String {
     let tokens = if filled.tokens > 0 { format!(" for {}", counted(filled.tokens, "token")) } else { String::new() };
     let refused = if filled.refused > 0 { format!(", {} refused by the model", filled.refused) } else { String::new() };
-    let waiting = if filled.waiting > 0 { format!(", {} still without one", filled.waiting) } else { String::new() };
+    let waiting =
+        if filled.waiting > 0 { format!(", {} still without a vector", filled.waiting) } else { String::new() };
     format!("{tokens}{refused}{waiting}")
 }
 
@@ -79,7 +80,7 @@ fn print_coverage(status: &VectorStatus, out: &Printer) -> anyhow::Result<ExitSt
     } else {
         let Coverage { embedded, waiting, given_up } = coverage;
         let (vectors, without) = (counted(embedded, "vector"), counted(waiting, "memory"));
-        out.line(format_args!("{vectors} of {name}, {without} without one, {given_up} refused"))?;
+        out.line(format_args!("{vectors} of {name}, {without} without a vector, {given_up} refused"))?;
     }
     Ok(ExitStatus::Success)
 }
@@ -117,12 +118,12 @@ pub(crate) fn finding(config: &Config) -> Result<String, String> {
     let memories = if config.db.value.exists() { reader.open().ok() } else { None };
     let status = vector_status(config, memories.as_ref()).map_err(|error| spelled(&error.into()))?;
     let Some(VectorStatus { model, address, coverage }) = status else {
-        return Ok("none: search is by words; `afterthought config init` explains [embedding]".to_owned());
+        return Ok("none: search uses only words; `afterthought config init` explains [embedding]".to_owned());
     };
     let counts = coverage.map_or_else(String::new, |Coverage { embedded, waiting, given_up }| {
         let remedy = if waiting > 0 { "; `afterthought db embed` computes them" } else { "" };
         let refused = if given_up > 0 { format!(", {given_up} were refused") } else { String::new() };
-        format!(": {}, {} without one{refused}{remedy}", counted(embedded, "vector"), counted(waiting, "memory"))
+        format!(": {}, {} without a vector{refused}{remedy}", counted(embedded, "vector"), counted(waiting, "memory"))
     });
     Ok(format!("{model} at {address}{counts}"))
 }

@@ -83,13 +83,13 @@ pub(crate) fn run(args: &ForgetArgs, context: &Context<'_>) -> anyhow::Result<Ex
 fn selected(args: &ForgetArgs, context: &Context<'_>, memories: &Memories) -> anyhow::Result<Vec<Memory>> {
     // An empty filter matches everything, so a bare `memory forget` must not mean all memories.
     if args.selection.is_empty() && context.global.namespace.is_none() {
-        bail!("nothing says what to forget; give ids, or filters such as --category task");
+        bail!("no memory is selected; give ids, or filters such as --category task");
     }
     // Half of `usize::MAX`, since SQLite's LIMIT is a signed 64-bit number.
     let found = memories.list_memories(args.selection.filter(context)?, Order::Id, usize::MAX >> 1, 0)?;
     if !args.yes && !args.dry_run && !found.is_empty() {
         bail!(
-            "that would forget {}; look at it with `memory list` and the same filters, then add --yes",
+            "this would forget {}; check with `memory list` and the same filters, then add --yes",
             counted(found.len(), "memory")
         );
     }
@@ -118,9 +118,7 @@ fn erase(
     // Planned first, so that the effect is shown before something that cannot be undone.
     let planned = memories.would_erase(scope)?;
     if planned.is_nothing() {
-        out.note(
-            "nothing is known of that; `afterthought memory why ID` names the conversations that a memory rests on",
-        );
+        out.note("no such conversation is known; `afterthought memory why ID` names the conversations behind a memory");
         return Ok(ExitStatus::NoMatch);
     }
     if !args.yes {
@@ -128,12 +126,12 @@ fn erase(
         if args.dry_run {
             return Ok(ExitStatus::Success);
         }
-        bail!("nothing was erased; it cannot be undone, so add --yes if that is what you want");
+        bail!("nothing was erased; to erase this, which cannot be undone, add --yes");
     }
     let Erasure { erased, sealed, removed } = memories.erase(scope)?;
     print_erased(&erased, Some(sealed), memories, out)?;
     for path in removed {
-        out.note(format_args!("removed {}, which was made before an update and contained it, too", path.display()));
+        out.note(format_args!("removed {}, a copy from before an update, which contained this, too", path.display()));
     }
     Ok(ExitStatus::Success)
 }
@@ -162,9 +160,9 @@ fn print_erased(
     }
     let groups = [
         (&erased.memories, REMOVED, "would be gone", true),
-        (&erased.restored, CHANGED, "is active again, since its replacement is gone", false),
-        (&erased.reverted, CHANGED, "says again what it said before", false),
-        (&erased.mixed, CHANGED, "stays, in words that come from there and from elsewhere; look at it", false),
+        (&erased.restored, CHANGED, "is active again, because its replacement is erased", false),
+        (&erased.reverted, CHANGED, "has its earlier wording again", false),
+        (&erased.mixed, CHANGED, "is kept, but its wording comes partly from there; check it", false),
     ];
     for (ids, style, what, only_before) in groups {
         if only_before && sealed.is_some() {
@@ -176,7 +174,7 @@ fn print_erased(
         }
     }
     out.line(format_args!(
-        "{}, {} and {} {would}erased; {} kept on other evidence, {} restored",
+        "{}, {} and {} {would}erased; {} kept because of other evidence, {} restored",
         counted(erased.conversations.len(), "conversation"),
         counted(erased.memories.len(), "memory"),
         counted(erased.windows, "window"),
@@ -190,12 +188,15 @@ fn print_erased(
 fn print_remainders(sealed: Option<RewriteOutcome>, backups: &[std::path::PathBuf], out: &Printer) {
     if sealed == Some(RewriteOutcome::Waiting) {
         out.warn(
-            "another process is at the file, so freed parts of it may still contain what was erased; `afterthought db maintain` \
-             writes it anew when that has ended",
+            "another process uses the file, so freed parts may still contain erased text; when that process has ended, \
+             `afterthought db maintain` rewrites the file",
         );
     }
     for path in backups {
-        out.note(format_args!("{} may still contain it: make a new backup and remove this one", path.display()));
+        out.note(format_args!(
+            "{} may still contain the erased text: make a new backup and remove this one",
+            path.display()
+        ));
     }
-    out.note("logs, saved plans and recorded exchanges are your files and stay as they are");
+    out.note("logs, saved plans and recorded exchanges are your own files and are not changed");
 }

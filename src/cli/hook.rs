@@ -54,7 +54,7 @@ pub(crate) fn run(args: &HookArgs, context: &Context<'_>) -> ExitStatus {
         return ExitStatus::Success;
     }
     let (Ok(event), Ok(agent)) = (args.event.parse::<Event>(), args.format.parse::<Agent>()) else {
-        context.out.warn(format_args!("there is no hook {} of {}; nothing is done", args.event, args.format));
+        context.out.warn(format_args!("there is no hook {} of {}; nothing was done", args.event, args.format));
         return ExitStatus::Success;
     };
     let limit = Duration::from_millis(args.limit_ms.unwrap_or(event.limit_ms()));
@@ -83,7 +83,7 @@ fn within(deadline: Instant, work: &Work, settings: Config) -> anyhow::Result<()
     let done = catch_unwind(AssertUnwindSafe(|| work.go(settings, &speaking)));
     // Dropping the sender wakes the watchdog, which then returns instead of exiting the process.
     drop(over);
-    done.unwrap_or_else(|_| Err(anyhow!("it ended in the middle; please report this")))
+    done.unwrap_or_else(|_| Err(anyhow!("the hook stopped unexpectedly; please report this")))
 }
 
 /// The watchdog that exits the process when the time limit is reached.
@@ -102,7 +102,7 @@ impl Late {
             return;
         }
         if let Some(log) = &self.log {
-            log.note(&self.who, "it took too long and was given up", now());
+            log.note(&self.who, "the hook took too long and was stopped", now());
         }
         // An incomplete answer would be worse than none, but an agent that does not read must not block the exit for
         // long.
@@ -183,12 +183,12 @@ impl Work {
         };
         let follow_up = handle(&call, now(), &mut say)?;
         if let Some(error) = follow_up.fallback {
-            self.note(&format!("looked for by words alone: {}", spelled(&error.into())));
+            self.note(&format!("the search used only words: {}", spelled(&error.into())));
         }
         // Started last: the agent already has its answer, so a slow start delays nobody.
         if follow_up.wants_worker {
             start(&self.global, &call.config.db.value)
-                .context("cannot start the worker; `afterthought runs work` does it")?;
+                .context("cannot start the worker; `afterthought runs work` processes the queue")?;
         }
         Ok(())
     }

@@ -97,7 +97,7 @@ fn print_one(one: &Waiting, context: &Context<'_>) -> anyhow::Result<()> {
         memory.namespace,
         memory.id.short()
     ))?;
-    out.line(format_args!("  {CHANGED}{}{CHANGED:#}", one.reason.as_deref().unwrap_or("the reason was not kept")))?;
+    out.line(format_args!("  {CHANGED}{}{CHANGED:#}", one.reason.as_deref().unwrap_or("the reason is unknown")))?;
     for known in &one.replaces {
         out.line(format_args!("  in place of: {}", one_line(&known.claim.content, 200)))?;
     }
@@ -117,7 +117,7 @@ fn judge(args: &JudgeArgs, verdict: Verdict, context: &Context<'_>) -> anyhow::R
     // The shell may expand a variable to nothing, so the absence of ids never means all of them.
     let ids = if args.every { every(args, context, &memories)? } else { args.ids.clone() };
     if ids.is_empty() && !args.every {
-        bail!("nothing says what to {}; give ids from `afterthought inbox list`, or --all", verdict.as_str());
+        bail!("no memory to {} is selected; give ids from `afterthought inbox list`, or --all", verdict.as_str());
     }
     if ids.is_empty() {
         context.out.note("the inbox is empty");
@@ -129,7 +129,7 @@ fn judge(args: &JudgeArgs, verdict: Verdict, context: &Context<'_>) -> anyhow::R
         context.out.note(format_args!("superseded by that: {}", judgement.superseded));
     }
     let run = judgement.run.short();
-    context.out.note(format_args!("{DIM}`afterthought undo {run}` takes it back{DIM:#}"));
+    context.out.note(format_args!("{DIM}`afterthought undo {run}` reverts it{DIM:#}"));
     Ok(ExitStatus::Success)
 }
 
@@ -138,7 +138,7 @@ fn every(args: &JudgeArgs, context: &Context<'_>, memories: &Memories) -> anyhow
     let waiting = memories.inbox(Selection::default().filter(context)?)?;
     if !args.yes && !waiting.is_empty() {
         let count = waiting.len();
-        bail!("that would judge all {count} that wait; look at `afterthought inbox list`, then add --yes");
+        bail!("this would decide on all {count} pending memories; check `afterthought inbox list`, then add --yes");
     }
     Ok(waiting.into_iter().map(|one| one.memory.id.to_string()).collect())
 }

@@ -124,7 +124,7 @@ pub(crate) fn stop_on_interrupt(cancel: CancellationToken, grace: u64) {
         let status = tokio::select! {
             Ok(()) = asked_to_end() => 130,
             () = tokio::time::sleep(Duration::from_secs(grace)) => {
-                tracing::warn!("no reply came within {grace} s; what is left is for the next run");
+                tracing::warn!("no reply arrived within {grace} s; the next run continues the remaining work");
                 i32::from(ExitStatus::Failures.code())
             }
         };

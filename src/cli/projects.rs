@@ -163,7 +163,7 @@ fn alias(what: &str, name: &str, context: &Context<'_>) -> anyhow::Result<ExitSt
     context.out.line(format_args!("{what} is {} from now on: {}", aliased.name, aliased.namespace))?;
     if let Some(left) = &aliased.left {
         context.out.note(format_args!(
-            "what was learnt so far stays in {left}; `afterthought project merge {left} {}` moves all of it",
+            "earlier memories stay in {left}; `afterthought project merge {left} {}` moves them",
             aliased.name
         ));
     }
@@ -200,9 +200,9 @@ fn merge(from: &str, into: &str, context: &Context<'_>) -> anyhow::Result<ExitSt
     let settled: usize =
         merged.moved.decisions.iter().filter(|(decision, _)| **decision != Decision::Add).map(|(_, count)| count).sum();
     let (moved, from, into) = (merged.moved.moved, &merged.from, &merged.into);
-    context
-        .out
-        .line(format_args!("moved from {from} into {into}: {moved}, of which {settled} met what was known there"))?;
-    context.out.note(format_args!("`afterthought undo {}` takes it back", merged.run.short()));
+    context.out.line(format_args!(
+        "memories moved from {from} into {into}: {moved}, of which {settled} matched memories there"
+    ))?;
+    context.out.note(format_args!("`afterthought undo {}` reverts it", merged.run.short()));
     Ok(ExitStatus::Success)
 }

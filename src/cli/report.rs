@@ -331,7 +331,7 @@ fn print_filtered(out: &Printer, filtered: SelectionCounts) {
         (filtered.conversations_excluded, "conversation", "excluded"),
         (filtered.conversations_out_of_range, "conversation", "of other times"),
         (filtered.conversations_of_other_projects, "conversation", "of other projects"),
-        (filtered.windows_out_of_range, "window", "of other times in conversations that were read"),
+        (filtered.windows_out_of_range, "window", "outside the time range in conversations that were read"),
     ];
     let named = parts.iter().filter(|(count, ..)| *count > 0);
     let named: Vec<_> = named.map(|(count, noun, why)| format!("{} {why}", counted(*count, noun))).collect();

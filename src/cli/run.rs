@@ -133,7 +133,7 @@ impl LogArgs {
         // Otherwise `run` without arguments would read nothing and report success.
         ensure!(
             !self.paths.is_empty() || !self.from.is_empty(),
-            "no log is named; give a PATH, or --from NAME with a name from `afterthought log list`"
+            "no log is given; pass a PATH, or --from NAME with a name from `afterthought log list`"
         );
         self.below.iter().try_for_each(|folder| must_be_folder(folder))?;
         let found = known::logs_of(&self.from, &machine(), &self.below)?;
@@ -166,14 +166,11 @@ impl LogArgs {
         if let (Some(since), Some(until)) = (since, until) {
             let (from, to) = (self.since.as_deref().unwrap_or_default(), self.until.as_deref().unwrap_or_default());
             // Swapped times would select nothing and look like an empty log.
-            ensure!(since < until, "nothing lies between --since {from} and --until {to}; give the earlier time first");
+            ensure!(since < until, "--since {from} is not before --until {to}; swap the two times");
         }
         // An unset shell variable expands to an empty text, and an empty filter is certainly a mistake.
         for (flag, texts) in [("--project", &self.project), ("--exclude", &self.exclude)] {
-            ensure!(
-                !texts.iter().any(|text| text.trim().is_empty()),
-                "{flag} is empty; name something, or leave it out"
-            );
+            ensure!(!texts.iter().any(|text| text.trim().is_empty()), "{flag} is empty; give a value, or leave it out");
         }
         let directory = std::env::current_dir().context("cannot find the working directory")?;
         let home = machine().home;
@@ -302,7 +299,7 @@ fn without_model(model: &Model, config: &Config) -> Option<String> {
     fell_back.then(|| {
         let remedy = match logins().first() {
             Some(login) => format!("--model {login} uses the login of {login}, which is installed"),
-            None => "`afterthought status --check` says how to set one".to_owned(),
+            None => "`afterthought status --check` shows how to set one".to_owned(),
         };
         format!(
             "no model is configured and no Ollama answers, so the offline rules extract, which keep explicit statements \

@@ -59,7 +59,7 @@ pub(crate) fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<Ex
     let tasks = if is_ranked { memories.search_tasks(&request.text, &request.filter, args.limit)? } else { Vec::new() };
     let (found, tasks) = foremost(found, tasks, args.limit);
     if let Some(error) = fallback {
-        out.warn(format_args!("searched by words alone: {}", spelled(&error.into())));
+        out.warn(format_args!("the search used only words: {}", spelled(&error.into())));
     }
     let mut tasks = tasks.iter().peekable();
     for hit in &found {
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<Ex
 impl SearchArgs {
     fn request(&self, memories: &Memories, context: &Context<'_>) -> anyhow::Result<SearchRequest> {
         let text = self.query.join(" ");
-        ensure!(!text.trim().is_empty(), "there is nothing to search for; give some words");
+        ensure!(!text.trim().is_empty(), "the query is empty; give some words");
         ensure!(self.limit > 0, "--limit 0 would show nothing; give at least 1");
         let filter = self.selection.filter(context)?;
         Ok(SearchRequest {

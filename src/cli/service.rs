@@ -38,7 +38,7 @@ pub(crate) struct ServiceArgs {
 
 pub(crate) fn run(args: &ServiceArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     // Service managers start programs with a minimal `PATH` and a different working directory, so paths are absolute.
-    let program = std::env::current_exe().context("cannot find this program's own file")?;
+    let program = std::env::current_exe().context("cannot find the path of this program")?;
     let mut words = vec![program.to_string_lossy().into_owned()];
     for (option, path) in [("--db", &context.global.db), ("--config", &context.global.config)] {
         if let Some(path) = path {
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &ServiceArgs, context: &Context<'_>) -> anyhow::Result<E
     }
     // The file may have been edited, for example to add a key to the environment.
     if path.exists() && !args.force {
-        bail!("{} is there already; add --force to take its place", path.display());
+        bail!("{} already exists; add --force to replace it", path.display());
     }
     write(&path, &text)?;
     if context.out.is_json() {
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &ServiceArgs, context: &Context<'_>) -> anyhow::Result<E
 
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        fs::create_dir_all(folder).with_context(|| format!("cannot create the folder {}", folder.display()))?;
     }
     fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
@@ -93,7 +93,7 @@ fn agent_path() -> anyhow::Result<PathBuf> {
 }
 
 fn home() -> anyhow::Result<PathBuf> {
-    etcetera::home_dir().context("there is no home folder")
+    etcetera::home_dir().context("no home folder was found")
 }
 
 fn unit(words: &[String]) -> String {

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &SetupArgs, context: &Context<'_>) -> anyhow::Result<Exi
                 changes.extend(of_host);
             }
             // One faulty file must not keep the other agents from being connected.
-            Err(error) => out.error(&error.context(format!("{} is left as it is", host.name))),
+            Err(error) => out.error(&error.context(format!("{} is not changed", host.name))),
         }
     }
     let found = survey(&machine(), &[], context.memories_if_any()?.as_ref()).context("cannot look for logs")?;
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &SetupArgs, context: &Context<'_>) -> anyhow::Result<Exi
         }
     }
     if changes.is_empty() && found.is_empty() {
-        return Ok(out.nothing("neither agents nor their logs were found; give a log to `afterthought run`"));
+        return Ok(out.nothing("neither agents nor their logs were found; pass a log to `afterthought run`"));
     }
     let model = runtime()?.block_on(Model::choose(&context.settings()?, &ModelOptions::default()))?;
     heading("Model")?;
@@ -82,13 +82,13 @@ pub(crate) fn run(args: &SetupArgs, context: &Context<'_>) -> anyhow::Result<Exi
         return Ok(ExitStatus::Success);
     }
     if !args.yes && !can_ask() {
-        bail!("cannot ask whether to go on; add --yes, or --dry-run to look only");
+        bail!("cannot ask for confirmation; add --yes, or use --dry-run to see the changes");
     }
     if !changes.is_empty() && (args.yes || is_yes(&format!("Write {}?", counted(changes.len(), "file")))?) {
         write_recorded(&changes, &record, out)?;
-        out.note(format_args!("{DIM}`afterthought setup --undo` puts these files back as they were{DIM:#}"));
+        out.note(format_args!("{DIM}`afterthought setup --undo` restores these files{DIM:#}"));
         if changes.iter().any(|change| change.path.ends_with("hooks.json")) {
-            out.note("Codex runs new hooks only once you trust them: open /hooks in it");
+            out.note("Codex runs new hooks only once you trust them: open /hooks in Codex");
         }
     }
     if found.is_empty() { Ok(ExitStatus::Success) } else { read_logs(args.yes, &model, context) }
@@ -100,11 +100,11 @@ fn described(model: &Model) -> String {
         (Some(found), _) => found.to_owned(),
         (None, Some(login)) => {
             format!(
-                "none is configured, so the offline rules extract; `afterthought run --model {login}` uses its login"
+                "none is configured, so the offline rules are used; `afterthought run --model {login}` uses its login"
             )
         }
         (None, None) => {
-            "none is configured, so the offline rules extract; `afterthought status --check` says how to set one"
+            "none is configured, so the offline rules are used; `afterthought status --check` shows how to set one"
                 .to_owned()
         }
     }
@@ -114,11 +114,11 @@ fn described(model: &Model) -> String {
 fn read_logs(is_silent: bool, model: &Model, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let out = context.out;
     let how = match model.name() {
-        Some(name) if !is_silent => format!("with {name}, which is sent their words"),
+        Some(name) if !is_silent => format!("with {name}, which receives their text"),
         _ => "with the offline rules".to_owned(),
     };
     if !is_silent && !is_yes(&format!("Read the logs now, {how}?"))? {
-        out.note("`afterthought run --from all` reads them later; --estimate shows what that costs");
+        out.note("`afterthought run --from all` reads the logs later; --estimate shows what this costs");
         return Ok(ExitStatus::Success);
     }
     let mut words = vec!["run", "--from", "all"];
@@ -184,9 +184,9 @@ fn undo(record: &Path, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     }
     for (path, outcome) in done {
         let what = match outcome {
-            FileOutcome::Restored => "is as it was",
-            FileOutcome::Removed => "is removed, as it was not there before",
-            FileOutcome::ChangedSince => "was changed since, so only what is of afterthought was removed",
+            FileOutcome::Restored => "is restored",
+            FileOutcome::Removed => "is removed, because it did not exist before",
+            FileOutcome::ChangedSince => "was changed later, so only the entries of afterthought were removed",
             FileOutcome::Gone => "is gone",
         };
         report(out, &path, what, outcome != FileOutcome::Gone)?;
@@ -211,7 +211,7 @@ fn without_ours(path: &Path) -> anyhow::Result<()> {
 }
 
 fn home() -> anyhow::Result<PathBuf> {
-    etcetera::home_dir().context("there is no home folder")
+    etcetera::home_dir().context("no home folder was found")
 }
 
 fn environment(name: &str) -> Option<PathBuf> {

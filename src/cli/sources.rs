@@ -27,7 +27,7 @@ pub(crate) fn run(args: &SourcesArgs, context: &Context<'_>) -> anyhow::Result<E
     let machine = machine();
     // Works without a database, since people list their logs before the first run.
     let memories = context.memories_if_any()?;
-    let found = survey(&machine, &args.below, memories.as_ref()).context("cannot find out what was read")?;
+    let found = survey(&machine, &args.below, memories.as_ref()).context("cannot find out which logs were read")?;
     let out = context.out;
     if out.is_json() {
         for one in &found {

@@ -208,10 +208,12 @@ fn model(config: &Config) -> Check {
         runtime.block_on(lists_model(&settings))
     });
     match answer {
-        Ok(true) => Check::new("model", State::Good, format!("{what}: it answers")),
-        Ok(false) => {
-            Check::new("model", State::Note, format!("{what}: it answers, and its list of models has no such name"))
-        }
+        Ok(true) => Check::new("model", State::Good, format!("{what}: the server replies")),
+        Ok(false) => Check::new(
+            "model",
+            State::Note,
+            format!("{what}: the server replies, but its list of models does not contain this name"),
+        ),
         Err(why) => {
             Check::new("model", State::Bad, format!("{what}: {why}; check the address, the key and the network"))
         }
@@ -228,7 +230,7 @@ fn vectors(config: &Config) -> Check {
 fn database(path: &Path, config: &Config) -> Vec<Check> {
     let layer = &config.db.layer;
     if !path.exists() {
-        let finding = format!("{} ({layer}) does not exist yet; the first `run` makes it", path.display());
+        let finding = format!("{} ({layer}) does not exist yet; the first `run` creates it", path.display());
         return vec![Check::new("database", State::Note, finding)];
     }
     let memories = match Memories::builder().config(config.clone()).writable().open() {
@@ -289,9 +291,10 @@ fn encryption(memories: &Memories) -> Check {
         Ok(Encryption::Plain(None)) => {
             check(State::Good, "not encrypted; anyone who can read the file can read every memory".to_owned())
         }
-        Ok(Encryption::Plain(Some(place))) => {
-            check(State::Note, format!("none, though {place} holds a key; `afterthought db encrypt` encrypts"))
-        }
+        Ok(Encryption::Plain(Some(place))) => check(
+            State::Note,
+            format!("none, although {place} contains a key; `afterthought db encrypt` encrypts the file"),
+        ),
         Err(error) => check(State::Bad, spelled(&error.into())),
     }
 }
@@ -302,7 +305,7 @@ fn pages(memories: &Memories) -> Check {
         (Ok(flaws), Ok(unsealed)) => match flaws.first() {
             Some(flaw) => {
                 let remedy =
-                    "`afterthought db repair` saves what can be read, `afterthought db restore FILE` restores a backup";
+                    "`afterthought db repair` saves readable data, `afterthought db restore FILE` restores a backup";
                 Check::new("pages", State::Bad, format!("{}; {remedy}", flaw.what))
             }
             None if unsealed => {
@@ -339,7 +342,7 @@ fn permissions(path: &Path) -> Check {
 
 #[cfg(not(unix))]
 fn permissions(_: &Path) -> Check {
-    Check::new("permissions", State::Note, "left to the folder's on this platform")
+    Check::new("permissions", State::Note, "those of the folder apply on this platform")
 }
 
 /// Checks the hooks of each agent, the queue that they fill, and their log.
@@ -576,7 +579,7 @@ fn spending_by_day(days: u32, context: &Context<'_>) -> anyhow::Result<ExitStatu
         context.out.line(total(&spent))?;
     }
     if spent.is_empty() {
-        return Ok(context.out.nothing(format_args!("no model was asked in the last {}", counted(days, "day"))));
+        return Ok(context.out.nothing(format_args!("no model was called in the last {}", counted(days, "day"))));
     }
     Ok(ExitStatus::Success)
 }

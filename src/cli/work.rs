@@ -54,7 +54,7 @@ impl AskArgs {
     /// Adds to `what` that more would be asked about with `--everywhere`, if `filter` is limited to a project.
     fn nothing(&self, what: &str, filter: &Filter) -> String {
         let is_limited = !self.everywhere && !filter.namespaces.is_empty();
-        format!("{what}{}", if is_limited { "; --everywhere asks about all projects" } else { "" })
+        format!("{what}{}", if is_limited { "; --everywhere searches all projects" } else { "" })
     }
 }
 
@@ -103,7 +103,7 @@ fn in_project(path: &str) -> String {
 /// Returns the commit that last changed a line.
 fn commit_of(path: &str, line: u32) -> anyhow::Result<String> {
     let whole = std::path::absolute(path)?;
-    let folder = whole.parent().context("the path names no file")?;
+    let folder = whole.parent().context("the path does not name a file")?;
     let range = format!("{line},{line}");
     let mut git = Command::new("git");
     git.current_dir(folder).args(["blame", "--porcelain", "-L", &range, "--"]).arg(&whole);

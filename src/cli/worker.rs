@@ -166,7 +166,7 @@ fn print_end(context: &Context<'_>, job: &Job, fault: Option<&Fault>) {
         None => context.out.note(format_args!("extracted {}", job.path)),
         Some(Fault::Failed(why)) => context.out.error_text(&format!("{}: {}", job.path, one_line(why, 300))),
         Some(Fault::Later(until, why)) => {
-            context.out.note(format_args!("{} is put off until {until:.0}: {}", job.path, one_line(why, 300)));
+            context.out.note(format_args!("{} is postponed until {until:.0}: {}", job.path, one_line(why, 300)));
         }
     }
 }

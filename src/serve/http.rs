@@ -40,7 +40,7 @@ pub(crate) enum HttpError {
         address: SocketAddr,
     },
     /// The address cannot be bound.
-    #[error("cannot listen on {address}; end what listens there, or choose another with --addr")]
+    #[error("cannot listen on {address}; stop the program that listens there, or choose another address with --addr")]
     Bind {
         /// The address.
         address: SocketAddr,
@@ -235,7 +235,7 @@ pub(crate) enum Refusal {
     #[error("this Host is not served; use the address that the server printed, or start it with --allow-host NAME")]
     Host,
     /// It comes from a page on another site.
-    #[error("this Origin is not served; start the server with --allow-host NAME to let its pages in")]
+    #[error("this Origin is not served; start the server with --allow-host NAME to accept its pages")]
     Origin,
     /// It contains no token, or a wrong one.
     #[error(

@@ -113,7 +113,7 @@ impl MemoryPool {
             let made = self.embed_waiting().await;
             self.upkeep.is_under_way.store(false, Ordering::SeqCst);
             if let Err(error) = made {
-                tracing::warn!("no vectors were made, `afterthought db embed` makes them later: {error}");
+                tracing::warn!("no vectors were computed; `afterthought db embed` computes them later: {error}");
             }
         }
     }

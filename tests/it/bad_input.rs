@@ -401,14 +401,14 @@ const ROWS: &[Row] = &[
         prepare: nothing,
         args: &["memory", "forget"],
         code: 2,
-        told: "error: nothing says what to forget; give ids, or filters such as --category task",
+        told: "error: no memory is selected; give ids, or filters such as --category task",
     },
     Row {
         name: "forget all of a kind without --yes",
         prepare: nothing,
         args: &["memory", "forget", "--category", "fact"],
         code: 2,
-        told: "error: that would forget 1 memory; look at it with `memory list` and the same filters, then add --yes",
+        told: "error: this would forget 1 memory; check with `memory list` and the same filters, then add --yes",
     },
     Row {
         name: "relate a memory to nothing",

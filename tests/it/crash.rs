@@ -238,7 +238,7 @@ fn calls_that_take_too_long_after_an_interrupt_are_left_to_the_next_run() {
     let output = end(child);
     assert_eq!(output.status.code(), Some(3), "{output:?}");
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
-    assert!(text(&output.stderr).contains("no reply came within 1 s"), "{output:?}");
+    assert!(text(&output.stderr).contains("no reply arrived within 1 s"), "{output:?}");
     server.set(|manner| manner.delay = Duration::ZERO);
     world.good(RUN);
     assert_eq!(world.memories(), wanted);

@@ -113,7 +113,7 @@ mod sealed {
         let told = said(&made);
         assert!(told.contains("the new key is in the file keys/mine.key; without it the memories are lost"), "{told}");
         assert!(told.contains("AFTERTHOUGHT_DB_KEY_FILE="), "{told}");
-        assert!(told.contains("old.copy is as it was: `afterthought db encrypt --db"), "{told}");
+        assert!(told.contains("old.copy was not changed: `afterthought db encrypt --db"), "{told}");
         let key = fs::read_to_string(world.path("keys/mine.key")).unwrap().trim().to_owned();
         assert_eq!(key.len(), 64);
         assert!(!told.contains(&key) && !String::from_utf8_lossy(&made.stdout).contains(&key));

@@ -116,7 +116,7 @@ fn a_filter_that_cannot_be_understood_is_an_error() {
         (&["--since", "soon"], "--since \"soon\" is not a time; write it like 2027-01-31"),
         (
             &["--since", "2026-03-02", "--until", "2026-03-01"],
-            "nothing lies between --since 2026-03-02 and --until 2026-03-01; give the earlier time first",
+            "--since 2026-03-02 is not before --until 2026-03-01; swap the two times",
         ),
         (&["--project", ""], "--project is empty"),
         (&["--exclude", " "], "--exclude is empty"),

@@ -234,7 +234,7 @@ fn a_database_that_is_locked_missing_corrupt_or_out_of_reach_stops_no_hook() {
     every_hook(&desk);
     drop(lock);
     let log = fs::read_to_string(desk.world.path("memories.hooks.log")).unwrap();
-    assert!(log.contains("stop: it took too long and was given up"), "{log}");
+    assert!(log.contains("stop: the hook took too long and was stopped"), "{log}");
     // No database at all, and a folder in its place.
     desk.world.forget();
     every_hook(&desk);
@@ -533,7 +533,7 @@ fn a_person_remembers_recalls_and_forgets_by_prompt() {
     let again = says("s1", "/remember The shop deploys with Nomad to the Frankfurt cluster.");
     assert!(again["reason"].as_str().unwrap().starts_with("Known already"), "{again}");
     let secret = says("s1", "/remember The key is AKIAIOSFODNN7QWERTYU.");
-    assert!(secret["reason"].as_str().unwrap().starts_with("Not remembered: the text holds a secret"), "{secret}");
+    assert!(secret["reason"].as_str().unwrap().starts_with("Not remembered: the text contains a secret"), "{secret}");
     assert!(context(&says("s1", "/recall nomad")).contains("Frankfurt cluster"));
     assert_eq!(says("s1", "/recall zebra")["reason"], "Nothing is remembered about: zebra");
     // What bears on a prompt is told once in a session, and what does not is not.
@@ -576,7 +576,7 @@ fn settings_of_agents_are_shown_asked_about_and_given_back() {
     let written = read();
     assert!(written.contains("say done") && written.contains("hook session-end"), "{written}");
     assert_eq!(fs::read_to_string(desk.world.path(".claude/settings.json.before-afterthought-1")).unwrap(), own);
-    assert!(desk.world.good(&["agent", "install", "claude-code", "--yes"]).contains("is as it should be"));
+    assert!(desk.world.good(&["agent", "install", "claude-code", "--yes"]).contains("needs no change"));
     assert_eq!(read(), written);
     desk.hook("stop", "s1", &json!({}));
     let doctor = desk.world.good(&["status", "--check"]);
@@ -634,7 +634,7 @@ fn slash_commands_are_files_whose_text_the_hook_understands() {
         assert!(reason.starts_with("Remembered in") && !reason.contains("/remember"), "{said}");
     }
     let again = desk.world.good(&["agent", "install", "claude-code", "--yes"]);
-    assert!(again.contains("is as it should be") && !again.contains("is written"), "{again}");
+    assert!(again.contains("needs no change") && !again.contains("is written"), "{again}");
     fs::write(folder.join("forget.md"), read("forget.md") + "And say so.").unwrap();
     desk.world.good(&["agent", "uninstall", "claude-code", "--yes"]);
     let mut left: Vec<_> = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().file_name()).collect();

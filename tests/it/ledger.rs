@@ -56,7 +56,7 @@ fn what_was_done_is_found_by_file_error_command_and_words() {
         let everywhere = desk.run(&[&asked[..], &["--everywhere"]].concat());
         assert!(everywhere.code == 1 && !everywhere.err.contains("--everywhere"), "{everywhere:?}");
         let narrow = desk.run(&[&asked[..], &["--namespace", "project/other"]].concat());
-        assert!(narrow.code == 1 && narrow.err.contains("; --everywhere asks about all projects"), "{narrow:?}");
+        assert!(narrow.code == 1 && narrow.err.contains("; --everywhere searches all projects"), "{narrow:?}");
     }
     let shown = desk.run(&["blame", "loader.py"]).out;
     assert!(shown.contains("src/loader.py: edited; done (the last tests passed: 4 passed in 0.2s)"), "{shown}");

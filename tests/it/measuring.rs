@@ -147,7 +147,7 @@ fn the_smoke_suite_runs_without_options_from_recorded_answers() {
     let desk = Desk::new();
     let Told { code, out, err } = desk.run(&["eval", &smoke(), "--out", "smoke.json"]);
     assert_eq!(code, 0, "{err}");
-    assert!(err.contains("are recorded in") && out.contains("recall"), "{err}{out}");
+    assert!(err.contains("recorded in") && out.contains("recall"), "{err}{out}");
     let told = desk.run(&["eval", "gate", "--baseline", &root("evals/baseline.json"), "smoke.json"]);
     assert_eq!(told.code, 0, "{}", told.out);
 }

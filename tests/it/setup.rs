@@ -88,7 +88,7 @@ fn every_agent_is_connected_and_every_byte_comes_back() {
     world.good(&["setup", "--yes"]);
     assert_eq!(files(&world), after);
     let told = world.good(&["setup", "--undo"]);
-    assert!(told.contains("is as it was") && !told.contains("changed since"), "{told}");
+    assert!(told.contains("is restored") && !told.contains("changed later"), "{told}");
     assert_eq!(files(&world), before);
     assert_eq!(world.done(&["setup", "--undo"]).status.code(), Some(1), "there is nothing left to undo");
     assert!(world.good(&["memory", "list"]).contains("heron"), "memories stay");
@@ -101,7 +101,7 @@ fn what_a_person_changed_since_stays() {
     let path = world.path(".codex/config.toml");
     std::fs::write(&path, read(&world, ".codex/config.toml").replace("\"gpt-5\"", "\"gpt-6\"")).unwrap();
     let told = world.good(&["setup", "--undo"]);
-    assert!(told.contains("was changed since"), "{told}");
+    assert!(told.contains("was changed later"), "{told}");
     let codex = read(&world, ".codex/config.toml");
     assert_eq!(codex.trim_end(), CODEX.replace("gpt-5", "gpt-6").trim_end());
 }
@@ -112,7 +112,7 @@ fn a_faulty_file_is_named_and_the_other_agents_are_connected() {
     std::fs::write(world.path(".codex/config.toml"), "model = ").unwrap();
     let output = world.done(&["setup", "--yes"]);
     let reported = String::from_utf8_lossy(&output.stderr);
-    assert!(reported.contains("codex is left as it is") && reported.contains("not valid TOML"), "{reported}");
+    assert!(reported.contains("codex is not changed") && reported.contains("not valid TOML"), "{reported}");
     assert_eq!(read(&world, ".codex/config.toml"), "model = ");
     assert!(read(&world, ".cursor/mcp.json").contains("afterthought"));
 }

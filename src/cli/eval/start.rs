@@ -26,7 +26,10 @@ pub(super) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<Exit
     ensure!(args.repeat > 0, "--repeat 0 would run nothing; give at least 1");
     // A recording is found by its request, so the replies of several runs would overwrite each other.
     let once = args.repeat == 1 || args.record.is_none();
-    ensure!(once, "a recording holds one answer to each request; record without --repeat, or keep the runs with --out");
+    ensure!(
+        once,
+        "a recording contains one reply to each request; record without --repeat, or keep the runs with --out"
+    );
     // Done before any prompt is rendered, since the hash of the prompts goes into the manifest.
     if let Some(folder) = &args.prompt {
         prompts::use_folder(folder)?;
@@ -34,9 +37,9 @@ pub(super) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<Exit
     let recorded = find_recording(args);
     if let Some((folder, model)) = &recorded {
         let folder = folder.display();
-        context
-            .out
-            .note(format_args!("the replies of {model} are recorded in {folder}; --extractor or --model asks another"));
+        context.out.note(format_args!(
+            "using the replies of {model} recorded in {folder}; --extractor or --model selects another model"
+        ));
     }
     let config = context.global.settings(args.partial(recorded.as_ref().map(|(_, model)| model.as_str()))?)?;
     let guard = guard_of(&config);

@@ -101,7 +101,9 @@ pub(super) async fn run(job: &Job<'_>) -> anyhow::Result<bool> {
             failed |= run_public_set(job, &path, corrections.as_deref(), &retriever).await?;
         } else {
             let (name, variable, home) = (&set.name, &set.variable, &set.home);
-            job.context.out.note(format_args!("{name} is skipped: {variable} names no file; it is at {home}"));
+            job.context
+                .out
+                .note(format_args!("{name} is skipped: {variable} names no file; the data set is at {home}"));
         }
     }
     Ok(failed)

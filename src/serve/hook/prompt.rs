@@ -72,7 +72,7 @@ fn remember(memories: &Memories, call: &HookCall, text: &str) -> Result<String, 
     let Remembered { change, memory, restored } = match memories.remember(&draft) {
         Ok(remembered) => remembered,
         Err(ApiError::Secret { name }) => {
-            return Ok(format!("Not remembered: the text holds a secret ({name}), which is never kept."));
+            return Ok(format!("Not remembered: the text contains a secret ({name}), which is never kept."));
         }
         Err(error @ ApiError::TooLong { .. }) => return Ok(format!("Not remembered: {error}.")),
         Err(error) => return Err(error.into()),
@@ -91,7 +91,7 @@ fn remember(memories: &Memories, call: &HookCall, text: &str) -> Result<String, 
 
 fn recall(session: &Session<'_>, query: &str) -> Result<Submitted, HookError> {
     if query.is_empty() {
-        let text = "There is nothing to look for; write /recall and what to look for.";
+        let text = "There is no query; write /recall and what to look for.";
         return Ok((Some(block(text)), None));
     }
     let (found, fallback) = session.recall(query, MAX_LISTED)?;
@@ -105,7 +105,7 @@ fn recall(session: &Session<'_>, query: &str) -> Result<Submitted, HookError> {
 
 fn forget(memories: &Memories, session: &Session<'_>, what: &str) -> Result<String, HookError> {
     if what.is_empty() {
-        return Ok("There is nothing to forget; write /forget and an id, or what it is about.".to_owned());
+        return Ok("There is nothing to forget; write /forget and an id, or the topic of the memory.".to_owned());
     }
     let found = match by_id(memories, what)? {
         Some(memory) => vec![memory],
@@ -117,11 +117,11 @@ fn forget(memories: &Memories, session: &Session<'_>, what: &str) -> Result<Stri
         }
         let line = |memory: &Memory| format!("  /forget {}  {}", tail(&memory.id), memory.claim.content);
         let lines = found.iter().map(line).collect::<Vec<_>>().join("\n");
-        return Ok(format!("Several memories are about it; nothing is forgotten yet. Name one:\n{lines}"));
+        return Ok(format!("Several memories match, so none was forgotten. Name one:\n{lines}"));
     };
     memories.forget(&[memory.id.as_str()], Some("by hand"), Author::Person)?;
     let id = tail(&memory.id);
-    Ok(format!("Forgotten: {} (`afterthought memory restore {id}` brings it back)", memory.claim.content))
+    Ok(format!("Forgotten: {} (`afterthought memory restore {id}` restores it)", memory.claim.content))
 }
 
 /// Returns the memory with this id, if there is one that the session can access.

@@ -70,7 +70,7 @@ impl MemoryServer {
         // SQLite blocks its thread, and a blocked worker thread would delay other requests.
         let done = tokio::task::spawn_blocking(move || pool.with(work)).await;
         done.map_err(|error| {
-            tracing::error!(%error, "a request ended in a panic");
+            tracing::error!(%error, "a request caused a panic");
             ErrorData::internal_error("the request could not be finished; see the server's log", None)
         })
     }
@@ -174,7 +174,7 @@ impl ServerHandler for MemoryServer {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StdioError {
     /// The client did not complete the initialisation.
-    #[error("the client did not begin as the protocol wants it; start the server from an MCP client")]
+    #[error("the client did not follow the protocol at the start; start the server from an MCP client")]
     Initialize(#[source] Box<ServerInitializeError>),
     /// The server failed.
     #[error("the server ended unexpectedly")]

@@ -216,7 +216,7 @@ impl MemoryTool for Brief {
     type Arguments = BriefArguments;
     type Answer = BriefAnswer;
     const NAME: &'static str = "memory_brief";
-    const TITLE: &'static str = "Brief of what is known";
+    const TITLE: &'static str = "Brief of stored memories";
     const DESCRIPTION: &'static str = "Get what a conversation should know from the start: standing preferences and \
         conventions, what matters most, and what is going on, within a budget of tokens. Call it once at the beginning.";
     const EFFECT: Effect = Effect::Reads;

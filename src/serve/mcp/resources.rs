@@ -24,8 +24,8 @@ const LATEST: usize = 50;
 pub(super) fn fixed() -> Vec<Resource> {
     vec![
         Resource::new(BRIEF, "brief")
-            .with_title("Brief of what is known")
-            .with_description("What a conversation should know from the start, fenced as data")
+            .with_title("Brief of stored memories")
+            .with_description("Memories for the start of a conversation, fenced as data")
             .with_mime_type("text/plain"),
         Resource::new(MEMORIES, "memories")
             .with_title("Latest memories")
@@ -39,7 +39,7 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
     vec![
         ResourceTemplate::new(format!("{MEMORY}{{id}}"), "memory")
             .with_title("A memory")
-            .with_description("A memory with the words that it rests on and its links, as JSON")
+            .with_description("A memory with the quotes behind it and its links, as JSON")
             .with_mime_type("application/json"),
     ]
 }
@@ -88,13 +88,13 @@ pub(super) fn prompts() -> Vec<Prompt> {
     vec![
         Prompt::new(
             "brief",
-            Some("What is known that a conversation should start from"),
+            Some("Memories that a conversation should start from"),
             argument("about", "What the conversation is about", false),
         )
-        .with_title("Start from what is known"),
-        Prompt::new("recall", Some("What is known of a question"), argument("question", "Words or a question", true))
+        .with_title("Start with memories"),
+        Prompt::new("recall", Some("Memories about a question"), argument("question", "Words or a question", true))
             .with_title("Recall"),
-        Prompt::new("wrap_up", Some("Remember what this conversation has taught"), None).with_title("Remember this"),
+        Prompt::new("wrap_up", Some("Store new knowledge from this conversation"), None).with_title("Remember this"),
     ]
 }
 
@@ -129,5 +129,5 @@ pub(super) fn prompt(
 }
 
 fn or_nothing(text: String) -> String {
-    if text.is_empty() { "Nothing is remembered of that yet.".to_owned() } else { text }
+    if text.is_empty() { "Nothing is remembered about that yet.".to_owned() } else { text }
 }

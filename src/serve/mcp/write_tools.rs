@@ -284,7 +284,7 @@ impl MemoryTool for Forget {
         match (arguments.action.unwrap_or(Action::Delete), arguments.id.as_deref(), arguments.filter()) {
             (Action::Restore, Some(id), None) => {
                 let (memory, restored) = memories.restore(&[id], RivalPolicy::Retire, Author::Agent)?.swap_remove(0);
-                let waits = "waits in the inbox, since what took its place is pinned";
+                let waits = "waits in the inbox, because its replacement is pinned";
                 Ok(ForgetAnswer::of(if restored.waits { waits } else { "restored" }, &[memory]))
             }
             (Action::Delete, Some(id), None) if arguments.dry_run => {

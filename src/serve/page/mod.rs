@@ -52,13 +52,13 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; i
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PageError {
     /// Other machines could reach it.
-    #[error("{address} can be reached from other machines; the page is for this one, use --addr 127.0.0.1:{}", .address.port())]
+    #[error("{address} can be reached from other machines; the page is only for this machine, use --addr 127.0.0.1:{}", .address.port())]
     NotLoopback {
         /// The address.
         address: SocketAddr,
     },
     /// The address cannot be bound.
-    #[error("cannot listen on {address}; end what listens there, or choose another with --addr")]
+    #[error("cannot listen on {address}; stop the program that listens there, or choose another address with --addr")]
     Bind {
         /// The address.
         address: SocketAddr,

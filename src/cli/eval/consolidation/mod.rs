@@ -187,7 +187,7 @@ pub(super) async fn run(job: &Job<'_>, paths: &[PathBuf]) -> anyhow::Result<bool
         rows = rows.into_iter().map(|(file, row)| (file, row.failed(why.clone()))).collect();
         job.context
             .out
-            .error_text(&format!("the model was not asked about everything, so this measures nothing: {why}"));
+            .error_text(&format!("the model was not asked about all pairs, so the result is not valid: {why}"));
     }
     let totals = [
         ("incoming", totals.incoming),
