@@ -160,8 +160,8 @@ fn advise(agent: Agent, out: &Printer) {
     out.note(match agent {
         Agent::ClaudeCode => "new sessions use the hooks; `afterthought status --check` shows when they last ran",
         Agent::Codex => {
-            "Codex runs new hooks only once you trust them: open /hooks in it; `afterthought status --check` shows when they \
-             last ran"
+            "Codex runs new hooks only once you trust them: open /hooks in Codex; `afterthought status --check` shows \
+             when they last ran"
         }
     });
 }

@@ -34,7 +34,7 @@ pub(crate) struct InitArgs {
 const PROJECT_SETTINGS: &str = "\
 # Settings of afterthought for this project. `afterthought project trust` puts each change into effect.
 
-# The project that conversations held in this folder, or below it, belong to. Folders that name the same one share it.
+# The project of conversations in this folder or below it. Folders that name the same project share it.
 # project = \"NAME\"
 
 # What is kept.

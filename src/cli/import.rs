@@ -111,8 +111,8 @@ fn print_event(event: &ImportEvent<'_>, out: &Printer) -> std::io::Result<()> {
             out.detail(format_args!("{}:{}: {}", path.display(), left_out.record, left_out.reason));
         }
         ImportEvent::WithoutProject(path) => out.warn(format_args!(
-            "{} is in an archive, so it is not known for which project it is written; unpack it in the project's \
-             folder, or pass --namespace project/NAME",
+            "{} is in an archive, so its project is unknown; unpack it in the project's folder, or pass --namespace \
+             project/NAME",
             path.display()
         )),
         ImportEvent::Stored(file) => return print_file(file, out),

@@ -62,8 +62,8 @@ pub(crate) fn run(args: &RememberArgs, context: &Context<'_>) -> anyhow::Result<
             out.line(format_args!("already stored: {} {content}", memory.id.short()))?;
         }
         None if !out.is_json() => out.note(format_args!(
-            "not remembered: {}; find it with `afterthought memory list --status forgotten`, and `afterthought memory restore ID` \
-             brings it back",
+            "not remembered: {}; find it with `afterthought memory list --status forgotten`, and `afterthought memory \
+             restore ID` restores it",
             change.reason
         )),
         Some(_) | None => {

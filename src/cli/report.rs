@@ -114,7 +114,7 @@ fn print_undone(out: &Printer, memories: &Memories, summary: &Summary) {
         let id = run.short();
         out.note(format_args!(
             "memories from {} are absent, because run {id} was undone; `afterthought undo {id} --redo` and another \
-             `run` bring them back",
+             `run` restore them",
             counted(windows, "window")
         ));
     }
@@ -296,8 +296,8 @@ fn print_batches(out: &Printer, summary: &Summary) {
     }
     if waiting > 0 {
         out.note(format_args!(
-            "{BOLD}{} waiting for batches of the provider{BOLD:#}; the same command with --batch-api collects the replies, \
-             `afterthought runs batches` lists those outstanding",
+            "{BOLD}{} waiting for batches of the provider{BOLD:#}; the same command with --batch-api collects the \
+             replies, `afterthought runs batches` lists the open batches",
             counted(waiting, "window")
         ));
     }

@@ -302,8 +302,8 @@ fn without_model(model: &Model, config: &Config) -> Option<String> {
             None => "`afterthought status --check` shows how to set one".to_owned(),
         };
         format!(
-            "no model is configured and no Ollama answers, so the offline rules extract, which keep explicit statements \
-             only; {remedy}"
+            "no model is configured and no Ollama answers, so the offline rules are used, which keep only explicit \
+             statements; {remedy}"
         )
     })
 }

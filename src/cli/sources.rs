@@ -46,7 +46,7 @@ pub(crate) fn run(args: &SourcesArgs, context: &Context<'_>) -> anyhow::Result<E
         let names: Vec<_> = KNOWN.iter().map(|known| known.about).collect();
         out.note(format_args!(
             "no conversations found of {}; give the path of a log or of an export to `afterthought run`, and see \
-             `afterthought log formats` for what can be read",
+             `afterthought log formats` for the supported formats",
             names.join(", ")
         ));
         return Ok(ExitStatus::NoMatch);

@@ -184,8 +184,8 @@ fn model(config: &Config) -> Check {
         Ok(None) => {
             let logins: Vec<_> = logins().iter().map(|name| format!(" or AFTERTHOUGHT_MODEL={name}")).collect();
             let finding = format!(
-                "none: an Ollama on this machine extracts, else the offline rules; set {key}, another provider's key \
-                 or OPENAI_BASE_URL{}",
+                "none: a local Ollama is used if it runs, or else the offline rules; set {key}, another provider's \
+                 key or OPENAI_BASE_URL{}",
                 logins.concat()
             );
             return Check::new("model", State::Note, finding);

@@ -15,27 +15,27 @@ pub(super) struct Store;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StoreArguments {
-    /// What kind of thing it is
+    /// Category of the memory
     category: String,
     /// Topic tag, e.g. testing, auth or deployment
     subject: String,
     /// One self-contained sentence or short paragraph, third person, absolute dates, readable without this conversation
     content: String,
-    /// Where it comes from: a file path, "user", or what it was concluded from
+    /// Source: a file path, "user", or what it was concluded from
     source: Option<String>,
     /// A few words; the first ones of the content by default
     title: Option<String>,
-    /// semantic (what is so), episodic (what happened) or procedural (how to act); by the category by default
+    /// semantic (a fact), episodic (an event) or procedural (how to act); by default from the category
     #[serde(rename = "type")]
     memory_type: Option<MemoryType>,
-    /// How much it matters, 0-1; 0.7 by default
+    /// Importance, 0-1; 0.7 by default
     importance: Option<f64>,
     /// Free tags
     #[serde(default)]
     tags: Vec<String>,
-    /// project (the default), or user for what holds for the person wherever they work
+    /// project (the default), or user for facts about the person in any project
     audience: Option<Audience>,
-    /// Days until it stops being recalled; never by default
+    /// Days until it is no longer recalled; never by default
     expires_in_days: Option<f64>,
 }
 
@@ -45,8 +45,9 @@ impl MemoryTool for Store {
     const NAME: &'static str = "memory_store";
     const TITLE: &'static str = "Remember something";
     const DESCRIPTION: &'static str = "Remember a durable fact, preference, decision or convention for later \
-        conversations. It is settled with what is known: what is known already is confirmed instead of stored twice, and \
-        what it contradicts is superseded. Store one thing a call, in concise words. Never store secrets; they are refused.";
+        conversations. It is compared with stored memories: a known one is confirmed instead of stored twice, and a \
+        contradicted one is superseded. Store one thing per call, in concise words. Never store secrets; they are \
+        refused.";
     const EFFECT: Effect = Effect::Adds;
     const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Basecoat, Profile::Full];
     const CATEGORY: Option<&'static str> = Some("category");
@@ -81,21 +82,21 @@ pub(super) struct UpsertArguments {
     content: String,
     /// A few words; the first ones of the content by default
     title: Option<String>,
-    /// What kind of thing it is; note by default
+    /// Category; note by default
     #[serde(rename = "type")]
     category: Option<String>,
-    /// Whether it is meant to last, which is the default, or expires
+    /// Whether it is long-term (the default) or expires
     scope: Option<Scope>,
-    /// How much it matters, 1-10, or a fraction of 1; 5 by default
+    /// Importance, 1-10, or a fraction of 1; 5 by default
     importance: Option<f64>,
     /// Free tags
     #[serde(default)]
     tags: Vec<String>,
-    /// A memory with the same key is replaced instead of stored beside it
+    /// A memory with the same key is replaced
     dedup_key: Option<String>,
     /// Topic tag
     subject: Option<String>,
-    /// Days until it stops being recalled; never by default
+    /// Days until it is no longer recalled; never by default
     expires_in_days: Option<f64>,
 }
 
@@ -104,9 +105,9 @@ impl MemoryTool for Upsert {
     type Answer = Stored;
     const NAME: &'static str = "memory_upsert";
     const TITLE: &'static str = "Save a memory";
-    const DESCRIPTION: &'static str = "Save a memory. Where a memory with the same dedup_key exists, it is updated and keeps \
-        its id; without one, it is settled with what is known, so that nothing is stored twice. Use scope short_term with \
-        expires_in_days for the state of a task. Never save secrets; they are refused.";
+    const DESCRIPTION: &'static str = "Save a memory. If a memory with the same dedup_key exists, it is updated and \
+        keeps its id; without one, it is compared with stored memories, so nothing is stored twice. Use scope \
+        short_term with expires_in_days for the state of a task. Never save secrets; they are refused.";
     const EFFECT: Effect = Effect::Changes;
     const PROFILES: &'static [Profile] = &[Profile::Blockcell, Profile::Full];
     const CATEGORY: Option<&'static str> = Some("type");
@@ -144,15 +145,15 @@ pub(super) struct Update;
 pub(super) struct UpdateArguments {
     /// Id of the memory, or its start or end of at least four characters
     id: String,
-    /// What it says from now on; the same words confirm it
+    /// New content; the same words confirm it
     content: String,
     /// Another category
     category: Option<String>,
     /// Another topic tag
     subject: Option<String>,
-    /// How much it matters, 0-1
+    /// Importance, 0-1
     importance: Option<f64>,
-    /// Tags instead of those it has
+    /// New tags, replacing the old ones
     tags: Option<Vec<String>>,
 }
 
@@ -161,9 +162,9 @@ impl MemoryTool for Update {
     type Answer = One;
     const NAME: &'static str = "memory_update";
     const TITLE: &'static str = "Correct a memory";
-    const DESCRIPTION: &'static str = "Replace the content of a memory that is worded wrongly or incompletely, and raise its \
-        confidence. The former wording stays in its history. For something that has changed in the world, store the new \
-        fact instead: the old one is superseded by itself. Pinned memories are refused.";
+    const DESCRIPTION: &'static str = "Replace the content of a memory that is worded wrongly or incompletely, and \
+        raise its confidence. The former wording stays in its history. For something that has changed in the world, \
+        store the new fact instead: it supersedes the old one. Pinned memories are refused.";
     const EFFECT: Effect = Effect::Changes;
     const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Basecoat, Profile::Full];
     const CATEGORY: Option<&'static str> = Some("category");
@@ -211,7 +212,7 @@ pub(super) struct ForgetArguments {
     /// Delete all of this category
     #[serde(rename = "type")]
     category: Option<String>,
-    /// Delete all that have every one of these tags
+    /// Delete all that have all of these tags
     #[serde(default)]
     tags: Vec<String>,
     /// Delete all with this topic tag
@@ -272,9 +273,9 @@ impl MemoryTool for Forget {
     type Answer = ForgetAnswer;
     const NAME: &'static str = "memory_forget";
     const TITLE: &'static str = "Forget or restore memories";
-    const DESCRIPTION: &'static str = "Forget a memory by its id, or all that filters mean, so that they are neither \
-        recalled nor learnt again; action restore brings a forgotten one back within 30 days. Look with dry_run before \
-        deleting by filters. Pinned memories are left alone.";
+    const DESCRIPTION: &'static str = "Forget a memory by its id, or all that match filters, so that they are neither \
+        recalled nor learnt again; action restore undoes this within 30 days. Check with dry_run before deleting by \
+        filters. Pinned memories are not changed.";
     const EFFECT: Effect = Effect::Changes;
     const PROFILES: &'static [Profile] = &[Profile::Standard, Profile::Blockcell, Profile::Full];
     const CATEGORY: Option<&'static str> = Some("type");
@@ -333,11 +334,11 @@ pub(super) struct Relate;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RelateArguments {
-    /// Id of the memory that relates
+    /// Id of the first memory
     from: String,
-    /// What the first is to the second
+    /// Relation of the first to the second
     relation: RelationType,
-    /// Id of the memory that it relates to
+    /// Id of the second memory
     to: String,
     /// Why, in a few words
     reason: Option<String>,

@@ -35,7 +35,7 @@ fn a_pending_memory_is_accepted_beside_what_it_replaces_and_the_decision_undone(
     assert!(browser.submit("/inbox", &[("verdict", "accept")]).contains("Nothing was selected."));
     let id = first_id(inbox.split("class=\"rows waiting\"").nth(1).unwrap());
     let accepted = browser.submit("/inbox", &[("verdict", "accept"), ("id", &id)]);
-    assert!(accepted.contains("Accepted.") && accepted.contains("Nothing waits for you."), "{accepted}");
+    assert!(accepted.contains("Accepted.") && accepted.contains("No memories wait for your decision."), "{accepted}");
     assert_eq!(statuses(&desk).1, "active");
     let run = accepted.split("href=\"/runs/").nth(1).unwrap().split('"').next().unwrap();
     let shown = browser.page(&format!("/runs/{run}"));
