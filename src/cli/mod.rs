@@ -379,7 +379,7 @@ mod tests {
         let mut whole = command().term_width(80);
         whole.build();
         let mut text =
-            "# Commands\n\nThis page is generated: `AFTERTHOUGHT_UPDATE=1 cargo test reference` writes it anew.\n\n"
+            "# Commands\n\nThis page is generated: `AFTERTHOUGHT_UPDATE=1 cargo test reference` updates it.\n\n"
                 .to_owned();
         reference(&mut whole, "afterthought", &mut text);
         let text = text.trim_end().to_owned() + "\n";

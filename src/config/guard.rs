@@ -76,7 +76,7 @@ settings!(
     drop: Vec<PersonalData> = Vec::new();
     /// Logs and projects that are never read, as glob patterns
     deny: Vec<String> = Vec::new();
-    /// Files whose content no model sees, instead of the built-in list
+    /// Files with content that no model may see, instead of the built-in list
     deny_files: Vec<String> = DENIED_FILES.iter().map(|&name| name.to_owned()).collect(), like "[\".env\", \"*.pem\"]";
 });
 

@@ -21,16 +21,16 @@ settings!(
     ExtractionSettings, PartialExtraction, "memory.extraction.", {
     /// Whether hooks and `log watch` extract sessions
     auto_extract: bool = true;
-    /// When: `after_conversation`, or `during_conversation` for after each answer too
+    /// When to extract: `after_conversation`, or `during_conversation` to extract after each answer, too
     extraction_mode: ExtractionMode = ExtractionMode::AfterConversation;
-    /// Fewest messages of a session that is extracted
+    /// Minimum number of messages in a session to extract
     min_messages_for_extraction: usize = 3;
 });
 
 settings!(
     /// The table `[memory.retention]`: what maintenance retires because of its number, age or worth.
     RetentionSettings, PartialRetention, "memory.retention.", {
-    /// Most active memories of a namespace; 0 for no limit
+    /// Maximum number of active memories in a namespace; 0 for no limit
     max_memories_per_namespace: usize = 10_000;
     /// Days after which unimportant memories are retired; 0 for never
     auto_delete_after_days: u32 = 0;
@@ -45,11 +45,11 @@ settings!(
 settings!(
     /// The table `[memory.retrieval]`: the memories that a model is shown.
     RetrievalSettings, PartialRetrieval, "memory.retrieval.", {
-    /// Most tokens of a brief
+    /// Maximum number of tokens in a brief
     max_tokens: usize = 2_000;
-    /// Most memories in a brief; 0 for what its sections hold, or 10 for a query
+    /// Maximum number of memories in a brief; 0 for the limits of its sections, or 10 with a query
     max_memories_in_prompt: usize = 0;
-    /// Least importance of a memory in a brief
+    /// Minimum importance of a memory in a brief
     min_importance_for_retrieval: f64 = 0.3;
     /// Types of memories in a brief
     included_types: Vec<MemoryType> = MemoryType::ALL.to_vec();

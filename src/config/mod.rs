@@ -70,9 +70,9 @@ settings!(
     model: Option<String> = None, like "\"nomic-embed-text\"";
     /// Server with `/embeddings`; `AFTERTHOUGHT_EMBEDDING_BASE_URL`
     base_url: Option<String> = None, like "\"http://localhost:11434/v1\"";
-    /// Environment variable that holds its key, if another than `api_key_env`
+    /// Environment variable that contains the key of this server, if it is not `api_key_env`
     api_key_env: Option<String> = None, like "\"EMBEDDING_API_KEY\"";
-    /// Numbers per vector, where the server can shorten them
+    /// Numbers per vector, if the server can shorten vectors
     dimensions: Option<usize> = None, like "256";
 });
 
@@ -93,7 +93,7 @@ settings!(
     db: PathBuf = PathBuf::new(), like "\"/path/to/memories.db\"";
     /// Namespace for everything, instead of one per project; `AFTERTHOUGHT_NAMESPACE`
     namespace: Option<String> = None, like "\"project/shop\"";
-    /// Project of the conversations in this folder, only in `afterthought.toml`; folders that name the same one share it
+    /// Project of conversations in this folder, only in `afterthought.toml`; folders that name the same project share it
     project: Option<String> = None, like "\"shop\"";
     /// Extract with the model (`llm`), the offline rules (`rules`), or the model if one is configured (`auto`)
     extractor: ExtractorChoice = ExtractorChoice::Auto;
@@ -101,9 +101,9 @@ settings!(
     model: Option<String> = None, like "\"gpt-4.1-mini\"";
     /// OpenAI-compatible server; `OPENAI_BASE_URL`
     base_url: Option<String> = None, like "\"http://localhost:11434/v1\"";
-    /// Environment variable that holds the key
+    /// Environment variable that contains the key
     api_key_env: String = "OPENAI_API_KEY".to_owned();
-    /// Seconds until a request is given up and sent again
+    /// Seconds after which a request without a reply is sent again
     timeout_seconds: u64 = 120;
     /// Requests in flight
     jobs: usize = 4;
@@ -119,7 +119,7 @@ settings!(
     prices: toml::Table = toml::Table::new(), like "{ \"my-model\" = { prompt = 0.25, completion = 2.0 } }";
     /// Allowed categories
     categories: Vec<String> = CATEGORIES.iter().map(|&name| name.to_owned()).collect();
-    /// What to keep and never to keep, in prose, for the model
+    /// Instructions to the model on what to keep and what never to keep
     instructions: Option<String> = None, like "\"Keep what I say about my customers. Never keep salaries.\"";
     /// Keep a log of who changes, exports and erases memories: ids and counts, no text; `AFTERTHOUGHT_AUDIT`
     audit: bool = false;

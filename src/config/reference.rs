@@ -119,10 +119,10 @@ mod tests {
         let mut text = "\
 # Settings
 
-This page is generated: `AFTERTHOUGHT_UPDATE=1 cargo test settings_page` writes it anew.
+This page is generated: `AFTERTHOUGHT_UPDATE=1 cargo test settings_page` updates it.
 
 Settings come from built-in defaults, your settings file, the nearest `afterthought.toml` in or above the working directory, environment variables, and the command line; later ones override earlier ones.
-`afterthought config show` prints the settings in force and where each comes from; `afterthought config init` writes a file to start from. A dot stands for a table: `memory.retrieval.max_tokens` is `max_tokens` under `[memory.retrieval]`.
+`afterthought config show` prints the settings in force and where each comes from; `afterthought config init` writes a file to start from. A dot separates a table from its key: `memory.retrieval.max_tokens` is `max_tokens` under `[memory.retrieval]`.
 
 | Setting | Default | |
 |---|---|---|
@@ -132,7 +132,7 @@ Settings come from built-in defaults, your settings file, the nearest `afterthou
             let default = if one.is_default { format!("`{}`", one.value) } else { String::new() };
             writeln!(text, "| `{}` | {default} | {} |", one.key, one.about).expect("a string takes it");
         }
-        text.push_str("\nA project's `afterthought.toml` comes with its repository, so it counts only where it is yours, and only once you have trusted it: see [projects](projects.md#the-file-of-a-project). It can make things stricter than your own settings, never looser: deny and redact more, allow fewer categories, set `extractor` to `rules`, lower limits, or switch memory off. Looser values have no effect. It may not set where data goes, which model reads it, which namespace it belongs to, what it costs, or how long memories are kept. Its `instructions` apply to the logs of its own project alone.\n");
+        text.push_str("\nA project's `afterthought.toml` is part of its repository, so it is used only if you own the file and have trusted it: see [projects](projects.md#the-file-of-a-project). The file can make your settings stricter, never looser: it can deny and redact more, allow fewer categories, set `extractor` to `rules`, lower limits, or switch memory off. Looser values have no effect. The file cannot set where data is sent, which model reads the data, which namespace the data belongs to, what runs may cost, or how long memories are kept. Its `instructions` apply only to the logs of its own project.\n");
         text
     }
 }

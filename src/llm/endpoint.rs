@@ -347,7 +347,7 @@ pub struct ModelSettings {
     pub headers: Vec<(String, SecretString)>,
     /// How the model is spoken to.
     pub protocol: Protocol,
-    /// Environment variable that holds the key, for advice.
+    /// Environment variable that contains the key, for advice.
     pub key_name: Cow<'static, str>,
     /// Why this model was chosen, where nobody named it.
     pub reason: Option<String>,
