@@ -1,4 +1,5 @@
-//! Asks a model how candidates relate to known memories: many in one call, with several calls in parallel.
+//! Asks a model how candidates relate to known memories; one call contains many candidates, and several calls run in
+//! parallel.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -26,10 +27,10 @@ use crate::text::markup::request_line;
 /// Maximum number of candidates in one call, not counting a small remainder.
 pub(crate) const MAX_CANDIDATES: usize = 150;
 
-/// Maximum remainder that is added to a full call, since a call of its own would show most memories again.
+/// Maximum remainder that is added to a full call, because a separate call would show most memories again.
 pub(crate) const MAX_REST: usize = 15;
 
-/// Maximum number of memories shown in one call, unless a single candidate is compared with more.
+/// Maximum number of memories shown in one call, unless a single candidate is compared with more memories.
 pub(crate) const MAX_MEMORIES: usize = 300;
 
 /// Maximum number of calls for one sheet if it has to be split.
@@ -38,10 +39,10 @@ const MAX_CALLS_A_SHEET: usize = 8;
 /// Number of calls in progress at the same time.
 const SIDE_BY_SIDE: usize = 4;
 
-/// What a model answered to all questions.
+/// A model's answers to all questions.
 #[derive(Debug, Default)]
 pub(crate) struct Asked {
-    /// The relations that it named, by index of the candidate. Candidates that it omitted are not included.
+    /// The named relations, by index of the candidate. Candidates that it omitted are not included.
     pub answers: Answers,
     /// What it cost.
     pub spent: Spent,
@@ -49,12 +50,12 @@ pub(crate) struct Asked {
     pub failed: u64,
 }
 
-/// Asks `model` about all `questions`, at most [`MAX_CANDIDATES`] per call and up to [`MAX_REST`] more in the last one,
-/// and returns its answers.
+/// Asks `model` about all `questions` and returns its answers. A call contains at most [`MAX_CANDIDATES`] questions,
+/// and the last call up to [`MAX_REST`] more.
 ///
-/// A sheet that is too long for the model is split in halves, and if a reply is cut off, its remaining questions are
-/// asked again. A call that fails, or whose reply cannot be read, is counted and its questions are left unanswered;
-/// after an error that would also affect the next call, no further calls are made.
+/// A sheet that is too long for the model is split in halves. If a reply is cut off, its remaining questions are asked
+/// again. A call that fails, or whose reply cannot be read, is counted, and its questions are left unanswered. After an
+/// error that would also affect the next call, no further calls are made.
 pub(crate) async fn ask<C: Complete>(
     cases: &[CandidateContext],
     questions: &[Question],
@@ -65,7 +66,7 @@ pub(crate) async fn ask<C: Complete>(
     let count = sheets.len();
     let (mut asked, mut done) = (Asked::default(), 0);
     let calls = sheets.into_iter().map(|sheet| fill_in(sheet, guard, model));
-    // In order, so that the count of failures after a lasting error does not depend on timing.
+    // The calls are processed in order, so that the count of failures after a lasting error does not depend on timing.
     let mut calls = stream::iter(calls).buffered(SIDE_BY_SIDE);
     while let Some((of_sheet, goes_on)) = calls.next().await {
         done += 1;
@@ -90,7 +91,8 @@ async fn fill_in<C: Complete>(sheet: Sheet<'_>, guard: &Guard, model: &C) -> (As
                 asked.take(&sheet, &reply, cost);
                 open.extend(is_cut.then(|| sheet.unanswered(&asked.answers)).flatten());
             }
-            // Only the provider knows its tokenizer; splitting after the error is exact, whereas an estimate is not.
+            // Only the provider has the model's tokenizer, so splitting after the error is exact, whereas an estimate
+            // is not.
             Err(LlmError::TooLong { .. }) if sheet.halves().is_some() => {
                 open.extend(sheet.halves().into_iter().flatten());
             }
@@ -128,7 +130,7 @@ impl Asked {
         }
         // A refusal may quote the memories and even look like JSON.
         let found = if reply.finish == Finish::Refusal { Answers::new() } else { sheet.read(&reply.text) };
-        // The call is paid for in either case, so its cost is counted before this is known.
+        // The call is paid for in either case, so its cost is counted before this check.
         self.failed += u64::from(found.is_empty());
         self.answers.extend(found);
     }
@@ -143,7 +145,7 @@ const fn is_lasting(error: &LlmError) -> bool {
     }
 }
 
-/// Upper limit for the tokens of the answer about one candidate, with a margin.
+/// Upper limit for the tokens of the answer about one candidate, including a margin.
 const TOKENS_A_CANDIDATE: u32 = 90;
 
 /// Maximum length of a memory's text in a request, in characters.
@@ -182,7 +184,8 @@ impl<'a> Sheet<'a> {
         for (index, question) in questions.iter().enumerate() {
             let ids: BTreeSet<&MemoryId> = mentioned(cases, question).collect();
             let many = index - start >= MAX_CANDIDATES && questions.len() - index > MAX_REST;
-            // Memories are counted once: candidates on the same topic are compared with mostly the same memories.
+            // Each memory is counted once, because candidates on the same topic are compared with mostly the same
+            // memories.
             let full = many || shown.union(&ids).count() > MAX_MEMORIES;
             // A single question is never split, even if it alone shows more memories than a sheet should contain.
             if full && index > start {
@@ -206,16 +209,17 @@ impl<'a> Sheet<'a> {
             }
             let case = &cases[question.index];
             let candidate = &case.incoming.candidate;
-            // Without evidence, there is no time to show: the time of planning says nothing about the claim.
+            // Without evidence, there is no time to show, because the time of planning does not say when the claim was
+            // true.
             sheet.show(&case.id, || Shown::of(&candidate.claim, &candidate.evidence, None));
         }
         sheet.in_order_of_time()
     }
 
-    /// Renumbers what is shown, so that memories of one day are listed together in the request.
+    /// Renumbers the memories and candidates, so that those of one day are listed together in the request.
     fn in_order_of_time(mut self) -> Self {
         let mut order: Vec<usize> = (0..self.shown.len()).collect();
-        // A stable sort, so that memories of one day keep their order and the request does not change.
+        // The sort is stable, so that memories of one day keep their order and the request does not change.
         order.sort_by(|a, b| self.shown[*a].time.cmp(&self.shown[*b].time));
         let mut numbers = vec![0; order.len()];
         order.iter().enumerate().for_each(|(at, before)| numbers[*before] = at + 1);
@@ -231,11 +235,12 @@ impl<'a> Sheet<'a> {
         (!first.is_empty()).then(|| [Self::new(self.cases, second), Self::new(self.cases, first)])
     }
 
-    /// Returns a sheet with the questions from the first one that `answers` does not contain; `None` if that is none or
-    /// all.
+    /// Returns a sheet with the questions from the first one that `answers` does not contain; `None` if all questions
+    /// or none are answered.
     pub(super) fn unanswered(&self, answers: &Answers) -> Option<Self> {
         let from = self.questions.iter().position(|question| !answers.contains_key(&question.index))?;
-        // `None` if the first one is unanswered: the same sheet would be cut off at the same point again.
+        // The result is `None` if the first question is unanswered, because the same sheet would be cut off at the same
+        // point again.
         (from > 0).then(|| Self::new(self.cases, &self.questions[from..]))
     }
 
@@ -270,7 +275,7 @@ impl<'a> Sheet<'a> {
         template.render(values).expect("the template is embedded and a test renders it")
     }
 
-    /// Reads the usable relations, each from a candidate in question to a memory that it is compared with.
+    /// Reads the usable relations, each from a candidate of this sheet to a memory that it is compared with.
     pub(super) fn read(&self, text: &str) -> Answers {
         let mut answers = Answers::new();
         for entry in entries(text) {
@@ -280,7 +285,7 @@ impl<'a> Sheet<'a> {
             let about = || question.known.iter().map(|known| &known.memory.id);
             let to = match entry.to {
                 Some(number) => about().find(|id| self.numbers[id] == number),
-                // With only one memory to compare, it is clear which one is meant.
+                // With only one memory to compare, it is clear which memory is meant.
                 None => about().next().filter(|_| question.known.len() == 1),
             };
             // A relation to an unknown number is dropped, and its question counts as unanswered.
@@ -305,8 +310,8 @@ fn mentioned<'a>(cases: &'a [CandidateContext], question: &'a Question) -> impl 
 impl Shown {
     fn of(claim: &Claim, evidence: &[Evidence], written_at: Option<Timestamp>) -> Self {
         let at = ValidTime::of(claim, evidence, written_at.unwrap_or(Timestamp::UNIX_EPOCH)).at;
-        // Days in the speaker's local time: in UTC, an evening message could fall on the next day and contradict its
-        // own "today".
+        // Days are in the speaker's local time: in UTC, an evening message could fall on the next day and contradict
+        // its own "today".
         let clock = evidence.first().and_then(|piece| piece.said_at?.offset_seconds).unwrap_or(0);
         let clock = Offset::from_seconds(clock).unwrap_or(Offset::UTC);
         let attribute = claim.key.as_deref().map(|key| match &claim.value {
@@ -341,13 +346,13 @@ struct Relations {
     relations: Vec<Entry>,
 }
 
-/// One relation that was named.
+/// One relation that the model named.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub(super) struct Entry {
     /// Number of the candidate.
     pub(super) memory: usize,
     relation: RelationName,
-    /// Number of the known memory that it is to; `null` if it is to none.
+    /// Number of the known memory that the candidate relates to; `null` if there is none.
     pub(super) to: Option<usize>,
     why: Why,
     #[serde(default)]
@@ -399,7 +404,7 @@ impl Entry {
     }
 }
 
-/// Reads all complete relations in `text`, regardless of what surrounds them; one that is cut short is ignored.
+/// Reads all complete relations in `text`, regardless of the surrounding text; a truncated relation is ignored.
 pub(super) fn entries(text: &str) -> Vec<Entry> {
     // Some models surround the object with prose or a code fence.
     let body = text.find('{').map_or("", |start| &text[start..]);
@@ -408,7 +413,8 @@ pub(super) fn entries(text: &str) -> Vec<Entry> {
     entries.into_iter().flatten().filter_map(|entry| serde_json::from_value(entry.clone()).ok()).collect()
 }
 
-/// The schema in the subset that strict mode accepts: no references, every field required, nothing else allowed.
+/// Returns the schema in the subset that strict mode accepts: no references, every field required, and no additional
+/// fields.
 pub(super) fn schema() -> serde_json::Value {
     let mut generator =
         SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true).into_generator();
@@ -419,7 +425,7 @@ pub(super) fn schema() -> serde_json::Value {
 
 fn close(schema: &mut serde_json::Value) {
     let Some(object) = schema.as_object_mut() else { return };
-    // Some providers' strict mode rejects these keywords; the prompt explains the fields instead.
+    // The strict mode of some providers rejects these keywords; the prompt explains the fields instead.
     for name in ["$schema", "title", "format", "minimum", "description", "default"] {
         object.remove(name);
     }

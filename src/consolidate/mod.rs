@@ -1,13 +1,13 @@
-//! From candidates to changes: decides which are new, which are known, and which replace a memory.
+//! Turns candidates into changes: decides which candidates are new, which are known, and which replace a memory.
 //!
 //! ```text
 //! Incoming ─▶ neighbours ─▶ decide ─┬─ settled ─────────────▶ Plan ─▶ apply (one transaction)
 //!                                   └─ grey ─▶ model names ──┘
 //! ```
 //!
-//! Rules decide first. What they leave open is the grey zone: a model may name how two claims relate, and the same
-//! rules then determine the result. Without a model, the cautious choice is made in the grey zone: both are kept and
-//! linked.
+//! Rules decide first. Pairs that the rules cannot decide are the grey zone. A model may name how two claims relate,
+//! and the same rules then determine the result. Without a model, the cautious choice is to keep both memories and link
+//! them.
 
 pub(crate) mod ask;
 pub mod compare;
@@ -34,21 +34,21 @@ use serde::{Deserialize, Serialize};
 use crate::changeset::{Action, RowChange};
 use crate::memory::{Candidate, Claim, Evidence, ExtractionMethod, Memory, MemoryId, Namespace};
 
-/// What is done with an incoming candidate. One vocabulary everywhere.
+/// The decision about an incoming candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
-    /// Nothing like it is known: a new memory.
+    /// Nothing similar is stored: the candidate becomes a new memory.
     Add,
-    /// It is known, from the same words: nothing changes.
+    /// The statement is already stored from the same words: nothing changes.
     Skip,
-    /// Both say part of one thing: the target takes the richer wording.
+    /// Each contains part of the same information: the target takes the richer wording.
     Merge,
-    /// It says the target in more detail: a new memory takes the target's place.
+    /// The candidate says the same as the target in more detail: a new memory replaces the target.
     Refine,
-    /// Both cannot hold: the one that holds later takes the other's place, or both wait for a person.
+    /// Both cannot be true: the claim that is true later replaces the other, or both wait for a person.
     Contradict,
-    /// It is known, from other words: the target gains evidence and confidence.
+    /// The statement is already stored from other words: the target gains evidence and confidence.
     Support,
 }
 
@@ -63,7 +63,7 @@ impl Decision {
         self.action().as_str()
     }
 
-    /// Returns the word used for it in the history.
+    /// Returns the word used for the decision in the history.
     #[must_use]
     pub(crate) const fn action(self) -> Action {
         match self {
@@ -77,15 +77,15 @@ impl Decision {
     }
 }
 
-/// Why two claims that cannot both hold came about.
+/// Why two claims contradict each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Conflict {
-    /// The world moved on.
+    /// The facts have changed.
     Changed,
-    /// The older one was never so.
+    /// The older claim was never true.
     Corrected,
-    /// Not resolved: both are kept, linked, and the incoming one waits in the inbox.
+    /// The contradiction is not resolved: both memories are kept and linked, and the incoming one waits in the inbox.
     Conflict,
 }
 
@@ -106,9 +106,9 @@ impl Conflict {
 pub struct IncomingClaim {
     /// What is proposed.
     pub candidate: Candidate,
-    /// Where it belongs.
+    /// The namespace that it belongs to.
     pub namespace: Namespace,
-    /// Where it came from, stored as the memory's `source`.
+    /// The origin of the candidate, stored as the memory's `source`.
     pub source: String,
     /// How it was obtained.
     pub method: ExtractionMethod,
@@ -121,11 +121,11 @@ pub struct Known {
     pub memory: Memory,
     /// Its evidence.
     pub evidence: Vec<Evidence>,
-    /// Whether it would be created or changed by the plan in progress.
+    /// Whether the plan in progress would create or change it.
     pub fresh: bool,
 }
 
-/// A value that a person rejected; it stays rejected.
+/// A value that a person rejected, and that must not be learnt again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejected {
     /// The rejected content; empty if it is no longer known.
@@ -136,7 +136,7 @@ pub struct Rejected {
     pub value: Option<String>,
 }
 
-/// What is done with one candidate, before ids and wording are determined.
+/// What happens to one candidate, before ids and wording are determined.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Ruling {
     /// The decision.
@@ -145,7 +145,7 @@ pub(crate) struct Ruling {
     pub conflict: Option<Conflict>,
     /// The known memory that the decision is about.
     pub target: Option<MemoryId>,
-    /// Further known memories that it replaces.
+    /// Further known memories that the candidate replaces.
     pub also: Vec<MemoryId>,
     /// A memory on the same topic that the new one is linked to.
     pub related: Option<MemoryId>,
@@ -153,7 +153,7 @@ pub(crate) struct Ruling {
     pub merged: Option<Claim>,
     /// For [`Decision::Contradict`]: the part of the target that is still true, to be kept as a separate memory.
     pub rest: Option<Claim>,
-    /// Whether the incoming claim is the older one.
+    /// Whether the incoming claim is the older of the two.
     pub born_superseded: bool,
     /// Whether it waits in the inbox.
     pub pending: bool,
@@ -166,10 +166,10 @@ pub(crate) struct Ruling {
 pub struct Plan {
     /// One change for each incoming candidate, in order.
     pub changes: Vec<Change>,
-    /// Revision of each namespace when its memories were read; a plan is stale if one of them has changed.
+    /// Revision of each namespace when its memories were read. A plan is stale if one of them has changed.
     #[serde(default)]
     pub revisions: Vec<(Namespace, i64)>,
-    /// Model calls that failed; the cautious choice was made for their candidates.
+    /// Model calls that failed; their candidates were decided by the cautious choice.
     #[serde(default)]
     pub failed_calls: u64,
 }
@@ -183,7 +183,8 @@ pub struct Change {
     pub decision: Decision,
     /// For [`Decision::Contradict`]: the kind of conflict.
     pub conflict: Option<Conflict>,
-    /// The known memory that the decision is about; `None` for [`Decision::Add`], and if a rejected value is skipped.
+    /// The known memory that the decision is about; `None` for [`Decision::Add`], and for a skipped value that was
+    /// rejected before.
     pub target: Option<MemoryId>,
     /// Further known memories that are replaced.
     #[serde(default)]
@@ -198,11 +199,11 @@ pub struct Change {
     /// For [`Decision::Contradict`]: the part of the target that is still true, kept as a separate memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rest: Option<Rest>,
-    /// Whether the incoming claim is the older one by valid time, so that it is stored as superseded from the start.
+    /// Whether the incoming claim is older by valid time, so that it is stored as superseded from the start.
     pub born_superseded: bool,
-    /// Whether it waits in the inbox instead of being active: an open conflict, or a pinned target.
+    /// Whether the memory waits in the inbox instead of being active, because of an open conflict or a pinned target.
     pub pending: bool,
-    /// A short reason, for people.
+    /// A short reason for people to read.
     pub reason: String,
     /// The content of the target when the plan was made, for people who review it.
     #[serde(default)]
@@ -210,7 +211,7 @@ pub struct Change {
     /// The time from which the incoming claim is true, as determined by the rules.
     #[serde(default)]
     pub holds_from: Option<Timestamp>,
-    /// The rows that it writes.
+    /// The rows that the change writes.
     #[serde(default)]
     pub rows: Vec<RowChange>,
 }

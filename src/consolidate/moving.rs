@@ -1,4 +1,5 @@
-//! Merges two identical projects: moves the memories of the first and consolidates them with those of the second.
+//! Merges two projects that are the same: moves the memories of the first and consolidates them with those of the
+//! second.
 
 use std::collections::BTreeMap;
 
@@ -21,17 +22,17 @@ const BATCH: usize = 200;
 pub struct MoveReport {
     /// Memories of every status that are now in the other namespace.
     pub moved: usize,
-    /// Decisions about the active ones, compared with what was known there.
+    /// Decisions about the active memories, compared with the memories of the other namespace.
     pub decisions: BTreeMap<Decision, usize>,
-    /// Notes of rejected values that now apply there.
+    /// Tombstones that now apply to the other namespace.
     pub rejections: usize,
 }
 
 /// Moves every memory from `from` to `into`, with its id, evidence, links and history, and redirects later memories of
 /// `from` there.
 ///
-/// Active memories are consolidated by the rules with those in `into`, as if they were new: of two that say the same,
-/// the existing one is kept and gains the evidence. Pinned memories are moved unchanged.
+/// Active memories are consolidated by the rules with those in `into`, as if they were new. If two say the same, the
+/// existing one is kept and gains the evidence. Pinned memories are moved unchanged.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be written.
@@ -40,14 +41,14 @@ pub fn merge_projects(writer: &Writer<'_>, from: &Namespace, into: &Namespace) -
         Filter { namespaces: vec![NamespaceSubtree::Exactly(from.clone())], statuses: Vec::new(), ..Filter::default() };
     let memories = writer.list(&all, Order::Id, usize::MAX, 0)?;
     let mut moved = MoveReport { moved: memories.len(), ..MoveReport::default() };
-    // Pinned memories are kept unchanged: nothing may reword or retire them without a person.
+    // Pinned memories are kept unchanged, because only a person may reword or retire them.
     let (settled, kept): (Vec<_>, Vec<_>) =
         memories.into_iter().partition(|memory| memory.status == Status::Active && !memory.pinned);
     let reason = writer.redact(format!("{from} was merged into {into}"));
     for batch in settled.chunks(BATCH) {
         settle_batch(writer, batch, into, (&reason).into(), &mut moved)?;
     }
-    // Last: past memories of one project must not influence what is current in the other.
+    // Past memories come last, because they must not influence what is current in the other project.
     for memory in kept {
         writer.set_namespace(&memory.id, into, (&reason).into())?;
         let attribute = memory.claim.key.as_deref().zip(memory.claim.value.as_deref());
@@ -77,7 +78,8 @@ fn settle_batch(
     let (changes, _) = draft(&cases, &Answers::new(), Stage::Last, writer.now());
     for (change, memory) in changes.iter().zip(memories) {
         *moved.decisions.entry(change.decision).or_default() += 1;
-        // Moved first: the rows below were planned for a memory that is already in the other namespace.
+        // The memory is moved first, because the rows below were planned for a memory that is already in the other
+        // namespace.
         writer.set_namespace(&memory.id, into, reason)?;
         settle(writer, change, memory)?;
     }
@@ -96,7 +98,7 @@ fn incoming(writer: &Writer<'_>, memory: &Memory, into: &Namespace) -> Result<In
     Ok(IncomingClaim { candidate, namespace: into.clone(), source, method })
 }
 
-/// Writes the changes to a memory that has been moved, and to those that were already there.
+/// Writes the changes to a moved memory and to the existing memories.
 fn settle(writer: &Writer<'_>, change: &Change, memory: &Memory) -> Result<(), StoreError> {
     let moved = Memory { namespace: change.incoming.namespace.clone(), ..memory.clone() };
     let mut rows = Rows::new(change.decision.action(), change.reason.clone(), writer.now());
@@ -106,14 +108,14 @@ fn settle(writer: &Writer<'_>, change: &Change, memory: &Memory) -> Result<(), S
     if let Some(Row::Memory { after: Some(made), .. }) = made.map(|change| &change.row) {
         rows.change(&moved, Memory { claim: made.claim.clone(), status: made.status, ..moved.clone() });
     } else {
-        // An existing memory already says it, or a person rejected it there.
+        // An existing memory already contains the statement, or a person rejected it there.
         rows.change(&moved, Memory { status: Status::Superseded, ..moved.clone() });
         if let Some(target) = &change.target {
             rows.link(target, RelationType::Supersedes, &moved.id, None);
         }
     }
     let mut rows = rows.into_changes();
-    // The row that would create the memory is omitted, since the memory exists and was changed above instead.
+    // The row that would create the memory is omitted, since the memory already exists and was changed above.
     rows.extend(change.rows.iter().filter(|row| !is_own(row)).cloned());
     writer.apply(&rows).map(drop)
 }

@@ -1,4 +1,4 @@
-//! Memories as they would be after changes that are not written yet; the only simulation of the store.
+//! Memories as they would be after changes that are not written yet. This is the only simulation of the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +32,7 @@ impl Overlay {
         let is_active = known.memory.status == Status::Active;
         let (own, other) =
             if is_active { (&mut self.active, &mut self.past) } else { (&mut self.past, &mut self.active) };
-        // A change of status moves the memory; it must never be in both maps.
+        // A change of status moves the memory to the other map, so that it is never in both.
         other.remove(&known.memory.id);
         own.insert(known.memory.id.clone(), known);
     }
@@ -41,13 +41,12 @@ impl Overlay {
         self.active.remove(id).or_else(|| self.past.remove(id))
     }
 
-    /// Applies a change; a change of a memory that is not here has no effect.
+    /// Applies a change; a change of an unknown memory has no effect.
     pub(super) fn apply(&mut self, change: &RowChange) {
         match &change.row {
             Row::Memory { before, after: Some(memory) } => {
                 let known = self.remove(&memory.id);
-                // An update of a memory that is not here is ignored; otherwise, the memory would appear without its
-                // evidence.
+                // An update of an unknown memory is ignored; otherwise, the memory would appear without its evidence.
                 if known.is_some() || before.is_none() {
                     let evidence = known.map(|known| known.evidence).unwrap_or_default();
                     self.insert(Known { memory: (**memory).clone(), evidence, fresh: true });

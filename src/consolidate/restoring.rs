@@ -13,28 +13,28 @@ use super::{Decision, IncomingClaim};
 /// What happens to memories that contradict a restored one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RivalPolicy {
-    /// The restored one replaces them; if one of them is pinned, it waits in the inbox instead.
+    /// The restored memory replaces them. If one of them is pinned, the restored memory waits in the inbox instead.
     Retire,
-    /// They are kept.
+    /// The contradicting memories are kept.
     Keep,
 }
 
 /// A memory that was restored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Restored {
-    /// Whether it was not active before.
+    /// Whether the memory was not active before.
     pub changed: bool,
-    /// Memories that contradict it: now retired, or kept as requested.
+    /// Memories that contradict it, which were retired, or kept as requested.
     pub rivals: Vec<Memory>,
-    /// Whether it waits because one of them is pinned.
+    /// Whether the memory waits because one of them is pinned.
     pub waits: bool,
 }
 
-/// Makes a memory active again, allows its content to be learnt again, and resolves conflicts with memories that
-/// replaced it or were since learnt about the same attribute.
+/// Makes a memory active again, and allows its content to be learnt again. Resolves conflicts with memories that
+/// replaced it or were learnt since about the same attribute.
 ///
 /// # Errors
-/// [`StoreError::UnknownMemory`] if it does not exist.
+/// [`StoreError::UnknownMemory`] if the memory does not exist.
 pub(crate) fn restore(writer: &Writer<'_>, id: &MemoryId, rivals: RivalPolicy) -> Result<Restored, StoreError> {
     let memory = writer.memory(id)?;
     if memory.status == Status::Active {
@@ -57,7 +57,7 @@ pub(crate) fn restore(writer: &Writer<'_>, id: &MemoryId, rivals: RivalPolicy) -
                 &rival.id,
                 Status::Superseded,
                 Action::Supersede,
-                Some("another was restored in its place".into()),
+                Some("another memory was restored instead".into()),
             )?;
         }
         link(writer, id, &against, RelationType::Supersedes)?;

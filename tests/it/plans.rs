@@ -159,7 +159,7 @@ fn what_is_no_plan_for_these_memories_is_refused_with_a_remedy() {
         let told = desk.run(&[&["runs", "apply", "broken.json"], args].concat());
         assert!(told.code == 2 && told.err.contains(why) && told.err.lines().count() == 1, "{why}: {told:?}");
     };
-    refused(&text, &["--db", "other.db"], "it was made for another database; name that one with --db");
+    refused(&text, &["--db", "other.db"], "it was made for another database; name that database with --db");
     refused(&text[..text.len() / 2], &[], "it is not a complete plan (line");
     refused("{}", &[], "it is not a complete plan");
     refused(&text.replacen("\"afterthought_plan\": 1", "\"afterthought_plan\": 9", 1), &[], "update afterthought");

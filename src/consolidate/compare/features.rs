@@ -13,12 +13,12 @@ use crate::text::number;
 use crate::text::script::Script;
 use crate::text::tokens::{Word, words};
 
-/// The content of a text in a form that can be compared.
+/// The content of a text in a comparable form.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Features {
     /// The normalised text; see `comparable`.
     pub text: String,
-    /// Content words, folded; without function words, cues, numbers and dates.
+    /// Content words in normalised form, without function words, cues, numbers and dates.
     pub tokens: BTreeSet<String>,
     /// Whether the claim is negated.
     pub polarity: Polarity,
@@ -30,15 +30,15 @@ pub(crate) struct Features {
     pub people: BTreeSet<&'static str>,
     /// Circumstances such as `staging` or `weekend`.
     pub settings: BTreeSet<&'static str>,
-    /// Whether it happened once or is usually the case.
+    /// Whether the claim is about a single event or about what is usually the case.
     pub time: TimeScope,
-    /// Whether it is intended but not yet true.
+    /// Whether the claim is intended but not yet true.
     pub planned: bool,
-    /// Whether it mentions an exception.
+    /// Whether the claim mentions an exception.
     pub except: bool,
-    /// Whether its words say that it exists alongside others: `also`.
+    /// Whether a word such as `also` says that the thing exists alongside others.
     pub also: bool,
-    /// Whether its words say that something changed or was wrong.
+    /// Whether words say that something changed or was wrong.
     pub cue: Option<Turn>,
 }
 
@@ -50,14 +50,14 @@ pub(crate) enum Polarity {
     Positive,
     /// Negated.
     Negative,
-    /// Several negations: their combined meaning is unknown.
+    /// The claim contains several negations, whose combined meaning is unknown.
     Mixed,
 }
 
 /// Whether something happened once or is usually the case.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum TimeScope {
-    /// The words do not say.
+    /// The words do not state it.
     #[default]
     Unstated,
     /// Once.
@@ -66,12 +66,12 @@ pub(crate) enum TimeScope {
     Habit,
 }
 
-/// What the words say about earlier knowledge.
+/// A statement about earlier knowledge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
     /// The facts have changed.
     Changed,
-    /// It was never true.
+    /// The earlier statement was never true.
     Corrected,
 }
 
@@ -132,7 +132,7 @@ fn polarity(negations: usize) -> Polarity {
     }
 }
 
-/// A habit that mentions today is still a habit; something that happened once is not.
+/// Returns the time scope. A habit that mentions today is still a habit, but a single event is not.
 fn time_scope(heard: &Heard) -> TimeScope {
     match (heard.habit, heard.once) {
         (true, _) => TimeScope::Habit,
@@ -149,7 +149,7 @@ fn turn(heard: &Heard) -> Option<Turn> {
     }
 }
 
-/// Whether a word is a name. German capitalises every noun, so a capital does not identify a name there.
+/// Whether a word is a name. German capitalises every noun, so a capital letter does not identify a name there.
 fn is_entity(word: &Word, german: bool) -> bool {
     match word.script {
         Script::Katakana => word.text.chars().count() > 1 && !word.text.starts_with("ユーザ"),
@@ -173,7 +173,7 @@ fn is_entity(word: &Word, german: bool) -> bool {
     }
 }
 
-/// Capitalised words that are not names: days, months and the languages' own terms are already figures.
+/// Whether a capitalised word is not a name; days, months and the languages' own terms are already figures.
 fn is_cue_like(text: &str) -> bool {
     let word = [Word { text: text.to_owned(), script: Script::Spaced, first: false }];
     !hear(&word).figures.is_empty()
@@ -209,13 +209,13 @@ struct Heard {
     people: BTreeSet<&'static str>,
     /// Circumstances that were mentioned.
     settings: BTreeSet<&'static str>,
-    /// Numbers and days in words.
+    /// Numbers and days that are written as words.
     figures: BTreeSet<&'static str>,
-    /// The text without function-like cues, words separated by spaces.
+    /// The text without the cues that work like function words; the words are separated by spaces.
     rest: String,
 }
 
-/// The compiled table: one automaton, and the cue for each of its patterns.
+/// The compiled table: one automaton, and the cue for each pattern of the automaton.
 struct Ear {
     automaton: AhoCorasick,
     cues: Vec<(Cue, bool)>,
@@ -237,12 +237,12 @@ static EAR: LazyLock<Ear> = LazyLock::new(|| {
     Ear { automaton, cues }
 });
 
-/// Words of scripts with spaces are matched whole; Han and kana are matched inside their run; Korean at a word's
-/// beginning.
+/// Words of scripts with spaces are matched whole, Han and kana inside a run of characters, and Korean at the beginning
+/// of a word.
 fn pattern(cue: &str) -> String {
     let run = words(cue);
     match run.first().map(|word| word.script) {
-        // Two spaces, since each word of the text has one on either side.
+        // The cue is surrounded by two spaces, since each word of the text has a space on either side.
         Some(Script::Han | Script::Katakana) => run.into_iter().map(|word| word.text).collect::<Vec<_>>().join("  "),
         Some(Script::Hangul) if needs_whole_word(cue) => wrap(cue),
         Some(Script::Hangul) => cue.split(' ').collect::<Vec<_>>().join("  "),
@@ -250,7 +250,7 @@ fn pattern(cue: &str) -> String {
     }
 }
 
-/// Korean cues of one syllable often occur inside other words; the negations that end a verb do not.
+/// Korean cues of one syllable often occur inside other words, but the negations that end a verb do not.
 fn needs_whole_word(cue: &str) -> bool {
     cue.chars().count() == 1 && !matches!(cue, "않" | "없" | "못")
 }
@@ -270,7 +270,7 @@ fn hear(words: &[Word]) -> Heard {
         heard.rest.push(' ');
         // A negation in the reason does not negate the claim: `left, because nobody came`.
         given |= cue == Cue::Reason && found.start() > 0;
-        // Other cues in the reason still count: it often states when or why something changed.
+        // Other cues in the reason still count, because it often states when or why something changed.
         if !(given && matches!(cue, Cue::Negate)) {
             heard.note(cue, &text[found.start()..found.end()]);
             heard.habit |= always;
@@ -297,7 +297,7 @@ fn without_contrast(text: &str) -> String {
     ];
     let mut text = text.to_owned();
     for (denial, turn) in PAIRS {
-        // Without the second half, it is a plain negation, and the word must be kept.
+        // Without the second half, the word is a plain negation and must be kept.
         if let Some(at) = text.find(denial).filter(|at| text[at + denial.len()..].contains(turn)) {
             text.replace_range(at..at + denial.len(), "  ");
         }
@@ -328,7 +328,7 @@ impl Heard {
             Cue::Actually => self.actually = true,
             Cue::Person(name) => {
                 self.people.insert(name);
-                // `妈妈` and `母亲` get the same name.
+                // `妈妈` and `母亲` are replaced by the same name.
                 self.rest.push(' ');
                 self.rest.push_str(name);
             }
@@ -338,7 +338,7 @@ impl Heard {
             }
             Cue::Reason => {}
             Cue::Also => self.also = true,
-            // Its unit, if any, follows in the text.
+            // If the figure has a unit, the unit follows in the text.
             Cue::Figure(name) if name.bytes().all(|byte| byte.is_ascii_digit()) => {
                 self.rest.push(' ');
                 self.rest.push_str(name);
@@ -353,14 +353,14 @@ impl Heard {
 
 /// A number as it appears in a text.
 enum Figure {
-    /// Without a unit; the next word may be one.
+    /// A figure without a unit; the next word may be the unit.
     Bare(String),
-    /// With its unit, or a date.
+    /// A figure with its unit, or a date.
     Whole(String),
 }
 
-/// Returns the unit of a figure in its canonical spelling, `:` for a time of day, `-` for a date; empty for a bare
-/// number.
+/// Returns the unit of a figure in its canonical spelling: `:` for a time of day, `-` for a date, and nothing for a
+/// bare number.
 pub(super) fn unit(figure: &str) -> &str {
     let rest = figure.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     match rest.chars().next() {
@@ -376,8 +376,8 @@ pub(super) fn is_measured(figure: &str) -> bool {
     !unit.is_empty() && !number::LABELS.contains(&unit)
 }
 
-/// Removes the unit from the beginning of the word after a number; in scripts without spaces, the word continues after
-/// it.
+/// Removes the unit from the beginning of the word after a number. In scripts without spaces, the word continues after
+/// the unit.
 fn leading_unit(word: &mut Word) -> Option<&'static str> {
     let lower = word.text.to_lowercase();
     let (unit, length) = match word.script {
@@ -399,7 +399,7 @@ fn figure(text: &str, language: Language) -> Option<Figure> {
     }
     let plain = lower.strip_prefix('v').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())).unwrap_or(&lower);
     if is_number(plain) {
-        // `3.0` and `3` are one number; a version such as `3.0.1` keeps its parts.
+        // `3.0` and `3` are the same number; a version such as `3.0.1` keeps its parts.
         return Some(Figure::Bare(plain.trim_end_matches(".0").to_owned()));
     }
     let split = plain.find(|c: char| !c.is_ascii_digit() && c != '.')?;
@@ -422,7 +422,7 @@ fn currency(text: &str) -> Option<(&'static str, &str)> {
         .find_map(|(sign, name)| text.strip_prefix(*sign).map(|digits| (*name, digits)))
 }
 
-/// Writes `1,450` and, where a point groups digits, `1.450` as `1450`; changes a decimal comma to a point.
+/// Writes `1,450` as `1450`, and also `1.450` where a point groups digits; changes a decimal comma to a point.
 fn ungrouped(text: &str, language: Language) -> String {
     let grouped = |mark: char| {
         let mut groups = text.split(mark);
@@ -436,7 +436,7 @@ fn ungrouped(text: &str, language: Language) -> String {
                 digits.len() == 3 && digits.bytes().all(|byte| byte.is_ascii_digit())
             })
     };
-    // `1.450` is a price in German and a version in English, so the language of the whole text decides.
+    // `1.450` is a price in German and a version in English, so the language of the whole text decides how it is read.
     let points_group = matches!(language, Language::Spanish | Language::German);
     if grouped(',') {
         text.replace(',', "")

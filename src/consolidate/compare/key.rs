@@ -6,11 +6,11 @@ use crate::text::normalise::comparable;
 /// The number of values that an attribute has at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Arity {
-    /// One: another value contradicts it.
+    /// One value: another value contradicts it.
     Single,
-    /// Several: another value may exist alongside it.
+    /// Several values: another value may exist alongside it.
     Many,
-    /// Unknown: another value is examined more closely.
+    /// An unknown number: another value is examined more closely.
     Open,
 }
 
@@ -56,7 +56,8 @@ const MANY: &str = "preference family study preferences like dislike interest ho
 /// Start of the placeholder that the guard substitutes for a secret.
 const REDACTED: &str = "[redacted:";
 
-/// Returns the key in the form used in comparisons: lower case, `_` within parts, the last part by its usual name.
+/// Returns the key in the form used in comparisons: lower case, with `_` within parts and the usual name for the last
+/// part.
 #[must_use]
 pub fn canonical(key: &str) -> String {
     /// Keys whose last part alone does not identify the attribute.
@@ -71,16 +72,17 @@ pub fn canonical(key: &str) -> String {
     if head.is_empty() { tail.to_owned() } else { format!("{head}.{tail}") }
 }
 
-/// Returns the attribute that `key` names, in the form used in comparisons; `None` if it names none.
+/// Returns the attribute that `key` names, in the form used in comparisons; `None` if the key names no attribute.
 ///
-/// A key from which the guard removed a secret equals every other redacted key, so it identifies no attribute.
+/// A key from which the guard removed a secret equals every other redacted key, so it does not identify an attribute.
 #[must_use]
 pub(crate) fn attribute(key: &str) -> Option<String> {
     let key = canonical(key);
     (!key.is_empty() && !key.contains(REDACTED)).then_some(key)
 }
 
-/// Returns the spellings of the attribute that `key` names, the one used in comparisons first; empty if it names none.
+/// Returns the spellings of the attribute that `key` names, starting with the spelling used in comparisons; empty if
+/// the key names no attribute.
 #[must_use]
 pub(crate) fn spellings(key: &str) -> Vec<String> {
     let Some(key) = attribute(key) else { return Vec::new() };
@@ -94,17 +96,17 @@ pub(crate) fn spellings(key: &str) -> Vec<String> {
 
 /// Returns how many values a canonical `key` has at the same time.
 ///
-/// One, if the last part is in the list of such names, unless it belongs to a preference, since
-/// `user.preference.editor` may well be about two editors. Several, if any part is in the other list or the last part
-/// is a plural. All other keys are open.
+/// The result is one if the last part is in the list of such names. A preference is an exception, since
+/// `user.preference.editor` may well be about two editors. The result is several if any part is in the other list or
+/// the last part is a plural. All other keys are open.
 #[must_use]
 pub(crate) fn arity(key: &str) -> Arity {
     let mut parts = key.split('.').rev();
     let last = parts.next().unwrap_or_default();
     let head = key.split_once('.').map_or("", |(head, _)| head);
-    // At the head of a key, `project` only says what the key is about, not that there are several.
+    // At the start of a key, `project` says only what the key is about, not that there are several values.
     let under_many = parts.any(|part| part != "project" && names(MANY, part));
-    // The language of a thing is a single value; people and projects have several.
+    // The language of a thing has a single value, but people and projects have several languages.
     let of_a_thing = last == "language" && !matches!(head, "" | "user" | "project");
     let single = names(SINGLE, last) || of_a_thing;
     if single {
@@ -113,7 +115,7 @@ pub(crate) fn arity(key: &str) -> Arity {
     if under_many || names(MANY, last) || is_plural(last) { Arity::Many } else { Arity::Open }
 }
 
-/// Separator of the values of a list. Not a comma, which separates the parts of one value.
+/// Separator of the values of a list. It is not a comma, because a comma separates the parts of one value.
 pub(in crate::consolidate) const BETWEEN_VALUES: &str = "; ";
 
 /// Whether a value is a list of several values.
@@ -132,15 +134,15 @@ fn is_plural(name: &str) -> bool {
 /// How one value relates to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::consolidate) enum Values {
-    /// The same.
+    /// Both values are the same.
     Equal,
-    /// The first says more: a version, or the country of a city.
+    /// The first value says more: for example, it adds a version, or the country of a city.
     More,
-    /// The first says less.
+    /// The first value says less.
     Less,
-    /// Not the same.
+    /// The values are not the same.
     Different,
-    /// One contains the other's words but may mean something else, such as `React` and `React Native`.
+    /// One value contains the other's words but may mean something else, such as `React` and `React Native`.
     Unclear,
 }
 
@@ -200,10 +202,12 @@ pub(in crate::consolidate) fn are_numbers(a: &str, b: &str) -> bool {
     numbers && (a.tokens.is_subset(&b.tokens) || b.tokens.is_subset(&a.tokens)) && a.entities == b.entities
 }
 
-/// Whether `short` appears in `long`; as a whole word in scripts with spaces (`npm` does not appear in `pnpm`).
+/// Whether `short` appears in `long`. In scripts with spaces it must be a whole word, so `npm` does not appear in
+/// `pnpm`.
 fn holds(long: &str, short: &str) -> bool {
     long.match_indices(short).any(|(at, found)| {
-        // ASCII only: in scripts without spaces, there are letters on both sides of every word.
+        // Only ASCII letters are checked, because in scripts without spaces there are letters on both sides of every
+        // word.
         let joins = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
         !joins(long[..at].chars().next_back()) && !joins(long[at + found.len()..].chars().next())
     })

@@ -3,39 +3,39 @@
 /// The meaning of a cue for the claim that contains it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::consolidate) enum Cue {
-    /// Looks like another cue but is not one.
+    /// A phrase that looks like another cue but is not one.
     Neutral,
     /// Negates the claim.
     Negate,
-    /// Negates the claim and represents the given positive word.
+    /// Negates the claim and stands for the given positive word.
     Against(&'static str),
-    /// Represents the given word.
+    /// Stands for the given word.
     Means(&'static str),
-    /// It happened once.
+    /// The claim is about a single event.
     Once,
-    /// It is usually the case.
+    /// The claim is usually true.
     Habit,
-    /// It is true except in some case.
+    /// The claim is true except in some case.
     Except,
-    /// It is intended but not yet true.
+    /// The claim is intended but not yet true.
     Planned,
     /// The facts have changed.
     Changed,
     /// The facts have changed, and the claim is negated: `no longer`.
     Ended,
-    /// It was never true.
+    /// The earlier statement was never true.
     Corrected,
-    /// It was never true, unless other words say that it changed.
+    /// The earlier statement was never true, unless other words say that it changed.
     Actually,
-    /// Somebody other than the user.
+    /// A person other than the user.
     Person(&'static str),
-    /// What follows is the reason.
+    /// The following words are a reason.
     Reason,
-    /// It exists alongside others of its kind.
+    /// The thing exists alongside others of its kind.
     Also,
     /// A circumstance that distinguishes cases.
     Setting(&'static str),
-    /// A number or a day in words.
+    /// A number or a day that is written as a word.
     Figure(&'static str),
 }
 
@@ -234,7 +234,8 @@ pub(super) const CUES: &[(Cue, &str)] = &[
     (Cue::Figure("m10"), "october|oct|octubre|oktober"),
     (Cue::Figure("m11"), "november|nov|noviembre"),
     (Cue::Figure("m12"), "december|dec|diciembre|dezember"),
-    // In Chinese and Japanese only with a counter, since the bare numerals are parts of many other words.
+    // In Chinese and Japanese, the numeral counts only with a counter, since bare numerals are parts of many other
+    // words.
     (Cue::Figure("2"), "two|twice|两个|两只|两次|二つ|두|dos|zwei"),
     (Cue::Figure("3"), "three|三个|三只|三次|三つ|세|tres|drei"),
     (Cue::Figure("4"), "four|四个|四只|四つ|네|cuatro|vier"),
@@ -255,5 +256,5 @@ pub(super) const CUES: &[(Cue, &str)] = &[
     (Cue::Figure("1y"), "one year|一年|일 년|un año|ein jahr|einem jahr"),
 ];
 
-/// Negations that negate the whole claim and state that it is always so.
+/// Negations that negate the whole claim and state that this is always so.
 pub(super) const NEVER: &str = "never|从不|从来不|从没|从未|绝不|決して|절대|nunca|jamás|nie|niemals";

@@ -1,4 +1,4 @@
-//! Comparison of two claims by their words, attributes and times only.
+//! Compares two claims by their words, attributes and times only.
 
 pub(crate) mod features;
 pub mod key;

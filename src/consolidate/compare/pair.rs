@@ -1,4 +1,4 @@
-//! Comparison of an incoming claim with one known claim, by their words only.
+//! Compares an incoming claim with one known claim, by their words only.
 
 use std::collections::BTreeSet;
 
@@ -13,17 +13,17 @@ use crate::text::script::is_hiragana;
 /// How an incoming claim relates to a known one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ClaimRelation {
-    /// It says nothing new.
+    /// The incoming claim says nothing new.
     Same,
-    /// It says the same and more.
+    /// The incoming claim says the same and more.
     More,
-    /// Each says something that the other lacks.
+    /// Each claim says something that the other lacks.
     Both,
-    /// They cannot both be true at the same time.
+    /// The claims cannot both be true at the same time.
     Opposed,
-    /// Their words are not sufficient to decide.
+    /// The words are not sufficient to decide.
     Unsure,
-    /// They are about different things.
+    /// The claims are about different things.
     Apart,
 }
 
@@ -32,24 +32,25 @@ pub(crate) enum ClaimRelation {
 pub(crate) struct PairFinding {
     /// How the incoming claim relates to the known one.
     pub pairing: ClaimRelation,
-    /// A short reason, for people.
+    /// A short reason for people to read.
     pub why: &'static str,
-    /// Ratio of shared content words to those of the shorter claim, from 0 to 1.
+    /// Ratio of the shared content words to the content words of the shorter claim, from 0 to 1.
     pub overlap: f64,
 }
 
 /// Overlap from which two claims with different words on both sides are examined more closely.
 const GREY_OVERLAP: f64 = 0.6;
 
-/// The same for claims with a common subject.
+/// Overlap from which two claims with a common subject are examined more closely.
 const GREY_OVERLAP_SAME_SUBJECT: f64 = 0.5;
 
-/// Overlap from which a claim and a negated one count as being about the same thing.
+/// Overlap from which a claim and a negated claim count as being about the same thing.
 const OPPOSED_OVERLAP: f64 = 0.75;
 /// Maximum number of words that only one of two opposite claims contains.
 const OPPOSED_EXTRA_WORDS: usize = 3;
 
-/// Number of new content words from which another wording of an equal value is worth keeping alongside the known one.
+/// Number of new content words from which another wording of an equal value is worth keeping alongside the known
+/// wording.
 const DETAIL_WORDS: usize = 4;
 
 /// Returns how `incoming` relates to `known`. `hinted` says that the extractor named `known` as the memory that
@@ -60,7 +61,7 @@ pub(crate) fn pair(incoming: &View<'_>, known: &View<'_>, hinted: bool) -> PairF
     let overlap = words.overlap();
     let (pairing, why) = match guard(incoming, known) {
         Some(why) => (ClaimRelation::Apart, why),
-        // After the guard: the same words from two speakers are two facts.
+        // This comes after the guard, because the same words from two speakers are two facts.
         None if incoming.features.text == known.features.text => (ClaimRelation::Same, "the same words"),
         None if incoming.same_key(known) => by_key(incoming, known, &words, hinted),
         None => by_words(incoming, known, &words, hinted),
@@ -83,16 +84,16 @@ fn by_key(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (ClaimRela
         Some(Values::Equal | Values::More | Values::Less) if turned => turned_round(a, b, words),
         Some(Values::Equal | Values::More | Values::Less) => detail(a, b, words),
         Some(Values::Different) => another_value(a, b, arity, hinted),
-        // `React` within `React Native` is another thing, which the words alone do not show.
+        // `React` in `React Native` means something else, which the words alone do not show.
         Some(Values::Unclear) => (ClaimRelation::Unsure, "one value is part of the other"),
         None => by_words(a, b, words, hinted),
     }
 }
 
-/// Compares a claim and its negation: they are opposed unless one is about a case that the other does not mention.
+/// Compares a claim and its negation. They are opposed unless one is about a case that the other does not mention.
 fn turned_round(a: &View<'_>, b: &View<'_>, words: &Words) -> (ClaimRelation, &'static str) {
     if a.features.except != b.features.except || a.features.settings != b.features.settings {
-        return (ClaimRelation::Unsure, "one holds in a special case only");
+        return (ClaimRelation::Unsure, "one is true only in a special case");
     }
     // More words around a negation may negate something else: "is vegetarian" and "eats no meat since vegetarian".
     let extra_words = if a.features.polarity == Polarity::Negative { words.incoming_only } else { words.known_only };
@@ -106,27 +107,27 @@ fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Cla
     let says_so = a.features.cue.is_some() && names_value(a, b);
     let special = a.features.settings != b.features.settings || a.features.except != b.features.except;
     let (x, y) = (a.claim.value.as_deref().unwrap_or_default(), b.claim.value.as_deref().unwrap_or_default());
-    // Numbers first: a quantity has one value at a time even if the attribute may have several.
+    // Numbers come first: a quantity has one value at a time even if the attribute may have several.
     if are_numbers(x, y) {
         return another_number(a, b, special);
     }
     if a.features.also && !says_so {
-        return (ClaimRelation::Apart, "stands beside the known value");
+        return (ClaimRelation::Apart, "another value alongside the known one");
     }
     match arity {
-        // Words in two languages do not show whether something else is meant.
+        // Words in two languages do not show whether they mean different things.
         Arity::Single if !says_so && a.language == b.language && names_another_thing(a, b) => {
             (ClaimRelation::Unsure, "another value, perhaps of another thing")
         }
         Arity::Single if special => (ClaimRelation::Unsure, "another value in a special case"),
         Arity::Single => (ClaimRelation::Opposed, "another value of one attribute"),
-        // Even a list loses a value if the text says that the new one replaces it.
+        // A value of a list is replaced as well if the text says that the new value replaces it.
         Arity::Many | Arity::Open if says_so => (ClaimRelation::Opposed, "says that it replaces the known value"),
         Arity::Open if hinted => (ClaimRelation::Opposed, "another value, named as the one it replaces"),
         // A hint is not enough here: another value usually exists alongside the known one.
         Arity::Many if hinted => (ClaimRelation::Unsure, "named as the one it replaces"),
         Arity::Many => (ClaimRelation::Apart, "one of several values"),
-        Arity::Open => (ClaimRelation::Unsure, "another value, which may stand beside the known one"),
+        Arity::Open => (ClaimRelation::Unsure, "another value, which may exist alongside the known one"),
     }
 }
 
@@ -142,7 +143,8 @@ fn another_number(a: &View<'_>, b: &View<'_>, special: bool) -> (ClaimRelation, 
     }
 }
 
-/// Whether each claim has a number, apart from its value, that the other lacks: `room 2 seats 40`, `room 5 seats 90`.
+/// Whether each claim has, apart from its value, a number that the other lacks, as in `room 2 seats 40` and `room 5
+/// seats 90`.
 fn numbers_aside_differ(a: &View<'_>, b: &View<'_>) -> bool {
     let aside = |view: &View<'_>, other: &View<'_>| {
         let value = Features::of(view.claim.value.as_deref().unwrap_or_default());
@@ -170,7 +172,7 @@ fn detail(a: &View<'_>, b: &View<'_>, words: &Words) -> (ClaimRelation, &'static
         return (ClaimRelation::Unsure, "the same words in another order");
     }
     if a.features.except != b.features.except || a.features.settings != b.features.settings {
-        return (ClaimRelation::Unsure, "one holds in a special case only");
+        return (ClaimRelation::Unsure, "one is true only in a special case");
     }
     let new_detail = new.any() || words.incoming_only >= DETAIL_WORDS;
     let old_detail = old.any() || words.known_only >= DETAIL_WORDS;
@@ -221,10 +223,10 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (ClaimRe
         };
     }
     let special = a.features.except != b.features.except || a.features.settings != b.features.settings;
-    // An event and a habit can have exactly the same words, and neither replaces the other.
+    // An event and a habit can have exactly the same words, but neither replaces the other.
     let one_is_an_event = is_episode(a) != is_episode(b);
     if a.features.polarity == Polarity::Mixed || special || one_is_an_event {
-        return (ClaimRelation::Unsure, "much the same words, another turn");
+        return (ClaimRelation::Unsure, "nearly the same words, used differently");
     }
     let (known_whole, incoming_whole) =
         if words.incoming_only > 0 || words.known_only > 0 { containment(a, b) } else { (true, true) };
@@ -232,16 +234,16 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (ClaimRe
     let left_out = (words.known_only > 0 && !known_whole) || old.any();
     let moved_on = a.features.cue.is_some() && b.features.cue.is_none() && new.any();
     match (news, left_out) {
-        (false, _) => (ClaimRelation::Same, "nothing that is not known"),
+        (false, _) => (ClaimRelation::Same, "nothing new"),
         (true, false) if is_turned_about(a, b) => (ClaimRelation::Unsure, "the same words in another order"),
-        (true, false) if moved_on => (ClaimRelation::Unsure, "the known words, and others of change"),
+        (true, false) if moved_on => (ClaimRelation::Unsure, "the known words and words of change"),
         (true, false) => (ClaimRelation::More, "the known words and more"),
-        (true, true) => (ClaimRelation::Unsure, "much the same words"),
+        (true, true) => (ClaimRelation::Unsure, "nearly the same words"),
     }
 }
 
-/// Whether claims with differently named attributes state the same thing: with exactly the same words, or with the same
-/// value and words that all appear in the known claim.
+/// Whether claims with differently named attributes state the same thing. They have exactly the same words, or the same
+/// value and only words that also appear in the known claim.
 fn are_one_value(a: &View<'_>, b: &View<'_>, words: &Words) -> bool {
     let (new, old) = (extra(a, b), extra(b, a));
     let same_words = words.incoming_only == 0 && words.known_only == 0 && !new.any() && !old.any();
@@ -250,8 +252,8 @@ fn are_one_value(a: &View<'_>, b: &View<'_>, words: &Words) -> bool {
     same_subject && (same_words || (equal && words.incoming_only == 0 && !new.any()))
 }
 
-/// Whether the same names appear in another order, as in `from A to B` and `from B to A`, or begin with a different
-/// one.
+/// Whether the same names appear in another order, as in `from A to B` and `from B to A`, or the claims begin with
+/// different names.
 fn is_swapped(a: &View<'_>, b: &View<'_>, words: &Words) -> bool {
     let order = |view: &View<'_>| {
         let shared = a.features.entities.intersection(&b.features.entities);
@@ -280,19 +282,20 @@ fn opposite(a: &View<'_>, b: &View<'_>, words: &Words) -> (ClaimRelation, &'stat
         return (ClaimRelation::Unsure, "may say the opposite");
     }
     let denies = a.features.polarity == Polarity::Negative;
-    // `no longer` together with everything that was known means the end of it, whatever else is said.
+    // `no longer` together with all words of the known claim ends it, even if other words follow.
     let all_known = words.known_only == 0 || containment(a, b).0;
     if denies && one_matter && a.features.cue == Some(Turn::Changed) && all_known && !old.any() {
-        return (ClaimRelation::Opposed, "says that it is over");
+        return (ClaimRelation::Opposed, "says that the known state has ended");
     }
-    // `does not smoke in the car` says nothing about other places, and `guide dogs are allowed` nothing about other
-    // dogs.
+    // `does not smoke in the car` says nothing about other places, and `guide dogs are allowed` says nothing about
+    // other dogs.
     let narrower = words.incoming_only > 0 || new.any() || (!denies && (words.known_only > 0 || old.any()));
     if narrower && a.features.cue.is_none() {
-        return (ClaimRelation::Unsure, "may be denied in a special case only");
+        return (ClaimRelation::Unsure, "may be denied only in a special case");
     }
     let whole = words.incoming_only == 0 || words.known_only == 0;
-    // A negation with many more words, or in an instruction compared with a fact, may be about something else.
+    // A negation with many more words may be about something else, and so may a negation in an instruction that is
+    // compared with a fact.
     let alike =
         words.incoming_only + words.known_only <= OPPOSED_EXTRA_WORDS && a.claim.memory_type == b.claim.memory_type;
     if one_matter && whole && alike && words.overlap() >= OPPOSED_OVERLAP {
@@ -302,17 +305,17 @@ fn opposite(a: &View<'_>, b: &View<'_>, words: &Words) -> (ClaimRelation, &'stat
     }
 }
 
-/// What is known about two claims before their sentences are aligned.
+/// What the comparison has found about two claims before their sentences are aligned.
 struct Frame {
     same_subject: bool,
     /// Whether their words are nearly the same.
     close: bool,
 }
 
-/// Number of shared content words from which two details may belong to one fact.
+/// Number of shared content words from which two details may belong to the same fact.
 const CORE_WORDS: usize = 3;
 
-/// Share of the shorter claim's words that must be common to both for that.
+/// Share of the shorter claim's words that must then be common to both.
 const CORE_OVERLAP: f64 = 0.33;
 
 /// Share of the known claim's words that an incoming claim without a common subject must contain in order to end it.
@@ -324,10 +327,11 @@ const UNITS_CONTAINED: usize = 3;
 /// Number of shared units before a number from which it is a quantity and not a label.
 const UNITS_BEFORE: usize = 3;
 
-/// Compares two claims by the positions where their sentences differ; `None` if those are not sufficient to decide.
+/// Compares two claims by the positions where their sentences differ; `None` if these positions are not sufficient to
+/// decide.
 fn by_frame(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame) -> Option<(ClaimRelation, &'static str)> {
     if leaves(a, b, words, frame) {
-        return Some((ClaimRelation::Opposed, "says that it moved on from there"));
+        return Some((ClaimRelation::Opposed, "says that the known value was left behind"));
     }
     let dated = words.shared + 1 >= CORE_WORDS && !a.features.figures.is_disjoint(&b.features.figures);
     let core = words.shared >= CORE_WORDS || dated;
@@ -345,7 +349,7 @@ fn by_frame(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame) -> Option<
         return Some((ClaimRelation::Opposed, "another number in the same words"));
     }
     if (frame.close || placed) && takes_its_place(a, b, &slots) {
-        return Some((ClaimRelation::Opposed, "another value in the place of the known one"));
+        return Some((ClaimRelation::Opposed, "another value in place of the known one"));
     }
     let keys_differ = a.key.is_some() && b.key.is_some() && !a.same_key(b);
     let has_own = words.known_only > 0 || extra(b, a).any();
@@ -356,7 +360,7 @@ fn by_frame(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame) -> Option<
     None
 }
 
-/// Whether the incoming claim ends what the known one states, and names what replaces it.
+/// Whether the incoming claim ends what the known claim states, and names the replacement.
 fn leaves(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame) -> bool {
     let whole = words.shared + words.known_only;
     let matter = if frame.same_subject {
@@ -373,7 +377,7 @@ fn leaves(a: &View<'_>, b: &View<'_>, words: &Words, frame: &Frame) -> bool {
     matter && brings && is_episode(b) == is_episode(a) && announced
 }
 
-/// Whether two sentences have exactly the same words in a different order, and begin with different ones.
+/// Whether two sentences have exactly the same words in a different order, and begin with different words.
 fn is_reordered(a: &View<'_>, b: &View<'_>) -> bool {
     let sorted = |text: &str| {
         let mut units = units(text);
@@ -388,7 +392,7 @@ fn is_reordered(a: &View<'_>, b: &View<'_>) -> bool {
     other_topic || sorted(x) == sorted(y)
 }
 
-/// Returns the noun before the first topic or subject particle, in Japanese and Korean.
+/// Returns the noun before the first topic or subject particle in Japanese and Korean.
 fn topic(text: &str) -> Option<&str> {
     let end = text.find(['は', 'が']).or_else(|| {
         text.char_indices()
@@ -398,7 +402,7 @@ fn topic(text: &str) -> Option<&str> {
     text.get(..end)
 }
 
-/// Returns whether the incoming claim contains all units of the known one in order, and the reverse.
+/// Returns whether the incoming claim contains all units of the known claim in order, and whether the reverse is true.
 fn containment(a: &View<'_>, b: &View<'_>) -> (bool, bool) {
     let Some(slots) = slots(&a.features.text, &b.features.text) else { return (false, false) };
     let long = |text: &str| units(text).len() >= UNITS_CONTAINED;
@@ -407,7 +411,7 @@ fn containment(a: &View<'_>, b: &View<'_>) -> (bool, bool) {
     (known_whole, incoming_whole)
 }
 
-/// Whether a word other than the value differs between the claims or precedes their common beginning: the attribute
+/// Whether a word other than the value differs between the claims or precedes their common beginning. The attribute
 /// then belongs to another thing or to a special case.
 fn names_another_thing(a: &View<'_>, b: &View<'_>) -> bool {
     let value = |view: &View<'_>| view.claim.value.as_deref().map(Features::of).unwrap_or_default();
@@ -416,7 +420,7 @@ fn names_another_thing(a: &View<'_>, b: &View<'_>) -> bool {
         return true;
     }
     let values = format!("{} {}", x.text, y.text);
-    // Words of change show that it is the same thing, whichever of the two is the incoming claim.
+    // Words of change show that both claims are about the same thing, whichever of the two is the incoming claim.
     let has_cue = a.features.cue.is_some() || b.features.cue.is_some();
     let (left, right) = (frame_words(a, &x), frame_words(b, &y));
     let shared = left.intersection(&right).count();
@@ -450,7 +454,7 @@ fn begin_alike(x: &str, y: &str) -> bool {
     x == y || (letters && x.bytes().take(ROOT).eq(y.bytes().take(ROOT)))
 }
 
-/// Whether some units, apart from the values, function words and words of change, name something.
+/// Whether any of the units names something, apart from the values, function words and words of change.
 fn names(units: &[String], values: &str, others: &[String]) -> bool {
     let is_kana = |unit: &str| unit.chars().all(is_hiragana);
     let is_number =
@@ -470,7 +474,8 @@ fn names(units: &[String], values: &str, others: &[String]) -> bool {
             .is_none()
 }
 
-/// Whether a word in both claims moved to or from the position after a word of direction: `tabs to spaces`.
+/// Whether a word that both claims contain has moved to or from the position after a word of direction, as in `tabs to
+/// spaces`.
 fn is_turned_about(a: &View<'_>, b: &View<'_>) -> bool {
     const TOWARDS: &[&str] = &[
         "to", "from", "before", "after", "than", "over", "into", "by", "a", "antes", "después", "que", "zu", "nach",
@@ -488,7 +493,7 @@ fn is_turned_about(a: &View<'_>, b: &View<'_>) -> bool {
     !moved.is_empty() && (follows(a) || follows(b))
 }
 
-/// Whether one number replaces another of the same kind, and the claims are about the same thing.
+/// Whether one number replaces another number of the same kind, and the claims are about the same thing.
 fn is_another_number(a: &View<'_>, b: &View<'_>, words: &Words, slots: &[Slot], frame: &Frame) -> bool {
     let (left, right) = (&a.features, &b.features);
     let new: Vec<&String> = left.figures.difference(&right.figures).collect();
@@ -500,7 +505,7 @@ fn is_another_number(a: &View<'_>, b: &View<'_>, words: &Words, slots: &[Slot], 
     }
     let x = new.iter().find(|figure| unit(figure) == unit(y)).unwrap_or(x);
     let one_kind = unit(x) == unit(y);
-    // A starting time that only the new claim has indicates a change, even without any word for it.
+    // If only the new claim has a starting time, this indicates a change, even without any word for it.
     let begun = a.claim.valid_from.is_some() && b.claim.valid_from.is_none();
     let says_so = left.cue.is_some() || begun;
     let distinguished =
@@ -513,7 +518,8 @@ fn is_another_number(a: &View<'_>, b: &View<'_>, words: &Words, slots: &[Slot], 
 
 /// Whether another word replaces the value of the known claim's attribute, which has one value at a time.
 fn takes_its_place(a: &View<'_>, b: &View<'_>, slots: &[Slot]) -> bool {
-    // Only if it has no key of its own: an extracted attribute is more reliable than the position in a sentence.
+    // This applies only if the incoming claim has no key: an extracted attribute is more reliable than the position in
+    // a sentence.
     let (Some(key), Some(value), None) = (&b.key, &b.claim.value, &a.key) else { return false };
     let Some(slot) = only_substitution(slots) else { return false };
     let stood = comparable(&slot.known.concat());

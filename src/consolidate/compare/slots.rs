@@ -1,4 +1,4 @@
-//! Alignment of two texts: the positions where one has something that the other lacks or says differently.
+//! Aligns two texts and finds the positions where one text has words that the other lacks or replaces.
 
 use std::collections::BTreeSet;
 
@@ -8,37 +8,39 @@ use crate::text::script::Script;
 // The size of the table of common units grows with the square of this number.
 const MAX_UNITS: usize = 120;
 
-/// A position where two texts differ, with the units of each; a unit is a word, a Han character, or a comma.
+/// A position where two texts differ, with the units of each text. A unit is a word, a Han character, or a comma.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Slot {
     pub(super) incoming: Vec<String>,
     pub(super) known: Vec<String>,
     /// Number of preceding units that both texts share.
     pub(super) shared_before: usize,
-    /// Whether both texts have a comma immediately before it.
+    /// Whether both texts have a comma immediately before this position.
     pub(super) after_comma: bool,
 }
 
 impl Slot {
-    /// Whether only one text has units there, and they specify to whom or what it applies: `for students`.
+    /// Whether only one text has units at this position, and they specify to whom or what the rest applies, such as
+    /// `for students`.
     pub(super) fn is_narrowing(&self) -> bool {
         const OF: &[&str] = &["for", "of", "für", "para", "de", "del", "der", "des", "von"];
         let alone = if self.known.is_empty() { &self.incoming } else { &self.known };
         !self.is_substitution() && alone.first().is_some_and(|unit| OF.contains(&unit.as_str()))
     }
 
-    /// Returns what opens a detail there, if it is a detail; after a comma, any word can open one.
+    /// Returns the word that opens a detail at this position, if there is a detail; after a comma, any word can open
+    /// one.
     fn opener<'a>(&self, units: &'a [String]) -> Option<&'a str> {
         if self.after_comma { units.first().map(String::as_str) } else { opener(units) }
     }
 
-    /// Whether both texts have units of their own there.
+    /// Whether both texts have units of their own at this position.
     pub(super) const fn is_substitution(&self) -> bool {
         !self.incoming.is_empty() && !self.known.is_empty()
     }
 }
 
-/// Returns where two normalised texts differ, in order; `None` if they are too long to be aligned.
+/// Returns the positions where two normalised texts differ, in order; `None` if the texts are too long to be aligned.
 pub(super) fn slots(incoming: &str, known: &str) -> Option<Vec<Slot>> {
     let (a, b) = (units(incoming), units(known));
     (a.len() <= MAX_UNITS && b.len() <= MAX_UNITS).then(|| differences(&a, &b))
@@ -69,7 +71,7 @@ fn differences(a: &[String], b: &[String]) -> Vec<Slot> {
     slots
 }
 
-/// Length of the longest common subsequence of `a[i..]` and `b[j..]`, at `[i][j]`.
+/// Returns a table that contains, at `[i][j]`, the length of the longest common subsequence of `a[i..]` and `b[j..]`.
 fn longest_common(a: &[String], b: &[String]) -> Vec<Vec<u16>> {
     let mut table = vec![vec![0_u16; b.len() + 1]; a.len() + 1];
     for i in (0..a.len()).rev() {
@@ -80,7 +82,7 @@ fn longest_common(a: &[String], b: &[String]) -> Vec<Vec<u16>> {
     table
 }
 
-/// Cuts a normalised text into units.
+/// Splits a normalised text into units.
 pub(super) fn units(text: &str) -> Vec<String> {
     let mut units: Vec<String> = Vec::new();
     let mut running = None;
@@ -89,7 +91,8 @@ pub(super) fn units(text: &str) -> Vec<String> {
         let script = Script::of(c);
         let inside = |next: Option<&char>| next.is_some_and(|next| Script::of(*next) == Some(Script::Spaced));
         match script {
-            // Every Han character separately: word boundaries are not marked, and a wrong one would hide a difference.
+            // Every Han character is a separate unit, because word boundaries are not marked and a wrong boundary would
+            // hide a difference.
             Some(Script::Han) => units.push(c.to_string()),
             Some(_) if running.is_some() && running == script => {
                 if let Some(last) = units.last_mut() {
@@ -97,7 +100,7 @@ pub(super) fn units(text: &str) -> Vec<String> {
                 }
             }
             Some(_) => units.push(c.to_string()),
-            // A mark between two letters belongs to the word, as in `node.js` and `don't`.
+            // A punctuation mark between two letters belongs to the word, as in `node.js` and `don't`.
             None if running == Some(Script::Spaced) && !c.is_whitespace() && inside(chars.peek()) => {
                 if let Some(last) = units.last_mut() {
                     last.push(c);
@@ -119,18 +122,19 @@ const OPENERS: &str = "in at on for with by from to because since until after be
     im am an auf für mit von vom bei beim aus zu zum zur nach weil da wenn wo seit bis und durch wegen während ohne unter über \
     damit jeden jede";
 
-/// The same in Chinese, and Japanese particles that follow what both texts share.
+/// Words that connect a detail to its clause in Chinese, and Japanese particles that follow the words that both texts
+/// share.
 const WIDE_OPENERS: &str = "跟在和与因从由用为对给于到以按每并且了にのでとへ";
 
 /// The last characters of particles that connect a noun to its clause in Japanese.
 const WIDE_TIES: &str = "でらにとへの";
 
-/// Particles that connect a Korean noun to its clause; the last word of a detail ends with one.
+/// Particles that connect a Korean noun to its clause; the last word of a detail ends with such a particle.
 const HANGUL_TIES: &[&str] =
     &["에서", "에게", "한테", "부터", "까지", "으로", "마다", "하고", "에", "로", "와", "과", "서", "며", "고"];
 
-/// Returns what opens a detail, if these units are one: a preposition or similar word, or the first word of a clause
-/// after a comma.
+/// Returns the word that opens a detail, if these units are one: a preposition or similar word, or the first word of a
+/// clause after a comma.
 fn opener(units: &[String]) -> Option<&str> {
     let first = units.first()?;
     if first == "," {
@@ -147,15 +151,15 @@ fn opener(units: &[String]) -> Option<&str> {
     HANGUL_TIES.iter().find(|tie| last.ends_with(**tie)).copied()
 }
 
-/// Whether each of two texts only adds details of a different kind to what both say.
+/// Whether each of two texts only adds details of a different kind to the words that they share.
 ///
-/// A different word in the same position makes it another fact (`in Oslo`, `in Rome`), and so does a word that has
+/// A different word in the same position makes it a different fact (`in Oslo`, `in Rome`), and so does a word that has
 /// moved.
 pub(super) fn each_adds(slots: &[Slot]) -> bool {
     let own = |side: fn(&Slot) -> &Vec<String>| {
         slots.iter().flat_map(side).filter(|unit| unit.chars().count() > 2).collect::<BTreeSet<_>>()
     };
-    // A word that both have in different positions may change roles: who gave what to whom.
+    // If both texts have a word in different positions, its role may have changed, as in who gave what to whom.
     let moved = !own(|slot| &slot.incoming).is_disjoint(&own(|slot| &slot.known));
     let details = slots.iter().all(|slot| {
         !slot.is_substitution()

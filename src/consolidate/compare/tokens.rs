@@ -1,4 +1,4 @@
-//! The content words of a text, folded so that inflected forms count as one.
+//! The content words of a text, normalised so that inflected forms count as one word.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -8,12 +8,13 @@ use crate::text::script::{Script, is_hiragana};
 use crate::text::stem::{stem, without_korean_ending};
 use crate::text::tokens::Word;
 
-/// Returns the language whose endings are folded; English if none is clearly detected.
+/// Returns the language whose endings are removed; English if no language is clearly detected.
 pub(super) fn language_of(text: &str) -> Language {
     detect(text, &[Language::English, Language::Spanish, Language::German]).unwrap_or(Language::English)
 }
 
-/// Cuts a run into the tokens that are counted: a stemmed word, a whole Katakana word, or pairs of characters.
+/// Splits a run of characters into the tokens that are counted: a stemmed word, a whole Katakana word, or pairs of
+/// characters.
 pub(super) fn tokens_of(word: &Word, language: Language, out: &mut Vec<String>) {
     let lower: String = word.text.to_lowercase();
     match word.script {
@@ -39,7 +40,7 @@ pub(super) fn tokens_of(word: &Word, language: Language, out: &mut Vec<String>) 
     }
 }
 
-/// Cuts Japanese into its Han runs, without the endings that follow them, and the longer words in Hiragana.
+/// Splits Japanese text into its Han runs, without the endings that follow them, and the longer words in Hiragana.
 fn japanese(run: &str, out: &mut Vec<String>) {
     for part in run.split(is_particle) {
         let (mut stretch, mut kana) = (String::new(), String::new());
@@ -64,7 +65,7 @@ fn japanese(run: &str, out: &mut Vec<String>) {
     }
 }
 
-/// Removes `一` with its counter, which means no more than `a` does.
+/// Removes `一` with its counter, since it means no more than `a`.
 fn without_articles(run: &str) -> String {
     const COUNTERS: &str = "个只位名条件张台本家间辆份种";
     // Nearly every Chinese claim begins with "the user", which would make all of them appear similar.
@@ -91,7 +92,7 @@ fn pairs(part: &str, out: &mut Vec<String>) {
     let chars: Vec<char> = part.chars().collect();
     match chars.as_slice() {
         [] => {}
-        // A noun of one character would otherwise result in no token at all.
+        // A noun of one character would otherwise produce no token at all.
         [one] => out.push(one.to_string()),
         more => out.extend(more.windows(2).map(|pair| pair.iter().collect::<String>())),
     }

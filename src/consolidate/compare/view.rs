@@ -1,4 +1,4 @@
-//! Claims prepared for comparison, and the differences that override any similarity.
+//! Claims prepared for comparison, and the differences that override any similarity of their words.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,9 @@ use crate::memory::{Claim, Evidence, MemoryType};
 use crate::text::language::{COMPARED, Language, detect};
 use crate::text::normalise::comparable;
 
-/// Share of the shorter claim that both must have in common before one may replace the other without a common key.
-// Retiring the wrong memory removes it from every search, so at least half of the words is required.
+/// Share of the shorter claim that both claims must have in common before one may replace the other without a common
+/// key.
+// Retiring the wrong memory removes it from every search, so at least half of the words must be shared.
 pub(crate) const RETIRE_OVERLAP: f64 = 0.5;
 
 /// A claim prepared for comparison.
@@ -30,7 +31,7 @@ pub(crate) struct View<'a> {
     pub(in crate::consolidate) language: Option<Language>,
 }
 
-/// Whom or what a claim is about, according to its first words.
+/// The person or thing that a claim is about, according to its first words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::consolidate) enum About {
     User,
@@ -39,7 +40,7 @@ pub(in crate::consolidate) enum About {
 }
 
 impl<'a> View<'a> {
-    /// Returns `claim` with everything needed for comparison.
+    /// Returns `claim` with everything that a comparison needs.
     #[must_use]
     pub(crate) fn of(claim: &'a Claim, evidence: &'a [Evidence]) -> Self {
         let key = claim.key.as_deref().and_then(attribute);
@@ -57,20 +58,21 @@ impl<'a> View<'a> {
             features,
             key,
             subject: claim.subject.as_deref().map(comparable).filter(|subject| !subject.is_empty()),
-            // Such names may refer to anybody: if two are equal, that does not show that the same person spoke.
+            // Such names may refer to anybody, so two equal names do not show that the same person spoke.
             speakers: speakers.filter(|name| !matches!(name.as_str(), "" | "user" | "human" | "you" | "me")).collect(),
         }
     }
 
-    /// Whether both name the same attribute.
+    /// Whether both claims name the same attribute.
     #[must_use]
     pub(crate) fn same_key(&self, other: &Self) -> bool {
         let (Some(a), Some(b)) = (&self.key, &other.key) else { return false };
-        // `flour.supplier` is `supplier.flour`.
+        // `flour.supplier` means the same as `supplier.flour`.
         a == b || a.split_once('.').zip(b.rsplit_once('.')).is_some_and(|((x, y), (v, w))| x == w && y == v)
     }
 
-    /// Whether one may replace the other at all: the same attribute, or the same subject in nearly the same words.
+    /// Whether one claim may replace the other at all: they need the same attribute, or the same subject in nearly the
+    /// same words.
     #[must_use]
     pub(crate) fn may_retire(&self, other: &Self) -> bool {
         let same_subject = self.subject.is_some() && self.subject == other.subject;
@@ -122,12 +124,12 @@ fn is_after_leaving(text: &str) -> bool {
     false
 }
 
-/// Words before the name of what is left behind.
+/// Words that precede the name of what is left behind.
 const LEFT_BEFORE: &str = " from | left | quit | instead of | replaced | away from | off | rather than | no longer | no longer on | no longer with | \
      not | never | not from | was never |从|由|离开|告别|辞去|不再用|不再是|不是| von | statt | anstatt | nicht mehr | nicht mehr mit | nicht mehr bei | nicht mehr auf | \
      nicht aus | nicht in | de | desde | en lugar de | en vez de | en lugar del | ya no con | ya no con el | ya no con la | ya no en | ya no usa ";
 
-/// Words after it.
+/// Words that follow the name of what is left behind.
 const LEFT_AFTER: &str =
     "から|の代わり|ではなく|をやめ|에서| 대신|换成|改成|改为|搬到|迁到|改用|跳槽|を辞め|を離れ|를 떠나|을 떠나";
 
@@ -156,7 +158,7 @@ fn about(features: &Features) -> About {
 }
 
 /// Maximum number of pairs of words that are compared letter by letter; longer texts are compared by whole words.
-// The cost is the product of both lengths; claims are far shorter than this.
+// The cost is the product of both lengths, but claims are far shorter than this limit.
 const MAX_COMPARED: usize = 4_096;
 
 /// The content words of two claims, compared with each other.
@@ -176,8 +178,8 @@ impl Words {
             // Each known word is matched once; otherwise, two incoming words could both count as variants of it.
             twin.map(|at| unmatched.swap_remove(at)).is_none()
         });
-        // If the whole known claim is contained, a pair of characters that is only newly adjacent is not new
-        // information.
+        // If the whole known claim is contained in the other, a pair of characters that merely became adjacent is not
+        // new information.
         let rejoined = |token: &&&String| {
             let wide = token.chars().count() == 2 && !token.is_ascii();
             wide && token.chars().all(|c| known.features.text.contains(c))
@@ -192,7 +194,7 @@ impl Words {
         Self { shared: a.len() - incoming_only, incoming_only, known_only: unmatched.len() }
     }
 
-    /// Whether a claim of few words is completely contained in the other, as `smokes` in `no longer smokes`.
+    /// Whether a claim of few words is completely contained in the other claim, as `smokes` in `no longer smokes`.
     pub(in crate::consolidate) fn is_all_shared(&self, incoming: &View<'_>) -> bool {
         let all_but = self.incoming_only.min(self.known_only);
         !incoming.features.tokens.is_empty()
@@ -212,9 +214,9 @@ pub(super) fn part(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// Whether two words are spellings of the same word: long, with nearly all letters and the beginning in common.
+/// Whether two long words are spellings of the same word, with the same beginning and nearly all letters in common.
 fn is_variant(a: &str, b: &str) -> bool {
-    // Short words are too similar to each other: `cat` and `car` differ in one letter.
+    // Short words are too similar to each other; for example, `cat` and `car` differ in one letter.
     let letters =
         |word: &str| word.len() >= 5 && word.len() <= 40 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
     a.as_bytes().first() == b.as_bytes().first()
@@ -223,7 +225,7 @@ fn is_variant(a: &str, b: &str) -> bool {
         && strsim::normalized_levenshtein(a, b) >= 0.8
 }
 
-/// Returns the difference that overrides any similarity, if there is one.
+/// Returns the difference that overrides any similarity, if there is such a difference.
 pub(in crate::consolidate) fn guard(a: &View<'_>, b: &View<'_>) -> Option<&'static str> {
     let (left, right) = (&a.features, &b.features);
     if !are_same_people(&left.people, &right.people) || speakers_differ(a, b) || subjects_differ(a, b) {
@@ -239,15 +241,15 @@ pub(in crate::consolidate) fn guard(a: &View<'_>, b: &View<'_>) -> Option<&'stat
         return Some("happened on different days");
     }
     if !left.settings.is_empty() && !right.settings.is_empty() && left.settings != right.settings {
-        return Some("in other surroundings");
+        return Some("in other circumstances");
     }
     None
 }
 
-/// Whether two claims name different people by their relation to the user, or two speakers talk about themselves.
+/// Whether two claims name different people by their relation to the user, or two speakers each talk about themselves.
 pub(in crate::consolidate) fn other_people(a: &View<'_>, b: &View<'_>) -> bool {
     let (left, right) = (&a.features.people, &b.features.people);
-    // Both must name somebody: a claim that names nobody may be about the same person.
+    // Both claims must name somebody, because a claim that names nobody may be about the same person.
     let any_alike = left.iter().any(|name| right.iter().any(|other| is_same_person(name, other)));
     (!left.is_empty() && !right.is_empty() && !any_alike) || speakers_differ(a, b)
 }
@@ -257,7 +259,7 @@ fn are_same_people(a: &BTreeSet<&str>, b: &BTreeSet<&str>) -> bool {
     within(a, b) && within(b, a)
 }
 
-/// Whether two relations may denote the same person: `sister` may be the elder or the younger one.
+/// Whether two relations may denote the same person: `sister` may be the elder or the younger sister.
 fn is_same_person(a: &str, b: &str) -> bool {
     let holds = |whole: &str, part: &str| part.strip_prefix(whole).is_some_and(|rest| rest.starts_with('.'));
     a == b || holds(a, b) || holds(b, a)
@@ -272,8 +274,8 @@ fn speakers_differ(a: &View<'_>, b: &View<'_>) -> bool {
         && !a.speakers.iter().any(alike)
 }
 
-/// Whether the first words name different subjects. They do not if the attributes are the same; otherwise, a first word
-/// that does not appear in the other claim is somebody or something else.
+/// Whether the first words name different subjects. They do not if the attributes are the same. Otherwise, a first word
+/// that does not appear in the other claim names a different person or thing.
 fn subjects_differ(a: &View<'_>, b: &View<'_>) -> bool {
     if tags_differ(a, b) {
         return true;
@@ -289,13 +291,13 @@ fn subjects_differ(a: &View<'_>, b: &View<'_>) -> bool {
     }
 }
 
-/// Whether each claim's subject appears in its own words and not in the other's, in nearly the same sentence.
+/// Whether each claim's subject appears in its own words but not in the other claim's, in nearly the same sentence.
 fn tags_differ(a: &View<'_>, b: &View<'_>) -> bool {
     let (Some(x), Some(y)) = (&a.subject, &b.subject) else { return false };
     let (left, right) = (&a.features, &b.features);
     let own = left.text.contains(x.as_str()) && right.text.contains(y.as_str());
     let other = left.text.contains(y.as_str()) || right.text.contains(x.as_str());
-    // Without a common word, they may be words in two languages for the same thing.
+    // Without a common word, the subjects may name the same thing in two languages.
     own && !other && !left.tokens.is_disjoint(&right.tokens)
 }
 

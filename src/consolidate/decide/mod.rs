@@ -1,4 +1,4 @@
-//! Decides about a candidate with exact and inexpensive rules.
+//! Decides about a candidate by exact and inexpensive rules.
 
 pub(crate) mod named;
 mod part;
@@ -24,7 +24,7 @@ use crate::text::normalise::comparable;
 pub(crate) struct Verdict {
     /// The action taken unless a model or a person decides otherwise.
     pub ruling: Ruling,
-    /// Whether the words are not sufficient to decide, so that the ruling is the cautious one.
+    /// Whether the words are not sufficient to decide, so that the ruling is the cautious choice.
     pub open: bool,
     /// Known memories that a model should be asked about, the closest first; empty if the rules are certain.
     pub asks: Vec<Ask>,
@@ -59,7 +59,7 @@ impl<'a> Met<'a> {
         self.paired.pairing == ClaimRelation::Same && self.view.features.text == case.view.features.text
     }
 
-    /// Whether it says the same in the same words, ignoring their order and function words.
+    /// Whether the memory says the same in the same words, ignoring their order and function words.
     fn is_plainly_same(&self, case: &Case<'_>) -> bool {
         let (a, b) = (&case.view.features, &self.view.features);
         self.is(ClaimRelation::Same, &[Status::Active, Status::Pending])
@@ -73,21 +73,21 @@ impl<'a> Met<'a> {
     }
 }
 
-/// Skips a candidate with exactly the same words as one that was decided before, whatever has happened to it since.
+/// Skips a candidate with exactly the same words as an earlier one, even if the resulting memory has changed since.
 #[must_use]
 pub(crate) fn decided_before(known: &Known) -> Verdict {
     Verdict::certain(Ruling::about(Decision::Skip, known, "known from the same words"))
 }
 
-/// Decides what is done with `incoming`, given the `known` memories that are relevant to it.
+/// Decides what happens to `incoming`, given the `known` memories that are relevant to it.
 ///
 /// Memories in other namespaces are ignored. Inexpensive rules come first: rejected values, the same words, a common
-/// attribute, then the overlap of content words, subject to the guards of [`pair`]. `now` counts as the time at which
-/// the candidate was written if it has no evidence.
+/// attribute, and then the overlap of content words, subject to the guards of [`pair`]. If the candidate has no
+/// evidence, `now` counts as the time at which it was written.
 #[must_use]
 pub(crate) fn decide(incoming: &IncomingClaim, known: &[Known], rejected: &[Rejected], now: Timestamp) -> Verdict {
     let case = Case::new(incoming, now);
-    // Before everything else: what a person rejected must not return, not even as evidence.
+    // This check comes first, because a rejected value must not return, not even as evidence.
     if is_rejected(&case, known, rejected) {
         return Verdict::certain(Ruling::new(Decision::Skip, "rejected before"));
     }
@@ -97,7 +97,7 @@ pub(crate) fn decide(incoming: &IncomingClaim, known: &[Known], rejected: &[Reje
     if let Some(ruling) = by_identity(&case, &pairs) {
         return Verdict::certain(ruling);
     }
-    // Literal repetitions are common in long conversations, and an answer could only confirm them.
+    // Literal repetitions are common in long conversations, and an answer of the model could only confirm them.
     let asks = if pairs.iter().any(|met| met.is_plainly_same(&case)) { Vec::new() } else { asks(&case, &pairs) };
     match by_pairs(&case, &pairs) {
         Some(ruling) => Verdict { ruling, open: false, asks },
@@ -105,16 +105,17 @@ pub(crate) fn decide(incoming: &IncomingClaim, known: &[Known], rejected: &[Reje
     }
 }
 
-/// Decides about candidates whose exact words are known, whatever the memory's current status.
+/// Decides about candidates whose exact words are known, for any current status of the memory.
 ///
-/// Evidence that a memory already has comes first: it was decided before, and nothing learnt since reopens the
-/// decision.
+/// Evidence that a memory already has comes first: the candidate was decided before, and later memories do not reopen
+/// the decision.
 fn by_identity(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
     let skip = |known| Some(Ruling::about(Decision::Skip, known, "known from the same words"));
     if let Some(met) = pairs.iter().find(|met| met.is_covered(case, ClaimRelation::Same)) {
         return skip(met.known);
     }
-    // A new wording of what an earlier run extracted from the same words is not worth a question.
+    // If an earlier run extracted a memory from the same words, a new wording of it is not worth a question to the
+    // model.
     if let Some(met) = pairs.iter().find(|met| !met.known.fresh && met.is_covered(case, ClaimRelation::Unsure)) {
         return skip(met.known);
     }
@@ -132,12 +133,13 @@ fn by_identity(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
         {
             Some(Ruling::about(Decision::Support, known, "known, and replaced since"))
         }
-        // Rejected values were handled above; here the statement may simply have become true again.
+        // Rejected values were handled above, so this statement may simply have become true again.
         Status::Superseded | Status::Forgotten | Status::Expired => None,
     }
 }
 
-/// Whether a replaced value is stated to be true after it was replaced: the earlier state has returned.
+/// Whether a replaced value is stated to be true after it was replaced, which means that the earlier state has
+/// returned.
 fn is_said_again(case: &Case<'_>, known: &Known) -> bool {
     case.when.at.zip(known.memory.claim.valid_to).is_some_and(|(at, ended)| at > ended)
 }
@@ -152,7 +154,7 @@ const fn rank(status: Status) -> u8 {
     }
 }
 
-/// Decides by the relations to current memories, the strongest first; `None` if they are not sufficient.
+/// Decides by the relations to current memories, the strongest first; `None` if these relations are not sufficient.
 fn by_pairs(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
     if let Some(met) = closest(pairs, ClaimRelation::Same, &[Status::Active, Status::Pending]).first() {
         return Some(same(case, met.known));
@@ -162,7 +164,7 @@ fn by_pairs(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
         let against: Vec<_> = opposed.iter().map(|met| (met.known, &met.view)).collect();
         let ruling = with_rest(case, oppose(case, &against, first.paired.why), &opposed);
         return Some(match closest(pairs, ClaimRelation::Same, &[Status::Superseded]).first() {
-            // An old value, stated again but not for a later time: the value that replaced it is kept.
+            // An old value was stated again, but not for a later time, so the value that replaced it is kept.
             Some(old) if ruling.born_superseded || is_undecided(case, &opposed) => old_value_again(case, old.known),
             Some(_) | None => ruling,
         });
@@ -173,12 +175,13 @@ fn by_pairs(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
     closest(pairs, ClaimRelation::Both, &[Status::Active]).first().map(|met| merge(case, met.known))
 }
 
-/// Keeps the part of a contradicted memory that is still true; if that part is unclear, a person decides.
+/// Keeps the part of a contradicted memory that is still true. If that part is unclear, a person decides.
 fn with_rest(case: &Case<'_>, ruling: Ruling, opposed: &[&Met<'_>]) -> Ruling {
     if ruling.pending || ruling.born_superseded {
         return ruling;
     }
-    // A list joined from several wordings of one attribute contains nothing else, so no other part can be separated.
+    // A list joined from several wordings of one attribute contains no other statement, so no other part can be
+    // separated.
     let left = |met: &&Met<'_>| match left_of(met.known, &met.view, &case.view) {
         Left::Unclear if met.view.same_key(&case.view) => Left::Nothing,
         left => left,
@@ -189,7 +192,7 @@ fn with_rest(case: &Case<'_>, ruling: Ruling, opposed: &[&Met<'_>]) -> Ruling {
     }
     match (opposed, left.as_slice()) {
         ([_], [Left::Claim(rest)]) => {
-            let reason = format!("{}; the rest of it stays", ruling.reason);
+            let reason = format!("{}; the rest of it is kept", ruling.reason);
             Ruling { rest: Some((**rest).clone()), reason, ..ruling }
         }
         _ => Ruling {
@@ -202,7 +205,8 @@ fn with_rest(case: &Case<'_>, ruling: Ruling, opposed: &[&Met<'_>]) -> Ruling {
     }
 }
 
-/// Returns the memories with one of `statuses` that have this relation, those with the most shared words first.
+/// Returns the memories with one of `statuses` that have this relation, sorted by the number of shared words, highest
+/// first.
 fn closest<'a, 'b>(pairs: &'b [Met<'a>], pairing: ClaimRelation, statuses: &[Status]) -> Vec<&'b Met<'a>> {
     let mut found: Vec<&Met<'_>> = pairs.iter().filter(|met| met.is(pairing, statuses)).collect();
     found.sort_by(|a, b| {
@@ -212,7 +216,7 @@ fn closest<'a, 'b>(pairs: &'b [Met<'a>], pairing: ClaimRelation, statuses: &[Sta
     found
 }
 
-/// Whether neither a time nor a word shows that the candidate is true later than the claims it contradicts.
+/// Whether neither a time nor a word shows that the candidate became true later than the claims that it contradicts.
 fn is_undecided(case: &Case<'_>, opposed: &[&Met<'_>]) -> bool {
     case.turn.is_none() && opposed.iter().all(|met| case.holds(met.known).is_none_or(Ordering::is_eq))
 }
@@ -228,7 +232,7 @@ fn old_value_again(case: &Case<'_>, known: &Known) -> Ruling {
 /// Makes the cautious choice if the words are not sufficient to decide, and adds a new memory if nothing is similar.
 fn unsettled(case: &Case<'_>, pairs: &[Met<'_>]) -> Verdict {
     let open = closest(pairs, ClaimRelation::Unsure, &[Status::Active]);
-    // Memories with the same attribute must not be displaced by those with similar words and other attributes.
+    // Memories with similar words but other attributes must not displace memories with the same attribute.
     let same_key = open.iter().find(|met| met.view.same_key(&case.view));
     if let Some(met) = same_key.or_else(|| open.first()) {
         return Verdict { open: true, ..Verdict::certain(Ruling::beside(met.known, met.paired.why)) };
@@ -245,7 +249,7 @@ fn asks(case: &Case<'_>, pairs: &[Met<'_>]) -> Vec<Ask> {
     choose(&case.view, pairs.iter().filter(current).map(|met| (met.known, &met.view, met.hinted)))
 }
 
-/// Characters that end a clause; a comma does not, as "not, under any circumstances, with Acme" is one.
+/// Characters that end a clause. A comma does not, because "not, under any circumstances, with Acme" is one clause.
 const CLAUSE_ENDS: [char; 10] = ['.', ';', ':', '!', '?', '。', '；', '：', '！', '？'];
 
 /// Whether the same words, or the same value of the same attribute in the same polarity, were rejected or forgotten.
@@ -270,7 +274,8 @@ fn says(case: &Case<'_>, content: &str, key: Option<&str>, value: Option<&str>) 
     same_value && (text.is_empty() || turn(content, value) == turn(&claim.content, claim.value.as_deref()))
 }
 
-/// Returns whether a text affirms or denies a value. Other denials, as in "never on Fly: on Hetzner", are ignored.
+/// Returns whether a text affirms or denies a value. Denials of other values, as in "never on Fly: on Hetzner", are
+/// ignored.
 fn turn(content: &str, value: Option<&str>) -> Polarity {
     let whole = Features::of(content).polarity;
     let Some(value) = value.map(comparable).filter(|value| !value.is_empty()) else { return whole };

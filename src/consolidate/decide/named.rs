@@ -1,9 +1,9 @@
-//! Chooses the memories that a model is asked about, and decides based on the relations it names.
+//! Chooses the memories that a model is asked about, and decides by the relations that it names.
 //!
-//! The model names relations; the code decides. Claims with different names or numbers are never merged, nothing is
-//! retired that is not about the same person and topic, time decides which of two claims is current, and no word of a
-//! memory is discarded unless it is kept elsewhere. If these rules forbid a named relation, both memories are kept and
-//! linked.
+//! The model names relations, and this code makes the decision. Claims with different names or numbers are never
+//! merged. A memory is retired only if the new claim is about the same person and topic. Time decides which of two
+//! claims is current. No word of a memory is discarded unless it is kept elsewhere. If these rules forbid a named
+//! relation, both memories are kept and linked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,22 +19,23 @@ use crate::memory::{Claim, MemoryId, Status};
 use crate::store::concepts;
 use crate::text::normalise::comparable;
 
-/// Maximum number of known memories that a model is asked about for one candidate. The memory that is replaced is the
-/// closest by words in only half of the cases, but among the ten closest in nine out of ten.
+/// Maximum number of known memories that a model is asked about for one candidate. The memory that should be replaced
+/// is the closest by words in only half of the cases, but among the ten closest in nine out of ten.
 pub(crate) const MAX_ASKED: usize = 10;
 
 /// Weighted share of the shorter claim's terms from which a memory is always asked about.
-// Deliberately low: a pair that is not asked about is decided by the rules, and an extra one costs only a few tokens.
+// The value is deliberately low: the rules decide about a pair that the model is not asked about, and an extra pair
+// costs only a few tokens.
 const FLOOR: f64 = 0.2;
 
-/// Number of memories that are asked about even below that share, as long as they share something: different words for
-/// the same thing have little in common.
+/// Number of memories that are asked about even below that share, as long as they share a term, because different words
+/// for the same thing have little in common.
 const LEAST: usize = 3;
 
-/// Share that a forgotten memory must reach: it is not shown to a model unnecessarily.
+/// Share that a forgotten memory must reach, so that it is not shown to a model unnecessarily.
 const FLOOR_FORGOTTEN: f64 = 0.3;
 
-/// Score of a memory in another language, which can share only few words, and the maximum number of such memories.
+/// Score of a memory in another language, which can share only few words; also the maximum number of such memories.
 const FOREIGN: f64 = 0.2;
 const MAX_FOREIGN: usize = 6;
 
@@ -55,9 +56,9 @@ pub(crate) struct Ask {
     pub closeness: f64,
 }
 
-/// Returns the memories to ask about; each known one is given with whether the extractor named it as replaced.
+/// Returns the memories to ask about; each known memory is given with whether the extractor named it as replaced.
 ///
-/// A term has more weight if fewer of the known memories contain it, so that a term common to all of them favours none.
+/// A term has more weight if fewer of the known memories contain it, so a term that all of them contain favours none.
 pub(super) fn choose<'a>(
     incoming: &View<'_>,
     known: impl Iterator<Item = (&'a Known, &'a View<'a>, bool)>,
@@ -74,7 +75,7 @@ pub(super) fn choose<'a>(
         .iter()
         .map(|(known, view, hinted, theirs)| {
             let shared: f64 = own.intersection(theirs).map(weight).sum();
-            // Relative to the shorter claim, so that a short correction can match a long memory.
+            // The weight is relative to the shorter claim, so that a short correction can match a long memory.
             let whole = all_own.min(theirs.iter().map(weight).sum());
             let alike = if whole > 0.0 { shared / whole } else { 0.0 };
             let closeness = alike + kinship(incoming, view) + if *hinted { SAME_KEY } else { 0.0 };
@@ -142,22 +143,22 @@ fn folded(term: &str) -> String {
 /// How a candidate relates to a known memory, as named by a model.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Named {
-    /// It says nothing new.
+    /// The candidate says nothing new.
     Duplicate,
-    /// It says the same thing in more detail.
+    /// The candidate says the same thing in more detail.
     MoreDetail,
-    /// It is the same fact, but each has a detail that the other lacks.
+    /// The two state the same fact, but each has a detail that the other lacks.
     Overlapping,
-    /// It belongs to the same topic, and both are true.
+    /// The two belong to the same topic, and both are true.
     Complementary,
-    /// They cannot both be true.
+    /// The two cannot both be true.
     Contradicts {
-        /// Why, if the texts show it.
+        /// Why they contradict each other, if the texts show it.
         turn: Option<Turn>,
         /// The part of the known memory that is not contradicted.
         rest: Option<String>,
     },
-    /// It is about something else.
+    /// The candidate is about something else.
     Unrelated,
 }
 
@@ -169,7 +170,7 @@ struct Met<'a> {
 }
 
 /// Returns the decision that follows from the relations `named` between `incoming` and known memories, the closest
-/// first.
+/// memory first.
 #[must_use]
 pub(crate) fn resolve(incoming: &IncomingClaim, named: &[(&Known, &Named)], now: Timestamp) -> Ruling {
     let case = Case::new(incoming, now);
@@ -177,7 +178,8 @@ pub(crate) fn resolve(incoming: &IncomingClaim, named: &[(&Known, &Named)], now:
         .iter()
         .map(|(known, named)| Met { known, view: View::of(&known.memory.claim, &known.evidence), named })
         .collect();
-    // In order of caution: what a person rejected, what changes nothing, what retires a memory, what rewords one.
+    // The order is by caution: rejected statements, statements that change nothing, statements that retire a memory,
+    // and statements that reword one.
     forgotten(&case, &met)
         .or_else(|| known_already(&case, &met))
         .or_else(|| against(&case, &met))
@@ -195,18 +197,19 @@ impl Met<'_> {
     }
 }
 
-/// A forgotten statement is not stored again in other words; a statement that adds to it waits for a person.
+/// A forgotten statement is not stored again in other words. A statement that adds to a forgotten one waits for a
+/// person.
 fn forgotten(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
     let gone = met.iter().find(|met| met.known.memory.status == Status::Forgotten && met.is_one_fact())?;
     is_turned(&case.view, &gone.view).is_none().then(|| match gone.named {
         Named::Duplicate => Ruling::about(Decision::Skip, gone.known, "rejected before, in other words"),
-        _ => Ruling { pending: true, ..Ruling::new(Decision::Add, "says again what was forgotten, and more") },
+        _ => Ruling { pending: true, ..Ruling::new(Decision::Add, "repeats a forgotten statement and adds to it") },
     })
 }
 
 fn known_already(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
     let current = || met.iter().filter(|met| met.is_current());
-    // Another wording of what an earlier run extracted from the same words.
+    // This is another wording of a memory that an earlier run extracted from the same words.
     let covered =
         |met: &&Met<'_>| met.is_one_fact() && !met.known.fresh && is_covered(case.evidence(), &met.known.evidence);
     if let Some(found) = current().find(covered) {
@@ -228,8 +231,7 @@ fn richer(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
     })
 }
 
-/// Decides about memories that contradict the candidate; the rest of a memory that is contradicted only in part is
-/// kept.
+/// Decides about memories that contradict the candidate. If only a part of a memory is contradicted, its rest is kept.
 fn against(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
     let opposed: Vec<(&Met<'_>, Option<Turn>, Option<&str>)> = met
         .iter()
@@ -245,7 +247,7 @@ fn against(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
     if known.is_empty() {
         return None;
     }
-    let ruling = oppose(&case, &known, "both cannot hold");
+    let ruling = oppose(&case, &known, "they cannot both be true");
     let Some((met, rest)) = opposed.iter().find_map(|(met, _, rest)| rest.map(|rest| (met, rest))) else {
         return Some(ruling);
     };
@@ -258,12 +260,12 @@ fn against(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
     }
 }
 
-/// Returns the claim that remains of `known`, which contains only words from it.
+/// Returns the claim that remains of `known`, using only words from `known`.
 fn remainder(known: &Claim, incoming: &View<'_>, rest: &str) -> Option<Claim> {
     let (whole, part) = (Features::of(&known.content), Features::of(rest));
-    // Anything that the candidate is also about does not belong to the rest.
+    // Words that the candidate also contains do not belong to the rest.
     let own = part.tokens.difference(&incoming.features.tokens).count();
-    // A model may invent the rest, so only words from the memory are kept.
+    // A model may invent the rest, so only words of the memory are kept.
     let stood = own >= 1
         && part.tokens.is_subset(&whole.tokens)
         && part.figures.is_subset(&whole.figures)
@@ -277,10 +279,10 @@ fn remainder(known: &Claim, incoming: &View<'_>, rest: &str) -> Option<Claim> {
 fn apart(met: &[Met<'_>]) -> Ruling {
     let of = |wanted: fn(&Named) -> bool| met.iter().find(|met| met.is_current() && wanted(met.named));
     if let Some(met) = of(|named| matches!(named, Named::Contradicts { .. })) {
-        return Ruling::beside(met.known, "named as a contradiction, of another matter");
+        return Ruling::beside(met.known, "named as a contradiction, but about another topic");
     }
     if let Some(met) = of(|named| matches!(named, Named::Duplicate | Named::MoreDetail | Named::Overlapping)) {
-        return Ruling::beside(met.known, "named as the same; names, numbers or persons differ");
+        return Ruling::beside(met.known, "named as the same, but names, numbers or persons differ");
     }
     match of(|named| *named == Named::Complementary) {
         Some(met) => Ruling::beside(met.known, "both hold"),
@@ -288,8 +290,8 @@ fn apart(met: &[Met<'_>]) -> Ruling {
     }
 }
 
-/// Returns what forbids merging two claims, even if a model calls them the same: a different number of the same kind,
-/// or nearly the same sentence with a different name. If all words differ, names may differ too.
+/// Returns the reason not to merge two claims, even if a model calls them the same: a different number of the same
+/// kind, or nearly the same sentence with a different name. If all words differ, names may differ too.
 pub(in crate::consolidate) fn veto(a: &View<'_>, b: &View<'_>) -> Option<&'static str> {
     let words = Words::of(a, b);
     let (new, old) = (extra(a, b), extra(b, a));
@@ -305,7 +307,8 @@ pub(in crate::consolidate) fn veto(a: &View<'_>, b: &View<'_>) -> Option<&'stati
     }
 }
 
-/// Whether both give different values for a single-valued attribute, as far as two spellings in one script can show.
+/// Whether both give different values for a single-valued attribute, as far as two spellings in one script can show
+/// this.
 fn other_values(a: &View<'_>, b: &View<'_>) -> bool {
     let (Some(x), Some(y)) = (a.claim.value.as_deref(), b.claim.value.as_deref()) else { return false };
     let is_latin = |text: &str| text.chars().filter(|c| c.is_alphabetic()).all(|c| c < '\u{0250}');
@@ -315,8 +318,8 @@ fn other_values(a: &View<'_>, b: &View<'_>) -> bool {
     single && a.same_key(b) && is_latin(x) == is_latin(y) && differ && !shared
 }
 
-/// Whether, for some kind of number, each side has only numbers that the other lacks. A day covers its month and year,
-/// and a number with its unit covers the bare one.
+/// Whether, for some kind of number, each claim has only numbers that the other lacks. A day covers its month and year,
+/// and a number with its unit covers the number without it.
 fn other_numbers(a: &BTreeSet<String>, b: &BTreeSet<String>) -> bool {
     let left: Vec<&String> = a.iter().filter(|figure| !is_stated(figure, b)).collect();
     let right: Vec<&String> = b.iter().filter(|figure| !is_stated(figure, a)).collect();
@@ -334,12 +337,12 @@ fn groups(figure: &str) -> Vec<u64> {
     figure.split(|c: char| !c.is_ascii_digit()).filter_map(|group| group.parse().ok()).collect()
 }
 
-/// Returns what a figure counts: its letters and marks, without the digits.
+/// Returns the kind of thing that a figure counts: its letters and marks, without the digits.
 fn kind(figure: &str) -> String {
     figure.chars().filter(|c| !c.is_ascii_digit()).collect()
 }
 
-/// Returns the reason if the claims are about different people, or are nearly the same with a negation on one side.
+/// Returns a reason if the claims are about different people, or are nearly the same except for a negation.
 fn is_turned(a: &View<'_>, b: &View<'_>) -> Option<&'static str> {
     let words = Words::of(a, b);
     let clear = |view: &View<'_>| view.features.polarity != Polarity::Mixed;
@@ -353,7 +356,8 @@ fn is_turned(a: &View<'_>, b: &View<'_>) -> Option<&'static str> {
     }
 }
 
-/// Whether two claims are about the same person and topic: the same attribute, the same subject, or common words.
+/// Whether two claims are about the same person and topic: they have the same attribute, the same subject, or common
+/// words.
 fn may_retire(a: &View<'_>, b: &View<'_>) -> bool {
     let words = Words::of(a, b);
     let same_subject = a.subject.is_some() && a.subject == b.subject;

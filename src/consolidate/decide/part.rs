@@ -7,14 +7,14 @@ use crate::consolidate::compare::features::Features;
 use crate::consolidate::compare::view::View;
 use crate::memory::{Claim, Episode, Procedure, Structured};
 
-/// What remains of a contradicted memory.
+/// The remaining part of a contradicted memory.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Left {
-    /// Nothing: everything that it says is contradicted.
+    /// Nothing is left, because everything that the memory says is contradicted.
     Nothing,
-    /// A statement that is still true, in the memory's own words.
+    /// A statement that is still true, in the words of the memory.
     Claim(Box<Claim>),
-    /// Something that cannot be stated as a separate sentence.
+    /// A statement that cannot be expressed as a separate sentence.
     Unclear,
 }
 
@@ -38,10 +38,10 @@ const JOINTS: &[&str] = &[
     "이고 ",
 ];
 
-/// Minimum number of content words in a statement after the first; fewer are a detail of the previous one.
+/// Minimum number of content words in a statement after the first; a shorter one is a detail of the previous statement.
 const STATEMENT_WORDS: usize = 2;
 
-/// Number of words or pairs of characters missing from the incoming claim from which a statement says something else.
+/// Number of words or pairs of characters that the incoming claim must lack for a statement to say something else.
 const ENOUGH_OF_ITS_OWN: usize = 4;
 
 /// Returns the part of `known` that `incoming` does not contradict.
@@ -57,7 +57,7 @@ pub(super) fn left_of(known: &Known, view: &View<'_>, incoming: &View<'_>) -> Le
         .collect();
     match untouched.as_slice() {
         [] => Left::Nothing,
-        // No part is affected: the whole is contradicted, so nothing can be said to remain.
+        // No part is affected, which means that the whole is contradicted and nothing can be said to remain.
         _ if untouched.len() == parts.len() => Left::Nothing,
         [at] => rest(known, view, incoming, subject, (*at, parts[*at])),
         _ => Left::Unclear,
@@ -66,11 +66,11 @@ pub(super) fn left_of(known: &Known, view: &View<'_>, incoming: &View<'_>) -> Le
 
 /// How much of a statement the incoming claim covers, ignoring its subject.
 struct Coverage {
-    /// Number of its words and numbers.
+    /// Number of words and numbers in the statement.
     own: usize,
     /// Number of those that the incoming claim also contains.
     shared: usize,
-    /// Whether it contains a name that the incoming claim does not.
+    /// Whether the statement contains a name that the incoming claim does not.
     names_more: bool,
 }
 
@@ -93,13 +93,14 @@ impl Coverage {
         count(self.shared) / count(self.own.max(1))
     }
 
-    /// The first statement always has its own verb; a single word in a later one is a detail unless it is a name.
+    /// The first statement always has its own verb. A single word in a later statement is a detail unless it is a name.
     const fn says_something(&self, at: usize) -> bool {
         self.own >= STATEMENT_WORDS || (self.own == 1 && (at == 0 || self.names_more))
     }
 
-    /// Whether it is still true, whatever the incoming claim denies. Unless it is the statement affected most, it may
-    /// even share half of its words, as happens in scripts without spaces, if it has enough words of its own.
+    /// Whether the statement is still true, whatever the incoming claim denies. A statement other than the most
+    /// affected one may even share half of its words, as happens in scripts without spaces, if it has enough words of
+    /// its own.
     const fn is_untouched(&self, is_met_most: bool) -> bool {
         self.shared * 2 < self.own || (!is_met_most && self.own - self.shared >= ENOUGH_OF_ITS_OWN)
     }
@@ -110,12 +111,12 @@ fn rest(known: &Known, view: &View<'_>, incoming: &View<'_>, subject: &str, (at,
     let wide = content.chars().next_back().is_some_and(is_wide);
     let content = format!("{content}{}", if wide { "。" } else { "." });
     let claim = &known.memory.claim;
-    // The attribute belongs to the contradicted part if the incoming claim has the same one.
+    // The attribute belongs to the contradicted part if the incoming claim has the same attribute.
     let keeps_attribute = !view.same_key(incoming) && !value_is_gone(claim, &content);
     Left::Claim(Box::new(remaining(claim, content, keeps_attribute)))
 }
 
-/// Returns the rest of a claim: only `content`, with the attribute if `content` states it, and with those structured
+/// Returns the rest of a claim. It contains only `content`, the attribute if `content` states it, and those structured
 /// parts and tags that state nothing from the contradicted part.
 pub(super) fn remaining(claim: &Claim, content: String, keeps_attribute: bool) -> Claim {
     let (key, value) = if keeps_attribute { (claim.key.clone(), claim.value.clone()) } else { (None, None) };
@@ -139,9 +140,9 @@ fn statements(content: &str) -> Vec<&str> {
     parts.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
-/// Returns a statement as a separate sentence; `None` if it depends on a verb before it.
+/// Returns a statement as a separate sentence; `None` if the statement depends on a verb before it.
 fn sentence(subject: &str, at: usize, part: &str) -> Option<String> {
-    // A part that starts with one of these continues the preceding verb and is not a sentence by itself.
+    // A part that starts with one of these words continues the preceding verb and is not a sentence by itself.
     const LEANING: &str = "a an the with in on at for to from by its his her their ein eine einen der die das den dem mit im am \
         un una el la los las con en de";
     let first = part.split(' ').next().unwrap_or_default();
@@ -160,7 +161,7 @@ fn is_wide(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{9FFF}')
 }
 
-/// Returns the words at the beginning that name the subject of the whole `content`; empty if they are unclear.
+/// Returns the words at the beginning that name the subject of the whole `content`; empty if the subject is unclear.
 fn subject_of<'a>(content: &'a str, view: &View<'_>, incoming: &View<'_>) -> &'a str {
     let begins = |words: &str| {
         let words = Features::of(words).text;
@@ -176,7 +177,7 @@ fn subject_of<'a>(content: &'a str, view: &View<'_>, incoming: &View<'_>) -> &'a
     found.filter(|words| begins(words)).unwrap_or_default()
 }
 
-/// Up to the subject particle in Japanese; the user in Chinese.
+/// Returns the text up to the subject particle in Japanese, or the word for the user in Chinese.
 fn wide_subject(content: &str) -> Option<&str> {
     const USER: &str = "用户";
     if content.starts_with(USER) {
@@ -186,7 +187,7 @@ fn wide_subject(content: &str) -> Option<&str> {
     Some(&content[..at + 'は'.len_utf8()])
 }
 
-/// An article, a noun and its owner; in Korean, up to the subject particle.
+/// Returns an article, a noun and its owner; in Korean, the text up to the subject particle.
 fn spaced_subject(content: &str) -> Option<&str> {
     const ARTICLES: &[&str] =
         &["the", "a", "an", "der", "die", "das", "ein", "eine", "el", "la", "los", "las", "un", "una"];
@@ -226,7 +227,7 @@ impl Gone {
         !self.0.is_disjoint(&terms(text))
     }
 
-    /// Returns the structured parts without anything that states the contradicted part; `title` and `content` replace a
+    /// Returns the structured parts without anything that states the contradicted part. `title` and `content` replace a
     /// name and a description.
     pub(super) fn out_of(&self, parts: Structured, title: &str, content: &str) -> Option<Structured> {
         match parts {
@@ -243,7 +244,7 @@ impl Gone {
         }
     }
 
-    /// An episode needs its situation and its action: without either, it is dropped.
+    /// An episode needs its situation and its action; if either is removed, the episode is dropped.
     fn out_of_episode(&self, episode: Episode) -> Option<Episode> {
         let stands = !self.is_in(&episode.situation) && !self.is_in(&episode.action);
         stands.then(|| Episode {

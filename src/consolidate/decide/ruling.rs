@@ -1,4 +1,4 @@
-//! The candidate together with what is known, the order of claims in time, and the outcome of their comparison.
+//! The candidate together with the known memories, the order of claims in time, and the result of their comparison.
 //!
 //! The order is determined by the time at which a claim is true in the world, not by arrival.
 
@@ -13,17 +13,17 @@ use crate::consolidate::{Conflict, Decision, IncomingClaim, Known, Ruling};
 use crate::memory::{Claim, Evidence};
 use crate::text::normalise::comparable;
 
-/// When a claim was true, as far as it is known.
+/// The time at which a claim was true, as far as it is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ValidTime {
-    /// The time from which it was true; otherwise, when it was last said; for a claim without evidence, when it was
-    /// written.
+    /// The time from which the claim was true; if unknown, the time when it was last said; for a claim without
+    /// evidence, the time when it was written.
     pub at: Option<Timestamp>,
     from: Option<Timestamp>,
     to: Option<Timestamp>,
-    /// When it was last said, or written.
+    /// The time when the claim was last said or written.
     said: Option<Timestamp>,
-    /// Transcripts in which it was said, each with the position of the last message if messages are numbered.
+    /// Transcripts in which the claim was said, each with the position of the last message if messages are numbered.
     places: Vec<(String, u64)>,
 }
 
@@ -33,10 +33,10 @@ impl ValidTime {
     #[must_use]
     pub(crate) fn of(claim: &Claim, evidence: &[Evidence], written_at: Timestamp) -> Self {
         let said = evidence.iter().filter_map(|piece| piece.said_at.map(|time| time.at)).max();
-        // With evidence but no time, nothing is assumed: the log may be years old.
+        // If there is evidence without a time, no time is assumed, since the log may be years old.
         let said = said.or(evidence.is_empty().then_some(written_at));
         let places = evidence.iter().filter_map(|piece| {
-            // Only numbered messages have an order; other ids are opaque.
+            // Only numbered messages have an order; other ids have no known order.
             let position = piece.messages.first()?.parse().ok()?;
             Some((piece.transcript.clone(), position))
         });
@@ -46,10 +46,10 @@ impl ValidTime {
 
     /// Compares which of two contradicting claims describes the later state of the world.
     ///
-    /// Two starting times are compared directly. If only one claim has a starting time, a claim that was said before
-    /// that time is earlier; otherwise, the claim that was said last is later. A claim that has ended is dated by its
-    /// end. If times are equal or missing, the position in a common transcript decides. `None` if that does not decide
-    /// either.
+    /// Two starting times are compared directly. If only one claim has a starting time, the other is earlier if it was
+    /// said before that time. Otherwise, the claim that was said last is later. A claim that has ended is dated by its
+    /// end. If times are equal or missing, the position in a common transcript decides. The result is `None` if the
+    /// position does not decide either.
     #[must_use]
     pub(crate) fn compare(&self, other: &Self) -> Option<Ordering> {
         self.compare_times(other).filter(|order| order.is_ne()).or_else(|| self.compare_places(other))
@@ -66,19 +66,19 @@ impl ValidTime {
         }
     }
 
-    /// Compares a claim with a known starting time with one for which only the time of saying is known.
+    /// Compares a claim that has a known starting time with a claim for which only the time of saying is known.
     fn compare_begun(&self, other: &Self) -> Option<Ordering> {
         let (from, theirs) = (self.from?, other.said?);
         Some(if theirs < from { Ordering::Greater } else { self.said.unwrap_or(from).cmp(&theirs) })
     }
 
-    /// Whether both were said, or became true, less than a day apart.
+    /// Whether both claims were said, or became true, less than a day apart.
     #[must_use]
     pub(crate) fn is_within_a_day(&self, other: &Self) -> bool {
         self.at.zip(other.at).is_some_and(|(a, b)| a.duration_since(b).abs() < SignedDuration::from_hours(24))
     }
 
-    /// Returns the last time at which it is known to have been true.
+    /// Returns the last time at which the claim is known to have been true.
     fn last(&self) -> Option<Timestamp> {
         self.to.or_else(|| self.said.max(self.from))
     }
@@ -100,7 +100,7 @@ pub(in crate::consolidate) struct Case<'a> {
     pub(in crate::consolidate) incoming: &'a IncomingClaim,
     pub(in crate::consolidate) view: View<'a>,
     pub(in crate::consolidate) when: ValidTime,
-    /// What its words, or those in its evidence, say about earlier knowledge.
+    /// What the candidate's words, or those in its evidence, say about earlier knowledge.
     pub(in crate::consolidate) turn: Option<Turn>,
 }
 
@@ -123,7 +123,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Whether the evidence of `known` includes all of `evidence`: the same messages and words. Empty evidence is not
+/// Whether the evidence of `known` includes the same messages and words as all of `evidence`. Empty evidence is not
 /// covered.
 pub(in crate::consolidate) fn is_covered(evidence: &[Evidence], known: &[Evidence]) -> bool {
     !evidence.is_empty()
@@ -133,8 +133,8 @@ pub(in crate::consolidate) fn is_covered(evidence: &[Evidence], known: &[Evidenc
         })
 }
 
-/// A message is identified by its transcript and id, or by its content if a fork gave it another id. A fork keeps the
-/// time: the same words at another time are a repetition.
+/// A message is identified by its transcript and id, or by its content if a fork of the conversation gave it another
+/// id. A fork keeps the time of a message, so the same words at another time are a repetition.
 fn is_same_message(a: &Evidence, b: &Evidence) -> bool {
     (a.transcript == b.transcript && a.messages.first() == b.messages.first())
         || (!a.content_hash.is_empty() && a.content_hash == b.content_hash && !are_apart(a, b))
@@ -146,15 +146,15 @@ fn are_apart(a: &Evidence, b: &Evidence) -> bool {
     stamped(a).zip(stamped(b)).is_some_and(|(a, b)| a != b)
 }
 
-/// Whether a candidate with the same statement as `known` would not add any evidence either.
+/// Whether a candidate with the same statement as `known` would add no evidence.
 pub(in crate::consolidate) fn brings_nothing(case: &Case<'_>, known: &Known) -> bool {
     case.evidence().is_empty() || is_covered(case.evidence(), &known.evidence)
 }
 
-/// Longest text that results from a merge by rules, in characters; if it would be longer, both claims are kept.
+/// Maximum length, in characters, of a text that rules merge; if it would be longer, both claims are kept.
 const MAX_MERGED_CHARS: usize = 400;
 
-/// Minimum difference in confidence by which the known claim prevails over an incoming one of the same time.
+/// Minimum difference in confidence from which the known claim prevails over an incoming claim of the same time.
 const WEAK_BY: f64 = 0.25;
 
 impl Ruling {
@@ -198,13 +198,14 @@ pub(in crate::consolidate) fn more(known: &Known, why: &str) -> Ruling {
     Ruling::about(Decision::Refine, known, why)
 }
 
-/// Joins two wordings of one value if the result is still a short paragraph.
+/// Joins two wordings of one value if the result is a short paragraph.
 pub(in crate::consolidate) fn merge(case: &Case<'_>, known: &Known) -> Ruling {
     let (old, new) = (known.memory.claim.content.trim(), case.view.claim.content.trim());
     if known.memory.pinned {
         return Ruling { pending: true, ..Ruling::about(Decision::Merge, known, "adds to a pinned memory") };
     }
-    // A merged memory grows with each detail; beyond this length, it is harder to read and compare than two memories.
+    // A merged memory grows with each detail, and beyond this length it is harder to read and compare than two
+    // memories.
     if old.chars().count() + new.chars().count() > MAX_MERGED_CHARS {
         return Ruling::beside(known, "the same value, too long to join");
     }
@@ -224,7 +225,7 @@ fn join(old: &str, new: &str) -> String {
     format!("{old}{between}{new}")
 }
 
-/// Returns `known` extended by what only `incoming` has: tags, and fields that are empty in `known`.
+/// Returns `known` with additions from `incoming`: its tags, and the fields that are empty in `known`.
 pub(in crate::consolidate) fn enrich(known: &Claim, incoming: &Claim) -> Claim {
     let mut tags = known.tags.clone();
     tags.extend(incoming.tags.iter().filter(|tag| !known.tags.contains(tag)).cloned());
@@ -241,11 +242,12 @@ pub(in crate::consolidate) fn enrich(known: &Claim, incoming: &Claim) -> Claim {
 
 fn born_superseded(ruling: Ruling, known: &View<'_>, why: &str) -> Ruling {
     let conflict = if known.features.cue == Some(Turn::Corrected) { Conflict::Corrected } else { Conflict::Changed };
-    let reason = format!("{why}; the known one holds later");
+    let reason = format!("{why}; the known one is true later");
     Ruling { conflict: Some(conflict), born_superseded: true, reason, ..ruling }
 }
 
-/// Whether two people said different things on the same day, and neither says that the other is out of date.
+/// Whether two people said different things on the same day, and neither of them says that the other statement is out
+/// of date.
 fn is_disputed(case: &Case<'_>, known: &Known, view: &View<'_>) -> bool {
     let said = ValidTime::of(&known.memory.claim, &known.evidence, known.memory.created_at);
     let (ours, theirs) = (&case.view.speakers, &view.speakers);
@@ -259,9 +261,9 @@ fn is_disputed(case: &Case<'_>, known: &Known, view: &View<'_>) -> bool {
 
 /// Decides about a candidate that contradicts current memories.
 ///
-/// The one that is true later wins. If the times are equal or unknown, words of change or correction decide, and a weak
-/// claim does not replace a confident one. An undecided conflict waits for a person, as does everything that would
-/// change a pinned memory.
+/// The claim that is true later wins. If the times are equal or unknown, words of change or correction decide, and a
+/// claim of low confidence does not replace a confident one. An undecided conflict waits for a person, as does
+/// everything that would change a pinned memory.
 pub(in crate::consolidate) fn oppose(case: &Case<'_>, known: &[(&Known, &View<'_>)], why: &str) -> Ruling {
     let latest = known.iter().max_by(|a, b| {
         let at = |known: &Known| ValidTime::of(&known.memory.claim, &known.evidence, known.memory.created_at).at;
@@ -270,7 +272,7 @@ pub(in crate::consolidate) fn oppose(case: &Case<'_>, known: &[(&Known, &View<'_
     let Some((target, view)) = latest else { return Ruling::new(Decision::Add, "new") };
     let ruling = Ruling::about(Decision::Contradict, target, why);
     let turn = case.turn;
-    // Between two people on the same day, the order of messages does not show who is right.
+    // If two people spoke on the same day, the order of messages does not show who is right.
     let order = if is_disputed(case, target, view) { None } else { case.holds(target) };
     let known_is_later = order == Some(Ordering::Less)
         || (order.is_none_or(Ordering::is_eq) && turn.is_none() && view.features.cue.is_some());
@@ -278,13 +280,16 @@ pub(in crate::consolidate) fn oppose(case: &Case<'_>, known: &[(&Known, &View<'_
         return born_superseded(ruling, view, why);
     }
     let weak = case.view.claim.confidence + WEAK_BY <= target.memory.claim.confidence;
-    // A later time is sufficient by itself; at the same time, words of change and a claim that is not weak are
+    // A later time is sufficient by itself. At the same time, words of change and a claim that is not weak are
     // required.
     let open = order != Some(Ordering::Greater) && (turn.is_none() || weak);
     let pinned = known.iter().any(|(known, _)| known.memory.pinned);
     if open || pinned {
-        let reason =
-            if pinned { format!("{why}; the known one is pinned") } else { format!("{why}; which one holds is open") };
+        let reason = if pinned {
+            format!("{why}; the known one is pinned")
+        } else {
+            format!("{why}; it is undecided which one is true")
+        };
         return Ruling { conflict: Some(Conflict::Conflict), pending: true, reason, ..ruling };
     }
     let conflict = if turn == Some(Turn::Corrected) { Conflict::Corrected } else { Conflict::Changed };

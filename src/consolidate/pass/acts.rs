@@ -16,7 +16,7 @@ use crate::memory::{Claim, Evidence, Memory, RelationType, Status};
 pub(super) enum Outcome {
     Done(Box<PassChange>),
     Held(String),
-    /// It would merge memories that must be kept apart.
+    /// The ruling would merge memories that must be kept apart.
     Refused,
     Nothing,
 }
@@ -27,7 +27,7 @@ pub(super) fn act(field: &Field, memory: &Known, ruling: &Ruling, now: Timestamp
     match ruling.decision {
         Decision::Add => Outcome::Nothing,
         Decision::Skip | Decision::Support => {
-            // The one that was created first is kept, unless only the other contains everything.
+            // The memory that was created first is kept, unless only the other contains everything.
             let swap = is_same_both_ways(memory, target)
                 && (memory.memory.pinned, arrived(target)) > (target.memory.pinned, arrived(memory));
             let (kept, gone) = if swap { (memory, target) } else { (target, memory) };
@@ -52,7 +52,7 @@ pub(super) fn act(field: &Field, memory: &Known, ruling: &Ruling, now: Timestamp
 struct Union<'a> {
     kept: &'a Known,
     gone: &'a Known,
-    /// The claim of the kept one afterwards, if its wording changes.
+    /// The claim of the kept memory after the merge, if its wording changes.
     claim: Option<Claim>,
     step: Action,
     why: &'a str,
@@ -61,11 +61,11 @@ struct Union<'a> {
 fn unite(field: &Field, union: &Union<'_>, now: Timestamp) -> Outcome {
     let (kept, gone) = (union.kept, union.gone);
     if gone.memory.pinned {
-        return held("would give way to one that says the same", gone);
+        return held("would be replaced by one that says the same", gone);
     }
     let of_gone = field.cluster(&gone.memory.id);
     let keeps_apart = |a: &Known| {
-        // This very pair was already judged, perhaps by a model; the words must not override that.
+        // This pair was already judged, perhaps by a model, and the words must not override that judgement.
         let is_pair = |b: &Known| a.memory.id == kept.memory.id && b.memory.id == gone.memory.id;
         of_gone.iter().any(|b| !is_pair(b) && !may_merge(a, b))
     };
@@ -87,7 +87,7 @@ fn unite(field: &Field, union: &Union<'_>, now: Timestamp) -> Outcome {
     Outcome::Done(Box::new(change))
 }
 
-/// Returns the claim that is kept, extended by what only the other had.
+/// Returns the claim that is kept, with the additions that only the other memory had.
 fn united(claim: &Claim, kept: &Known, gone: &Known) -> Claim {
     let (own, other) = (&kept.memory.claim, &gone.memory.claim);
     let is_independent =
@@ -97,7 +97,7 @@ fn united(claim: &Claim, kept: &Known, gone: &Known) -> Claim {
     let by = own.confidence.min(other.confidence);
     Claim {
         confidence: if is_new { supported(sure, by, is_independent) } else { sure },
-        // If one of them has no end, the result has none either.
+        // If one memory has no expiry, the result has none either.
         expires_at: own.expires_at.zip(other.expires_at).map(|(a, b)| a.max(b)),
         ..enrich(claim, other)
     }
@@ -128,7 +128,7 @@ fn oppose(field: &Field, memory: &Known, target: &Known, ruling: &Ruling, now: T
     }
     let mut change = replace(memory, &targets, conflict, &ruling.reason, now);
     if let Some(rest) = &ruling.rest {
-        // The rest of it is still true.
+        // The rest of the known memory is still true.
         let kept = &target.memory;
         let rest = Memory::new(rest.clone(), kept.namespace.clone(), kept.source.clone(), kept.extraction_method, now);
         let id = rest.id.clone();
@@ -138,9 +138,9 @@ fn oppose(field: &Field, memory: &Known, target: &Known, ruling: &Ruling, now: T
     Outcome::Done(Box::new(change))
 }
 
-/// Which of the two is true is undecided: the one that arrived later waits for a person.
+/// It is undecided which of the two memories is true, so the later one waits for a person.
 fn wait(first: &Known, last: &Known, now: Timestamp) -> Outcome {
-    let why = "both cannot hold; which one does is open";
+    let why = "they cannot both be true, and it is undecided which one is";
     let mut change = PassChange::new(Action::Conflict, why, &last.memory.claim.content, now);
     change.beside = Some(first.memory.claim.content.clone());
     change.change(last, Memory { status: Status::Pending, ..last.memory.clone() });

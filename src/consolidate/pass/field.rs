@@ -1,4 +1,4 @@
-//! All active memories in a namespace, as they are after the changes so far.
+//! All active memories in a namespace, in their state after the changes so far.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Deref;
@@ -18,11 +18,11 @@ use crate::store::{Around as Looked, Database, Filter, HashPair, Order, StoreErr
 use crate::text::language::{COMPARED, detect};
 use crate::text::normalise::{comparable, normalised_hash};
 
-/// All active memories in a namespace, with those they are linked to.
+/// All active memories in a namespace, with the memories that they are linked to.
 #[derive(Debug, Clone)]
 pub(super) struct Field {
     pub(super) namespace: Namespace,
-    /// The revision at which it was read.
+    /// The revision of the namespace when it was read.
     pub(super) revision: i64,
     /// The active memories, the memories linked to them directly or indirectly, and their links.
     overlay: Overlay,
@@ -46,7 +46,7 @@ impl Deref for Field {
 
 impl Field {
     pub(super) fn read(db: &Database, namespace: &Namespace, taken_back: UndonePolicy) -> Result<Self, StoreError> {
-        // Read first: after a change between the two reads, the namespace is processed again.
+        // The revision is read first: if the namespace changes between the two reads, it is processed again.
         let revision = db.revision(namespace)?;
         let mut field = Self {
             namespace: namespace.clone(),
@@ -66,8 +66,8 @@ impl Field {
             field.reopened = db.steps_taken_back(namespace, Action::TaskClosed)?;
         }
         if taken_back == UndonePolicy::Again {
-            // The effects of these answers were undone with the rest. They are requested again; most replies are in the
-            // ledger.
+            // The effects of these answers were undone with the other changes. The answers are requested again, but
+            // most replies are in the ledger.
             field.judged.retain(|_, said| says_apart(said));
         }
         let filter = Filter::exactly(std::slice::from_ref(namespace));
@@ -114,14 +114,14 @@ impl Field {
         self.judged.get(&HashPair::new(self.hash(a).to_owned(), self.hash(b).to_owned())).map(String::as_str)
     }
 
-    /// Returns the active memories in the order in which they were true or were said.
+    /// Returns the active memories in the order in which they became true or were said.
     pub(super) fn in_order(&self) -> Vec<MemoryId> {
         let mut all: Vec<_> = self.active.values().map(|known| (said_at(known), arrived(known))).collect();
         all.sort();
         all.into_iter().map(|(_, (_, id))| id).collect()
     }
 
-    /// Returns a memory with all memories that it replaced because they said the same, directly or indirectly.
+    /// Returns a memory with all memories that it replaced, directly or indirectly, because they said the same.
     pub(super) fn cluster(&self, id: &MemoryId) -> Vec<&Known> {
         let (mut seen, mut open) = (BTreeSet::from([id.clone()]), vec![id.clone()]);
         let mut members = Vec::new();
@@ -130,7 +130,7 @@ impl Field {
             for to in self.linked(&id, RelationType::Supersedes) {
                 let is_opposed = self.links.contains(&(id.clone(), RelationType::Contradicts, to.clone()));
                 let is_past = self.past.get(to).is_some_and(|known| known.memory.status == Status::Superseded);
-                // A contradicted memory said something else; its replacement need not agree with it.
+                // A contradicted memory said something else, so its replacement need not agree with it.
                 if !is_opposed && is_past && seen.insert(to.clone()) {
                     open.push(to.clone());
                 }
@@ -151,17 +151,17 @@ impl Field {
         links.take_while(move |(one, kind, _)| one == from && *kind == relation_type).map(|(_, _, to)| to)
     }
 
-    /// Whether a link of one of these types connects the two, in either direction.
+    /// Whether a link of one of these types connects the two memories, in either direction.
     pub(super) fn is_joined(&self, a: &MemoryId, b: &MemoryId, kinds: &[RelationType]) -> bool {
         joins(&self.links, a, b, kinds)
     }
 
-    /// Whether a person undid a link of one of these types between the two.
+    /// Whether a person undid a link of one of these types between the two memories.
     pub(super) fn was_taken_back(&self, a: &MemoryId, b: &MemoryId, kinds: &[RelationType]) -> bool {
         joins(&self.taken_back, a, b, kinds)
     }
 
-    /// Whether a person undid the replacement of both by the same memory.
+    /// Whether a person undid the replacement of both memories by the same memory.
     pub(super) fn were_parted(&self, a: &MemoryId, b: &MemoryId) -> bool {
         let gave_way = |id| self.gave_way.get(id).filter(|by| !by.is_empty());
         gave_way(a).zip(gave_way(b)).is_some_and(|(a, b)| !a.is_disjoint(b))
@@ -186,13 +186,14 @@ fn joins(links: &BTreeSet<Link>, a: &MemoryId, b: &MemoryId, kinds: &[RelationTy
         .any(|kind| links.contains(&(a.clone(), *kind, b.clone())) || links.contains(&(b.clone(), *kind, a.clone())))
 }
 
-/// Returns the time from which a memory was true; otherwise, when it was last said; otherwise, when it was learnt.
+/// Returns the time from which a memory was true; if unknown, the time when it was last said; otherwise, the time when
+/// it was learnt.
 pub(super) fn said_at(known: &Known) -> Timestamp {
     let memory = &known.memory;
     ValidTime::of(&memory.claim, &known.evidence, memory.created_at).at.unwrap_or(memory.created_at)
 }
 
-/// Returns when a memory was learnt, with its id to order memories learnt at the same time.
+/// Returns the time when a memory was learnt, with its id to order memories learnt at the same time.
 pub(super) fn arrived(known: &Known) -> (Timestamp, MemoryId) {
     (known.memory.created_at, known.memory.id.clone())
 }
@@ -204,14 +205,15 @@ pub(super) fn said_hash(known: &Known) -> String {
     normalised_hash(&[claim.memory_type.as_str(), attribute[0], attribute[1], &claim.content].join(" \u{1f} "))
 }
 
-/// Maximum number of memories with the same attribute that are all compared with each other; beyond it, only the
-/// closest by words are compared.
+/// Maximum number of memories with the same attribute that are all compared with each other. In a larger group, only
+/// the closest by words are compared.
 const MAX_OF_KEY: usize = 30;
 
-/// Number of memories that are looked up before yielding.
+/// Number of memories to look up before the pass yields to other tasks.
 const GIVES_WAY: usize = 64;
 
-/// The neighbours of each memory. Kept from round to round: unchanged memories are not looked up again.
+/// The neighbours of each memory. The neighbours are kept from round to round, so that unchanged memories are not
+/// looked up again.
 #[derive(Debug, Default)]
 pub(super) struct Around {
     found: HashMap<MemoryId, (String, Vec<MemoryId>)>,
@@ -221,7 +223,7 @@ pub(super) struct Around {
 impl Around {
     /// Looks up the neighbours of memories that are new or have changed.
     ///
-    /// Yields from time to time, so that other tasks can renew the heartbeat; reports its progress to `watch`.
+    /// Yields from time to time, so that other tasks can renew the heartbeat, and reports its progress to `watch`.
     pub(super) async fn update(
         &mut self,
         db: &Database,
@@ -234,7 +236,7 @@ impl Around {
         let new: Vec<(&MemoryId, &Known)> = field.active.iter().filter(is_new).collect();
         for (turn, some) in new.chunks(GIVES_WAY).enumerate() {
             watch(&Event::LookedUp(&field.namespace, turn * GIVES_WAY, new.len()));
-            // Lookups are synchronous; without this, no timer or other namespace could run in between.
+            // Lookups are synchronous; without yielding, no timer or other namespace could run in between.
             tokio::task::yield_now().await;
             let found = db.at_once(|db| some.iter().map(|(id, known)| close(db, field, id, known)).collect());
             let found: Vec<Vec<MemoryId>> = found?;
@@ -252,7 +254,7 @@ impl Around {
         Ok(())
     }
 
-    /// Connects memories with the same attribute or the same words, however many others are in between.
+    /// Connects memories with the same attribute or the same words, even if many other memories are closer.
     fn join_alike(&mut self, field: &Field) {
         let mut alike: BTreeMap<String, Vec<&MemoryId>> = BTreeMap::new();
         for (id, known) in &field.active {
@@ -262,7 +264,8 @@ impl Around {
                 alike.entry(format!("\u{1}{key}")).or_default().push(id);
             }
         }
-        // The number of pairs grows with the square of the size; larger groups only use the neighbours by words.
+        // The number of pairs grows with the square of the group's size, so larger groups use only the neighbours by
+        // words.
         for ids in alike.values().filter(|ids| ids.len() <= MAX_OF_KEY) {
             for (place, id) in ids.iter().enumerate() {
                 ids[..place].iter().for_each(|other| join(&mut self.pairs, id, other));
@@ -270,10 +273,10 @@ impl Around {
         }
     }
 
-    /// Connects memories in different languages if there are few of them, since hardly any shared words would connect
+    /// Connects memories in different languages if there are few memories, since hardly any shared words would connect
     /// them.
     fn join_foreign(&mut self, field: &Field) {
-        // With many memories, this would be nearly all pairs.
+        // With many memories, these would be nearly all pairs.
         if field.active.len() > SMALL {
             return;
         }
@@ -286,7 +289,7 @@ impl Around {
         }
     }
 
-    /// Returns the memories close to this one, whichever of the two lookups found the other.
+    /// Returns the memories close to this one, in whichever direction they were found.
     pub(super) fn of(&self, id: &MemoryId) -> impl Iterator<Item = &MemoryId> {
         self.pairs.get(id).into_iter().flatten()
     }
@@ -295,7 +298,7 @@ impl Around {
 fn close(db: &Database, field: &Field, id: &MemoryId, known: &Known) -> Result<Vec<MemoryId>, StoreError> {
     let claim = &known.memory.claim;
     let keys = claim.key.as_deref().map(spellings).unwrap_or_default();
-    // The lookup first finds the memory itself.
+    // The lookup finds the memory itself first.
     let found = db.around(&Looked { namespace: &field.namespace, claim, keys: &keys }, MAX_NEIGHBOURS + 1)?;
     let others = found.into_iter().map(|memory| memory.id).filter(|other| other != id);
     Ok(others.filter(|other| field.active.contains_key(other)).collect())
@@ -313,7 +316,7 @@ pub struct PassChange {
     pub action: Action,
     /// A short reason.
     pub reason: String,
-    /// The content of the memory that it is about.
+    /// The content of the memory that the action is about.
     pub about: String,
     /// The content of the other memory, or the previous content of this one.
     pub beside: Option<String>,

@@ -1,4 +1,4 @@
-//! The relation of two memories: the only place where a pass consults the rules and the model.
+//! Determines the relation of two memories. This is the only place where a pass consults the rules and the model.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -20,13 +20,13 @@ use crate::guard::{Guard, suspicion};
 use crate::llm::Complete;
 use crate::memory::{Audience, Candidate, ExtractionMethod, MemoryId};
 
-/// A memory and those that it may be related to, the closest first.
+/// A memory and the memories that it may be related to, the closest first.
 pub(super) type Doubt = (MemoryId, Vec<MemoryId>);
 
 /// A model's answers about memories.
 pub(super) type Said = BTreeMap<MemoryId, Answer>;
 
-/// Returns how `memory`, as if it were new, relates to the `others`.
+/// Returns how `memory` relates to the `others`, as if it were a new candidate.
 pub(super) fn judge(memory: &Known, others: &[Known], now: Timestamp) -> Verdict {
     let verdict = decide(&as_incoming(memory), others, &[], now);
     if verdict.ruling.decision != Decision::Add {
@@ -42,7 +42,7 @@ pub(super) fn judge(memory: &Known, others: &[Known], now: Timestamp) -> Verdict
     }
 }
 
-/// Memories prepared for comparison, each only once.
+/// Memories prepared for comparison; each is prepared only once.
 pub(super) struct Views<'a> {
     memories: &'a BTreeMap<MemoryId, Known>,
     made: HashMap<&'a MemoryId, View<'a>>,
@@ -53,11 +53,12 @@ impl<'a> Views<'a> {
         Self { memories, made: HashMap::new() }
     }
 
-    /// Whether the words of `memory` are unrelated to those of all others, so that the rules would not decide anything.
+    /// Whether the words of `memory` are unrelated to those of all other memories, so that the rules would decide
+    /// nothing.
     pub(super) fn are_apart(&mut self, memory: &Known, others: &[Known]) -> bool {
         for known in std::iter::once(memory).chain(others) {
             let Some((id, found)) = self.memories.get_key_value(&known.memory.id) else { return false };
-            // It was changed in this sweep, so the view that was created before is out of date.
+            // The memory was changed in this sweep, so its earlier view is out of date.
             if found != known {
                 return false;
             }
@@ -68,8 +69,8 @@ impl<'a> Views<'a> {
     }
 }
 
-/// Returns the memories that a model is to be asked about: those for which the words are not sufficient to decide, and
-/// those that the rules would merge or retire without being certain.
+/// Returns the memories to ask a model about: those for which the words are not sufficient to decide, and those that
+/// the rules would merge or retire without being certain.
 pub(super) fn to_ask(memory: &Known, verdict: &Verdict, others: &[Known]) -> Vec<MemoryId> {
     let matters = verdict.open || verdict.ruling.decision != Decision::Add;
     if !matters || !may_be_shown(memory) {
@@ -96,8 +97,8 @@ pub(super) fn may_merge(a: &Known, b: &Known) -> bool {
             || is_reordered(&one, &other))
 }
 
-/// Whether both say in exactly the same words that one attribute has one value, where one begins with the end of the
-/// other: `Postgres is the database`. With a second name, the order might change the meaning.
+/// Whether both memories say in exactly the same words that one attribute has one value, and one begins with the end of
+/// the other, as in `Postgres is the database`. With a second name, the order might change the meaning.
 fn is_reordered(a: &View<'_>, b: &View<'_>) -> bool {
     let (left, right) = (&a.features, &b.features);
     let words = Words::of(a, b);
@@ -115,9 +116,9 @@ fn is_reordered(a: &View<'_>, b: &View<'_>) -> bool {
 
 /// Whether it is safe to consider one memory a part of what another says.
 ///
-/// All its words appear in one clause of the other: "Ole plays the bass" is not part of "Ole sings, and Eva plays the
-/// bass". Also, both have the same beginning: "Apple takes two days" is a separate fact from "Milo waits because Apple
-/// takes two days".
+/// All words of the memory must appear in one clause of the other: "Ole plays the bass" is not part of "Ole sings, and
+/// Eva plays the bass". Both must also have the same beginning: "Apple takes two days" is a separate fact from "Milo
+/// waits because Apple takes two days".
 pub(super) fn is_part_of(part: &Known, whole: &Known) -> bool {
     let (short, long) = (view(part), view(whole));
     if !short.same_key(&long) && !begin_with_same(&short, &long) {
@@ -146,14 +147,15 @@ pub(super) fn is_one_attribute(a: &Known, b: &Known) -> bool {
     view(a).same_key(&view(b))
 }
 
-/// Whether one may replace the other: the same attribute, the same subject, or the other mentions everything in one.
+/// Whether one memory may replace the other: they have the same attribute or the same subject, or one mentions
+/// everything in the other.
 pub(super) fn is_one_matter(a: &Known, b: &Known) -> bool {
     let (one, other) = (view(a), view(b));
     let words = Words::of(&one, &other);
     one.may_retire(&other) || words.shared > 0 && words.incoming_only.min(words.known_only) == 0
 }
 
-/// Whether neither says more than the other.
+/// Whether neither memory says more than the other.
 pub(super) fn is_same_both_ways(a: &Known, b: &Known) -> bool {
     let (one, other) = (view(a), view(b));
     [pair(&one, &other, false), pair(&other, &one, false)].iter().all(|paired| paired.pairing == ClaimRelation::Same)
@@ -163,12 +165,13 @@ pub(super) fn view(known: &Known) -> View<'_> {
     View::of(&known.memory.claim, &known.evidence)
 }
 
-/// Whether a memory may be shown to a model: instructions to it may not, not even as one of two texts to compare.
+/// Whether a memory may be shown to a model. Memories with instructions to the model may not, not even as one of two
+/// texts to compare.
 pub(super) fn may_be_shown(memory: &Known) -> bool {
     memory.memory.extraction_method == ExtractionMethod::Manual || suspicion(&as_incoming(memory).candidate).is_none()
 }
 
-/// Returns how many of `doubts`, in order, belong in each call.
+/// Returns how many of `doubts`, in order, each call contains.
 pub(super) fn spread(doubts: &[Doubt]) -> Vec<usize> {
     let (mut calls, mut count, mut shown) = (Vec::new(), 0, BTreeSet::new());
     for (id, others) in doubts {
@@ -184,7 +187,7 @@ pub(super) fn spread(doubts: &[Doubt]) -> Vec<usize> {
     calls
 }
 
-/// Asks a model how each memory relates to those that it may be related to.
+/// Asks a model how each memory relates to the memories that it may be related to.
 pub(super) async fn ask_about<C: Complete>(
     doubts: &[(Known, Vec<Known>)],
     guard: &Guard,
@@ -208,7 +211,7 @@ pub(super) async fn ask_about<C: Complete>(
     (said, spent, failed)
 }
 
-/// Returns the spelling under which an answer is stored.
+/// Returns the word with which an answer is stored.
 pub(super) const fn spelled(named: Option<&Named>) -> &'static str {
     match named {
         Some(Named::Duplicate) => "duplicate",
@@ -227,7 +230,7 @@ pub(super) fn says_apart(said: &str) -> bool {
 
 const UNRELATED: &str = "unrelated";
 
-/// The spelling for two memories on one topic that are both true.
+/// The stored word for two memories on one topic that are both true.
 pub(super) const COMPLEMENTARY: &str = "complementary";
 
 fn as_incoming(known: &Known) -> IncomingClaim {

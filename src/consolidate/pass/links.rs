@@ -17,11 +17,11 @@ use crate::memory::{MemoryId, RelationType};
 /// Maximum number of such links per memory; more would not be informative.
 const MAX_LINKS: usize = 3;
 
-/// Ratio of shared content words to all content words from which two memories without a common subject are on the same
-/// topic.
+/// Ratio of shared content words to all content words from which two memories without a common subject count as being
+/// on the same topic.
 const MIN_COMMON: f64 = 0.5;
 
-/// The types of links that are created here.
+/// The types of links that the pass creates.
 const MADE: &[RelationType] = &[RelationType::Supports, RelationType::Refines, RelationType::Related];
 
 /// A link that may be created.
@@ -41,7 +41,7 @@ pub(super) fn link(field: &mut Field, around: &Around, now: Timestamp) -> Vec<Pa
     let mut changes = Vec::new();
     for Proposed { from, to, kind, why, .. } in proposed {
         let full = |id: &MemoryId| counts.get(id).is_some_and(|count| *count >= MAX_LINKS);
-        // A cycle of refinements would make each memory more detailed than the other.
+        // A cycle of refinements would mean that each memory is more detailed than the other.
         let closes_ring = kind == RelationType::Refines && leads_to(field, &to, &from);
         if full(&from) || full(&to) || closes_ring {
             continue;
@@ -64,7 +64,7 @@ fn proposals(field: &Field, around: &Around) -> Vec<Proposed> {
     let mut views: HashMap<&MemoryId, View<'_>> = HashMap::new();
     let mut proposed = Vec::new();
     for (at, id) in order.iter().enumerate() {
-        // Each pair once, starting from the memory that was said later.
+        // Each pair is considered once, starting from the memory that was said later.
         for other in around.of(id).filter(|other| places.get(other).is_some_and(|place| *place < at)) {
             let (Some((id, one)), Some((other, two))) =
                 (field.active.get_key_value(id), field.active.get_key_value(other))
@@ -99,7 +99,7 @@ fn relation<'s>(
         ClaimRelation::More => (RelationType::Refines, "says it in more detail"),
         ClaimRelation::Both => (RelationType::Related, paired.why),
         ClaimRelation::Unsure => match said() {
-            Some(COMPLEMENTARY) => (RelationType::Related, "of one matter"),
+            Some(COMPLEMENTARY) => (RelationType::Related, "on the same topic"),
             None if is_one_matter(a, b) => (RelationType::Related, paired.why),
             Some(_) | None => return None,
         },

@@ -1,4 +1,5 @@
-//! Growing lists: values of one attribute, all said in the same sentence, become one memory that lists them all.
+//! Combines values into growing lists: values of one attribute that are all said in the same sentence become one memory
+//! that lists them all.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,17 +19,17 @@ use crate::text::normalise::comparable;
 // Two memories are as easy to read as a list of two.
 const MIN_VALUES: usize = 3;
 
-/// Maximum number of values in a list: it should be readable at a glance.
+/// Maximum number of values in a list, so that it is readable at a glance.
 const MAX_VALUES: usize = 12;
 
 /// Longest value, in characters.
-// A longer value is a sentence, which is better kept separate.
+// A longer value is a sentence, which is better stored separately.
 const MAX_VALUE: usize = 40;
 
 /// Source of memories that consolidation creates from others.
 pub(super) const SOURCE: &str = "consolidate";
 
-/// A sentence with a gap for values: the text before and after it.
+/// A sentence with a gap for values, stored as the text before and after the gap.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Pattern {
     key: String,
@@ -55,7 +56,7 @@ pub(super) fn join(field: &mut Field, now: Timestamp) -> Vec<PassChange> {
     changes
 }
 
-/// Whether two memories are values of one list, which the words alone would not show.
+/// Whether two memories are values of one list, which the words alone do not show.
 pub(super) fn is_for_lists(a: &Known, b: &Known) -> bool {
     let is_list = |known: &Known| known.memory.claim.value.as_deref().is_some_and(|value| value.contains(BETWEEN));
     (is_list(a) || is_list(b)) && pattern(a).is_some() && pattern(a) == pattern(b)
@@ -81,7 +82,7 @@ fn pattern(known: &Known) -> Option<Pattern> {
     let (at, _) = places.next().filter(|_| places.next().is_none())?;
     let (before, after) = (&claim.content[..at], &claim.content[at + shown.len()..]);
     let features = Features::of(&claim.content);
-    // A reason or a time applies to one value, not to all of them; so does a change.
+    // A reason, a time or a change applies to one value, not to all of them.
     let is_bare =
         features.cue.is_none() && !features.except && !before.trim().is_empty() && after.chars().count() <= 12;
     let is_word = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
@@ -127,7 +128,7 @@ fn list_of(field: &Field, pattern: &Pattern, members: &[&Known], now: Timestamp)
     Some(write(made, &joined, claim, now))
 }
 
-/// Whether a person made it active again after another memory had replaced it.
+/// Whether a person reactivated the memory after another memory had replaced it.
 fn was_brought_back(field: &Field, known: &Known) -> bool {
     let links = field.taken_back.iter().chain(&field.links);
     links.into_iter().any(|(_, kind, to)| *kind == RelationType::Supersedes && *to == known.memory.id)
@@ -191,14 +192,14 @@ fn enumerated(text: &str, values: &[String]) -> String {
     }
 }
 
-/// Returns a list's values as they appear in its content, if they do.
+/// Returns the values of a list as they appear in its content, if they appear there.
 fn spoken(content: &str, items: &[&str]) -> Option<String> {
     let (end, rest) = items.split_last()?;
     let spellings = JOINTS.iter().map(|(between, last)| format!("{}{last}{end}", rest.join(between)));
     spellings.into_iter().find(|text| content.contains(text.as_str()))
 }
 
-/// The text between values, and before the last one.
+/// The text between values, and the text before the last value.
 const JOINTS: &[(&str, &str)] = &[("、", "、"), ("、", "和"), (", ", " and "), (", ", " und "), (", ", ", ")];
 
 /// Returns the entry of [`JOINTS`] for the language of `text`.

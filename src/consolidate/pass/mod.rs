@@ -1,4 +1,4 @@
-//! A full pass: the memories in a namespace are compared with each other, long after they were learnt.
+//! Performs a full pass, which compares the memories in a namespace with each other long after they were learnt.
 //!
 //! ```text
 //! Field (all that is active) ─▶ tasks ─▶ same ─▶ lists ─▶ reflect ─▶ links ─▶ changes ─▶ one transaction
@@ -6,9 +6,9 @@
 //!        └───────────────── another round, until one finds nothing to do ◀──────────────┘
 //! ```
 //!
-//! Every step is a function from the field to changes; each step sees the changes of earlier ones. Nothing is written
-//! until all steps are done, and only if nobody has changed the namespace meanwhile; otherwise, it is read and
-//! processed again.
+//! Every step is a function from the memories of a namespace to changes, and each step sees the changes of earlier
+//! ones. Nothing is written until all steps are done, and only if nobody has changed the namespace in the meantime.
+//! Otherwise, the namespace is read and processed again.
 
 mod acts;
 mod field;
@@ -40,8 +40,7 @@ pub use namespace::pass_over;
 // A proportional limit keeps the cost of a pass predictable; further pairs wait for the next pass.
 pub(crate) const MAX_CALLS_PER_MEMORY: f64 = 0.15;
 
-/// Number of calls always available to a pass, however few memories there are, so that one pass suffices for a small
-/// file.
+/// Number of calls always available to a pass, so that one pass suffices for a small file.
 pub(crate) const MIN_CALLS: u64 = 4;
 
 /// The parameters of a pass.
@@ -53,7 +52,7 @@ pub struct Terms<'a, C> {
     pub guard: &'a Guard,
     /// The model that is consulted if the rules cannot decide.
     pub model: Option<&'a C>,
-    /// The run that the changes belong to.
+    /// The run to which the changes belong.
     pub run: Option<&'a RunId>,
     /// The current time.
     pub now: Timestamp,
@@ -66,9 +65,9 @@ pub struct Terms<'a, C> {
 /// How changes that were undone are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UndonePolicy {
-    /// They are not made again.
+    /// Such changes are not made again.
     Stays,
-    /// They are made again like any other change.
+    /// Such changes are made again like any other change.
     Again,
 }
 
@@ -79,7 +78,7 @@ impl<C: Complete> Terms<'_, C> {
     }
 }
 
-/// The name of the rules in the mark of a finished pass; with another version, all memories are examined again.
+/// The name of the rules in the mark of a finished pass. After a change of this name, all memories are examined again.
 const RULES: &str = "rules-1";
 
 /// The number of calls that may still be made.
@@ -115,7 +114,7 @@ pub struct Report {
     pub held_by_pins: u64,
     /// Pairs and groups that a model was asked about.
     pub asked: u64,
-    /// Pairs and groups that are left to a later pass because this one had no calls left.
+    /// Pairs and groups that are left to a later pass because no calls remained.
     pub not_asked: u64,
     /// Calls without a usable reply.
     pub failed_calls: u64,

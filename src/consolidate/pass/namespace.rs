@@ -15,7 +15,7 @@ use crate::llm::Complete;
 use crate::memory::Namespace;
 use crate::store::{HashPair, StoreError, Writer};
 
-/// Maximum number of rounds; remaining work is left to the next pass.
+/// Maximum number of rounds; the next pass does the remaining work.
 const MAX_ROUNDS: usize = 12;
 
 /// Maximum number of times that a round is repeated because another process wrote in between.
@@ -56,8 +56,8 @@ pub async fn pass_over<C: Complete>(
             report.memories = field.active.len();
         }
         if rounds == 0 && is_marked(terms, &field)? {
-            // Only the passage of time can have changed anything.
-            // On a copy: this only checks whether anything is due; the round below makes the changes.
+            // Only the passage of time can have changed anything. A copy is used, because this only checks whether
+            // anything is due; the round below makes the changes.
             if tasks::close(&mut field.clone(), &around, terms.now).is_empty() {
                 return Ok(Report { active: field.active.len(), is_settled: true, ..report });
             }
@@ -68,7 +68,7 @@ pub async fn pass_over<C: Complete>(
             Ok(()) => {}
             Err(ApplyError::Stale { .. }) if attempts < MAX_ATTEMPTS => {
                 attempts += 1;
-                // Some of it was recorded along with changes that were not written in the end.
+                // Some entries were recorded along with changes that were not written in the end.
                 quiet = Quiet::default();
                 continue;
             }
@@ -84,7 +84,7 @@ pub async fn pass_over<C: Complete>(
 }
 
 fn is_marked<C: Complete>(terms: &Terms<'_, C>, field: &Field) -> Result<bool, StoreError> {
-    // The mark does not record what was left unchanged because a person had undone it.
+    // The mark does not record the memories that were left unchanged because a person had undone a change.
     if terms.taken_back == UndonePolicy::Again {
         return Ok(false);
     }
@@ -102,7 +102,7 @@ fn finish<C: Complete>(
 ) -> Result<Report, ApplyError> {
     round.held.iter().for_each(|held| watch(&Event::Held(namespace, held)));
     let is_settled = round.changes.is_empty() && round.failed == 0 && round.not_asked == 0;
-    // Changes prevented by a pin are reported by every pass.
+    // Every pass reports the changes that a pin prevented.
     if is_settled && round.held.is_empty() {
         let judge = terms.store.redact(terms.judge());
         let note = |writer: &Writer<'_>| writer.note_pass(namespace, revision, (&judge).into());
@@ -146,10 +146,11 @@ async fn settle_same<C: Complete>(
     let Some(model) = terms.model else {
         return round.take(sweep(field, around, quiet, None, terms.now));
     };
-    // First on copies, to collect all doubts in as few calls as possible; then again with the answers.
+    // The sweep first runs on copies, to collect all doubts in as few calls as possible, and then again with the
+    // answers.
     let draft = sweep(&mut field.clone(), around, &mut quiet.clone(), Some(&Said::new()), terms.now);
     let said = ask_doubts(terms, field, model, draft.doubts, round, report).await;
-    // Determined before the field changes: an answer is about what was shown.
+    // The judgements are determined before the memories change, because an answer is about the texts that were shown.
     let judged = judged(field, &said);
     let swept = sweep(field, around, quiet, Some(&said), terms.now);
     field.judged.extend(judged.clone());
@@ -168,7 +169,7 @@ async fn ask_doubts<C: Complete>(
     let calls = spread(&doubts);
     let asked: usize = calls[..terms.allowance.take(calls.len())].iter().sum();
     round.not_asked += (doubts.len() - asked) as u64;
-    // Only whole calls; the rest counts as not asked and is found again by the next pass.
+    // Only whole calls are made; the other doubts count as not asked, and the next pass finds them again.
     doubts.truncate(asked);
     if doubts.is_empty() {
         return Said::new();
@@ -185,7 +186,7 @@ async fn ask_doubts<C: Complete>(
     said
 }
 
-/// Returns the part of the answers that is stored, so that nothing that was shown is asked about again.
+/// Returns the answers in their stored form, so that the model is not asked about the same texts again.
 fn judged(field: &Field, said: &Said) -> BTreeMap<HashPair, String> {
     let mut judged = BTreeMap::new();
     for (id, answer) in said {
@@ -235,7 +236,7 @@ fn write<C: Complete>(
     }
     let judge = terms.store.redact(terms.judge());
     terms.store.write(terms.run, terms.now, |writer| {
-        // Within the transaction: the model may have taken minutes since the namespace was read.
+        // The check is within the transaction, because the model may have taken minutes since the namespace was read.
         if writer.revision(namespace)? != revision {
             return Err(ApplyError::Stale { namespace: namespace.clone() });
         }

@@ -26,16 +26,16 @@ const SETTLED: &[RelationType] =
 #[derive(Debug, Default)]
 pub(super) struct Swept {
     pub(super) changes: Vec<PassChange>,
-    /// Pairs that the rules leave open and that no model was asked about.
+    /// Pairs that the rules cannot decide and about which no model was asked.
     pub(super) doubts: Vec<Doubt>,
     /// Changes that were not made because a memory is pinned.
     pub(super) held: Vec<String>,
 }
 
-/// Compares each active memory, starting with the oldest, with the earlier ones that are close to it.
+/// Compares each active memory with the earlier memories that are close to it, starting with the oldest.
 ///
-/// Two memories are merged only if each of the memories that either of them replaced may be merged with each of the
-/// other's: if A is similar to B and B to C, A and C need not be the same.
+/// Two memories are merged only if each memory that one of them replaced may be merged with each memory that the other
+/// replaced. If A is similar to B and B to C, A and C need not be the same.
 pub(super) fn sweep(
     field: &mut Field,
     around: &Around,
@@ -46,11 +46,11 @@ pub(super) fn sweep(
     let mut swept = Swept::default();
     let before = field.active.clone();
     let mut views = Views::of(&before);
-    // Oldest first: a memory is compared with earlier ones as if it were new.
+    // The oldest memory comes first, and each is compared with earlier memories as if it were new.
     let order = field.in_order();
     let places: HashMap<&MemoryId, usize> = order.iter().enumerate().map(|(place, id)| (id, place)).collect();
     for (at, id) in order.iter().enumerate() {
-        // It may already have been replaced earlier in this sweep.
+        // The memory may already have been replaced earlier in this sweep.
         let Some(memory) = field.active.get(id) else { continue };
         let earlier = around.of(id).filter(|other| places.get(other).is_some_and(|place| *place < at));
         let earlier = earlier.filter_map(|other| field.active.get(other));
@@ -66,8 +66,8 @@ pub(super) fn sweep(
     swept
 }
 
-/// Memories that were compared with others without a result. Kept from round to round: they are not compared again
-/// until one of them changes.
+/// Memories that were compared with others without a result. They are kept from round to round, and are not compared
+/// again until one of them changes.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Quiet(HashMap<MemoryId, u64>);
 
@@ -83,7 +83,7 @@ impl Quiet {
 
 /// A hash of everything that the rules examine.
 fn fingerprint<'k>(field: &Field, memory: &'k Known, others: impl Iterator<Item = &'k Known>) -> u64 {
-    // Not stable between versions of Rust, which is sufficient: the hash exists only during one pass.
+    // This hash differs between versions of Rust, but it exists only during one pass.
     let mut hasher = DefaultHasher::new();
     for known in std::iter::once(memory).chain(others) {
         let (id, claim) = (&known.memory.id, &known.memory.claim);
@@ -104,7 +104,7 @@ fn is_open(field: &Field, a: &Known, b: &Known) -> bool {
         && !reflect::is_for_reflection(a, b)
 }
 
-/// Decides how one memory relates to others; returns whether nothing changed, and nothing would change the next time.
+/// Decides how one memory relates to others. Returns whether nothing changed, and nothing would change the next time.
 fn settle(
     field: &mut Field,
     memory: &Known,
@@ -165,8 +165,8 @@ fn note(field: &mut Field, outcome: Outcome, swept: &mut Swept) {
 
 /// Whether it is safe to apply the rules' decision about the words. A model's answer needs no such check.
 ///
-/// A part is kept with the whole and removed with it, so both must be about the same thing. Values are joined and
-/// claims are retired only if a common attribute, a common subject or all the words of one show that the topic is the
+/// A part is kept or removed together with the whole, so both must be about the same thing. Values are joined and
+/// claims are retired only if a common attribute, a common subject or all words of one claim show that the topic is the
 /// same.
 fn is_safe(field: &Field, memory: &Known, ruling: &Ruling) -> bool {
     let targets: Vec<&Known> = ruling.target.iter().chain(&ruling.also).filter_map(|id| field.active.get(id)).collect();

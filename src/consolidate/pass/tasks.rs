@@ -1,4 +1,4 @@
-//! Closes tasks whose day has passed, or that somebody has reported as done.
+//! Closes tasks whose due day has passed, or that somebody has reported as done.
 
 use std::sync::LazyLock;
 
@@ -22,17 +22,17 @@ use crate::memory::{Memory, RelationType, Status};
 /// Share of a task's words that a report of its completion must contain.
 const DONE_OVERLAP: f64 = 0.75;
 
-/// The same for scripts without spaces, in which pairs of characters across word boundaries count as words.
+/// The same share for scripts without spaces, in which pairs of characters across word boundaries count as words.
 const DONE_OVERLAP_UNSPACED: f64 = 0.5;
 
-/// Number of letters from which the beginning of a word represents it.
+/// Minimum number of letters with which the beginning of a word represents the word.
 const MIN_STEM: usize = 5;
 
-/// Time after the end of a due day until the day is over everywhere.
-// The day ends last at UTC−12, and the user's time zone is not known.
+/// Time from the end of a due day until the day is over in all time zones.
+// The day ends last at UTC−12, and the user's time zone is unknown.
 const EVERYWHERE: SignedDuration = SignedDuration::from_hours(12);
 
-/// A day by which something is to be done, in the languages of the cues.
+/// A day by which something must be done, in the languages of the cues.
 static DUE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?ix) (?: \b(?: by | due(?:\s+(?:on|by|date:?))? | deadline:? | until | no\ later\ than | before
@@ -113,7 +113,7 @@ fn says_done(other: &Known, task: &Known) -> bool {
     if said_at(other) <= said_at(task) || !DONE.is_match(text) || DONE.is_match(&task.memory.claim.content) {
         return false;
     }
-    // Otherwise, "must" and "needs to" would count as words missing from the report.
+    // Otherwise, "must" and "needs to" would count as words that the report lacks.
     let mut bare = task.clone();
     bare.memory.claim.content = OBLIGES.replace_all(&task.memory.claim.content, " ").into_owned();
     let (by, of) = (view(other), view(&bare));
@@ -126,7 +126,7 @@ fn says_done(other: &Known, task: &Known) -> bool {
         && (by.same_key(&of) || overlap_of_task(&by, &of) >= enough)
 }
 
-/// Whether all names and numbers of the task are repeated; its due day need not be.
+/// Whether all names and numbers of the task are repeated; its due day may be missing.
 fn names_all_of(by: &View<'_>, task: &View<'_>) -> bool {
     let undated = Features::of(&DUE.replace_all(&task.claim.content, " "));
     undated.entities.iter().all(|name| by.features.text.contains(name.as_str()))
@@ -141,8 +141,8 @@ fn overlap_of_task(by: &View<'_>, task: &View<'_>) -> f64 {
     if all < 2 { 0.0 } else { (shared as f64 / all as f64).min(1.0) }
 }
 
-/// Whether two words are the same without accents and endings. For only a few words, the language is hard to detect,
-/// and so the stem is unreliable.
+/// Whether two words are the same apart from accents and endings. If there are only a few words, the language is hard
+/// to detect, so the stem is unreliable.
 fn is_one_word(a: &str, b: &str) -> bool {
     let plain = |word: &str| word.nfd().filter(|c| !is_combining_mark(*c)).collect::<String>();
     let (a, b) = (plain(a), plain(b));
@@ -163,7 +163,7 @@ fn finished(task: &Known, by: &Known, now: Timestamp) -> PassChange {
     claim.valid_to = claim.valid_to.or(Some(said_at(by)));
     change.change(task, Memory { claim, status: Status::Superseded, ..task.memory.clone() });
     change.link(&by.memory.id, RelationType::Supersedes, &task.memory.id);
-    // It replaced the task; it does not say the same.
+    // The other memory replaced the task, but does not say the same.
     change.link(&by.memory.id, RelationType::Contradicts, &task.memory.id);
     change
 }

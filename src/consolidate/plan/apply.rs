@@ -15,8 +15,8 @@ use crate::llm::Complete;
 use crate::memory::{MemoryId, Namespace};
 use crate::store::{Database, Fingerprint, RunId, Store, StoreError, Writer};
 
-/// Number of plans that are made while others may write; the next one is made while nobody else can.
-// Planning within the transaction always succeeds, but makes every other writer wait.
+/// Number of plans that are made while other processes may write; the next plan is made while none can.
+// Planning within the transaction always succeeds, but makes all other writers wait.
 const MAX_ATTEMPTS: usize = 2;
 
 /// Why a plan was not written.
@@ -53,10 +53,10 @@ pub(crate) struct CandidateContexts {
     pub revisions: Vec<(Namespace, i64)>,
 }
 
-/// Plans what happens to `incoming`, in order, and writes nothing.
+/// Plans what happens to `incoming`, in order, without writing anything.
 ///
-/// A model is asked only about what the rules leave open; without one, or if a call fails, those candidates are kept
-/// and linked.
+/// A model is asked only about the candidates that the rules cannot decide. Without a model, or if a call fails, those
+/// candidates are kept and linked.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -72,12 +72,12 @@ pub async fn consolidate<C: Complete>(
     Ok((Plan { revisions, ..plan }, spent))
 }
 
-/// Reads what `incoming` is compared with, and the revisions at which this was read.
+/// Reads the memories that `incoming` is compared with, and the revisions at which they were read.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
 pub(crate) fn look_around(db: &Database, incoming: Vec<IncomingClaim>) -> Result<CandidateContexts, StoreError> {
-    // Read first: a change between the two reads then makes the plan stale instead of wrong.
+    // The revisions are read first, so that a change between the two reads makes the plan stale instead of wrong.
     let namespaces: BTreeSet<Namespace> = incoming.iter().map(|incoming| incoming.namespace.clone()).collect();
     let revisions = namespaces.into_iter().map(|namespace| Ok((namespace.clone(), db.revision(&namespace)?)));
     let revisions = revisions.collect::<Result<_, StoreError>>()?;
@@ -87,9 +87,11 @@ pub(crate) fn look_around(db: &Database, incoming: Vec<IncomingClaim>) -> Result
 /// Writes `plan` in one transaction; a plan that consists only of skips writes nothing.
 ///
 /// # Errors
-/// `ApplyError::Stale` if a namespace changed since the plan was made, `ApplyError::Store` if it cannot be written.
+/// `ApplyError::Stale` if a namespace changed since the plan was made, `ApplyError::Store` if the plan cannot be
+/// written.
 pub fn apply(store: &Store, plan: &Plan, run: Option<&RunId>, now: Timestamp) -> Result<Applied, ApplyError> {
-    // Checked even then: a stale plan of skips may be wrong about what is known.
+    // The revisions are checked even in this case: a stale plan that only skips candidates may be wrong about the known
+    // memories.
     if plan.is_empty() && !brings_notes(store, plan)? {
         check_revisions(store, plan)?;
         return Ok(Applied { counts: plan.counts(), ..Applied::default() });
@@ -100,9 +102,9 @@ pub fn apply(store: &Store, plan: &Plan, run: Option<&RunId>, now: Timestamp) ->
 /// Writes `plan` within a transaction that the caller has begun, for changes that must be written together with it.
 ///
 /// # Errors
-/// As for [`apply`]; the caller must then roll the transaction back.
+/// As for [`apply`]. The caller must then roll the transaction back.
 pub fn apply_within(writer: &Writer<'_>, plan: &Plan) -> Result<Applied, ApplyError> {
-    // Within the transaction, so that nobody can write between the check and the changes.
+    // The check is within the transaction, so that nobody can write between the check and the changes.
     check_revisions(writer, plan)?;
     let mut applied = Applied { counts: plan.counts(), ..Applied::default() };
     for change in &plan.changes {
@@ -111,19 +113,19 @@ pub fn apply_within(writer: &Writer<'_>, plan: &Plan) -> Result<Applied, ApplyEr
     Ok(applied)
 }
 
-/// Plans what happens to `incoming` by the rules alone, writes it, and returns the plan.
+/// Plans what happens to `incoming` by the rules alone, writes the plan, and returns it.
 ///
 /// The plan is made again if another process has changed the same memories; the last attempt blocks other writers.
 ///
 /// # Errors
-/// `ApplyError::Store` if it cannot be written.
+/// `ApplyError::Store` if the plan cannot be written.
 pub fn settle_by_rules(
     store: &Store,
     incoming: &[IncomingClaim],
     run: Option<&RunId>,
     now: Timestamp,
 ) -> Result<Plan, ApplyError> {
-    // Works both on the store and on an open transaction; the last attempt needs the latter.
+    // This function works both on the store and on an open transaction, which the last attempt needs.
     let planned = |db: &Database| -> Result<Plan, StoreError> {
         let looked = look_around(db, incoming.to_vec())?;
         let (changes, _) = draft(&looked.cases, &Answers::new(), Stage::Last, now);
@@ -153,8 +155,8 @@ fn check_revisions(db: &Database, plan: &Plan) -> Result<(), ApplyError> {
     Ok(())
 }
 
-/// Writes the planned rows of a change. If a memory that it affects has changed since planning, the same decision is
-/// applied to the memory as it is now.
+/// Writes the planned rows of a change. If an affected memory has changed since planning, the same decision is applied
+/// to its current state.
 pub(super) fn write_change(writer: &Writer<'_>, change: &Change, applied: &mut Applied) -> Result<(), StoreError> {
     let mut rows = change.rows.clone();
     if change.decision != Decision::Skip && (rows.is_empty() || !writer.fits(&rows)?) {
@@ -182,7 +184,7 @@ pub(super) fn write_change(writer: &Writer<'_>, change: &Change, applied: &mut A
     }
     let led_to = change.new_id.as_ref().or(change.target.as_ref());
     match led_to.zip(fingerprint(change)) {
-        // The target may have been purged since then; a note about a missing memory would never match again.
+        // The target may have been purged in the meantime, and a note about a missing memory would never match again.
         Some((memory, print)) if writer.find(memory)?.is_some() => writer.note_settled(&print, memory),
         _ => Ok(()),
     }
@@ -193,7 +195,7 @@ fn fingerprint(change: &Change) -> Option<Fingerprint> {
     Fingerprint::of(&candidate.claim.content, &candidate.evidence)
 }
 
-/// Whether a plan that consists only of skips contains a new decision, which may have cost a question.
+/// Whether a plan that only skips candidates contains a new decision, which may have cost a question.
 fn brings_notes(db: &Database, plan: &Plan) -> Result<bool, StoreError> {
     for change in plan.changes.iter().filter(|change| change.target.is_some()) {
         let Some(print) = fingerprint(change) else { continue };
@@ -215,16 +217,17 @@ pub(in crate::consolidate) fn read_targets(db: &Database, change: &Change) -> Re
 }
 
 /// Maximum number of rounds of questions.
-// Answers change what later candidates are compared with, and can thus raise further questions.
+// Answers change the memories that later candidates are compared with, and can thus raise further questions.
 const MAX_ROUNDS: usize = 3;
 
-/// Closeness from which a memory that is only found because of an answer is worth another question.
+/// Closeness from which a memory that is only found because of an answer justifies another question.
 const CLOSE: f64 = 0.5;
 
 /// Decides about candidates with their related memories; does not use the store, so that it can wait for a model.
 ///
-/// The model is asked about everything that the rules are not certain of, first as if every such candidate were new, so
-/// that one round finds nearly all pairs. Anything left unanswered is decided by the rules.
+/// The model is asked about everything that the rules are not certain of. In the first round, every such candidate
+/// counts as new, so that this round finds nearly all pairs. The rules decide about candidates that are left
+/// unanswered.
 pub(crate) async fn settle<C: Complete>(
     cases: &[CandidateContext],
     guard: &Guard,
@@ -247,7 +250,8 @@ pub(crate) async fn settle<C: Complete>(
             let asked = ask(cases, &questions, guard, model).await;
             spent += asked.spent;
             failed_calls += asked.failed;
-            // No answers at all: the model is unavailable or refuses, and more questions would only cost more.
+            // If there are no answers at all, the model is unavailable or refuses, and more questions would only cost
+            // more.
             if asked.answers.is_empty() {
                 break;
             }
@@ -262,7 +266,7 @@ pub(crate) async fn settle<C: Complete>(
     (Plan { changes, failed_calls, ..Plan::default() }, spent)
 }
 
-/// Removes from a question what was already asked, whether answered or not.
+/// Removes from a question the memories that were already asked about, whether or not they were answered.
 fn unasked(question: Question, before: &mut BTreeSet<(usize, MemoryId)>) -> Option<Question> {
     let index = question.index;
     let known: Vec<_> =

@@ -1,4 +1,4 @@
-//! Plans: each candidate is compared with the stored memories and with the results of earlier candidates.
+//! Makes plans: each candidate is compared with the stored memories and with the results of earlier candidates.
 
 pub(crate) mod apply;
 pub mod neighbours;
@@ -35,7 +35,7 @@ pub struct CandidateContext {
     pub known: Vec<Known>,
     /// Values that were rejected in its namespace.
     pub rejected: Vec<Rejected>,
-    /// The memory that resulted from exactly the same candidate before.
+    /// The memory that previously resulted from exactly the same candidate.
     pub settled: Option<MemoryId>,
 }
 
@@ -45,9 +45,9 @@ pub type Answers = HashMap<usize, Answer>;
 /// A model's answer about one candidate.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Answer {
-    /// The known memories that it was asked about.
+    /// The known memories that the model was asked about.
     pub about: BTreeSet<MemoryId>,
-    /// The relations that it named; the candidate is unrelated to all others.
+    /// The relations that the model named; the candidate is unrelated to all other memories.
     pub named: Vec<(MemoryId, Named)>,
 }
 
@@ -56,27 +56,28 @@ pub struct Answer {
 pub struct Question {
     /// Index of the candidate.
     pub index: usize,
-    /// The known memories that it may be related to, as they are at that point, the closest first.
+    /// The known memories that the candidate may be related to, in their state at that point, the closest first.
     pub known: Vec<Known>,
     /// The closeness of the first of them; see `Ask::closeness`.
     pub closeness: f64,
-    /// Whether the rules leave it open, rather than only asking for confirmation.
+    /// Whether the rules cannot decide, rather than only asking for confirmation.
     pub open: bool,
 }
 
 /// The purpose of a draft.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// Finding questions: unanswered candidates are kept separate for now, so that later ones are compared with them.
+    /// The draft finds questions: unanswered candidates are kept separate for now, so that later ones are compared with
+    /// them.
     Asking,
-    /// The plan itself: anything left unanswered is decided by the rules.
+    /// The draft is the plan itself: the rules decide about candidates that are left unanswered.
     Last,
 }
 
 /// Decides about `cases` in order, and returns the changes with the unanswered questions.
 ///
-/// Each candidate sees the results of the ones before it, so that duplicates within a batch collapse and a chain of
-/// replacements ends with one active memory.
+/// Each candidate is compared with the results of earlier candidates, so that duplicates within a batch collapse and a
+/// chain of replacements ends with one active memory.
 #[must_use]
 pub fn draft(
     cases: &[CandidateContext],
@@ -91,8 +92,8 @@ pub fn draft(
         let suspicion = suspicion_of(&case.incoming);
         let before = case.settled.as_ref().and_then(|id| known.iter().find(|known| known.memory.id == *id));
         let verdict = before.map_or_else(|| decide(&case.incoming, &known, &case.rejected, now), decided_before);
-        // Instructions to a model are not shown to it, not even as one of two texts to compare.
-        // The rules, which cannot be manipulated, decide about the candidate.
+        // Text that contains instructions to a model is not shown to the model, not even as one of two texts to
+        // compare. The rules, which cannot be manipulated, decide about the candidate.
         let asks = if suspicion.is_none() { verdict.asks } else { Vec::new() };
         let answer = answers.get(&index);
         let open: Vec<&Ask> =
@@ -103,7 +104,7 @@ pub fn draft(
         }
         let ruling = match answer {
             Some(answer) if !asks.is_empty() => working.answered(case, &known, answer, now),
-            // Kept as new for now: if the rules merged it, the pair that the model should see would be hidden.
+            // The candidate is kept as new for now: if the rules merged it, the model would not see the pair.
             None if !asks.is_empty() && stage == Stage::Asking => Ruling::new(Decision::Add, "not asked yet"),
             Some(_) | None => verdict.ruling,
         };
@@ -115,7 +116,7 @@ pub fn draft(
         let targets: Vec<Known> =
             known.into_iter().filter(|known| change.targets().any(|id| *id == known.memory.id)).collect();
         change.rows = rows::rows(&change, &targets, now);
-        // Before the next candidate: it must see this one as it will be stored.
+        // The change is applied before the next candidate, which must see this candidate as it will be stored.
         working.apply(&change, targets);
         working.note_absorbed(&case.id, &change);
         changes.push(change);
@@ -123,13 +124,13 @@ pub fn draft(
     (changes, questions)
 }
 
-/// A person who writes a memory by hand may write anything.
+/// Returns why a candidate is suspicious; a person who writes a memory by hand may write anything.
 fn suspicion_of(incoming: &IncomingClaim) -> Option<Suspicion> {
     let by_hand = incoming.method == ExtractionMethod::Manual;
     if by_hand { None } else { suspicion(&incoming.candidate) }
 }
 
-/// Makes new memories and replacements wait for a person instead, and keeps such words from becoming evidence of an
+/// Makes new memories and replacements wait for a person, and keeps suspicious words from becoming evidence of an
 /// active memory.
 fn held_back(ruling: Ruling, why: Suspicion, claim: &Claim, known: &[Known]) -> Ruling {
     let waits = |one: &&Known| one.memory.status == Status::Pending;
@@ -190,7 +191,7 @@ impl Change {
 /// Maximum number of memories from the same batch that a candidate is compared with.
 const MAX_FRESH: usize = 20;
 
-/// Maximum number of memories in the batch that are looked up for one word; a more common word is not informative.
+/// Maximum number of memories in the batch that are looked up for one word; a word in more memories is not informative.
 const COMMON_WORD: usize = 200;
 
 /// Memories as they would be after the changes so far, with an index of their words.
@@ -200,13 +201,14 @@ pub(super) struct Working {
     by_word: HashMap<String, Vec<MemoryId>>,
     /// Active memories by attribute and namespace, the most recently created last.
     held: HashMap<String, BTreeSet<MemoryId>>,
-    /// The memory that a candidate became part of, by the id that it would have received, or the replacement of a
-    /// memory.
+    /// The memory that a candidate became part of, by the id that the candidate would have received; or the replacement
+    /// of a memory.
     absorbed: HashMap<MemoryId, MemoryId>,
 }
 
 impl Working {
-    /// Returns what `case` is compared with: stored memories as they would be now, then the closest ones in the batch.
+    /// Returns the memories that `case` is compared with: stored memories in their planned state, and then the closest
+    /// ones in the batch.
     pub(super) fn around(&self, case: &CandidateContext) -> Vec<Known> {
         let stored = case.known.iter().map(|known| self.overlay.get(&known.memory.id).unwrap_or(known).clone());
         let mut known: Vec<Known> = stored.collect();
@@ -227,34 +229,36 @@ impl Working {
             // Control characters cannot occur in indexed words, so they mark a key and a whole text.
             let weight =
                 if word.starts_with(['\u{1}', '\u{2}']) { 1_000.0 } else { rarity(ids.len(), self.overlay.len()) };
-            // Bounded, since a word such as the user's name is in every memory; the latest ones are used.
+            // The number is limited, since a word such as the user's name is in every memory; the latest memories are
+            // used.
             for id in ids.iter().rev().take(COMMON_WORD) {
                 *shared.entry(id).or_default() += weight;
             }
         }
         let mut ranked: Vec<(&MemoryId, f64)> = shared.into_iter().collect();
         let closer = |a: &(&MemoryId, f64), b: &(&MemoryId, f64)| b.1.total_cmp(&a.1).then_with(|| b.0.cmp(a.0));
-        // Twice the number is sufficient: at most `MAX_FRESH` of these are also among the current ones below.
+        // Twice the number is sufficient, because at most `MAX_FRESH` of these are also among the current memories
+        // below.
         if ranked.len() > 2 * MAX_FRESH {
             ranked.select_nth_unstable_by(2 * MAX_FRESH, closer);
             ranked.truncate(2 * MAX_FRESH);
         }
         ranked.sort_by(closer);
-        // Current memories come first: the long history of an attribute must not displace them.
+        // Current memories come first, because the long history of an attribute must not displace them.
         let held = key_word(incoming).and_then(|key| self.held.get(&key)).into_iter().flatten().rev();
         let held: Vec<&MemoryId> = held.take(MAX_FRESH).collect();
         let others = ranked.into_iter().map(|(id, _)| id).filter(|id| !held.contains(id));
         held.iter().copied().chain(others).filter_map(|id| self.overlay.get(id)).take(MAX_FRESH).collect()
     }
 
-    /// Decides about a candidate by the named relations. A relation to one wording applies to the memory it was merged
-    /// into.
+    /// Decides about a candidate by the named relations. A relation to one wording applies to the memory into which
+    /// that wording was merged.
     pub(super) fn answered(&self, case: &CandidateContext, known: &[Known], answer: &Answer, now: Timestamp) -> Ruling {
         let find = |id: &MemoryId| known.iter().find(|known| known.memory.id == *id).or_else(|| self.overlay.get(id));
         let mut named: Vec<(&Known, Named)> = Vec::new();
         for (id, said) in &answer.named {
             let (now_in, said) = match self.absorber(id) {
-                // It says more than one wording, but perhaps not more than all of them.
+                // The candidate says more than one wording, but perhaps not more than all of them.
                 Some(other) if *said == Named::MoreDetail => (other, Named::Overlapping),
                 Some(other) => (other, said.clone()),
                 None => (id, said.clone()),
@@ -271,7 +275,7 @@ impl Working {
 
     fn absorber(&self, id: &MemoryId) -> Option<&MemoryId> {
         let mut last = self.absorbed.get(id)?;
-        // This terminates: no memory is absorbed by one that was absorbed into it.
+        // This loop terminates, because no memory is absorbed by one that was absorbed into it.
         while let Some(next) = self.absorbed.get(last) {
             last = next;
         }
@@ -295,7 +299,7 @@ impl Working {
     pub(super) fn apply(&mut self, change: &Change, targets: Vec<Known>) {
         let mut touched: BTreeSet<MemoryId> = BTreeSet::new();
         for known in targets {
-            // A confirmation is indexed with its memory even if no row changes.
+            // A candidate that confirms a memory is indexed with that memory even if no row changes.
             let is_confirmed = matches!(change.decision, Decision::Support | Decision::Merge) && !change.pending;
             let is_written = change.rows.iter().any(|row| row.row.belongs_to(&known.memory.id));
             if is_confirmed || is_written {
@@ -318,7 +322,8 @@ impl Working {
     fn file(&mut self, id: &MemoryId, incoming: &IncomingClaim) {
         for word in index_words(incoming) {
             let ids = self.by_word.entry(word).or_default();
-            // Indexed under the words of two consecutive candidates, a memory would count twice for each shared word.
+            // If a memory were indexed twice under the words of two consecutive candidates, it would count twice for
+            // each shared word.
             if ids.last() != Some(id) {
                 ids.push(id.clone());
             }
@@ -339,7 +344,8 @@ impl Working {
     }
 }
 
-/// Returns the words under which a candidate is indexed, as in the store; its key and whole text have a greater weight.
+/// Returns the words under which a candidate is indexed, as in the store; its key and its whole text have a greater
+/// weight.
 fn index_words(incoming: &IncomingClaim) -> Vec<String> {
     let claim = &incoming.candidate.claim;
     let whole = format!("\u{2}{}\u{1f}{}", comparable(&claim.content), incoming.namespace);

@@ -10,19 +10,18 @@ use super::CandidateContext;
 use crate::consolidate::compare::key::spellings;
 use crate::consolidate::{IncomingClaim, Known, Rejected};
 
-/// Maximum number of active and pending memories that a candidate is compared with. The memory that is replaced is the
-/// closest by words in only half of the cases, but among the ten closest in nine out of ten.
+/// Maximum number of active and pending memories that a candidate is compared with. The memory that should be replaced
+/// is the closest by words in only half of the cases, but among the ten closest in nine out of ten.
 pub(crate) const MAX_NEIGHBOURS: usize = 20;
 
 /// Maximum number of past memories that a candidate is compared with.
 const MAX_PAST: usize = 10;
 
-/// Maximum number of forgotten memories that a candidate is compared with, since it may say the same.
+/// Maximum number of forgotten memories that a candidate is compared with, since it may repeat one of them.
 const MAX_FORGOTTEN: usize = 5;
 
-/// Gathers, for each candidate, what is stored in its own namespace: memories with the same words, the same attribute,
-/// the same subject or shared words, the memory that the extractor says it replaces, memories with the same evidence,
-/// and past and rejected ones.
+/// Finds, for each candidate, the related memories in its own namespace: memories with the same words, attribute,
+/// subject, evidence or shared words, the memory that the extractor says it replaces, and past and rejected memories.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -44,7 +43,7 @@ pub(crate) fn gather_afresh(db: &Database, incoming: Vec<IncomingClaim>) -> Resu
     db.at_once(|db| incoming.into_iter().map(|incoming| surround(db, incoming, &mut foreign)).collect())
 }
 
-/// Returns a candidate that is compared only with the memory that resulted from it.
+/// Returns a candidate that is compared only with the memory that previously resulted from it.
 fn decided(db: &Database, memory: Memory, incoming: IncomingClaim) -> Result<CandidateContext, StoreError> {
     let (settled, evidence) = (Some(memory.id.clone()), db.evidence(&memory.id)?);
     let known = vec![Known { evidence, memory, fresh: false }];
@@ -53,12 +52,12 @@ fn decided(db: &Database, memory: Memory, incoming: IncomingClaim) -> Result<Can
 
 fn surround(db: &Database, incoming: IncomingClaim, foreign: &mut Foreign) -> Result<CandidateContext, StoreError> {
     let claim = &incoming.candidate.claim;
-    // Memories that a person wrote or that were imported keep their key as it was spelled.
+    // Memories that a person wrote or imported keep the original spelling of their key.
     let keys = claim.key.as_deref().map(spellings).unwrap_or_default();
     let around = Around { namespace: &incoming.namespace, claim, keys: &keys };
     let (mut memories, forgotten) = db.around_and_forgotten(&around, MAX_NEIGHBOURS, MAX_FORGOTTEN)?;
     memories.extend(db.past(&incoming.namespace, &claim.content, &keys, MAX_PAST)?);
-    // A forgotten memory must be included; otherwise, the same fact would be learnt again in other words.
+    // Forgotten memories must be included; otherwise, the same fact would be learnt again in other words.
     memories.extend(forgotten);
     memories.extend(foreign.to(db, &incoming)?);
     memories.extend(replaced(db, &incoming)?);
@@ -66,7 +65,8 @@ fn surround(db: &Database, incoming: IncomingClaim, foreign: &mut Foreign) -> Re
         memories.extend(db.resting_on(&incoming.namespace, piece)?);
     }
     let mut seen = BTreeSet::new();
-    // The lookups overlap; the first one determines the order, which puts the closest memories first.
+    // The lookups overlap. The first one that finds a memory determines its place, so that the closest memories come
+    // first.
     memories.retain(|memory| seen.insert(memory.id.clone()));
     let mut evidence = db.evidence_of(&memories)?;
     let known = memories.into_iter().map(|memory| {
@@ -78,7 +78,7 @@ fn surround(db: &Database, incoming: IncomingClaim, foreign: &mut Foreign) -> Re
     Ok(CandidateContext { id: MemoryId::new(), known, rejected, settled: None, incoming })
 }
 
-/// Returns the memory that resulted from exactly the same candidate before, if it still exists.
+/// Returns the memory that previously resulted from exactly the same candidate, if it still exists.
 fn settled(db: &Database, incoming: &IncomingClaim) -> Result<Option<Memory>, StoreError> {
     let candidate = &incoming.candidate;
     let Some(print) = Fingerprint::of(&candidate.claim.content, &candidate.evidence) else { return Ok(None) };
@@ -86,10 +86,10 @@ fn settled(db: &Database, incoming: &IncomingClaim) -> Result<Option<Memory>, St
     db.find(&id)
 }
 
-/// Returns the memory that the extractor names, if it is in the candidate's own namespace.
+/// Returns the memory that the extractor names, if the memory is in the candidate's own namespace.
 fn replaced(db: &Database, incoming: &IncomingClaim) -> Result<Option<Memory>, StoreError> {
     let Some(id) = &incoming.candidate.replaces else { return Ok(None) };
-    // An extractor may name any id that it was shown; a memory in another namespace is never changed from here.
+    // An extractor may name any id that it was shown, but a candidate never changes a memory in another namespace.
     Ok(db.find(id)?.filter(|memory| memory.namespace == incoming.namespace))
 }
 
@@ -102,7 +102,7 @@ fn rejected(db: &Database, incoming: &IncomingClaim, key: Option<&str>) -> Resul
     }
     let Some(attribute) = key.zip(claim.value.as_deref()) else { return Ok(rejected) };
     if let Some(tombstone) = db.rejected(&incoming.namespace, "", Some(attribute))? {
-        // The note itself contains no words; until the memory is purged, it does, and shows whether the value was
+        // The tombstone itself contains no words. Until the memory is purged, its content shows whether the value was
         // affirmed.
         let content = db.find(&tombstone.memory)?.map(|memory| memory.claim.content).unwrap_or_default();
         rejected.push(Rejected { content, key: tombstone.key, value: claim.value.clone() });
@@ -113,16 +113,16 @@ fn rejected(db: &Database, incoming: &IncomingClaim, key: Option<&str>) -> Resul
 /// Maximum number of active memories in a small namespace.
 pub(in crate::consolidate) const SMALL: usize = 30;
 
-/// Memories in a language other than the candidate's. Since they share hardly any words, all of them are considered in
-/// a small namespace.
+/// Memories in a language other than the candidate's. Since such memories share hardly any words with the candidate,
+/// all of them are considered in a small namespace.
 #[derive(Debug, Default)]
 struct Foreign {
-    /// The memories in those of the examined namespaces that are small.
+    /// The memories of the small ones among the examined namespaces.
     small: HashMap<Namespace, Vec<Memory>>,
 }
 
 impl Foreign {
-    /// Returns the memories in other languages in the namespace of `incoming`, if it is small.
+    /// Returns the memories in other languages in the namespace of `incoming`, if the namespace is small.
     fn to(&mut self, db: &Database, incoming: &IncomingClaim) -> Result<Vec<Memory>, StoreError> {
         let Some(own) = detect(&incoming.candidate.claim.content, COMPARED) else { return Ok(Vec::new()) };
         if !self.small.contains_key(&incoming.namespace) {

@@ -13,22 +13,22 @@ use crate::consolidate::{Change, Conflict, Decision, Known};
 /// Highest confidence that can be reached through support alone.
 pub(crate) const MAX_SUPPORTED: f64 = 0.99;
 
-/// Share of the remaining doubt that one independent confirmation with full confidence removes.
+/// Share of the remaining doubt that an independent confirmation with full confidence removes.
 const SUPPORT_GAIN: f64 = 0.3;
 
 /// Returns the confidence of a claim after a confirmation.
 ///
-/// `c + (0.99 − c) · 0.3 · s`, where `s` is the confidence of the confirming claim, halved if it comes from a
-/// transcript that the claim is already based on. Never lowered.
+/// The result is `c + (0.99 − c) · 0.3 · s`, where `s` is the confidence of the confirming claim. `s` is halved if that
+/// claim comes from a transcript on which the claim is already based. The confidence is never lowered.
 #[must_use]
 pub fn supported(confidence: f64, by: f64, independent: bool) -> f64 {
     let weight = if independent { 1.0 } else { 0.5 };
-    // `max` keeps a confidence above 0.99, which a person may have set, from being lowered.
+    // `max` prevents lowering a confidence above 0.99, which a person may have set.
     let gain = (MAX_SUPPORTED - confidence).max(0.0) * SUPPORT_GAIN * by.clamp(0.0, 1.0) * weight;
     confidence + gain
 }
 
-/// Whether `change` would reword or retire a pinned memory, no matter whether rules or a model decided it.
+/// Whether `change` would reword or retire a pinned memory, regardless of whether rules or a model decided it.
 pub(in crate::consolidate) fn threatens_pinned(change: &Change, targets: &[Known]) -> bool {
     let changes_targets = match change.decision {
         Decision::Merge | Decision::Refine | Decision::Contradict => !change.pending && !change.born_superseded,
@@ -38,10 +38,10 @@ pub(in crate::consolidate) fn threatens_pinned(change: &Change, targets: &[Known
 }
 
 /// Returns the rows that `change` writes, given its targets in their current state. If the target is missing, the
-/// candidate is added; if it is pinned, the candidate waits.
+/// candidate is added; if the target is pinned, the candidate waits.
 pub(in crate::consolidate) fn rows(change: &Change, targets: &[Known], now: Timestamp) -> Vec<RowChange> {
     if threatens_pinned(change, targets) {
-        // Checked again here, since the target may have been pinned after the plan was made.
+        // This is checked again here, since the target may have been pinned after the plan was made.
         let waiting = Change { pending: true, ..change.clone() };
         return rows(&waiting, targets, now);
     }
@@ -59,7 +59,7 @@ pub(in crate::consolidate) fn rows(change: &Change, targets: &[Known], now: Time
         }
         (Decision::Refine, Some(known)) => refine(change, known, now, &mut rows),
         (Decision::Contradict, Some(known)) => contradict(change, known, targets, now, &mut rows),
-        // Without its target, the decision has no meaning, but what was said must not be lost.
+        // Without its target, the decision has no meaning, but the statement must not be lost.
         (Decision::Add, _) | (_, None) => add(change, now, &mut rows),
     }
     rows.into_changes()
@@ -73,7 +73,7 @@ fn add(change: &Change, now: Timestamp, rows: &mut Rows) {
 }
 
 fn support(change: &Change, known: &Known, rows: &mut Rows) {
-    // A pinned memory gains evidence, but its confidence is controlled by a person.
+    // A pinned memory gains evidence, but only a person changes its confidence.
     if !known.memory.pinned {
         let claim = Claim { confidence: confirmed(change, known), ..known.memory.claim.clone() };
         rows.change(&known.memory, Memory { claim, ..known.memory.clone() });
@@ -88,7 +88,7 @@ fn merge(change: &Change, known: &Known, rows: &mut Rows) {
     rows.gain(&known.memory.id, &new_evidence(change, known));
 }
 
-/// A new memory replaces the target and inherits its evidence; the target never stopped being true.
+/// Creates a new memory that replaces the target and inherits its evidence; the target never stopped being true.
 fn refine(change: &Change, known: &Known, now: Timestamp, rows: &mut Rows) {
     let claim = enrich(&change.incoming.candidate.claim, &known.memory.claim);
     let sure = claim.confidence.max(known.memory.claim.confidence);
@@ -135,11 +135,12 @@ fn contradict(change: &Change, known: &Known, targets: &[Known], now: Timestamp,
         rows.link(&new, RelationType::Contradicts, &known.memory.id, why);
     }
     if let Some(rest) = rest {
-        rows.link(rest, RelationType::DerivedFrom, &old, Some("what still holds of it"));
+        rows.link(rest, RelationType::DerivedFrom, &old, Some("the part of it that is still true"));
     }
 }
 
-/// A replaced claim ends when the next one begins; one that was never true ends when it began.
+/// Returns the claim with its end: a replaced claim ends when the next one begins, and a claim that was never true ends
+/// when it began.
 fn ended(claim: &Claim, conflict: Conflict, next_from: Option<Timestamp>) -> Option<Timestamp> {
     match conflict {
         Conflict::Changed | Conflict::Conflict => next_from.or(claim.valid_to),
@@ -151,13 +152,13 @@ fn known_from(known: &Known) -> Option<Timestamp> {
     crate::consolidate::decide::ruling::ValidTime::of(&known.memory.claim, &known.evidence, known.memory.created_at).at
 }
 
-/// Creates a new memory in the inbox, linked to the one that it would change.
+/// Creates a new memory in the inbox, linked to the memory that it would change.
 fn waiting(change: &Change, known: &Known, relation: RelationType, now: Timestamp, rows: &mut Rows) {
     let id = make(change, change.incoming.candidate.claim.clone(), now, rows);
     rows.link(&id, relation, &known.memory.id, None);
 }
 
-/// Creates a memory from the candidate, and returns its id. Only one that waits contains a reason, for the person who
+/// Creates a memory from the candidate, and returns its id. Only a waiting memory contains a reason, for the person who
 /// reviews it.
 fn make(change: &Change, claim: Claim, now: Timestamp, rows: &mut Rows) -> MemoryId {
     let memory = made(change, claim, now);

@@ -1,4 +1,4 @@
-//! A plan as a file: created now, reviewed by a person, applied later.
+//! A plan as a file, which is created now, reviewed by a person, and applied later.
 //!
 //! ```text
 //! {
@@ -12,7 +12,7 @@
 //! ```
 //!
 //! A person may remove any line of `changes`, with or without the comma before or after it. Everything in `ledger`
-//! counts as read once the plan is applied, including the removed lines: the next run does not propose them again.
+//! counts as read once the plan is applied, including the removed lines, so the next run does not propose them again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,15 +41,15 @@ pub struct SavedPlan {
     pub version: u32,
     /// Identifies this plan.
     pub id: String,
-    /// The database that it is for; see `Database::identity`.
+    /// The database for which the plan was made; see `Database::identity`.
     pub database: String,
-    /// When it was made.
+    /// Time at which it was made.
     pub made_at: Timestamp,
-    /// Number of the last change in the database that the plan takes into account.
+    /// Number of the last database change that the plan takes into account.
     pub seen: i64,
     /// The changes, in order.
     pub changes: Vec<Change>,
-    /// What was read to make it.
+    /// The conversations and windows that were read to make it.
     #[serde(default)]
     pub ledger: PlanLedger,
 }
@@ -67,17 +67,19 @@ pub enum SavedPlanError {
         /// 1-based column.
         column: usize,
     },
-    /// A newer program wrote it.
-    #[error("it is a plan of version {found}, and this program knows up to {VERSION}; update afterthought")]
+    /// A newer program wrote the file.
+    #[error(
+        "it has plan version {found}, but this program supports only versions up to {VERSION}; update afterthought"
+    )]
     TooNew {
         /// Version of the file.
         found: u32,
     },
-    /// It belongs to another database.
-    #[error("it was made for another database; name that one with --db, or plan again")]
+    /// The plan belongs to another database.
+    #[error("it was made for another database; name that database with --db, or plan again")]
     OtherDatabase,
     /// The plan has already been applied.
-    #[error("the plan was applied already, by run {run}")]
+    #[error("it has already been applied, by run {run}")]
     Applied {
         /// The run.
         run: RunId,
@@ -107,7 +109,7 @@ impl SavedPlan {
         Self { version: VERSION, id, database, made_at, seen, changes, ledger }
     }
 
-    /// Returns the arguments of the run that applies it; they ensure that the same plan is applied only once.
+    /// Returns the arguments of the run that applies the plan; they ensure that the same plan is applied only once.
     #[must_use]
     pub fn arguments(&self) -> serde_json::Value {
         serde_json::json!({ "plan": self.id })
@@ -137,8 +139,8 @@ impl SavedPlan {
     pub fn parse(text: &str) -> Result<Self, SavedPlanError> {
         let damaged = |error: serde_json::Error| SavedPlanError::Damaged { line: error.line(), column: error.column() };
         let text = without_stray_commas(text);
-        // The version is checked first: a newer plan may not parse as this version, and "damaged" would be the wrong
-        // advice.
+        // The version is checked first, because a newer plan may not parse as this version, and "damaged" would be the
+        // wrong advice.
         let version: Versioned = serde_json::from_str(&text).map_err(damaged)?;
         if version.version > VERSION {
             return Err(SavedPlanError::TooNew { found: version.version });
@@ -153,15 +155,16 @@ struct Versioned {
     version: u32,
 }
 
-/// Serialises one of our own values.
+/// Serialises a value of this program.
 fn spell(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("a plan holds nothing that JSON cannot")
+    serde_json::to_string(value).expect("a plan contains only values that JSON can represent")
 }
 
-/// Replaces superfluous commas outside strings, which remain when a line is removed, with spaces; every other character
+/// Replaces superfluous commas outside strings, which remain when a line is removed, with spaces. Every other character
 /// keeps its position.
 fn without_stray_commas(text: &str) -> String {
-    // Bytes are sufficient: the byte of a comma or quote never occurs within a multi-byte UTF-8 character.
+    // Processing bytes is sufficient, because the byte of a comma or quote never occurs within a multi-byte UTF-8
+    // character.
     let mut out: Vec<u8> = text.as_bytes().to_vec();
     let (mut in_string, mut escaped, mut last, mut last_at) = (false, false, b'[', 0);
     for (index, byte) in text.bytes().enumerate() {
@@ -177,7 +180,7 @@ fn without_stray_commas(text: &str) -> String {
                 out[index] = b' ';
                 continue;
             }
-            // Replaced, not removed, so that lines and columns in error messages match the file.
+            // The comma is replaced, not removed, so that lines and columns in error messages match the file.
             b']' if last == b',' => out[last_at] = b' ',
             b'"' => in_string = true,
             _ => {}
@@ -190,11 +193,11 @@ fn without_stray_commas(text: &str) -> String {
 /// The outcome of applying a saved plan.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AppliedPlan {
-    /// What was written.
+    /// The changes that were written.
     pub applied: Applied,
     /// The outcome of each change in the file, in order.
     pub changes: Vec<ReviewedChange>,
-    /// Number of windows that are finished by this.
+    /// Number of windows that are finished by applying the plan.
     pub windows: usize,
 }
 
@@ -203,15 +206,15 @@ pub struct AppliedPlan {
 pub struct ReviewedChange {
     /// The change that was made.
     pub change: Change,
-    /// The reviewed change, if memories that it affects have changed since and a different decision follows from that.
+    /// The reviewed change, if memories that it affects have changed since and led to a different decision.
     pub instead_of: Option<Box<Change>>,
 }
 
 /// Applies a plan in one transaction, as `run`, which must be a run of [`APPLY`] with [`SavedPlan::arguments`].
 ///
 /// A change is written as it was reviewed, unless a memory that it affects, or a similar one, has changed since the
-/// plan was made or was removed from the file. Only such a change is decided again, by the rules; if only its
-/// surroundings have changed and the rules leave it open, it stays as it was reviewed. A pinned memory is not changed.
+/// plan was made or was removed from the file. Only such a change is decided again, by the rules. If only similar
+/// memories have changed and the rules cannot decide, the reviewed change is kept. A pinned memory is not changed.
 ///
 /// # Errors
 /// [`SavedPlanError`]; nothing has been written in that case.
@@ -230,7 +233,8 @@ pub fn apply_saved(
 /// [`StoreError`] if the file cannot be read.
 pub fn applied_by(db: &Database, plan: &SavedPlan) -> Result<Option<RunId>, StoreError> {
     for run in db.runs_of(APPLY, &plan.arguments())? {
-        // Determined from the history, not from the run's status: the process may have died right after the commit.
+        // This is determined from the history, not from the run's status, because the process may have died right after
+        // the commit.
         if db.history_of_run(&run.id)?.iter().any(|entry| !entry.undone) {
             return Ok(Some(run.id));
         }
@@ -248,9 +252,9 @@ fn apply_saved_within(writer: &Writer<'_>, plan: &SavedPlan) -> Result<AppliedPl
     if let Some(namespace) = writer.taken_by_another(&plan.ledger)? {
         return Err(SavedPlanError::Moved { namespace });
     }
-    // Read before anything is written, so that the plan's own changes are not included.
+    // The changed memories are read before anything is written, so that the plan's own changes are not included.
     let touched = writer.changed_since(plan.seen)?;
-    // Before the changes, which refer to the merged project.
+    // Projects are merged before the changes are applied, because these refer to the merged project.
     for (from, into) in plan.ledger.merges() {
         if writer.merged_into(from)? != writer.merged_into(into)? {
             merge_projects(writer, from, into)?;
@@ -269,11 +273,11 @@ fn apply_saved_within(writer: &Writer<'_>, plan: &SavedPlan) -> Result<AppliedPl
 /// Returns the outcome of a change in the file in the current state of the store.
 fn review(writer: &Writer<'_>, change: &Change, touched: &BTreeSet<MemoryId>) -> Result<ReviewedChange, StoreError> {
     let mut change = change.clone();
-    // Anyone may have edited the file since then, so its text is redacted like any other input.
+    // Anyone may have edited the file in the meantime, so its text is redacted like any other input.
     change.incoming.candidate = writer.redact(change.incoming.candidate).into_inner();
     change.incoming.namespace = writer.merged_into(&change.incoming.namespace)?;
     Ok(match decided_again(writer, &change, touched)? {
-        // The same decision, applied to the memories as they are now.
+        // The decision is the same, but applied to the current memories.
         Some(again) if is_same(&change, &again) => {
             ReviewedChange { change: Change { rows: again.rows, ..change }, instead_of: None }
         }
@@ -282,7 +286,7 @@ fn review(writer: &Writer<'_>, change: &Change, touched: &BTreeSet<MemoryId>) ->
     })
 }
 
-/// Returns the new decision if the change is no longer valid; `None` if it is.
+/// Returns the new decision if the change is no longer valid; `None` if it still is.
 fn decided_again(
     writer: &Writer<'_>,
     change: &Change,
@@ -298,21 +302,22 @@ fn decided_again(
     if !its_own && !rejected && !case.known.iter().any(|known| touched.contains(&known.memory.id)) {
         return Ok(None);
     }
-    // The id from the file is kept if it is not in use: later changes in the file may refer to it.
+    // The id from the file is kept if it is not in use, since later changes in the file may refer to it.
     if let Some(id) = &change.new_id
         && writer.find(id)?.is_none()
     {
         case.id = id.clone();
     }
     let (changes, questions) = draft(&cases, &Answers::new(), Stage::Last, writer.now());
-    // The reviewer may have had a model's answer; the rules alone must not override it if they are uncertain.
+    // The reviewed decision may be based on a model's answer, which the rules alone must not override if they are
+    // uncertain.
     if !its_own && questions.iter().any(|question| question.open) {
         return Ok(None);
     }
     Ok(changes.into_iter().next())
 }
 
-/// Whether a memory that the change names has changed since the decision, or cannot be changed by it.
+/// Whether a memory that the change names has changed since the decision, or cannot be changed by it any more.
 fn is_about_changed(writer: &Writer<'_>, change: &Change, touched: &BTreeSet<MemoryId>) -> Result<bool, StoreError> {
     let named = || change.targets().chain(&change.related);
     if named().any(|id| touched.contains(id)) {
@@ -344,7 +349,7 @@ fn is_same(one: &Change, other: &Change) -> bool {
 }
 
 impl Plan {
-    /// Returns the number of times that each decision was made, including those with a count of zero.
+    /// Returns the number of times that each decision was made, including decisions with a count of zero.
     #[must_use]
     pub(crate) fn counts(&self) -> BTreeMap<Decision, usize> {
         let mut counts: BTreeMap<Decision, usize> = Decision::ALL.iter().map(|decision| (*decision, 0)).collect();

@@ -30,7 +30,8 @@ use crate::text::tokens::Query;
 pub struct Hit {
     /// The memory.
     pub memory: Memory,
-    /// BM25 score over all indexed texts. It is below 0, and lower is better.
+    /// BM25 score over all indexed texts, below 0; lower is better. It is 0 if the memory was found by a literal match
+    /// alone.
     pub bm25: f64,
     /// Words of the query that appear in the memory itself, in the query's order and in lower case.
     pub matched: Vec<String>,

@@ -1,8 +1,8 @@
-//! Reflection: a memory is derived from repeated episodes.
+//! Derives a memory from repeated episodes.
 //!
-//! Without a model, it is a sentence that all of them contain; with one, it is the model's statement, provided that
-//! every name and number in it appears in the episodes. How often and when it happened is counted here, and updated
-//! when further episodes are added.
+//! Without a model, the memory is a sentence that all episodes contain. With a model, it is the model's statement,
+//! provided that every name and number in it appears in the episodes. The number of episodes and their dates are
+//! counted here, and updated when further episodes are added.
 
 mod model;
 mod statement;
@@ -27,10 +27,10 @@ pub(super) use model::{MAX_GROUPS, Pattern, Patterns, ask_about};
 pub(super) use statement::Span;
 
 /// Maximum confidence of a derived memory.
-// A generalisation is never as certain as what was said.
+// A generalisation is never as certain as a literal statement.
 const MAX_CONFIDENCE: f64 = 0.9;
 
-/// Stored judgement of a group that has nothing in common.
+/// Stored judgement of a group whose episodes have nothing in common.
 pub(super) const NONE: &str = "none";
 
 /// Whether one memory is an episode and the other was derived from episodes; such a pair is never merged.
@@ -42,13 +42,13 @@ pub(super) fn is_for_reflection(a: &Known, b: &Known) -> bool {
     (is_derived(a) && is_episode(b)) || (is_derived(b) && is_episode(a))
 }
 
-/// Returns the groups of episodes from which a memory may be derived but has not been derived yet.
+/// Returns the groups of episodes from which a memory may be derived and none has been derived yet.
 pub(super) fn undecided(field: &Field, groups: &[Group]) -> Vec<Group> {
     let open = groups.iter().filter(|group| group.derived.is_none() && group.repeats(field));
     open.filter(|group| !field.judged.contains_key(&group.hash(field))).cloned().collect()
 }
 
-/// Derives what `groups` have in common, updates what was derived before, and returns the changes.
+/// Derives memories from what `groups` have in common, updates earlier derived memories, and returns the changes.
 pub(super) fn reflect(field: &mut Field, groups: &[Group], said: &Patterns, now: Timestamp) -> Vec<PassChange> {
     let mut changes = Vec::new();
     for group in groups {
@@ -70,7 +70,7 @@ fn derive(field: &Field, group: &Group, said: &Patterns, now: Timestamp) -> Opti
     let texts: Vec<&str> = episodes.iter().map(|known| known.memory.claim.content.as_str()).collect();
     let hash = group.hash(field);
     let answer = said.get(&hash);
-    // If a model found nothing in common, that is accepted, now and later.
+    // If a model found nothing in common, the answer is accepted, now and in later passes.
     if answer.is_some_and(Option::is_none) || field.judged.get(&hash).is_some_and(|relation| relation == NONE) {
         return None;
     }
@@ -78,7 +78,7 @@ fn derive(field: &Field, group: &Group, said: &Patterns, now: Timestamp) -> Opti
     let pattern = named.or_else(|| statement::shared(&texts).map(Pattern::of))?;
     let content = Span::of(&episodes)?.after(&pattern.statement)?;
     let claim = claim(&pattern, content, &episodes);
-    // Another group may have resulted in exactly the same sentence.
+    // Another group may have produced exactly the same sentence.
     let is_known = field.active.values().any(|known| known.memory.claim.content == claim.content);
     let evidence = episodes.iter().flat_map(|known| &known.evidence).fold(Vec::new(), |mut all, piece| {
         all.extend(new_evidence(std::slice::from_ref(piece), &all));
@@ -121,7 +121,7 @@ fn claim(pattern: &Pattern, content: String, episodes: &[&Known]) -> Claim {
     }
 }
 
-/// Updates a derived memory: how often, until when, and its evidence.
+/// Updates the count, the last day and the evidence of a derived memory.
 fn recount(field: &Field, group: &Group, now: Timestamp) -> Option<PassChange> {
     let derived = field.active.get(group.derived.as_ref()?).filter(|known| !known.memory.pinned)?;
     let id = &derived.memory.id;
@@ -130,13 +130,13 @@ fn recount(field: &Field, group: &Group, now: Timestamp) -> Option<PassChange> {
     let is_broken = group.members(field).any(|known| is_forgotten(&known)) || episodes.len() < MIN_EPISODES;
     let content = &derived.memory.claim.content;
     if is_broken {
-        let mut change = PassChange::new(Action::Recounted, "an episode that it rests on is gone", content, now);
+        let mut change = PassChange::new(Action::Recounted, "an episode that it is based on is gone", content, now);
         change.change(derived, Memory { status: Status::Expired, ..derived.memory.clone() });
         return Some(change);
     }
     let is_new = |known: &&&Known| !field.is_joined(id, &known.memory.id, &[RelationType::DerivedFrom]);
     let new: Vec<&Known> = episodes.iter().filter(is_new).copied().collect();
-    // A person may have reworded it; their words are kept.
+    // A person may have reworded the memory; the person's words are kept.
     let recounted = Span::of(&episodes)?.instead_of_old(content).unwrap_or_else(|| content.clone());
     if new.is_empty() && recounted == *content {
         return None;
@@ -154,7 +154,7 @@ fn recount(field: &Field, group: &Group, now: Timestamp) -> Option<PassChange> {
     Some(change)
 }
 
-/// Returns, in the form in which it is stored, whether each group that was asked about had a result.
+/// Returns, in stored form, whether each group that the model was asked about had a result.
 pub(super) fn judgements(said: &Patterns) -> BTreeMap<crate::store::HashPair, String> {
     said.iter()
         .map(|(hash, pattern)| (hash.clone(), if pattern.is_some() { "pattern" } else { NONE }.to_owned()))

@@ -25,13 +25,14 @@ use crate::text::markup::request_line;
 use crate::text::normalise::normalised_hash;
 
 /// Number of episodes, on as many different days, from which a memory is derived.
-// Two may be a coincidence.
+// Two episodes may be a coincidence.
 pub(in super::super) const MIN_EPISODES: usize = 3;
 
-/// Ratio of shared content words to those of the shorter episode from which two episodes are on the same topic.
+/// Ratio of shared content words to the content words of the shorter episode from which two episodes count as being on
+/// the same topic.
 const MIN_OVERLAP: f64 = 0.6;
 
-/// The same for episodes with a common subject.
+/// Ratio from which two episodes with a common subject count as being on the same topic.
 const MIN_OVERLAP_SAME_SUBJECT: f64 = 0.5;
 
 /// Maximum number of members of a group that a new episode is compared with.
@@ -40,7 +41,7 @@ const MAX_COMPARED: usize = 30;
 /// Episodes on one topic.
 #[derive(Debug, Clone, Default)]
 pub(in super::super) struct Group {
-    /// The memory that was derived from them, whatever its status.
+    /// The memory that was derived from the episodes, whatever its status.
     pub(in super::super) derived: Option<MemoryId>,
     pub(in super::super) episodes: Vec<MemoryId>,
 }
@@ -50,7 +51,7 @@ impl Group {
         self.episodes.iter().filter_map(|id| field.get(id))
     }
 
-    /// Returns the episodes that count, by time: those that are active or have expired.
+    /// Returns the episodes that count, which are active or expired, ordered by time.
     pub(super) fn counted<'f>(&'f self, field: &'f Field) -> Vec<&'f Known> {
         let counts = |known: &&Known| matches!(known.memory.status, Status::Active | Status::Expired);
         let mut counted: Vec<&Known> = self.members(field).filter(counts).collect();
@@ -58,7 +59,7 @@ impl Group {
         counted
     }
 
-    /// Whether they happened often enough, on different days.
+    /// Whether the episodes happened often enough, on different days.
     pub(super) fn repeats(&self, field: &Field) -> bool {
         self.counted(field).into_iter().map(day).collect::<BTreeSet<_>>().len() >= MIN_EPISODES
     }
@@ -77,7 +78,7 @@ pub(super) fn day(known: &Known) -> Date {
     Offset::from_seconds(offset).unwrap_or(Offset::UTC).to_datetime(said_at(known)).date()
 }
 
-/// Groups the episodes in a namespace: with those from which a memory was derived before, and by topic.
+/// Groups the episodes in a namespace by the memory that was derived from them before, and by topic.
 pub(in super::super) fn groups(field: &Field, around: &Around) -> Vec<Group> {
     let mut groups = known_groups(field);
     let mut place: BTreeMap<MemoryId, usize> = BTreeMap::new();
@@ -104,7 +105,7 @@ pub(in super::super) fn groups(field: &Field, around: &Around) -> Vec<Group> {
     groups
 }
 
-/// Returns the groups from which a memory was derived, including those that a person undid.
+/// Returns the groups from which a memory was derived, including memories that a person undid.
 fn known_groups(field: &Field) -> Vec<Group> {
     let mut groups: BTreeMap<&MemoryId, Vec<MemoryId>> = BTreeMap::new();
     for (from, kind, to) in field.links.iter().chain(&field.taken_back) {
@@ -138,7 +139,7 @@ fn is_one_matter((a, one): (&Known, &View<'_>), b: &Known) -> bool {
         && ends_alike(a, b)
 }
 
-/// Whether the two had the same outcome, if it is known.
+/// Whether two episodes had the same outcome, if both outcomes are known.
 fn ends_alike(a: &Known, b: &Known) -> bool {
     let outcome = |known: &Known| match &known.memory.claim.structured {
         Some(Structured::Episode(episode)) => Some(episode.outcome),
@@ -150,7 +151,7 @@ fn ends_alike(a: &Known, b: &Known) -> bool {
 /// Maximum number of groups in one call.
 pub(in super::super) const MAX_GROUPS: usize = 12;
 
-/// Maximum number of a group's episodes that are shown: the first and the last.
+/// Maximum number of a group's episodes that are shown; the first and the last are used.
 const MAX_SHOWN: usize = 8;
 
 /// Longest episode shown, in characters.
@@ -160,7 +161,7 @@ const MAX_TEXT: usize = 400;
 const MAX_STATEMENT: usize = 240;
 
 /// Share of a statement's words that must appear in the episodes.
-// Not all words: a summary may use function words and general words of its own, but no names or numbers.
+// The share is below 1, because a summary may use function words and general words of its own, but no names or numbers.
 const MIN_GROUNDED: f64 = 0.6;
 
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
@@ -180,7 +181,7 @@ pub(in super::super) struct Pattern {
 }
 
 impl Pattern {
-    /// Returns the pattern for a sentence that all of them share.
+    /// Returns the pattern for a sentence that all episodes of a group share.
     pub(super) fn of(statement: String) -> Self {
         let words: Vec<&str> = statement.split_whitespace().take(8).collect();
         let title = words.join(" ").trim_end_matches(['.', ',', '。']).to_owned();
@@ -188,7 +189,7 @@ impl Pattern {
     }
 }
 
-/// Answers about groups, by their hash; `None` if they have nothing in common that is worth keeping.
+/// Answers about groups, by the hash of the group; `None` if its episodes have nothing in common that is worth keeping.
 pub(in super::super) type Patterns = BTreeMap<HashPair, Option<Pattern>>;
 
 #[derive(Debug, Deserialize)]
@@ -240,7 +241,8 @@ pub(in super::super) async fn ask_about<C: Complete>(
                 let found = if reply.finish == Finish::Refusal { BTreeMap::new() } else { read(&reply.text) };
                 replies.failed += u64::from(found.is_empty());
                 for (number, pattern) in found {
-                    // Groups are numbered from 1. For a reply with 0, the index wraps to one that no chunk has.
+                    // Groups are numbered from 1. For the invalid number 0, the index wraps to a value that no chunk
+                    // contains.
                     if let Some(group) = chunk.get(number.wrapping_sub(1)) {
                         replies.patterns.insert(group.hash(field), pattern);
                     }
@@ -300,8 +302,8 @@ fn pattern(entry: &Entry) -> Option<Pattern> {
     fits.then_some(Pattern { memory_type, title, statement })
 }
 
-/// Whether everything in a statement appears in the episodes: each number, each name, each person, and most words. A
-/// negation must also appear in one of them.
+/// Whether the episodes contain everything in a statement: each number, each name, each person, and most words. A
+/// negation must also appear in one of the episodes.
 #[expect(clippy::cast_precision_loss, reason = "counts of words")]
 pub(super) fn is_grounded(pattern: &Pattern, episodes: &[&str]) -> bool {
     let said: Vec<Features> = episodes.iter().map(|text| Features::of(text)).collect();
@@ -319,7 +321,7 @@ pub(super) fn is_grounded(pattern: &Pattern, episodes: &[&str]) -> bool {
     holds(&pattern.statement) && holds(&pattern.title)
 }
 
-/// The schema of the reply, in the subset that strict mode accepts.
+/// Returns the schema of the reply, in the subset that strict mode accepts.
 fn schema() -> serde_json::Value {
     json!({
         "type": "object",

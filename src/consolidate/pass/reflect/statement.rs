@@ -1,4 +1,4 @@
-//! The sentence that several episodes share, and how often and when it was true.
+//! Finds the sentence that several episodes share, and counts how often and when it was true.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ use crate::consolidate::pass::reflect::model::day;
 use crate::text::normalise::comparable;
 
 /// Minimum number of content words in a shared sentence.
-// One shared word, such as a name, is not a statement.
+// One shared word, such as a name, does not make a statement.
 const MIN_WORDS: usize = 2;
 
 /// Dates as they appear in an episode.
@@ -37,13 +37,13 @@ const NEEDS_DAY: &[&str] = &[
     "seit", "ab", "vor", "nach", "zum", "hasta", "desde", "antes", "después", "para", "de",
 ];
 
-/// Words that may follow a sentence and introduce something that can be omitted.
+/// Words that may follow a sentence and introduce an omissible part.
 const ADJUNCTS: &[&str] = &[
     "because", "after", "when", "while", "since", "during", "due", "by", "weil", "nachdem", "wegen", "während",
     "durch", "porque", "después", "cuando", "mientras", "debido",
 ];
 
-/// The possible spellings of an ending such as `(3 times, …)`.
+/// The possible forms of an ending such as `(3 times, …)`.
 static COUNT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\s?[(（]\d+(?: times, | 次，|回、|회, |-mal, | veces, )\d{4}-\d{2}-\d{2}[^()（）]*\d{4}-\d{2}-\d{2}[)）][.。]?$")
         .expect("the pattern is a constant that a test uses")
@@ -60,7 +60,7 @@ enum Language {
     Korean,
 }
 
-/// How often something happened, and when first and last.
+/// The number of times that something happened, with the first and the last day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Span {
     times: usize,
@@ -88,7 +88,7 @@ impl Span {
         })
     }
 
-    /// Returns `content` with the count at its end replaced by this one, if it ends with a count.
+    /// Returns `content` with the count at its end replaced by this count, if it ends with a count.
     pub(super) fn instead_of_old(&self, content: &str) -> Option<String> {
         let old = COUNT.find(content.trim_end())?;
         self.after(&content[..old.start()])
@@ -97,7 +97,8 @@ impl Span {
 
 /// Returns a sentence that each of the episodes contains, apart from its date.
 ///
-/// Either they contain nothing else, or each continues with something that can be omitted: why, when, or how.
+/// Either the episodes contain nothing else, or each continues with a part that can be omitted, which says why, when,
+/// or how.
 pub(super) fn shared(episodes: &[&str]) -> Option<String> {
     let bare: Vec<String> = episodes.iter().map(|text| without_days(text)).collect();
     let last = bare.last()?;
@@ -131,7 +132,7 @@ fn without_days(text: &str) -> String {
     }
 }
 
-/// Returns the words with which all texts begin, if each ends there or continues with something that can be omitted.
+/// Returns the words with which all texts begin, if each text ends there or continues with a part that can be omitted.
 fn common_start(texts: &[String]) -> Option<String> {
     let is_plain = |text: &String| {
         let features = Features::of(text);
@@ -182,7 +183,7 @@ fn language(text: &str) -> Option<Language> {
         (count("el la los las un una es fue ha y con de del por se usuario usuaria en al"), Language::Spanish),
     ];
     let best = scores.iter().map(|(score, _)| *score).max().filter(|best| *best > 0)?;
-    // A tie is not an answer: a count in the wrong language is worse than none.
+    // If two languages have the same score, the result is `None`: a count in the wrong language is worse than no count.
     let mut leading = scores.iter().filter(|(score, _)| *score == best);
     let first = leading.next()?;
     leading.next().is_none().then_some(first.1)
