@@ -102,7 +102,7 @@ const ROWS: &[Row] = &[
         prepare: |desk| desk.write("blob.dat", "nothing that anybody said"),
         args: &["run", "blob.dat"],
         code: 2,
-        told: "error: blob.dat is in no format that is known; see `afterthought log formats`, or pass --format NAME",
+        told: "error: blob.dat is in no known format; see `afterthought log formats`, or pass --format NAME",
     },
     Row {
         name: "format that is none",

@@ -125,7 +125,7 @@ fn a_gate_fails_on_what_got_worse_and_tells_it() {
     measured(&desk, "none", "none.json");
     let told = gate(&["none.json"]);
     assert_eq!(told.code, 2);
-    assert!(told.out.contains("skipped") && told.out.contains("the baseline does not have it"), "{}", told.out);
+    assert!(told.out.contains("skipped") && told.out.contains("the baseline does not contain it"), "{}", told.out);
 }
 
 /// What a model made of the smoke suite with the prompts of the program, and without the section on what to leave out.

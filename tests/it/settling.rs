@@ -97,7 +97,7 @@ fn a_line_that_is_no_case_is_named_with_its_field_and_counts_for_nothing() {
     let stream = json!({"id": "s", "phenomenon": ["x"], "events": [event], "active": [["a"]]});
     let cases: &[(&str, &Value, &str, Value, &str)] = &[
         ("pairs", &pair, "/expect", json!("ad"), "unknown variant `ad`, expected one of `add`"),
-        ("pairs", &pair, "/expect", json!("contradict"), "why: a contradiction needs it"),
+        ("pairs", &pair, "/expect", json!("contradict"), "why: required for a contradiction"),
         ("pairs", &pair, "/known", json!({"content": "A."}), "missing field `said`"),
         ("pairs", &pair, "/known/said", json!("yesterday"), "\"yesterday\" is not a time; write a day"),
         ("pairs", &pair, "/known/content", json!(" "), "known.content: empty; write what is remembered"),

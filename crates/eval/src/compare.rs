@@ -181,7 +181,8 @@ pub fn compare(a: &Results, b: &Results) -> Result<Comparison, EvalError> {
     }
     if suites.is_empty() {
         return Err(EvalError::Failed(
-            "the two have no case in common; compare two runs of the same suite, see `suites` in both files".to_owned(),
+            "the two runs have no case in common; compare runs of the same suite, see `suites` in both files"
+                .to_owned(),
         ));
     }
     let alone = |ones: &[Tally], others: &[Tally]| -> Vec<String> {
@@ -200,7 +201,7 @@ impl Comparison {
         let mut blocks: Vec<Block> =
             runs.iter().map(|(name, run)| Block::Line(format!("{name}  {}", run.summary()))).collect();
         blocks.extend(self.suites.iter().flat_map(|suite| suite.blocks(detail)));
-        let alone = self.alone.iter().map(|alone| format!("{alone} is in one of the two alone, and left out"));
+        let alone = self.alone.iter().map(|alone| format!("{alone} is in only one of the runs and is not compared"));
         blocks.extend(alone.map(Block::Note));
         blocks
     }
@@ -210,7 +211,7 @@ impl SuiteComparison {
     fn blocks(&self, detail: Detail) -> Vec<Block> {
         let left_out = match self.left_out.len() {
             0 => String::new(),
-            count => format!(", {count} left out that only one has run"),
+            count => format!(", {count} not compared because only one run has them"),
         };
         let cases = counted(self.cases, "case");
         let mut blocks = vec![Block::Heading(format!("{} ({}): {cases}{left_out}", self.suite, self.kind))];

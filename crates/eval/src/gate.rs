@@ -214,7 +214,7 @@ pub fn judge(baseline: &Baseline, results: &[Results]) -> Vec<SuiteRuling> {
     }
     for (line, _) in &run {
         if !baseline.suites.iter().any(|known| known.is_same_suite(line)) {
-            let why = "the baseline does not have it; renew the baseline to include it".to_owned();
+            let why = "the baseline does not contain it; renew the baseline to include it".to_owned();
             rulings.push(SuiteRuling { ruling: Ruling::Wrong, worse: vec![why], ..empty(line) });
         }
     }

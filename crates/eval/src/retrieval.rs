@@ -242,7 +242,7 @@ impl LineCase for QaCase {
             };
             if let Some(piece) = question.evidence.iter().find(|piece| !exists(piece)) {
                 return Err(format!(
-                    "{}.evidence: {piece:?} stands in no message and is not a memory's id",
+                    "{}.evidence: {piece:?} occurs in no message and is not the id of a memory",
                     question.id
                 ));
             }
@@ -305,26 +305,26 @@ fn patterns(id: &str, field: &str, patterns: &[String]) -> Result<Vec<Regex>, St
 
 /// Measures of the rows of queries.
 pub(crate) const RECALL_MEASURES: &[Definition] = &[
-    share("recall@1", "of what must be found, the share in the first place"),
-    share("recall@5", "among the first 5"),
-    share("recall@10", "among the first 10"),
-    share("all@10", "queries for which all that must be found is among the first 10"),
-    share("MRR", "one divided by the place of the first that must be found"),
-    share("NDCG@10", "discounted gain of what must be found among the first 10"),
-    share("in budget", "of what must be found, the share within the given tokens"),
-    fault("forbidden@10", "queries with something among the first 10 that must not be found"),
-    share("only kept", "queries that find only what may be found"),
-    share("empty kept", "unanswerable queries that correctly find nothing"),
+    share("recall@1", "required memories that are ranked first"),
+    share("recall@5", "required memories among the first 5 results"),
+    share("recall@10", "required memories among the first 10 results"),
+    share("all@10", "queries with all required memories among the first 10 results"),
+    share("MRR", "reciprocal rank of the first required memory"),
+    share("NDCG@10", "discounted gain of the required memories among the first 10 results"),
+    share("in budget", "required memories within the token limit of the query"),
+    fault("forbidden@10", "queries with a forbidden memory among the first 10 results"),
+    share("only kept", "queries that find only allowed memories"),
+    share("empty kept", "queries without an answer that correctly find nothing"),
     number("returned", "memories per query"),
-    number("tokens@10", "tokens of the first 10"),
+    number("tokens@10", "tokens of the first 10 results"),
 ];
 
 /// Measures of the rows of briefs.
 pub(crate) const BRIEF_MEASURES: &[Definition] = &[
-    share("held", "of what a brief must contain, the share that it contains"),
-    share("all held", "briefs that contain all that they must"),
-    fault("leaks", "briefs that contain what they must not"),
-    share("empty kept", "briefs that must be empty and are"),
+    share("held", "required memories that the brief contains"),
+    share("all held", "briefs that contain all required memories"),
+    fault("leaks", "briefs that contain forbidden memories or text"),
+    share("empty kept", "required empty briefs that are empty"),
     share("in budget", "briefs within their token limit"),
     number("tokens", "tokens per brief"),
 ];
@@ -332,12 +332,12 @@ pub(crate) const BRIEF_MEASURES: &[Definition] = &[
 /// Measures of the rows of questions.
 pub(crate) const QA_MEASURES: &[Definition] = &[
     share("complete", "contexts that contain every part of the answer"),
-    share("parts", "parts of the answers that stand in the contexts"),
-    share("kept", "questions of which every part stands in some memory"),
-    share("found of kept", "of those, the share whose context is complete"),
+    share("parts", "parts of the answers that the contexts contain"),
+    share("kept", "questions for which the memories contain every part of the answer"),
+    share("found of kept", "questions answerable from the memories whose context is complete"),
     share("evidence", "pieces of evidence that the contexts cite"),
-    fault("misled", "contexts that contain what misleads"),
-    share("abstained", "questions without an answer whose context contains none"),
+    fault("misled", "contexts that contain misleading text"),
+    share("abstained", "questions without an answer whose context suggests none"),
     number("tokens", "tokens per context"),
 ];
 
@@ -508,7 +508,7 @@ pub fn score_question(
         row.yes("found of kept", missing.is_empty());
     }
     for part in missing {
-        let why = if part.is_match(&kept) { "a memory has it but was not found" } else { "no memory has it" };
+        let why = if part.is_match(&kept) { "a memory contains it but was not found" } else { "no memory contains it" };
         row.fault("missing", part.as_str(), &question.answer, why);
     }
     let cited = question.evidence.iter().filter(|piece| cites(context, &placed.case, piece)).count();
@@ -651,7 +651,7 @@ mod tests {
             ),
             (
                 json!({"id": "q", "ask": "?", "answer": "Graz", "must": ["graz"], "evidence": ["Linz"]}),
-                "\"Linz\" stands in no message",
+                "\"Linz\" occurs in no message",
             ),
             (
                 json!({"id": "q", "ask": "?", "answer": "Graz", "must": ["graz"]}),

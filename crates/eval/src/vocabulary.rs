@@ -247,7 +247,7 @@ vocabulary! {
         Brief = "brief",
         /// Memories found for a question.
         Qa = "qa",
-        /// `LoCoMo`: answers left in the memories of a conversation.
+        /// `LoCoMo`: answers that the memories of a conversation retain.
         Retention = "retention",
         /// `LoCoMo`: questions for which turns and memories are searched.
         Locomo = "locomo",

@@ -31,7 +31,7 @@ pub(crate) struct HfChat;
 impl Ingestor for HfChat {
     describe!(
         "hf-chat",
-        "chat training sets: preferences, of which the chosen answer is read, completions, and messages with a set's marks",
+        "chat training sets: preferences (the chosen answer is read), completions, and messages beside other columns of a set",
         "rows with `chosen` and `rejected`, with `prompt` and `completion`, or `messages` beside columns such as `prompt_id`"
     );
 
@@ -47,7 +47,7 @@ impl Ingestor for HfChat {
         while let Some(object) = objects.next(sink)? {
             let row = &object.value;
             if row.get("chosen").is_none() && !is_completion(row) && !row["messages"].is_array() {
-                sink.skip(object.number, "no row: neither `chosen` nor `completion` nor `messages`");
+                sink.skip(object.number, "not a row: neither `chosen` nor `completion` nor `messages`");
                 continue;
             }
             let id = own_id(&[row], &["prompt_id", "id"]);
@@ -121,7 +121,7 @@ pub(crate) struct Locomo;
 impl Ingestor for Locomo {
     describe!(
         "locomo",
-        "LoCoMo samples: two people's sessions over months; the questions are left alone",
+        "LoCoMo samples: two people's sessions over months; the questions are not read",
         "objects whose `conversation` has `speaker_a` and sessions `session_1`, `session_2` and so on"
     );
 
@@ -157,7 +157,7 @@ fn read_sample(object: &Object, layout: Layout, sink: &mut Sink<'_>) {
         let start = conversation[format!("session_{number}_date_time")].as_str();
         let time = start.and_then(locomo_start);
         if time.is_none() {
-            sink.skip(object.number, format!("session {number} has no date that can be read; it is kept without"));
+            sink.skip(object.number, format!("session {number} has no readable date; it is read without one"));
         }
         let messages: Vec<Message> = turns.iter().flat_map(|turn| locomo_messages(turn, time)).collect();
         let unread = turns.iter().filter(|turn| locomo_messages(turn, time).is_empty()).count();
@@ -225,7 +225,7 @@ pub(crate) struct LongMemEval;
 impl Ingestor for LongMemEval {
     describe!(
         "longmemeval",
-        "LongMemEval questions with their haystack of sessions; the questions are left alone",
+        "LongMemEval questions with their haystack of sessions; the questions are not read",
         "objects with `question_id` and `haystack_sessions`"
     );
 
@@ -268,7 +268,7 @@ fn longmemeval_sessions<'a>(object: &'a Object, sink: &mut Sink<'_>) -> Vec<Sess
     let mut sessions: Vec<Session<'a>> = array("haystack_sessions").iter().enumerate().map(session).collect();
     let undated = sessions.iter().filter(|session| session.time.is_none()).count();
     if undated > 0 {
-        sink.skip(object.number, format!("{undated} sessions have no date that can be read; they are kept without"));
+        sink.skip(object.number, format!("{undated} sessions have no readable date; they are read without one"));
     } else {
         sessions.sort_by_key(|session| session.time.map(|time| time.at));
     }
@@ -316,7 +316,7 @@ pub(crate) struct Oasst;
 impl Ingestor for Oasst {
     describe!(
         "oasst",
-        "OpenAssistant trees or flat messages; of each tree the replies that were ranked best",
+        "OpenAssistant trees or flat messages; the best-ranked replies of each tree are read",
         "objects with `message_tree_id`, and `prompt` with `replies`, or `message_id` with `text`"
     );
 
@@ -341,7 +341,7 @@ impl Ingestor for Oasst {
             } else {
                 ended.extend(read_group(&std::mem::take(&mut group), std::mem::take(&mut origin), object.number, sink));
                 if tree.as_str().is_some_and(|tree| ended.contains(tree)) {
-                    sink.skip(object.number, "a message of a tree whose rows ended further up");
+                    sink.skip(object.number, "a message of a tree whose other rows are further up");
                 } else {
                     group.push(object.value);
                     origin = object.origin;
@@ -645,7 +645,7 @@ mod longmemeval_tests {
         assert_eq!(
             reasons,
             [
-                "3 sessions have no date that can be read; they are kept without",
+                "3 sessions have no readable date; they are read without one",
                 "session 3 has no turns that can be read",
                 "session 4 has no turns that can be read"
             ]

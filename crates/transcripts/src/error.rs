@@ -14,7 +14,7 @@ pub enum IngestError {
         source: std::io::Error,
     },
     /// No row of [`INGESTORS`](crate::INGESTORS) recognises the content.
-    #[error("{} is in no format that is known; see `afterthought log formats`, or pass --format NAME", spelled(.path))]
+    #[error("{} is in no known format; see `afterthought log formats`, or pass --format NAME", spelled(.path))]
     UnknownFormat {
         /// The path as given.
         path: PathBuf,
@@ -46,7 +46,7 @@ pub enum IngestError {
         path: PathBuf,
     },
     /// The name given to `--from` is not that of a known program.
-    #[error("no known program is called {name:?}; known are {known}, and all")]
+    #[error("no known program is called {name:?}; known programs are {known}, and `all`")]
     NoSuchSource {
         /// The name as given.
         name: String,
@@ -54,7 +54,7 @@ pub enum IngestError {
         known: String,
     },
     /// A program has no conversations in any of the places where it would store them.
-    #[error("no conversations of {name} on this machine ({expected}); `afterthought log list` shows what there is")]
+    #[error("no conversations of {name} on this machine ({expected}); `afterthought log list` lists the existing ones")]
     NothingOf {
         /// The name as given.
         name: String,
@@ -62,7 +62,7 @@ pub enum IngestError {
         expected: String,
     },
     /// A program stores its logs in project folders, so a folder has to be named.
-    #[error("{name} keeps its histories in the folders of projects; say where those are with --below FOLDER")]
+    #[error("{name} stores its histories in project folders; name a folder that contains them with --below FOLDER")]
     NeedsBelow {
         /// The name as given.
         name: String,

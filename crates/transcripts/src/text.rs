@@ -21,7 +21,7 @@ impl Ingestor for Plain {
     describe!(
         "plain",
         "transcripts in text or Markdown: `User:`, `**User:**`, `## User`, `You said:`, or people's names",
-        "lines that name at least two speakers in turn, from the first half of the text on"
+        "lines that name at least two alternating speakers, the first one in the first half of the text"
     );
 
     fn sniff(&self, head: &Head<'_>) -> bool {

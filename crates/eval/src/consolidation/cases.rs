@@ -175,7 +175,7 @@ impl LineCase for Pair {
         check_memory("incoming", &self.incoming)?;
         let contradicts = self.expect == Decision::Contradict;
         if contradicts && self.why.is_none() {
-            return Err("why: a contradiction needs it; write changed, corrected or conflict".to_owned());
+            return Err("why: required for a contradiction; write changed, corrected or conflict".to_owned());
         }
         let may_contradict = contradicts || self.accepted.contains(&Decision::Contradict);
         if !may_contradict && (self.why.is_some() || self.late || self.part) {
@@ -217,7 +217,7 @@ impl LineCase for Stream {
         for (index, event) in self.events.iter().enumerate() {
             let field = event.id().map_or_else(|| format!("events[{index}]"), str::to_owned);
             if event.arrival() < arrival || event.arrival() == 0 {
-                return Err(format!("{field}.arrival: arrivals begin with 1 and never go back; correct the order"));
+                return Err(format!("{field}.arrival: arrivals begin with 1 and never decrease; correct the order"));
             }
             arrival = event.arrival();
             let earlier = match event {
@@ -260,7 +260,7 @@ impl Stream {
             match event {
                 Event::Act(act) if act.arrival == started => {
                     return Err(format!(
-                        "events[{index}].arrival: an act comes before the memories of its arrival; move it"
+                        "events[{index}].arrival: an action must precede the memories of its arrival; move it"
                     ));
                 }
                 Event::Act(_) => {}

@@ -13,10 +13,10 @@ use super::controls::word_counts;
 /// Measures of the rows of pairs.
 pub const PAIR_MEASURES: &[Definition] = &[
     share("accuracy", "pairs with a right decision"),
-    share("all right", "pairs with a right decision, reason and order, and nothing lost"),
-    share("reason", "contradictions found with the right reason: changed, corrected or open"),
-    share("order", "contradictions found in which the right memory remains"),
-    fault("false merges", "hard pairs that were joined"),
+    share("all right", "pairs with the right decision, reason and order, and without losses"),
+    share("reason", "found contradictions with the right reason: changed, corrected or open"),
+    share("order", "found contradictions in which the right memory remains"),
+    fault("false merges", "hard pairs that were wrongly joined"),
     fault("hard retired", "hard pairs in which a valid memory was retired"),
     fault("missed", "contradictions that were not found"),
     count("wrong retirements", "pairs in which a valid memory was retired"),

@@ -16,7 +16,7 @@ pub const DISTRACTOR: &str = "(distractor)";
 pub const STREAM_MEASURES: &[Definition] = &[
     share("streams", "streams that end exactly as they should"),
     fault("misplaced", "events of streams with a wrong outcome"),
-    count("lost events", "events that should remain and are in no memory"),
+    count("lost events", "events that should remain but are in no memory"),
     count("growth", "memories that a second run of the same streams added"),
 ];
 
@@ -72,7 +72,7 @@ pub fn score_stream(placed: &Placed<Stream>, outcome: &StreamOutcome) -> Row {
         row.fault(fault.as_str(), &format!("{id} {}", fault.as_str()), text, &why);
     }
     if !is_exact && faults.is_empty() {
-        row.fault("another memory", "another memory", "a memory besides the expected ones", &why);
+        row.fault("another memory", "another memory", "a memory that is not expected", &why);
     }
     if outcome.growth > 0 {
         let text = format!("a second run of the same stream adds {} memories", outcome.growth);

@@ -179,7 +179,7 @@ impl LineCase for ShortCase {
             return Err(format!("{}.transcript: no message", self.id));
         }
         if self.must.is_empty() && self.must_not.is_empty() {
-            return Err(format!("{}: it tests nothing; give must, must_not or both", self.id));
+            return Err(format!("{}: the case tests nothing; give must, must_not or both", self.id));
         }
         for piece in self.must.iter().flat_map(|must| &must.evidence) {
             // A typo in the evidence would make every citation wrong, whatever the extractor does.
@@ -386,7 +386,7 @@ impl LoadedCase {
         }
         let patterns = Patterns::compile(&case).map_err(|(place, reason)| form(&place, reason))?;
         if let Some(log) = case.logs.iter().find(|log| !folder.join(log).exists()) {
-            return Err(form("logs: ", format!("there is no {} beside it", log.display())));
+            return Err(form("logs: ", format!("there is no {} in the same folder", log.display())));
         }
         // A path such as `.` has no last part; the canonical path names the case and its split.
         let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());

@@ -28,19 +28,19 @@ pub use prediction::{Citation, Conversation, Extraction, Message, Prediction};
 /// Measures of the rows.
 pub(crate) const MEASURES: &[Definition] = &[
     share("recall", "required memories that were found"),
-    share("recall high", "those of high importance"),
-    share("recall medium", "those of medium importance"),
-    share("recall low", "those of low importance"),
-    share("recall weighted", "the same, high counting three times and medium twice"),
-    share("precision", "memories that are right, all unlisted ones counted as wrong"),
-    share("precision judged", "the same, with the verdicts on unlisted ones"),
-    share("F1", "of recall and precision"),
-    share("type", "types that are right"),
-    share("importance", "importance of the right class: high from 0.7, medium from 0.4"),
-    share("importance order", "pairs of unequal importance in the right order"),
-    share("dates", "dates that matter and are named"),
+    share("recall high", "required memories of high importance that were found"),
+    share("recall medium", "required memories of medium importance that were found"),
+    share("recall low", "required memories of low importance that were found"),
+    share("recall weighted", "required memories that were found, weighted 3, 2 and 1 by importance"),
+    share("precision", "right memories, if all unlisted memories count as wrong"),
+    share("precision judged", "right memories, if unlisted memories count by their verdicts"),
+    share("F1", "harmonic mean of recall and precision"),
+    share("type", "memories with the right type"),
+    share("importance", "memories with the right class of importance: high from 0.7, medium from 0.4"),
+    share("importance order", "pairs of memories of unequal importance in the right order"),
+    share("dates", "required dates that a memory names"),
     share("evidence", "memories that cite the right message"),
-    share("quotes", "quotes that stand in the cited message"),
+    share("quotes", "quotes that occur in the cited message"),
     share("language", "memories in the language of the case"),
     number("forbidden", "forbidden memories per case"),
     fault("open dates", "memories that leave a day, week or month open"),
@@ -569,7 +569,7 @@ fn complaint(case: &LoadedCase, prediction: &Prediction, assessment: &Assessment
         Standing::Right | Standing::Optional => {
             let of = ids(&assessment.golds);
             let why = if assessment.quotes_found < prediction.evidence.len() {
-                "the quote does not stand in the message".to_owned()
+                "the quote does not occur in the message".to_owned()
             } else if assessment.evidence_right == Some(false) {
                 format!("{of}: other evidence")
             } else if assessment.type_right == Some(false) {
@@ -627,7 +627,7 @@ fn case_faults(case: &Case, patterns: &Patterns, texts: &MessageTexts) -> Vec<St
             found.push(format!("{}: its text is forbidden by {}", gold.id, forbidden.entry.id));
         }
         if !pattern.has_evidence() {
-            found.push(format!("{}: it names no evidence", gold.id));
+            found.push(format!("{}: the memory names no evidence", gold.id));
         }
         for piece in pattern.missing_evidence(&messages) {
             found.push(format!("{}: no message contains its evidence {piece:?}", gold.id));

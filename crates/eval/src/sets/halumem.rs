@@ -157,26 +157,26 @@ pub fn read(path: &Path) -> Result<Vec<User>, EvalError> {
 
 /// Measures of the rows of users.
 pub(crate) const MEASURES: &[Definition] = &[
-    share("recall", "points that hold at the end and that a memory states"),
-    share("recall weighted", "the same, weighted by importance"),
-    share("precision", "memories that state a point, and no interference more closely"),
-    fault("interference", "points of interference that a memory states more closely than the truth"),
-    share("updated", "updates that are stated while the replaced fact is not"),
+    share("recall", "points valid at the end that a memory states"),
+    share("recall weighted", "points valid at the end that a memory states, weighted by importance"),
+    share("precision", "memories that state a point at least as closely as any interference"),
+    fault("interference", "points of interference that a memory states more closely than the true point"),
+    share("updated", "updates that a memory states while none states the replaced fact"),
     fault("stale", "updates whose replaced fact is still stated"),
     fault("omitted", "updates that no memory states"),
 ];
 
 /// Measures of the rows of questions asked of the extracted memories.
 pub(crate) const QUESTION_MEASURES: &[Definition] = &[
-    share("evidence@10", "points that answer and are stated by the first 10 memories found"),
-    share("complete", "contexts of 1,000 tokens with two thirds of the answer's words"),
+    share("evidence@10", "answering points that the first 10 memories found state"),
+    share("complete", "contexts of 1,000 tokens that contain two thirds of the answer's words"),
 ];
 
 /// Measures of the rows of questions asked of a store that contains all points.
 pub(crate) const RETRIEVAL_MEASURES: &[Definition] = &[
-    share("recall@10", "points that answer, among the first 10"),
-    share("MRR", "one divided by the place of the first point that answers"),
-    fault("interference@10", "of the first 10, the share that is interference"),
+    share("recall@10", "answering points among the first 10 results"),
+    share("MRR", "reciprocal rank of the first answering point"),
+    fault("interference@10", "share of interference among the first 10 results"),
 ];
 
 impl User {

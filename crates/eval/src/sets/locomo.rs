@@ -284,49 +284,49 @@ fn files(path: &Path) -> Vec<PathBuf> {
 
 /// Measures of the rows that score which answers the memories of a conversation retain.
 pub(crate) const RETENTION_MEASURES: &[Definition] = &[
-    share("retention", "answers left in the memories"),
-    share("retention of facts", "answers left in the facts of the file"),
-    share("ceiling", "answers left in the turns"),
-    number("tokens per token", "tokens of memories for each of the turns"),
-    number("memories per fact", "memories for each fact of the file"),
+    share("retention", "answers that the memories contain"),
+    share("retention of facts", "answers that the facts of the file contain"),
+    share("ceiling", "answers that the turns contain"),
+    number("tokens per token", "tokens of the memories per token of the turns"),
+    number("memories per fact", "memories per fact of the file"),
     fault("open dates", "memories that leave a day, week or month open"),
-    fault("open dates of facts", "the same, of the facts"),
-    fault("open dates of turns", "the same, of the turns"),
+    fault("open dates of facts", "facts that leave a day, week or month open"),
+    fault("open dates of turns", "turns that leave a day, week or month open"),
     fault("vague dates", "memories that are vague about a time"),
 ];
 
 /// Measures of the rows of questions for which turns and memories are searched.
 pub(crate) const QUESTION_MEASURES: &[Definition] = &[
-    share("turns recall@10", "turns that answer, among the first 10 turns found"),
-    share("turns MRR", "one divided by the place of the first turn that answers"),
-    share("turns complete", "answers that stand in the first 400 tokens of turns"),
-    share("memories recall@10", "turns that answer, cited by the first 10 memories found"),
-    share("memories complete", "answers that stand in the first 400 tokens of memories"),
-    share("kept", "answers that stand in the memories that cite the turns that answer"),
-    share("complete of kept", "of those, the share whose context of memories is complete"),
-    fault("turns trap", "questions about what nobody said whose wrong answer stands in the turns found"),
-    fault("memories trap", "the same, in the memories found"),
+    share("turns recall@10", "answering turns among the first 10 turns found"),
+    share("turns MRR", "reciprocal rank of the first answering turn"),
+    share("turns complete", "answers contained in the first 400 tokens of turns"),
+    share("memories recall@10", "answering turns that the first 10 memories found cite"),
+    share("memories complete", "answers contained in the first 400 tokens of memories"),
+    share("kept", "answers contained in the memories that cite the answering turns"),
+    share("complete of kept", "answers contained in the memories whose context is complete"),
+    fault("turns trap", "questions about things nobody said whose wrong answer occurs in the turns found"),
+    fault("memories trap", "questions about things nobody said whose wrong answer occurs in the memories found"),
 ];
 
 /// Measures of the rows of questions for which the turns are searched in one way.
 pub(crate) const SEARCH_MEASURES: &[Definition] = &[
-    share("r@5", "turns that answer a question among the first 5"),
-    share("r@10", "among the first 10"),
-    share("r@20", "among the first 20"),
-    share("MRR", "one divided by the place of the first turn that answers"),
-    share("all@10", "questions with all their turns among the first 10"),
-    number("tokens@10", "tokens of the first 10"),
-    number("chars/4@10", "characters of the first 10 divided by four, the estimate of published comparisons"),
+    share("r@5", "answering turns among the first 5 turns found"),
+    share("r@10", "answering turns among the first 10 turns found"),
+    share("r@20", "answering turns among the first 20 turns found"),
+    share("MRR", "reciprocal rank of the first answering turn"),
+    share("all@10", "questions with all answering turns among the first 10 turns found"),
+    number("tokens@10", "tokens of the first 10 results"),
+    number("chars/4@10", "characters of the first 10 results divided by four, a published estimate of tokens"),
 ];
 
 /// Measures of the rows of memories compared with the observations of the file.
 pub(crate) const OBSERVATION_MEASURES: &[Definition] = &[
-    share("recall", "facts that a memory citing the same or adjacent turns states in similar words"),
-    share("precision", "memories that are paired with a fact, one to one"),
-    share("F1", "of recall and precision; a lower bound, since the facts are no complete list"),
+    share("recall", "facts stated in similar words by a memory that cites the same or adjacent turns"),
+    share("precision", "memories that are paired one to one with a fact"),
+    share("F1", "harmonic mean of recall and precision; a lower bound, because the list of facts is incomplete"),
     share("evidence", "turns with a fact that a memory cites"),
     fault("open dates", "memories that leave a day, week or month open"),
-    fault("open dates of facts", "the same, of the facts"),
+    fault("open dates of facts", "facts that leave a day, week or month open"),
 ];
 
 /// A text with the turns on which it is based.
@@ -413,7 +413,7 @@ pub fn score_retention(sample: &Sample, extraction: &Extraction, tokens: fn(&str
     for question in sample.questions().filter(|question| !is_left(question, &memories)) {
         let in_turns = is_left(question, &turns);
         let resting: Vec<&str> = resting_on(question, &memories).map(|text| text.text).collect();
-        let why = if in_turns { "the turns have it" } else { "the turns do not have it either" };
+        let why = if in_turns { "the turns contain it" } else { "the turns do not contain it either" };
         row.findings.push(Finding {
             what: "lost answer".to_owned(),
             id: question.question.clone(),
@@ -503,7 +503,8 @@ pub fn score_answers(
         row.yes("complete of kept", complete);
     }
     if !complete {
-        let why = if is_kept { "a memory has it but was not found" } else { "no memory of these turns has it" };
+        let why =
+            if is_kept { "a memory contains it but was not found" } else { "no memory of these turns contains it" };
         row.fault("incomplete", &question.question, &question.answer, why);
     }
     row

@@ -78,12 +78,12 @@ fn time(text: &str) -> Option<Timestamp> {
 
 /// Measures of the rows.
 pub(crate) const MEASURES: &[Definition] = &[
-    share("session any@5", "questions with a session that answers among the first 5"),
-    share("session any@10", "among the first 10"),
-    share("session all@10", "questions with all sessions that answer among the first 10"),
+    share("session any@5", "questions with an answering session among the first 5"),
+    share("session any@10", "questions with an answering session among the first 10"),
+    share("session all@10", "questions with all answering sessions among the first 10"),
     share("session NDCG@10", "discounted gain of the answering sessions among the first 10"),
-    share("turn recall@10", "turns that answer, among the first 10 turns"),
-    share("complete", "contexts of 1,000 tokens with two thirds of the answer's words"),
+    share("turn recall@10", "answering turns among the first 10 turns"),
+    share("complete", "contexts of 1,000 tokens that contain two thirds of the answer's words"),
 ];
 
 impl Item {
@@ -177,7 +177,7 @@ fn score_sessions(item: &Item, sessions: &[&str], row: &mut Row) {
         row.mean("session NDCG@10", ndcg(is_right(), item.answers.len()));
     }
     if among(10) == 0 {
-        row.fault("missed", &item.id, &item.answer(), "no session that answers is among the first 10");
+        row.fault("missed", &item.id, &item.answer(), "no answering session is among the first 10");
     }
 }
 

@@ -16,7 +16,7 @@ const NAME: &str = "blockcell";
 pub(crate) struct Blockcell;
 
 impl Ingestor for Blockcell {
-    describe!(NAME, "blockcell session JSONL", "JSONL with a line of `_type` `metadata`, and lines with `role`");
+    describe!(NAME, "blockcell session JSONL", "JSONL with a line whose `_type` is `metadata`, and lines with `role`");
 
     fn sniff(&self, head: &Head<'_>) -> bool {
         let is_alone = head.document.as_ref().is_some_and(is_head);
@@ -37,7 +37,7 @@ impl Ingestor for Blockcell {
                 continue;
             }
             if !line["role"].is_string() {
-                sink.skip(number, "neither a message nor the session's head");
+                sink.skip(number, "neither a message nor the header of the session");
                 continue;
             }
             for message in messages(&line, time) {

@@ -40,7 +40,7 @@ impl Ingestor for Cline {
         let is_screen = Head::of(&input).objects().any(is_shown);
         // The screen's copy omits the surroundings, which state the folder and the time zone.
         if is_screen && input.sibling(HISTORY).is_some_and(|other| Head::of(&other).objects().any(is_history)) {
-            sink.skip(1, format!("the task is read from the {HISTORY} beside it"));
+            sink.skip(1, format!("the task is read from {HISTORY} in the same folder"));
             return Ok(());
         }
         let mut task = Task::new(&input);

@@ -157,7 +157,7 @@ impl Replay {
     /// # Errors
     /// Why the change cannot be applied; the document is then unchanged.
     fn apply(&mut self, mut change: Value) -> Result<(), &'static str> {
-        let kind = change["kind"].as_u64().filter(|_| is_change(&change)).ok_or("no change of a session")?;
+        let kind = change["kind"].as_u64().filter(|_| is_change(&change)).ok_or("not a change to a session")?;
         let value = change["v"].take();
         let added = match kind {
             // Only the elements of an appended list are retained.
@@ -171,14 +171,14 @@ impl Replay {
             return Ok(());
         }
         if self.held.saturating_add(added) > self.most {
-            return Err("a change of a session that holds more than can be read");
+            return Err("a change to a session that is too large to be read");
         }
         let steps = change["k"].as_array().map(Vec::as_slice).unwrap_or_default();
         if steps.len() > MAX_STEPS {
-            return Err("a change too deep inside the session");
+            return Err("a change that is nested too deeply in the session");
         }
-        let (last, way) = steps.split_last().ok_or("a change of nothing")?;
-        let parent = way.iter().try_fold(&mut self.state, child).ok_or("a change of what is not there")?;
+        let (last, way) = steps.split_last().ok_or("a change without a path")?;
+        let parent = way.iter().try_fold(&mut self.state, child).ok_or("a change to a value that does not exist")?;
         let removed = match kind {
             1 => set(parent, last, value),
             2 => append(parent, last, value, change["i"].as_u64()),
@@ -212,7 +212,7 @@ fn set(parent: &mut Value, step: &Value, value: Value) -> Result<usize, &'static
             elements.push(value);
             None
         }
-        _ => return Err("a change of what is not there"),
+        _ => return Err("a change to a value that does not exist"),
     };
     Ok(old.as_ref().map_or(0, weight))
 }
@@ -223,7 +223,7 @@ fn append(parent: &mut Value, step: &Value, value: Value, kept: Option<u64>) -> 
     let added = match value {
         Value::Array(added) => added,
         Value::Null => Vec::new(),
-        _ => return Err("an addition that is not a list"),
+        _ => return Err("a value to append that is not a list"),
     };
     if let (Value::Object(fields), Some(name)) = (&mut *parent, step.as_str()) {
         let there = fields.entry(name).or_insert_with(|| Value::Array(Vec::new()));
@@ -231,7 +231,9 @@ fn append(parent: &mut Value, step: &Value, value: Value, kept: Option<u64>) -> 
             *there = Value::Array(Vec::new());
         }
     }
-    let Some(Value::Array(elements)) = child(parent, step) else { return Err("an addition to what is not a list") };
+    let Some(Value::Array(elements)) = child(parent, step) else {
+        return Err("an addition to a value that is not a list");
+    };
     let kept = kept.and_then(|kept| usize::try_from(kept).ok()).unwrap_or(elements.len()).min(elements.len());
     let removed = elements.drain(kept..).map(|element| weight(&element)).sum();
     elements.extend(added);
@@ -245,7 +247,7 @@ fn delete(parent: &mut Value, step: &Value) -> Result<usize, &'static str> {
         // As with `delete` in JavaScript, a gap remains: later changes refer to the other elements by their old
         // positions.
         (Value::Array(elements), _, Some(place)) if place < elements.len() => Some(elements[place].take()),
-        _ => return Err("a change of what is not there"),
+        _ => return Err("a change to a value that does not exist"),
     };
     Ok(old.as_ref().map_or(0, weight))
 }

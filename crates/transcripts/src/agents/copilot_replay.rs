@@ -35,7 +35,7 @@ impl Ingestor for CopilotReplay {
         while let Some((number, value)) = records.next_json::<Value>(sink)? {
             let prompts = if is_prompt(&value) { std::slice::from_ref(&value) } else { value["prompts"].list() };
             if prompts.is_empty() {
-                sink.skip(number, "no prompt with its log");
+                sink.skip(number, "not a prompt with its log");
             }
             prompts.iter().for_each(|prompt| replay.add(prompt, sink));
         }

@@ -29,7 +29,7 @@ impl Ingestor for Cursor {
     describe!(
         NAME,
         "Cursor's state.vscdb",
-        "SQLite with the table `cursorDiskKV`, or with `ItemTable` that holds the chat panel's data"
+        "SQLite with the table `cursorDiskKV`, or with `ItemTable` that contains the data of the chat panel"
     );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
@@ -131,7 +131,7 @@ fn read_one(
         (None, None) => {}
     }
     if missing > 0 {
-        sink.skip(number, format!("{missing} messages that the conversation lists are not there"));
+        sink.skip(number, format!("{missing} messages that the conversation lists do not exist"));
     }
     conversation.draft.finish(sink);
     Ok(())
@@ -201,7 +201,7 @@ fn report_orphans(source: &Source, known: &HashSet<String>, sink: &mut Sink<'_>)
         Ok(())
     })?;
     if count > 0 {
-        sink.skip(first, format!("{count} messages whose conversation is not there"));
+        sink.skip(first, format!("{count} messages whose conversation does not exist"));
     }
     Ok(())
 }
@@ -521,8 +521,8 @@ mod tests {
             (
                 1,
                 vec![
-                    "1 messages that the conversation lists are not there",
-                    "1 messages whose conversation is not there",
+                    "1 messages that the conversation lists do not exist",
+                    "1 messages whose conversation does not exist",
                     "conversation: a row without a value",
                     "message: a row without a value"
                 ]

@@ -23,7 +23,7 @@ impl Ingestor for CursorAgent {
     describe!(
         NAME,
         "agent transcripts of Cursor and its command line",
-        "JSONL; lines of `role` and `message.content` without `uuid`, `sessionId` or `type`"
+        "JSONL; lines with `role` and `message.content` but without `uuid`, `sessionId` or `type`"
     );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
@@ -41,7 +41,7 @@ impl Ingestor for CursorAgent {
         let mut project = None;
         while let Some((number, line)) = records.next_json::<Value>(sink)? {
             if !is_line(&line) {
-                sink.skip(number, "no role, or no message");
+                sink.skip(number, "the role or the message is missing");
                 continue;
             }
             let mut messages = messages_of(&line);

@@ -57,7 +57,7 @@ impl Ingestor for GeminiCli {
         // recordings name either kind `.jsonl`.
         let is_archived = input.path.extension().is_some_and(|ending| ending == "jsonl");
         if !is_lines && !is_archived && input.sibling(&format!("{}.jsonl", input.stem())).is_some() {
-            sink.skip(1, "the recording goes on in the JSONL file beside it, which is read instead");
+            sink.skip(1, "the recording continues in the JSONL file of the same name, which is read instead");
             return Ok(());
         }
         let mut session = Session::new(&input);
@@ -67,7 +67,7 @@ impl Ingestor for GeminiCli {
             if is_checkpoint(&value) {
                 read_checkpoint(&value["history"], &stem, &origin, saved, sink);
             } else if !session.take(number, value, sink) {
-                sink.skip(number, "neither a message nor a change of one");
+                sink.skip(number, "neither a message nor a change to a message");
             }
         }
         session.finish(sink);
@@ -249,7 +249,7 @@ impl Session {
         let id = record["id"].string().to_owned();
         // A record that was passed on cannot be changed any more.
         if self.gone.contains(&id) {
-            sink.skip(number, "changes a message of a part that was read already");
+            sink.skip(number, "a change to a message in a part that was already read");
             return;
         }
         let mut messages = messages(record, self.is_agents);

@@ -57,7 +57,7 @@ impl Ingestor for Goose {
             } else if is_header(&record) {
                 session.describe(&record);
             } else {
-                sink.skip(number, "neither the session's head nor a message");
+                sink.skip(number, "neither the header of the session nor a message");
             }
         }
         session.draft.finish(sink);
@@ -151,7 +151,7 @@ fn read_database(database: &Database, origin: &str, sink: &mut Sink<'_>) -> Resu
         let is_editors = [2, 3].iter().any(|column| database::text(row, *column).as_deref() == Some(EDITORS));
         // In earlier versions, the sessions of an editor have the hidden type as well.
         if database::text(row, 4).as_deref() == Some(HIDDEN) && !is_editors {
-            sink.skip(number, "a session that was not to be kept; nothing of it is read");
+            sink.skip(number, "a session that was not meant to be kept, so it is not read");
             return Ok(());
         }
         read_messages(database, session_of(row, id, origin), sink)
@@ -420,7 +420,7 @@ mod tests {
                 (1, "a session without an id"),
                 (1, "row of messages: a row without a value"),
                 (2, "row of messages: invalid JSON at column 2"),
-                (3, "a session that was not to be kept; nothing of it is read"),
+                (3, "a session that was not meant to be kept, so it is not read"),
                 (4, "1 messages of sessions that are not listed"),
             ]
         );

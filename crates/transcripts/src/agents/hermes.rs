@@ -54,7 +54,7 @@ impl Ingestor for Hermes {
             }
             Ok(())
         })?;
-        database.report_orphans(["messages", "session_id", "sessions"], "messages whose session is not there", sink)
+        database.report_orphans(["messages", "session_id", "sessions"], "messages whose session does not exist", sink)
     }
 }
 
@@ -104,7 +104,7 @@ fn read_messages(database: &Database, mut session: Session, sink: &mut Sink<'_>)
     database.each(&sql, &[&session.id], |row| {
         place += 1;
         if place == copied {
-            let reason = format!("{copied} messages up to here repeat the session that this one was branched from");
+            let reason = format!("{copied} messages up to here repeat the session from which this one was branched");
             sink.skip(database::record_number(row, 0), reason);
         }
         if place > copied && !is_taken_back(row) {
@@ -226,7 +226,7 @@ mod tests {
                 "User Prose: look\n[image]",
             ]
         );
-        assert_eq!(pieces, ["8: 1 messages whose session is not there"]);
+        assert_eq!(pieces, ["8: 1 messages whose session does not exist"]);
         assert_eq!((seen[0].external_id.as_str(), seen[0].project.as_deref()), ("s", Some("/home/oda/kites")));
         let times: Vec<_> = seen[0].messages[1..6].iter().map(|one| one.time.unwrap()).collect();
         assert_eq!((times[0].at.to_string().as_str(), times[0].offset_seconds), ("2026-03-02T09:00:01.25Z", Some(0)));
@@ -254,6 +254,6 @@ mod tests {
                 ("d", said(&["Other Prose: each morning"])),
             ]
         );
-        assert_eq!(pieces, ["5: 2 messages up to here repeat the session that this one was branched from"]);
+        assert_eq!(pieces, ["5: 2 messages up to here repeat the session from which this one was branched"]);
     }
 }

@@ -170,7 +170,11 @@ fn read_database(database: &Database, origin: &str, sink: &mut Sink<'_>) -> Resu
     })?;
     // Rows without a session belong to no project, so they are counted and not read.
     for [table, key, parent] in [["message", "session_id", "session"], ["part", "message_id", "message"]] {
-        database.report_orphans([table, key, parent], &format!("rows of {table} whose {parent} is not there"), sink)?;
+        database.report_orphans(
+            [table, key, parent],
+            &format!("rows of {table} whose {parent} does not exist"),
+            sink,
+        )?;
     }
     Ok(())
 }
@@ -261,7 +265,7 @@ fn read_files(folder: &Folder, sink: &mut Sink<'_>) {
         |place: &usize| listing.names[*place].split('/').nth(1).is_some_and(|session| !known.contains(session));
     let orphans: Vec<_> = listing.below("message/").into_iter().filter(is_orphan).collect();
     if let Some(first) = orphans.first() {
-        sink.skip(first + 1, format!("{} messages whose session is not there", orphans.len()));
+        sink.skip(first + 1, format!("{} messages whose session does not exist", orphans.len()));
     }
 }
 
@@ -527,7 +531,7 @@ mod tests {
         let reasons: Vec<_> = skipped.iter().map(|skipped| skipped.reason.as_str()).collect();
         assert_eq!(
             reasons,
-            ["message/ses_1/msg_2.json: invalid JSON at line 1", "1 messages whose session is not there"]
+            ["message/ses_1/msg_2.json: invalid JSON at line 1", "1 messages whose session does not exist"]
         );
 
         let path = place.path().join("opencode.db");
@@ -548,7 +552,7 @@ mod tests {
         assert_eq!(
             reasons,
             [
-                "1 rows of message whose session is not there",
+                "1 rows of message whose session does not exist",
                 "a session without an id",
                 "row of message: a row without a value",
                 "row of part: invalid JSON at column 1"

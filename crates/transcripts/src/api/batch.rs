@@ -72,7 +72,7 @@ fn join(
 ) {
     let half = other.halves.get(custom_id);
     if matches!(half, Some(None)) {
-        sink.skip(object.number, "several files beside it have this `custom_id`; it is read without them");
+        sink.skip(object.number, "several files in the same folder have this `custom_id`; it is read without them");
     }
     let half = half.and_then(Option::as_ref);
     let (mut question, mut answer, body) = match pieces {
@@ -91,7 +91,7 @@ fn join(
     }
     if question.is_empty() && answer.is_empty() {
         if !matches!(pieces, Line::Failed(_)) {
-            sink.skip(object.number, "no conversation: a request or result without messages");
+            sink.skip(object.number, "not a conversation: a request or result without messages");
         }
         return;
     }

@@ -59,7 +59,7 @@ impl Chains {
         }
         // Logs of a program that retries requests contain the same response more than once.
         if !self.known.insert(turn.id.clone()) {
-            return sink.skip(number, "the same response once more");
+            return sink.skip(number, "a repetition of an earlier response");
         }
         self.bytes += turn.weight();
         self.turns.push(turn);

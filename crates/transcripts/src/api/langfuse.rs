@@ -52,7 +52,7 @@ impl Ingestor for Langfuse {
         if calls == 0 && steps > 0 {
             sink.skip(
                 last,
-                format!("observations that are no calls to a model: {steps}; export the calls or the traces too"),
+                format!("observations that are not calls to a model: {steps}; export the calls or the traces too"),
             );
         }
         threads.finish(sink);
@@ -112,7 +112,7 @@ fn add(one: &Value, trace: &Value, object: &Object, threads: &mut Threads, sink:
     let input = asked(&one["input"]);
     let output = without_repetition(&input, answered(&one["output"]));
     if input.is_empty() && output.is_empty() {
-        return sink.skip(object.number, "neither input nor output holds messages");
+        return sink.skip(object.number, "neither the input nor the output contains messages");
     }
     let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
     let session = [one, trace].into_iter().find_map(|part| text(field(part, "sessionId", "session_id")));
@@ -178,7 +178,7 @@ mod tests {
     fn rows_of_steps_alone_are_reported() {
         let step = |kind: &str, input: &str| json!({"id": "p", "trace_id": "t", "type": kind, "start_time": "2026-01-02 03:02:00", "input": input});
         let (seen, skipped) = read(&Langfuse, "x", &json!([step("SPAN", "hi"), step("AGENT", "ho")]).to_string());
-        let pieces = "observations that are no calls to a model: 2; export the calls or the traces too".to_owned();
+        let pieces = "observations that are not calls to a model: 2; export the calls or the traces too".to_owned();
         assert_eq!((seen, skipped), (vec![], vec![(2, pieces)]));
     }
 

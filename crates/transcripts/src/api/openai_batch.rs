@@ -11,7 +11,7 @@ pub(crate) struct OpenAiBatch;
 impl Ingestor for OpenAiBatch {
     describe!(
         "openai-batch",
-        "OpenAI batch files: requests and results, joined where both stand in one folder",
+        "OpenAI batch files: requests and results, joined if both are in one folder",
         "JSON lines with `custom_id`, and `body` with `url`, or `response` with `status_code`"
     );
 

@@ -23,7 +23,7 @@ impl Ingestor for ChatGpt {
     describe!(
         "chatgpt",
         "ChatGPT data export: conversations.json, a shard of it, or one conversation",
-        "JSON objects whose `mapping` holds nodes with `parent` and `children`, or whose `messages` have an `author.role`"
+        "JSON objects whose `mapping` contains nodes with `parent` and `children`, or whose `messages` have an `author.role`"
     );
 
     fn sniff(&self, head: &Head<'_>) -> bool {

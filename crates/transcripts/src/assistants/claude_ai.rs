@@ -49,7 +49,7 @@ fn read_conversation(conversation: &Value, origin: String, number: usize, sink: 
         return sink.skip(number, "marked `is_temporary`, so none of it is kept");
     }
     if messages.is_empty() {
-        return sink.skip(number, "a conversation without messages, as a deleted one leaves behind");
+        return sink.skip(number, "a conversation without messages, such as a deleted one");
     }
     let said = shown(conversation, messages, number, sink);
     let started = identity::stamp(&conversation["created_at"]);
@@ -220,7 +220,7 @@ impl Ingestor for ClaudeDesign {
     describe!(
         "claude-design",
         "Claude Design session of a claude.ai data export: a file of design_chats",
-        "a JSON object whose `messages` have a `uuid`, a `role`, and a `content` that holds `content` or `contentBlocks`"
+        "a JSON object whose `messages` have a `uuid`, a `role`, and a `content` that contains `content` or `contentBlocks`"
     );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
@@ -496,7 +496,7 @@ mod tests {
         assert!(seen.is_empty());
         let reasons = [
             "marked `is_temporary`, so none of it is kept",
-            "a conversation without messages, as a deleted one leaves behind",
+            "a conversation without messages, such as a deleted one",
             "not a conversation: `chat_messages` is missing",
             "not a conversation: `chat_messages` is missing",
         ];

@@ -16,7 +16,7 @@ impl Ingestor for DeepSeek {
     describe!(
         "deepseek",
         "DeepSeek data export: conversations.json",
-        "JSON objects whose `mapping` holds messages with `fragments`, or which are dated by `inserted_at`"
+        "JSON objects whose `mapping` contains messages with `fragments`, or that have an `inserted_at`"
     );
 
     fn sniff(&self, head: &Head<'_>) -> bool {

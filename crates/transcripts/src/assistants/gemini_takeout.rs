@@ -25,7 +25,7 @@ impl Ingestor for GeminiTakeout {
     describe!(
         "gemini-takeout",
         "Google Takeout, My Activity of Gemini Apps, as JSON or HTML",
-        "JSON objects with `header`, `title`, `time` and `products` that name Gemini, or the page of the same"
+        "JSON objects with `header`, `title`, `time` and `products` that name Gemini, or an HTML page of such entries"
     );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
@@ -53,7 +53,7 @@ impl Ingestor for GeminiTakeout {
         while let Some((number, entry)) = records.next_json::<Value>(sink)? {
             last = number;
             if !is_activity(&entry) {
-                sink.skip(number, "no entry of an activity: it has no `title` and `time`");
+                sink.skip(number, "not an entry of an activity: it has no `title` and `time`");
             } else if is_ours(&entry) {
                 conversations.add(activity(&entry, number), sink);
             } else {
@@ -462,7 +462,7 @@ mod tests {
         let (seen, skipped) = read(&entries.to_string());
         let pieces: Vec<_> = seen[0].messages.iter().map(|message| (message.kind, message.text.as_str())).collect();
         assert_eq!(pieces, [(Kind::Prose, "by fear?"), (Kind::Prose, "No."), (Kind::Context, "Gave feedback")]);
-        assert_eq!(skipped, ["no entry of an activity: it has no `title` and `time`"]);
+        assert_eq!(skipped, ["not an entry of an activity: it has no `title` and `time`"]);
     }
 
     #[test]

@@ -281,7 +281,7 @@ impl Prompts {
     /// Passes the collected prompts to `sink`, and reports those that other logs contain.
     pub(crate) fn finish(self, sink: &mut Sink<'_>) {
         if let Some((number, count)) = self.passed {
-            let reason = format!("{count} prompts from here on belong to sessions whose own logs are kept beside this");
+            let reason = format!("{count} prompts from here on belong to sessions that have their own logs");
             sink.skip(number, reason);
         }
         for draft in self.open {

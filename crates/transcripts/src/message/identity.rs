@@ -91,7 +91,7 @@ pub fn instant(value: &serde_json::Value) -> Option<Timestamp> {
         _ => number,
     };
     // Rounding to milliseconds keeps floating-point noise out of stored times.
-    #[expect(clippy::cast_possible_truncation, reason = "a number out of range saturates, and is then refused")]
+    #[expect(clippy::cast_possible_truncation, reason = "a number out of range saturates, and is then rejected")]
     Timestamp::from_millisecond((seconds * 1_000.0).round() as i64).ok()
 }
 

@@ -244,7 +244,7 @@ const HEADER_LINES: usize = 20;
 /// Reports why nothing is learnt from captions whose speakers are not named.
 fn hint(spoken: &[Speech], sink: &mut Sink<'_>) {
     if !spoken.is_empty() && spoken.iter().all(|speech| speech.speaker.is_none()) {
-        sink.skip(1, "no caption names who speaks, so that its words are nobody's");
+        sink.skip(1, "no caption names a speaker, so its words are not attributed to anybody");
     }
 }
 
@@ -338,7 +338,7 @@ fn srt_cues<'a>(text: &'a str, sink: &mut Sink<'_>) -> Vec<Cue<'a>> {
             match times(line) {
                 Some((start, end)) => cues.push(Cue { start, end, lines: Vec::new() }),
                 None => {
-                    sink.skip(index + 1, "cue without a readable time; its words are taken with the cue before");
+                    sink.skip(index + 1, "cue without a readable time; its words are added to the previous cue");
                 }
             }
         } else if next.contains("-->") && counted.is_some() {

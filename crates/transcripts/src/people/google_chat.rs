@@ -38,7 +38,7 @@ impl Ingestor for GoogleChat {
         let mut records = Records::elements_of(input, &["messages"]);
         while let Some((number, message)) = records.next_json::<Value>(sink)? {
             if !is_dated(&message) {
-                sink.skip(number, "no message: no `created_date`");
+                sink.skip(number, "not a message: no `created_date`");
                 continue;
             }
             for message in messages(&message, number) {

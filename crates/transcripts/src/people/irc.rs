@@ -193,7 +193,7 @@ impl Channel {
             // A message continues on the next line only if an editor or a paste has split it.
             None => match &mut self.open {
                 Some((_, message)) if message.kind == Kind::Prose => message.text.extend(["\n", line]),
-                Some(_) | None => sink.skip(record.number, "no line of a chat"),
+                Some(_) | None => sink.skip(record.number, "not a line of a chat"),
             },
         }
     }
@@ -213,7 +213,7 @@ impl Channel {
             let end = if message.text.is_empty() { "" } else { "\n" };
             message.text.extend([end, line]);
         } else {
-            sink.skip(record.number, "no line of a chat");
+            sink.skip(record.number, "not a line of a chat");
         }
     }
 

@@ -47,7 +47,7 @@ impl Ingestor for Messenger {
         let part = |number: usize| input.sibling(&format!("message_{number}.json"));
         let first = input.path.file_name().and_then(|name| name.to_str()).and_then(part_number);
         if first.is_some_and(|first| first > 1 && part(first - 1).is_some()) {
-            sink.skip(1, "a further part of a conversation; it is read with the part before it");
+            sink.skip(1, "a further part of a conversation, which is read with the previous part");
             return Ok(());
         }
         let further =
@@ -105,7 +105,7 @@ impl Thread {
         while let Some((number, message)) = records.next_json::<Value>(sink)? {
             match stamp(&message).filter(|_| sender(&message).is_some()) {
                 Some(at) => dated.push((at, sent(&message, at))),
-                None => sink.skip(number, "no message: it lacks a sender or a time"),
+                None => sink.skip(number, "not a message: it lacks a sender or a time"),
             }
         }
         // The file begins with the newest message, so reversing it preserves the order of messages with the same time.
@@ -281,6 +281,6 @@ mod tests {
         assert!(Messenger.sniff(&Head::new(text.as_str().into(), true)));
         let (seen, skipped) = read(Input::from_text("Bo_7.json", &text));
         assert_eq!((seen[0].external_id.as_str(), seen[0].messages[0].text.as_str()), ("Bo_7", "Olá"));
-        assert_eq!(skipped, [(2, "no message: it lacks a sender or a time".to_owned())]);
+        assert_eq!(skipped, [(2, "not a message: it lacks a sender or a time".to_owned())]);
     }
 }

@@ -139,7 +139,7 @@ impl Ingestor for TeamsText {
     describe!(
         "teams-text",
         "Microsoft Teams transcript copied or saved as text",
-        "at least two lines such as `Ana Silva   0:12`, in time's order, with words under each, of which one comes again or a date stands above them"
+        "at least two lines such as `Ana Silva   0:12`, in chronological order, each above words; a name is repeated, or a date precedes them"
     );
 
     fn sniff(&self, head: &Head<'_>) -> bool {

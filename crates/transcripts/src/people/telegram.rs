@@ -21,7 +21,7 @@ impl Ingestor for Telegram {
     describe!(
         "telegram",
         "Telegram Desktop export in JSON: one chat or a whole account",
-        "`messages` with a number as `id`, a `date` and a `from` or `actor`; or an account whose `chats` hold such"
+        "`messages` with a number as `id`, a `date` and a `from` or `actor`; or an account whose `chats` contain such messages"
     );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
@@ -99,7 +99,7 @@ impl Chat {
             Some("service") => service(entry),
             Some("message") => self.said(entry),
             Some("unsupported") => return sink.skip(number, "a message that Telegram could not export"),
-            Some(_) | None => return sink.skip(number, "no message: its `type` is not known"),
+            Some(_) | None => return sink.skip(number, "not a message: its `type` is not known"),
         };
         let id = entry["id"].to_string();
         let speaker = message.speaker.clone();
@@ -365,6 +365,6 @@ mod tests {
             ]
         );
         assert_eq!(seen[0].messages[0].text, "a \u{1f} b");
-        assert_eq!(skipped, [(3, "no message: its `type` is not known".to_owned())]);
+        assert_eq!(skipped, [(3, "not a message: its `type` is not known".to_owned())]);
     }
 }

@@ -20,7 +20,7 @@ impl Ingestor for ZoomChat {
     describe!(
         "zoom-chat",
         "chat of a Zoom meeting, saved as text",
-        "the first line is like `10:02:33 From Ana to Everyone:`, or a time, a name and words parted by tabs"
+        "the first line is like `10:02:33 From Ana to Everyone:`, or a time, a name and words separated by tabs"
     );
 
     fn sniff(&self, head: &Head<'_>) -> bool {

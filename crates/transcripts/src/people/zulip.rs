@@ -47,7 +47,7 @@ impl Ingestor for Zulip {
                 if is_array { Records::elements(input) } else { Records::elements_of(input, &["messages"]) };
             while let Some((number, message)) = records.next_json::<Value>(sink)? {
                 if !is_message(&message) {
-                    sink.skip(number, "no message: no `sender_full_name`, `content` and `timestamp`");
+                    sink.skip(number, "not a message: no `sender_full_name`, `content` and `timestamp`");
                     continue;
                 }
                 let time = identity::instant(&message["timestamp"]).map(MessageTime::logged);

@@ -107,7 +107,7 @@ pub(crate) fn of(input: &Input) -> Result<Option<Database>, IngestError> {
         return Ok(None);
     }
     if input.is_in_archive() || input.path == Path::new("-") {
-        let reason = "it can only be read from a file of its own".to_owned();
+        let reason = "it can only be read from a separate file".to_owned();
         return Err(IngestError::Database { path: input.path.clone(), reason });
     }
     open(&input.path).map(Some)

@@ -149,7 +149,7 @@ impl<R: Read> Read for Unpacked<R> {
         let packed = self.packed.load(Ordering::Relaxed).max(1);
         let is_bomb = self.plain > RATIO_FREE_BYTES && self.plain / packed > MAX_RATIO;
         if is_bomb || self.plain > MAX_UNPACKED_BYTES {
-            return Err(io::Error::other("it would unpack to far more than a log can hold"));
+            return Err(io::Error::other("it would unpack to far more data than a log can contain"));
         }
         Ok(read)
     }
@@ -477,7 +477,7 @@ impl Archive {
             return Err(io::Error::other("the entry is encrypted; unpack the archive and give the folder"));
         }
         if entry.size > RATIO_FREE_BYTES && entry.size / entry.packed.max(1) > MAX_RATIO {
-            return Err(io::Error::other("the entry would unpack to far more than a log can hold"));
+            return Err(io::Error::other("the entry would unpack to far more data than a log can contain"));
         }
         // Each entry gets a separate file handle, so that several can be read at the same time.
         let mut file = File::open(&self.path)?;
@@ -623,7 +623,7 @@ mod tests {
         for packed in [gzip.finish().unwrap(), zstd::encode_all(zeros(), 1).unwrap()] {
             let (mut reader, _) = decode(Box::new(Cursor::new(packed))).unwrap();
             let error = io::copy(&mut reader, &mut io::sink()).unwrap_err();
-            assert!(error.to_string().contains("far more than a log"), "{error}");
+            assert!(error.to_string().contains("far more data than a log"), "{error}");
         }
     }
 

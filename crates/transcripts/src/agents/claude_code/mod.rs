@@ -73,7 +73,7 @@ impl Ingestor for ClaudeCode {
                 sink.skip(record.number, "not a JSON object");
             } else if let Some(line) = record.parse::<Line>(sink) {
                 if line.is_broken() {
-                    sink.skip(record.number, "the line holds no message object");
+                    sink.skip(record.number, "the line contains no message object");
                 } else {
                     sessions.take(record.number, &line, sink);
                 }
@@ -166,7 +166,7 @@ impl Sessions {
             copies.finish(sink);
         }
         if let Some(line) = self.journal {
-            sink.skip(line, "a workflow's journal holds no conversation; its agents have logs of their own");
+            sink.skip(line, "the journal of a workflow contains no conversation; its agents have separate logs");
         }
         for session in self.open {
             session.finish(&self.summaries, sink);
@@ -507,7 +507,7 @@ impl Session {
         let mut places = self.places.drain(..);
         let void = &self.void;
         self.draft.retain(|_| {
-            let place = places.next().expect("each message held has a place");
+            let place = places.next().expect("each buffered message has a place");
             !dead[place] && !void.contains(&place)
         });
         drop(places);

@@ -38,7 +38,7 @@ impl Ingestor for Codex {
     describe!(
         NAME,
         "Codex CLI and IDE rollouts, exec streams, and the history of prompts",
-        "JSONL; lines with an object `payload` and a `type` such as `session_meta` or `response_item`, or bare items after a head of `id` and `timestamp`; an object of `session` and `items`; lines with `thread.started` or `item.completed`; lines with `session_id`, `ts` and `text`"
+        "JSONL; lines with an object `payload` and a `type` such as `session_meta` or `response_item`, or bare items after a first line with `id` and `timestamp`; an object of `session` and `items`; lines with `thread.started` or `item.completed`; lines with `session_id`, `ts` and `text`"
     );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
@@ -192,12 +192,12 @@ impl Thread {
 
     fn finish(mut self, sink: &mut Sink<'_>) {
         if let Some(line) = self.disabled_at {
-            sink.skip(line, "the thread's memory mode is disabled; nothing of it is read");
+            sink.skip(line, "the thread's memory mode is disabled, so the thread is not read");
             return;
         }
         self.release(sink);
         if let Some(line) = self.replayed.filter(|_| !self.turns.said_anything) {
-            sink.skip(line, "nothing but a copy of the thread that it was forked from");
+            sink.skip(line, "only a copy of the thread from which it was forked");
         }
     }
 
@@ -462,7 +462,7 @@ impl Turns {
         let has_events = self.has_events;
         // Only now, after all events have been read, is it known which words were typed.
         self.draft.retain(|message| {
-            let held = held.next().expect("each message held is known");
+            let held = held.next().expect("each buffered message is known");
             if has_events && held.role == Role::User && held.kind == Kind::Prose && held.voice == Voice::Item {
                 (message.role, message.kind) = (Role::System, Kind::Context);
             }

@@ -226,7 +226,7 @@ fn a_forks_copy_ends_at_its_own_first_turn() {
 #[test]
 fn a_thread_kept_out_of_memory_yields_nothing_and_says_so() {
     let (seen, skipped) = read_all(&joined(&[head(json!({"memory_mode": "disabled"})), typed(1, "secret plans")]));
-    let reason = "the thread's memory mode is disabled; nothing of it is read".to_owned();
+    let reason = "the thread's memory mode is disabled, so the thread is not read".to_owned();
     assert_eq!((seen.len(), skipped), (0, vec![Skipped { record: 1, reason }]));
     let enabled = [head(json!({"memory_mode": "disabled"})), typed(1, "hi"), head(json!({"memory_mode": "enabled"}))];
     assert_eq!(shown(&read(&enabled)), ["User Prose: hi"]);

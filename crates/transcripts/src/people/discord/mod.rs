@@ -70,7 +70,7 @@ impl Ingestor for Discord {
         let mut channel: Option<Channel> = None;
         while let Some((number, message)) = records.next_json::<Value>(sink)? {
             if message["id"].as_str().is_none() && message["content"].as_str().is_none() {
-                sink.skip(number, "no message: neither `id` nor `content`");
+                sink.skip(number, "not a message: neither `id` nor `content`");
                 continue;
             }
             channel.get_or_insert_with(|| Channel::new(records.fields(), &message, &path)).add(&message, sink);

@@ -32,7 +32,7 @@ impl Ingestor for Mbox {
     describe!(
         "mbox",
         "mail: mailbox files and single .eml messages",
-        "headers with `From:`, `Date:` and `Message-ID:` or `Received:`, behind a `From ` line with a date or none"
+        "headers with `From:`, `Date:` and `Message-ID:` or `Received:`, with or without a `From ` line with a date above them"
     );
 
     fn sniff(&self, head: &Head<'_>) -> bool {

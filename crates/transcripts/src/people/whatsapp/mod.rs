@@ -29,7 +29,7 @@ impl Ingestor for WhatsApp {
     describe!(
         "whatsapp",
         "WhatsApp chats exported as text, alone or in their zip",
-        "from the first line on, `date, time - Name: text` or `[date, time] Name: text` in the spelling of a phone"
+        "from the first line on, `date, time - Name: text` or `[date, time] Name: text` in the format of a phone"
     );
 
     fn sniff(&self, head: &Head<'_>) -> bool {
