@@ -93,7 +93,7 @@ settings!(
     db: PathBuf = PathBuf::new(), like "\"/path/to/memories.db\"";
     /// Namespace for everything, instead of one per project; `AFTERTHOUGHT_NAMESPACE`
     namespace: Option<String> = None, like "\"project/shop\"";
-    /// Project of conversations in this folder, only in `afterthought.toml`; folders that name the same project share it
+    /// Project of conversations in this folder, only in `afterthought.toml`; folders with the same project share it
     project: Option<String> = None, like "\"shop\"";
     /// Extract with the model (`llm`), the offline rules (`rules`), or the model if one is configured (`auto`)
     extractor: ExtractorChoice = ExtractorChoice::Auto;
