@@ -1,13 +1,13 @@
 //! Provider batches: gathers requests, submits them, collects the replies, and recovers interrupted submissions.
 //!
-//! Extraction with batches proceeds in rounds. A round extracts each pack of windows as far as its replies are stored;
-//! a request without a reply is gathered here, and its pack is set aside. [`BatchQueue::advance`] submits the gathered
-//! requests and waits until the state of a request changes; the next round continues the packs that received replies,
+//! Extraction with batches proceeds in rounds. A round extracts each pack of windows as far as its replies are stored.
+//! A request without a reply is gathered here, and its pack is set aside. [`BatchQueue::advance`] submits the gathered
+//! requests and waits until the state of a request changes. The next round continues the packs that received replies,
 //! using the stored requests and replies. The progress of a batch at the provider is written to the database before
 //! each step; see [`crate::store::Stage`].
 //!
-//! A few requests are sent directly, at full price: the last [`FEW`], which cost only cents, and the first one of a
-//! run, which shows whether the server accepts such requests before a day is spent waiting for a batch.
+//! A few requests are sent directly, at full price. The last [`FEW`] cost only cents. The first request of a run shows
+//! whether the server accepts such requests, before a day is spent waiting for a batch.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -24,15 +24,15 @@ use crate::llm::batch::{BatchStatus, MAX_BYTES, MAX_REQUESTS, RemoteBatch, Row, 
 use crate::llm::{Budget, Client, Cost, LlmError, Reply, Request, Reservation};
 use crate::store::{Batch, BatchReply, BatchRequest, Stage, Store, StoreError, WindowId};
 
-/// Maximum number of packs of windows that wait at the same time, which limits the memory they occupy.
+/// Maximum number of packs of windows that wait at the same time, which limits their use of memory.
 pub(super) const MAX_WAITING: usize = 10_000;
-/// If this many requests or fewer are left, they are sent directly rather than in a batch.
+/// Maximum number of remaining requests that are sent directly rather than in a batch.
 const FEW: usize = 4;
-/// Maximum number of batches that a request is put in without being answered.
+/// Maximum number of batches in which a request is tried.
 const MAX_ROUNDS: u32 = 2;
-/// Maximum number of submissions of a batch, if the response is lost and the provider does not list the batch.
+/// Maximum number of submissions of a batch whose response was lost and which the provider does not list.
 const MAX_CREATIONS: u32 = 3;
-/// Time allowed for a batch to appear in the provider's list.
+/// Time to wait for a batch to appear in the provider's list.
 const LISTED_AFTER: Duration = Duration::from_secs(2);
 /// Wait before the second status check of a batch; it grows by half after each check.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
@@ -40,7 +40,7 @@ const FIRST_WAIT: Duration = Duration::from_millis(250);
 const LONGEST_WAIT: Duration = Duration::from_mins(2);
 /// Number of consecutive status checks that may fail before the batch is left to a later run.
 const MAX_FAILED_LOOKS: u32 = 5;
-/// How long a submission may still be in progress after the process that sent it has ended.
+/// Maximum time for which a submission may still be in progress after the process that sent it has ended.
 const LATE: SignedDuration = SignedDuration::from_secs(10);
 /// Pause between two requests for the provider's list.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -48,7 +48,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// How batches are used.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Batching<'a> {
-    /// The client of the server that answers them.
+    /// The client of the server that answers the requests.
     pub client: &'a Client,
     /// Whether the run waits for the replies or leaves them to a later run.
     pub waits: bool,
@@ -59,11 +59,11 @@ pub(crate) struct Batching<'a> {
 pub struct BatchCounts {
     /// Batches that were submitted.
     pub submitted: u64,
-    /// Requests in them.
+    /// Requests in the submitted batches.
     pub requests: u64,
     /// Batches, submitted by this or an earlier run, whose results were collected.
     pub collected: u64,
-    /// Replies in them.
+    /// Replies in the collected batches.
     pub answered: u64,
     /// Requests that were returned without a reply and are sent again.
     pub asked_again: u64,
@@ -71,7 +71,7 @@ pub struct BatchCounts {
     pub failed: u64,
     /// Lines of reply files that could not be read.
     pub broken_lines: u64,
-    /// Requests that are at the provider when the run ends.
+    /// Requests that the provider still has when the run ends.
     pub waiting: u64,
 }
 
@@ -86,17 +86,17 @@ impl BatchCounts {
 /// What happens to a gathered request that no batch answers.
 #[derive(Clone)]
 pub(super) enum Outcome {
-    /// It is sent directly.
+    /// The request is sent directly.
     Direct,
-    /// It failed, for a reason that affects only this request.
+    /// The request failed for a reason that affects only this request.
     Failed(LlmError),
-    /// It failed, for a reason that also affects other requests.
+    /// The request failed for a reason that also affects other requests.
     Refused(LlmError),
 }
 
 /// Why a run submits and collects nothing more.
 enum Stop {
-    /// The person asked not to wait.
+    /// The person chose not to wait.
     NotWaiting,
     /// The person interrupted the run.
     Interrupted,
@@ -107,7 +107,7 @@ enum Stop {
 /// A gathered request without a reply.
 struct Waiting<'a> {
     request: Request,
-    /// Batches that it was in.
+    /// Number of batches that contained it.
     rounds: u32,
     reservation: Option<Reservation<'a>>,
 }
@@ -116,7 +116,7 @@ struct Waiting<'a> {
 struct State<'a> {
     /// Requests without a reply, by key.
     waiting: HashMap<String, Waiting<'a>>,
-    /// Those of them that are not in a batch, in the order in which they were gathered.
+    /// The waiting requests that are not in a batch, in the order in which they were gathered.
     pending: Vec<String>,
     outcomes: HashMap<String, Outcome>,
     /// Requests that this run has paid for, each with the window to which its cost is attributed.
@@ -125,7 +125,7 @@ struct State<'a> {
     elsewhere: HashSet<String>,
     /// Why nothing more is submitted.
     stop: Option<Stop>,
-    /// Whether a request was already sent directly to find out what the server accepts.
+    /// Whether a request was already sent directly, to learn what the server accepts.
     is_sounded: bool,
     counts: BatchCounts,
     /// Cost of replies that no window of this run has used.
@@ -171,10 +171,10 @@ impl<'a> BatchQueue<'a> {
         self.client().check_batches().await
     }
 
-    /// Prepares the queue for the run `owner`: recovers batches whose processes ended while submitting them.
+    /// Prepares the queue for the run `owner`, and recovers batches whose processes ended while submitting them.
     ///
     /// # Errors
-    /// [`PipelineError::Model`] if the provider cannot be reached; no window has been started by then.
+    /// [`PipelineError::Model`] if the provider cannot be reached; no window has been started in that case.
     pub(super) async fn begin(&self, owner: &str) -> Result<(), PipelineError> {
         self.owner.get_or_init(|| owner.to_owned());
         for batch in self.open_here()? {
@@ -186,7 +186,7 @@ impl<'a> BatchQueue<'a> {
     /// Gathers a request that has no stored reply. Returns its outcome if no batch answers it.
     pub(super) fn ask(&self, key: &str, request: &Request) -> Result<Option<Outcome>, StoreError> {
         let mut state = self.state.borrow_mut();
-        // A pack asks for its requests again in every round, so outcomes must be kept.
+        // A pack asks for its requests again in every round, so their outcomes must be kept.
         if let Some(outcome) = state.outcomes.get(key) {
             return Ok(Some(outcome.clone()));
         }
@@ -215,14 +215,14 @@ impl<'a> BatchQueue<'a> {
         let outcome = state.outcomes.remove(key);
         match error {
             None => drop(state.paid.insert(key.to_owned(), window)),
-            // Another process has since put it in a batch.
+            // Another process has put the request in a batch in the meantime.
             Some(LlmError::InBatch) => drop(outcome),
             Some(error) => drop(state.outcomes.insert(key.to_owned(), Outcome::Failed(error.clone()))),
         }
     }
 
-    /// Returns the cost of a stored reply for `window`: paid if this run paid for it and `window` is the first to use
-    /// it.
+    /// Returns the cost of a stored reply for `window`. The cost counts as paid if this run paid for the reply and
+    /// `window` is the first to use it.
     pub(super) fn cost(&self, key: &str, window: Option<WindowId>) -> Cost {
         match self.state.borrow_mut().paid.get_mut(key) {
             Some(owner) if owner.is_none() || *owner == window => {
@@ -300,7 +300,7 @@ impl<'a> BatchQueue<'a> {
         self.owner.get().map_or("", String::as_str)
     }
 
-    /// Ends a request that no batch has answered, and releases its reservation.
+    /// Ends a request that no batch has answered, and releases its reserved budget.
     fn end(&self, key: &str, outcome: Outcome) {
         let mut state = self.state.borrow_mut();
         if state.waiting.remove(key).is_some() {
@@ -314,7 +314,8 @@ impl<'a> BatchQueue<'a> {
         !pending.is_empty()
     }
 
-    /// Has the first request of the run, or the last few, sent directly; returns whether there are any such requests.
+    /// Lets the first request of the run, or the last few, be sent directly; returns whether there are any such
+    /// requests.
     fn grant_direct(&self) -> bool {
         let granted: Vec<String> = {
             let mut state = self.state.borrow_mut();
@@ -335,9 +336,9 @@ impl<'a> BatchQueue<'a> {
     }
 }
 
-/// Submission.
+/// Submits requests in batches.
 impl BatchQueue<'_> {
-    /// Submits the pending requests as far as the budget allows; each is reserved at its maximum cost in a batch.
+    /// Submits the pending requests as far as the budget allows; the maximum cost of each in a batch is reserved.
     /// Requests that exceed the remaining budget wait until the submitted ones have been answered.
     async fn submit_pending(&self, report: Report<'_>) -> Result<Option<Stop>, PipelineError> {
         if self.state.borrow().pending.len() <= FEW {
@@ -345,7 +346,7 @@ impl BatchQueue<'_> {
         }
         let mut lines = self.reserved_lines().await;
         while !lines.is_empty() {
-            // Providers limit a file in requests and bytes, so one round may need several batches.
+            // Providers limit the number of requests and bytes in a file, so one round may need several batches.
             let rest = lines.split_off(first_file(&lines));
             match self.submit(&lines, report).await? {
                 Ok(()) => {}
@@ -361,12 +362,12 @@ impl BatchQueue<'_> {
         Ok(None)
     }
 
-    /// Removes from the pending requests those that the budget allows, and returns them.
+    /// Returns the pending requests that the budget allows, and removes them from the list of pending ones.
     async fn reserved_lines(&self) -> Vec<Line> {
         let pending = std::mem::take(&mut self.state.borrow_mut().pending);
         let mut lines = Vec::new();
         for key in pending {
-            // Counting tokens takes long, and the run has to renew its heartbeat meanwhile.
+            // Counting tokens takes long, and the run has to renew its heartbeat in the meantime.
             tokio::task::yield_now().await;
             let reserved = self.reserved_line(&key);
             match reserved {
@@ -391,19 +392,21 @@ impl BatchQueue<'_> {
         Ok(Some(Line { key: key.to_owned(), prompt_tokens, text }))
     }
 
-    /// Submits one file. The inner error says why the provider did not accept it; after a transient error, it may have.
+    /// Submits one file. The inner error says why the provider did not accept the file; after a transient error, the
+    /// provider may have accepted it.
     async fn submit(&self, lines: &[Line], report: Report<'_>) -> Result<Result<(), LlmError>, PipelineError> {
         let mut batch = self.new_batch();
         let requests: Vec<BatchRequest> = lines
             .iter()
             .map(|line| BatchRequest { key: line.key.clone(), prompt_tokens: line.prompt_tokens })
             .collect();
-        // Recorded before the upload: no other process sends a request that belongs to an open batch.
+        // The batch is recorded before the upload, because no other process sends a request that belongs to an open
+        // batch.
         let taken: HashSet<String> = self.store.plan_batch(&batch, &requests, Timestamp::now())?.into_iter().collect();
         point("batch.planned");
         let (ours, others): (Vec<&Line>, Vec<&Line>) = lines.iter().partition(|line| taken.contains(&line.key));
         for line in others {
-            // Another process has since submitted it.
+            // Another process has submitted the request in the meantime.
             if let Some(waiting) = self.state.borrow_mut().waiting.get_mut(&line.key) {
                 waiting.reservation = None;
             }
@@ -423,16 +426,18 @@ impl BatchQueue<'_> {
             }
         }
         point("batch.uploaded");
-        // Written before the call: if the process dies during it, recovery looks for the batch in the provider's list.
+        // The stage is written before the call: if the process dies during the call, recovery looks for the batch in
+        // the provider's list.
         batch.stage = Stage::Creating;
         if !self.store.batch_is(&batch, Timestamp::now())? {
-            // Another process considered this one dead and has released the requests.
+            // Another process assumed that this one was dead and has released the requests.
             return Ok(Ok(()));
         }
         let remote = match self.created(&batch).await {
             Ok(remote) => remote,
             Err(error) => {
-                // After a transient error, the provider may have accepted it, so the next run looks for it in the list.
+                // After a transient error, the provider may have accepted the batch, so the next run looks for it in
+                // the list.
                 if !matches!(error, LlmError::Transient { .. }) {
                     self.store.drop_batch(&batch)?;
                 }
@@ -458,7 +463,7 @@ impl BatchQueue<'_> {
         let status = remote.status.as_str().to_owned();
         let batch = Batch { stage: Stage::Submitted, remote_id: Some(remote.id), remote_status: Some(status), ..batch };
         if !self.store.batch_is(&batch, Timestamp::now())? {
-            tracing::warn!("batch {} went to another process while it was submitted", batch.id);
+            tracing::warn!("another process took over batch {} while it was submitted", batch.id);
         }
         Ok(())
     }
@@ -472,7 +477,7 @@ impl BatchQueue<'_> {
                 Err(error @ LlmError::Transient { .. }) => error,
                 outcome => return outcome,
             };
-            // The list may lag behind the submission, so an immediate check could miss a batch that was accepted.
+            // The list may lag behind the submission, so an immediate check could miss an accepted batch.
             tokio::time::sleep(LISTED_AFTER).await;
             match self.client().find_batch(&batch.id, file).await {
                 Ok(Some(found)) => return Ok(found),
@@ -501,20 +506,20 @@ impl BatchQueue<'_> {
     }
 }
 
-/// Returns how many of the lines belong in the first file.
+/// Returns how many of the lines fit in the first file.
 fn first_file(lines: &[Line]) -> usize {
     let mut bytes = 0;
     let fits = lines.iter().take(MAX_REQUESTS).take_while(|line| {
         bytes += line.text.len();
         bytes <= MAX_BYTES
     });
-    // At least one line, so that the caller makes progress even if a line exceeds the limit.
+    // The result is at least one, so that the caller makes progress even if a line exceeds the limit.
     fits.count().max(1)
 }
 
-/// Collection.
+/// Collects the results of batches.
 impl BatchQueue<'_> {
-    /// Waits until the state of a request changes. If it stops waiting before that, returns why.
+    /// Waits until the state of a request changes. If it stops waiting before that, it returns the reason.
     async fn collect(&self, cancel: &CancellationToken, report: Report<'_>) -> Result<Option<Stop>, PipelineError> {
         let (mut wait, mut failed) = (FIRST_WAIT, 0);
         loop {
@@ -547,8 +552,8 @@ impl BatchQueue<'_> {
             if !is_awaited {
                 continue;
             }
-            // Without an id from the server, its status cannot be queried; the process that was submitting it may be
-            // dead.
+            // Without an id from the server, the status of the batch cannot be queried; the process that was submitting
+            // it may be dead.
             let Some(remote_id) = batch.remote_id.clone().filter(|_| batch.stage == Stage::Submitted) else {
                 self.recover(batch).await?;
                 continue;
@@ -567,8 +572,8 @@ impl BatchQueue<'_> {
         Ok(Ok(is_news))
     }
 
-    /// Looks for requests that are no longer in an open batch: their replies are stored by now, or they are sent again.
-    /// Returns whether there are such requests, or whether none are submitted at all.
+    /// Looks for requests that are no longer in an open batch; either their replies are stored by now, or the requests
+    /// are sent again. Returns whether there are such requests, or whether no requests are submitted at all.
     fn take_from_others(&self) -> Result<bool, StoreError> {
         let out: HashSet<String> = {
             let state = self.state.borrow();
@@ -588,7 +593,7 @@ impl BatchQueue<'_> {
             if self.store.reply(key)?.is_some() {
                 self.state.borrow_mut().waiting.remove(key);
             } else {
-                self.again(key, "another process has given its batch up");
+                self.again(key, "another process has abandoned its batch");
             }
         }
         Ok(any)
@@ -598,13 +603,14 @@ impl BatchQueue<'_> {
         if batch.remote_status.as_deref() == Some(status.as_str()) {
             return Ok(());
         }
-        // Only the provider's status changed, so the time of the stage is kept.
+        // Only the provider's status changed, so the time of the stage stays the same.
         let stage_at = batch.stage_at;
         self.store.batch_is(&Batch { remote_status: Some(status.as_str().to_owned()), ..batch }, stage_at)?;
         Ok(())
     }
 
-    /// Stores the results of a batch. The inner error says why they could not be fetched; the batch then stays open.
+    /// Stores the results of a batch. The inner error says why the results could not be fetched; the batch then stays
+    /// open.
     async fn take_in(
         &self,
         batch: &Batch,
@@ -628,11 +634,11 @@ impl BatchQueue<'_> {
         point("batch.fetched");
         let status = remote.status.as_str();
         if !self.store.end_batch(&batch.id, status, &replies, Timestamp::now())? {
-            // Another process was faster; the next check finds the results it has stored.
+            // Another process was faster; the next check finds the results that it stored.
             return Ok(Ok(()));
         }
         point("batch.ended");
-        // The borrow has to end here: `end` and `pay` below borrow the state again.
+        // The borrow must end here, because `end` and `pay` below borrow the state again.
         {
             let counts = &mut self.state.borrow_mut().counts;
             counts.collected += 1;
@@ -668,7 +674,7 @@ impl BatchQueue<'_> {
         Ok(all)
     }
 
-    /// Returns one answer per request: the first of several rows or, if there are none, a note to send it again.
+    /// Returns one answer per request: the first of its rows or, if it has no rows, a note to send it again.
     fn answers(&self, requests: &[BatchRequest], rows: Vec<Row>) -> Vec<(String, RowAnswer)> {
         let mut by_key: HashMap<String, Row> = HashMap::with_capacity(rows.len());
         for row in rows {
@@ -677,7 +683,7 @@ impl BatchQueue<'_> {
         let (reader, state) = (self.client().row_reader(), self.state.borrow());
         let answer = |request: &BatchRequest| {
             let Some(row) = by_key.get(&request.key) else {
-                return RowAnswer::Again("its batch ended without it".to_owned());
+                return RowAnswer::Again("its batch ended without a reply".to_owned());
             };
             let asked = state.waiting.get(&request.key).map(|waiting| &waiting.request);
             reader.read(row, asked, request.prompt_tokens)
@@ -707,7 +713,7 @@ impl BatchQueue<'_> {
             let mut state = self.state.borrow_mut();
             let Some(waiting) = state.waiting.get_mut(key) else { return };
             if waiting.rounds < MAX_ROUNDS {
-                // Its reservation is released until it is submitted again.
+                // The reserved budget of the request is released until it is submitted again.
                 waiting.reservation = None;
                 // A batch from an earlier run counts as one round, although this run has not counted it.
                 waiting.rounds = waiting.rounds.max(1);
@@ -731,7 +737,7 @@ impl BatchQueue<'_> {
     }
 }
 
-/// Recovery.
+/// Recovers interrupted submissions.
 impl BatchQueue<'_> {
     /// Returns the open batches of this server.
     fn open_here(&self) -> Result<Vec<Batch>, StoreError> {
@@ -740,7 +746,7 @@ impl BatchQueue<'_> {
         Ok(open)
     }
 
-    /// Finds out what became of a batch whose submitting process has ended; leaves all other batches unchanged.
+    /// Determines the state of a batch whose submitting process has ended; leaves all other batches unchanged.
     async fn recover(&self, batch: Batch) -> Result<(), PipelineError> {
         if batch.stage == Stage::Submitted || self.is_in_good_hands(&batch)? {
             return Ok(());
@@ -750,14 +756,14 @@ impl BatchQueue<'_> {
             return Ok(());
         }
         let batch = Batch { owner: self.owner().to_owned(), ..batch };
-        // The provider can know the batch only in stage `Creating`; before that, nothing was submitted.
+        // The provider can have the batch only in stage `Creating`; before that, nothing was submitted.
         let Some(file) = batch.input_file.clone().filter(|_| batch.stage == Stage::Creating) else {
             return Ok(self.store.drop_batch(&batch)?);
         };
         let begun = Instant::now();
         loop {
-            // Checked before the list is requested: a batch that is not listed after this time was not accepted.
-            // Waiting this long here is sufficient even if the clock is wrong.
+            // The time is checked before the list is requested, because a batch that is not listed after this time was
+            // not accepted. Waiting this long here is sufficient even if the clock is wrong.
             let is_late = Timestamp::now().duration_since(batch.stage_at) > LATE
                 || SignedDuration::try_from(begun.elapsed()).is_ok_and(|waited| waited > LATE);
             match self.client().find_batch(&batch.id, &file).await? {
@@ -774,7 +780,7 @@ impl BatchQueue<'_> {
         }
         match self.store.run(&batch.owner) {
             Ok(run) => Ok(run.is_alive(Timestamp::now())),
-            // A run that the database does not know cannot be alive.
+            // A run that is not in the database cannot be alive.
             Err(StoreError::UnknownRun { .. }) => Ok(false),
             Err(error) => Err(error),
         }

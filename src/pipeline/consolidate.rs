@@ -1,4 +1,5 @@
-//! The second half of a run, full passes and imports: compares candidates with stored memories and writes the results.
+//! Implements the second half of a run, full passes and imports: compares candidates with stored memories and writes
+//! the results.
 
 use std::cell::RefCell;
 use std::pin::pin;
@@ -22,13 +23,13 @@ use crate::llm::{Budget, Complete};
 use crate::memory::{Candidate, Evidence, ExtractionMethod, Memory, MemoryId, Namespace, Status};
 use crate::store::{Database, PendingWindow, RunId, Store, StoreError, WindowId, normalised_hash};
 
-/// Maximum number of candidates consolidated together: large enough to combine many pairs in one request, small enough
-/// for one transaction.
+/// Maximum number of candidates consolidated together. It is large enough to combine many pairs in one request, and
+/// small enough for one transaction.
 const BATCH: usize = 200;
 /// Maximum number of times that a plan is made again because another process wrote in between.
 const MAX_REPLANS: usize = 8;
 
-/// Consolidates and writes every finished window in the ledger that has not been written yet.
+/// Consolidates and writes all finished windows in the ledger that have not been written yet.
 pub(super) async fn consolidate_windows<C: Complete>(
     pipeline: &Pipeline<'_, C>,
     model: Option<&CachedModel<'_, C>>,
@@ -46,7 +47,8 @@ pub(super) async fn consolidate_windows<C: Complete>(
     }
 }
 
-/// Returns the next finished windows with at most [`BATCH`] candidates in total, or a single window with more.
+/// Returns the next finished windows with at most [`BATCH`] candidates in total, or a single window with more
+/// candidates.
 fn next_batch<C: Complete>(pipeline: &Pipeline<'_, C>) -> Result<Vec<PendingWindow>, PipelineError> {
     let mut count = 0;
     let mut pending = pipeline.store.pending_windows(BATCH)?;
@@ -54,7 +56,7 @@ fn next_batch<C: Complete>(pipeline: &Pipeline<'_, C>) -> Result<Vec<PendingWind
         count += window.candidates.len();
         count <= BATCH
     });
-    // A window with more candidates than that is written alone.
+    // A window with more candidates is written alone.
     let fitting = fits.count().max(1);
     pending.truncate(fitting);
     Ok(pending)
@@ -79,8 +81,8 @@ async fn consolidate_batch<C: Complete>(
     tally: &RefCell<Tally<'_>>,
 ) -> Result<(), PipelineError> {
     for _ in 0..MAX_REPLANS {
-        // Planned outside the transaction, since planning may call the model; the write checks that nothing has
-        // changed.
+        // The plan is made outside the transaction, since planning may call the model; the write checks that nothing
+        // has changed.
         let (plan, spent) =
             consolidate(pipeline.store, pipeline.guard, model, incoming.clone(), Timestamp::now()).await?;
         {
@@ -103,7 +105,7 @@ async fn consolidate_batch<C: Complete>(
                 return Ok(());
             }
             Err(Taken::Windows) => return Ok(()),
-            // Memories have changed since the plan was made, so it is made again from the current ones.
+            // Memories have changed since the plan was made, so a new plan is made from the current memories.
             Err(Taken::Plan(ApplyError::Stale { .. })) => {}
             Err(Taken::Plan(ApplyError::Store(error))) => return Err(error.into()),
         }
@@ -113,7 +115,7 @@ async fn consolidate_batch<C: Complete>(
 
 /// Why a batch was not written.
 enum Taken {
-    /// Some of its windows were written by another process; the next batch contains the remaining ones.
+    /// Another process has written some of its windows; the next batch contains the remaining ones.
     Windows,
     /// The plan cannot be written.
     Plan(ApplyError),
@@ -159,7 +161,7 @@ pub(crate) struct FullPass<'a, C> {
     pub model: Option<&'a C>,
     /// The cost limit.
     pub budget: &'a Budget,
-    /// Only this namespace and those below it.
+    /// The namespace to process, with those below it; `None` for all.
     pub within: Option<Namespace>,
     /// Number of namespaces processed at the same time.
     pub jobs: usize,
@@ -174,10 +176,10 @@ pub struct FullSummary {
     pub run: Option<String>,
     /// `rules` or the model's name.
     pub extractor: String,
-    /// All namespaces together.
+    /// The totals of all namespaces.
     #[serde(flatten)]
     pub total: Report,
-    /// Each namespace, by name.
+    /// The result for each namespace, sorted by name.
     pub namespaces: Vec<NamespaceReport>,
     /// Calls to the model.
     pub llm_calls: u64,
@@ -189,7 +191,7 @@ pub struct FullSummary {
     pub completion_tokens: u64,
     /// Cost in dollars, if the price of the model is known.
     pub cost: Option<f64>,
-    /// Why some questions were not sent to the model, if so.
+    /// Why some questions were not sent to the model; `None` if all were sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub halted: Option<String>,
     /// Whether an interrupt left some namespaces unprocessed.
@@ -201,7 +203,7 @@ pub struct FullSummary {
 pub struct NamespaceReport {
     /// The namespace.
     pub namespace: Namespace,
-    /// What was done.
+    /// The result of the pass in it.
     #[serde(flatten)]
     pub report: Report,
 }
@@ -209,11 +211,11 @@ pub struct NamespaceReport {
 /// Compares all stored memories with each other, and continues an interrupted pass that had the same `arguments`.
 ///
 /// Each namespace is written in its own transactions. After a cancellation, no further namespace is started. With
-/// `dry_run`, the pass works on a copy, which is dropped; replies of the model are kept, so that the actual pass does
+/// `dry_run`, the pass works on a copy, which is dropped. Replies of the model are kept, so that the actual pass does
 /// not pay for them again.
 ///
 /// # Errors
-/// [`PipelineError`] if the database cannot be read or written; what was already written is kept.
+/// [`PipelineError`] if the database cannot be read or written; memories that were already written are kept.
 pub(crate) async fn full_pass<C: Complete>(
     pass: FullPass<'_, C>,
     arguments: &serde_json::Value,
@@ -221,7 +223,7 @@ pub(crate) async fn full_pass<C: Complete>(
     cancel: CancellationToken,
     watch: &mut dyn FnMut(&Event<'_>),
 ) -> Result<FullSummary, PipelineError> {
-    // Bound to the real store even in a dry run, so that paid replies are kept.
+    // The model uses the real store even in a dry run, so that paid replies are kept.
     let model = pass.model.map(|model| CachedModel::new(model, pass.store, pass.guard, pass.budget));
     let watch = RefCell::new(watch);
     let report = |event: &Event<'_>| (watch.borrow_mut())(event);
@@ -272,7 +274,7 @@ async fn go<C: Complete>(
     while let Some(report) = passes.next().await {
         reports.push(report.map_err(refused)?);
     }
-    // Namespaces finish in any order; sorted reports are the same for every run.
+    // Namespaces finish in any order, so the reports are sorted to be the same for every run.
     reports.sort_by(|a, b| a.namespace.cmp(&b.namespace));
     let mut total = Report { is_settled: true, ..Report::default() };
     reports.iter().for_each(|one| total += one.report.clone());
@@ -303,8 +305,8 @@ fn refused(error: ApplyError) -> PipelineError {
     }
 }
 
-/// Maximum number of memories consolidated together: large enough to combine many pairs in one request, small enough
-/// for one transaction.
+/// Maximum number of memories consolidated together. It is large enough to combine many pairs in one request, and small
+/// enough for one transaction.
 const IMPORTED_AT_ONCE: usize = 200;
 /// Maximum number of times that a plan is made again because another process wrote in between.
 const MAX_IMPORT_REPLANS: usize = 50;
@@ -325,7 +327,7 @@ pub(crate) struct ImportedMemory {
 /// The outcome of an import.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ImportResult {
-    /// The index of each memory in the input, with the change made for it, in the order of the decisions.
+    /// The index of each memory in the input, with the change made for it, in the order in which they were decided.
     pub changes: Vec<(usize, Change)>,
     /// What it cost.
     pub spent: Spent,
@@ -334,10 +336,11 @@ pub struct ImportResult {
 }
 
 /// Consolidates imported memories with the stored ones, in the order of their times, and writes them as part of `run`,
-/// each batch in one transaction. If the process ends in between, nothing is lost: the same call continues from there.
+/// each batch in one transaction. If the process ends in between, nothing is lost, because the same call continues from
+/// there.
 ///
-/// A memory without evidence is given its own words as evidence, attributed to the transcript `import`, so that a later
-/// import recognises it even after it was merged into another. Memories that were imported before are recognised
+/// A memory without evidence is given its own words as evidence, attributed to the transcript `import`. A later import
+/// then recognises it even after it was merged into another memory. Memories that were imported before are recognised
 /// without calling the model. Secrets are redacted first.
 ///
 /// # Errors
@@ -373,7 +376,7 @@ async fn import_batch<C: Complete>(
     for _ in 0..MAX_IMPORT_REPLANS {
         let (mut done, mut open) = (Vec::new(), Vec::new());
         for (place, arrival) in batch {
-            // Looked up in every attempt: another process may have imported the same memory in the meantime.
+            // The memory is looked up in every attempt, because another process may have imported it in the meantime.
             match known_before(store, arrival)? {
                 Some(memory) => done.push((*place, known(arrival, &memory))),
                 None => open.push((*place, arrival.incoming.clone())),
@@ -381,7 +384,7 @@ async fn import_batch<C: Complete>(
         }
         let (places, incoming): (Vec<usize>, Vec<IncomingClaim>) = open.into_iter().unzip();
         let (plan, spent) = consolidate(store, guard, model, incoming, Timestamp::now()).await?;
-        // Counted in every attempt: calls are paid for even if the plan turns out to be stale.
+        // The cost is counted in every attempt, because calls are paid for even if the plan turns out to be stale.
         outcome.spent += spent;
         match apply(store, &plan, Some(run), Timestamp::now()) {
             Ok(_) => {
@@ -398,7 +401,7 @@ async fn import_batch<C: Complete>(
     Err(PipelineError::Contended { attempts: MAX_IMPORT_REPLANS })
 }
 
-/// Returns the memory that an earlier import created from this one or merged it into, preferring an active one.
+/// Returns the memory that an earlier import created from this memory or merged it into, preferring an active one.
 fn known_before(db: &Database, arrival: &ImportedMemory) -> Result<Option<Memory>, StoreError> {
     if let Some(id) = &arrival.id
         && let Some(memory) = db.find(id)?
@@ -444,7 +447,7 @@ fn held_from(arrival: &ImportedMemory) -> Option<Timestamp> {
 /// is left unchanged.
 fn with_evidence(db: &Database, guard: &Guard, arrival: ImportedMemory) -> Result<ImportedMemory, StoreError> {
     let mut arrival = arrival;
-    // Redacted first, so that the hash and the quote below are those of the stored words.
+    // The candidate is redacted first, so that the hash and the quote below are those of the stored words.
     arrival.incoming.candidate = guard.redact(arrival.incoming.candidate).0.into_inner();
     let candidate = &mut arrival.incoming.candidate;
     if !candidate.evidence.is_empty() {
@@ -558,7 +561,7 @@ mod imported_tests {
     async fn wordings_that_were_merged_keep_their_sources_and_are_known_the_next_time() {
         let (store, guard, model) = (Store::in_memory().unwrap(), Guard::default(), Persons(Cell::new(0)));
         let import = |model: &'static str| store.begin_run("import", &json!(model), Timestamp::now()).unwrap().id;
-        // One wording of each fact after another, as if imported from three files.
+        // The wordings of each fact are imported one after another, as if from three files.
         for wording in 0..3 {
             let arrivals = FACTS.iter().map(|fact| arrival(fact[wording])).collect();
             consolidate_imported(&store, &guard, Some(&model), arrivals, &import("first")).await.unwrap();

@@ -28,7 +28,7 @@ const MIN_CALLS: u64 = 5;
 pub struct Estimate {
     /// The name of the model, or of the rules, which cost nothing.
     pub extractor: String,
-    /// Files by what happened to them.
+    /// Files by outcome.
     pub files: Files,
     /// Files and conversations that were left out because they were not selected.
     pub filtered: SelectionCounts,
@@ -38,7 +38,7 @@ pub struct Estimate {
     pub messages: u64,
     /// Windows.
     pub windows: EstimatedWindows,
-    /// Calls to the model. Repeated attempts, and questions about relations between memories, are not included.
+    /// Calls to the model. The count excludes repeated attempts, and questions about relations between memories.
     pub llm_calls: u64,
     /// Requests whose reply is already stored.
     pub cached_replies: u64,
@@ -48,7 +48,7 @@ pub struct Estimate {
     pub completion_tokens: u64,
     /// Expected number of tokens in a reply.
     pub completion_tokens_per_call: u64,
-    /// The basis of that number.
+    /// How the expected number was determined.
     pub completion_tokens_from: Basis,
     /// Cost in dollars, if the price of the model is known.
     pub cost: Option<f64>,
@@ -61,9 +61,9 @@ pub struct Estimate {
 /// Windows of the conversations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct EstimatedWindows {
-    /// All windows.
+    /// Number of all windows.
     pub total: u64,
-    /// Finished by an earlier run.
+    /// Windows that an earlier run has finished.
     pub known: u64,
     /// Windows in which no person says enough to justify a call.
     pub no_signal: u64,
@@ -71,17 +71,17 @@ pub struct EstimatedWindows {
     pub new: u64,
 }
 
-/// The basis of the expected reply length.
+/// How the expected length of a reply was determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
     /// The average of the replies in the ledger.
     Ledger,
-    /// An assumption.
+    /// An assumed constant.
     Assumed,
 }
 
-/// Replaces a model, and counts what it would be sent.
+/// Replaces a model, and counts the requests that it would receive.
 #[derive(Debug)]
 pub(crate) struct RequestCounter {
     model: String,
@@ -97,7 +97,7 @@ impl RequestCounter {
 
 impl Complete for RequestCounter {
     async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
-        // A valid but empty reply, so that no repair round is counted.
+        // The reply is valid but empty, so that no repair round is counted.
         let reply = Reply {
             text: r#"{"memories":[]}"#.to_owned(),
             finish: Finish::Stop,
@@ -113,7 +113,7 @@ impl Complete for RequestCounter {
     }
 }
 
-/// Returns what [`super::run()`] with the same options and `arguments` would send. Nothing is written or sent.
+/// Returns what [`super::run()`] would send with the same options and `arguments`. Nothing is written or sent.
 ///
 /// # Errors
 /// As [`super::run()`].
@@ -134,7 +134,8 @@ pub(crate) async fn estimate(
         pipeline.finished()?,
         pipeline.guard.clone(),
     )?;
-    // Continues an interrupted run, as the run would: its claims are released, and it is shown the same known memories.
+    // The estimate continues an interrupted run, as the run itself would: its claims are released, and it is shown the
+    // same known memories.
     let run = copy.begin_run("run", arguments, Timestamp::now())?;
     pipeline.owner = run.id.as_str().to_owned();
     pipeline.started_at = run.started_at;
@@ -149,7 +150,7 @@ pub(crate) async fn estimate(
 }
 
 impl Estimate {
-    /// Returns the estimate from what was counted, with the cost if `price` is known.
+    /// Returns the estimate from the counts, with the cost if `price` is known.
     fn of(summary: Summary, extractor: String, price: Option<Price>, ledger: &Database) -> Result<Self, PipelineError> {
         let (known, no_signal) = (summary.windows.known, summary.windows.no_signal);
         // The windows just counted received no reply, so they are not part of the ledger's average.
@@ -186,7 +187,7 @@ impl Estimate {
     }
 }
 
-/// What one program has on this machine.
+/// The logs that one program has on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Survey {
     /// The value of `--from` that selects the program.
@@ -227,7 +228,7 @@ pub struct SourceTotals {
     pub conversations: u64,
     /// The earliest time: of a conversation that was read, or of the last change of a file.
     pub from: Option<Timestamp>,
-    /// The latest such time.
+    /// The latest time of these kinds.
     pub to: Option<Timestamp>,
 }
 
@@ -284,7 +285,7 @@ fn survey_folder(folder: KnownFolder, seen: &Seen) -> SurveyedFolder {
     SurveyedFolder { folder: folder.path, holding }
 }
 
-/// Returns what is known about one file without opening it.
+/// Returns the totals for one file without opening it.
 fn look_at(path: &Path, seen: &Seen) -> SourceTotals {
     // A folder without a time is empty or inaccessible.
     let Some((stamp, changed_at)) = Stamp::of(path).and_then(|stamp| Some((stamp.clone(), stamp.changed_at()?))) else {
@@ -309,7 +310,7 @@ fn look_at(path: &Path, seen: &Seen) -> SourceTotals {
     holding
 }
 
-/// The conversations in the database, by the place they were read from and by their own ids.
+/// The conversations in the database, by the path that they were read from and by their own ids.
 struct Seen {
     transcripts: Vec<SeenTranscript>,
     by_origin: BTreeMap<String, Vec<usize>>,
@@ -334,7 +335,7 @@ impl Seen {
     /// Returns the conversations that were read from `path`, or otherwise the one whose id appears in its name.
     fn from(&self, path: &Path) -> Vec<&SeenTranscript> {
         let text = path.to_string_lossy().into_owned();
-        // One file may contain many conversations, as `file#1` or, in an archive, `file/name`.
+        // One file may contain many conversations, stored as `file#1` or, in an archive, as `file/name`.
         let inside = |origin: &str| matches!(origin.as_bytes().get(text.len()), None | Some(b'#' | b'/' | b'\\'));
         // In sorted order, all origins that begin with `path` are adjacent.
         let near = self.by_origin.range(text.clone()..).take_while(|(origin, _)| origin.starts_with(&text));

@@ -1,4 +1,4 @@
-//! The first half of a run: extracts every new window, with a bounded number of requests in flight.
+//! Implements the first half of a run: extracts every new window, with a bounded number of requests in flight.
 
 use std::cell::{Cell, RefCell};
 use std::pin::pin;
@@ -24,7 +24,7 @@ use crate::text::normalise::normalised;
 /// Extracts every new window from `reader`, and writes the results to the ledger.
 ///
 /// With batches, packs that wait for a reply are set aside and continued in later rounds. After a cancellation, no new
-/// window is started; those in flight are finished, and the summary states that windows are left.
+/// window is started. Windows in flight are finished, and the summary states that windows are left.
 pub(super) async fn extract_all<C: Complete>(
     pipeline: &Pipeline<'_, C>,
     model: Option<&CachedModel<'_, C>>,
@@ -33,7 +33,7 @@ pub(super) async fn extract_all<C: Complete>(
     tally: &RefCell<Tally<'_>>,
 ) -> Result<(), PipelineError> {
     let halted = || model.and_then(CachedModel::halted);
-    // Records whether the stream ended by itself, since cancelling after the last window interrupts nothing.
+    // This records whether the stream ended by itself, since a cancellation after the last window interrupts nothing.
     let at_end = Cell::new(false);
     let end = stream::once(async { at_end.set(true) }).filter_map(|()| std::future::ready(None));
     let packs = packs(pipeline, reader, tally)
@@ -74,7 +74,7 @@ pub(super) async fn extract_all<C: Complete>(
         for pack in waiting {
             pack.leave(pipeline, tally)?;
         }
-        // Fewer packs than requested means that the stream has ended.
+        // If there are fewer packs than requested, the stream has ended.
         if begun.get() < MAX_WAITING {
             break;
         }
@@ -111,7 +111,8 @@ async fn extract_claimed<C: Complete>(
         let (request, unanswered) = (root.get(), unanswered.into_inner());
         claimed.request = request;
         claimed.unanswered = unanswered;
-        // Counted once the windows are finished or left: the next round reads the same replies again.
+        // The cost is counted once the windows are finished or left, because the next round reads the same replies
+        // again.
         claimed.spent = Spent::default();
         extractions.iter().for_each(|extraction| claimed.spent += extraction.spent);
         let queue = model.and_then(|model| model.queue.as_ref());
@@ -138,7 +139,7 @@ fn write<C: Complete>(
         tally.under_way.remove(id);
         tally.extracted(job, extraction);
     }
-    // The model may repeat a secret in words other than those that were redacted.
+    // The model may repeat a secret in a form that was not redacted in the request.
     let candidates: Vec<_> =
         extractions.iter().map(|extraction| pipeline.guard.redact(extraction.candidates.clone()).0).collect();
     let finished = extractions.iter().zip(&candidates).zip(&claimed.ids).map(|((extraction, candidates), id)| {
@@ -150,13 +151,13 @@ fn write<C: Complete>(
     let finished: Vec<_> = finished.collect();
     let written = pipeline.store.finish_windows(&finished, &pipeline.owner, Timestamp::now())?;
     if let Some(model) = model {
-        // Only after the windows are written: if the process were killed in between, the replies would be paid for
-        // again.
+        // This is done only after the windows are written: if the process were killed in between, the replies would be
+        // paid for again.
         extractions.iter().for_each(|extraction| model.forget(&extraction.useless));
     }
-    // Windows that another process claimed while this one was suspended are finished by that process.
+    // If another process claimed windows while this one was suspended, that process finishes them.
     for ((job, (_, finished)), _) in claimed.jobs.iter().zip(&finished).zip(written).filter(|(_, is_ours)| *is_ours) {
-        // A failed or incomplete window keeps its log unfinished, so that the next run opens it again.
+        // A failed or incomplete window keeps its log unfinished, so that the next run opens the log again.
         if finished.outcome != Outcome::Failed && !finished.lacks {
             pipeline.note(tally.borrow_mut().files.one_less(job.file));
         }
@@ -164,7 +165,7 @@ fn write<C: Complete>(
     Ok(())
 }
 
-/// Extracts the windows of a pack, and discards candidates that need not be learnt.
+/// Extracts the windows of a pack, and discards candidates that must not or need not be stored.
 async fn extract<C: Complete>(
     pipeline: &Pipeline<'_, C>,
     model: Option<&PackModel<'_, '_, C>>,
@@ -182,7 +183,7 @@ async fn extract<C: Complete>(
     };
     for (job, extraction) in claimed.jobs.iter().zip(&mut extractions) {
         if pipeline.options.namespace.is_some() {
-            // If one namespace was requested, nothing is written to another.
+            // If one namespace was requested, nothing is written to any other namespace.
             extraction.candidates.iter_mut().for_each(|candidate| candidate.audience = Audience::Project);
         }
         mark_pasted(&mut extraction.candidates, job.messages());
@@ -217,9 +218,9 @@ const fn nothing() -> Extraction {
     }
 }
 
-/// Returns the memories closest to the windows of a pack, from among those stored when the run began. What the run
-/// itself learns must not change its requests, or an interrupted run would send different requests from an
-/// uninterrupted one.
+/// Returns the memories closest to the windows of a pack, from among those that were stored when the run began.
+/// Memories learnt during the run must not change its requests, or an interrupted run would send different requests
+/// from an uninterrupted one.
 fn known_memories<C: Complete>(pipeline: &Pipeline<'_, C>, jobs: &[Job]) -> Vec<Memory> {
     let Some(first) = jobs.first().filter(|_| matches!(pipeline.extractor, Extractor::Llm(_))) else {
         return Vec::new();
@@ -232,10 +233,11 @@ fn known_memories<C: Complete>(pipeline: &Pipeline<'_, C>, jobs: &[Job]) -> Vec<
         .collect();
     // A pack never mixes namespaces.
     let mut spaces: Vec<&Namespace> = vec![&first.namespaces.project, &first.namespaces.user];
-    // Without a project, or with a forced namespace, both are the same, and its memories would be shown twice.
+    // Without a project, or with a forced namespace, both namespaces are the same, and the memories would be shown
+    // twice.
     spaces.dedup();
     let found = spaces.into_iter().flat_map(|namespace| {
-        // Without similar memories, the request is only slightly worse; a damaged file is reported when the result is
+        // Without similar memories, the request is only slightly worse. A damaged file is reported when the result is
         // written.
         let likeness = Likeness { namespace, text: &text, key: None, subject: None };
         pipeline.store.neighbours(&likeness, MAX_KNOWN).unwrap_or_default()
@@ -248,9 +250,9 @@ fn known_memories<C: Complete>(pipeline: &Pipeline<'_, C>, jobs: &[Job]) -> Vec<
 /// Returns the lines that agents read at every start in the folder of the conversation.
 fn known_context<C: Complete>(pipeline: &Pipeline<'_, C>, job: &Job) -> Vec<KnownLine> {
     let mut spaces: Vec<&Namespace> = vec![&job.namespaces.project, &job.namespaces.user];
-    // Without a project, both are `global`.
+    // Without a project, both namespaces are `global`.
     spaces.dedup();
-    // Without them, a repetition is learnt again; a damaged file is reported when the result is written.
+    // Without these lines, a repetition is learnt again. A damaged file is reported when the result is written.
     spaces.into_iter().flat_map(|namespace| pipeline.store.known_context(namespace).unwrap_or_default()).collect()
 }
 
@@ -263,14 +265,15 @@ impl Tally<'_> {
         }
         if extraction.outcome == Outcome::Failed || extraction.error.is_some() {
             let place = format!("{} messages {}–{}", job.transcript.key(), job.span.start + 1, job.span.end);
-            self.fail(place, extraction.error.as_deref().unwrap_or("nothing of the reply could be used"));
+            self.fail(place, extraction.error.as_deref().unwrap_or("no part of the reply could be used"));
         }
         (self.watch)(&Event::Window(&self.summary));
     }
 }
 
-/// How long a window is reserved for the process that claimed it; longer than all retries of a call. Another process
-/// may then claim a window whose request waits in a batch, but the stored request prevents a second submission.
+/// How long a window is reserved for the process that claimed it, which is longer than all retries of a call. After
+/// that, another process may claim a window whose request waits in a batch, but the stored request prevents a second
+/// submission.
 const LEASE: SignedDuration = SignedDuration::from_mins(30);
 
 /// Windows that this run has claimed, in the order of their pack.
@@ -282,7 +285,7 @@ struct ClaimedWindows {
     request: Option<RequestId>,
     /// The memories that are shown to the model with them.
     known: Vec<Memory>,
-    /// Requests for them whose replies are delivered with a batch.
+    /// Requests for the windows whose replies are delivered with a batch.
     unanswered: Vec<String>,
     /// Cost of the last round.
     spent: Spent,
@@ -296,7 +299,8 @@ impl ClaimedWindows {
         tally: &RefCell<Tally<'_>>,
     ) -> Result<Self, PipelineError> {
         let mut claimed = Self::default();
-        // A stored request applies only to exactly the windows it was rendered for, so the whole pack must refer to it.
+        // A stored request applies only to the exact windows for which it was rendered, so the whole pack must refer to
+        // it.
         let stored = match pack.first().and_then(Job::stored) {
             Some(root) if pack.iter().all(|job| job.stored() == Some(root)) => {
                 pipeline.store.open_request(root)?.map(|open| (root, open))
@@ -307,8 +311,7 @@ impl ClaimedWindows {
             && open.is_out
             && (!pipeline.asks_in_batches() || open.windows != pack.len())
         {
-            // The reply also covers other windows, or is delivered with a batch, which only a run with batches
-            // collects.
+            // The reply also covers other windows, or is delivered with a batch, which only runs with batches collect.
             tally.borrow_mut().summary.windows.in_batch += pack.len() as u64;
             return Ok(claimed);
         }
@@ -338,7 +341,7 @@ impl ClaimedWindows {
                 claimed.request = Some(root);
                 known = open.known;
             }
-            // Some of its windows no longer exist, so it cannot be used for the others.
+            // Some windows of the request no longer exist, so it cannot be used for the others.
             Some((root, _)) if !claimed.ids.is_empty() => pipeline.store.close_request(root)?,
             Some(_) | None => {}
         }
@@ -346,18 +349,18 @@ impl ClaimedWindows {
         Ok(claimed)
     }
 
-    /// Whether nobody says anything in these windows, so that no request is needed.
+    /// Whether no person says anything in these windows, so that no request is needed.
     fn are_silent(&self) -> bool {
         self.jobs.iter().all(|job| !window::has_human_signal(job.messages()))
     }
 
-    /// Returns the windows in the form in which a request stores them.
+    /// Returns the windows in the form that a request stores.
     fn with_context(&self) -> Vec<(WindowId, usize)> {
         let context = |job: &Job| job.span.start - job.span.context_start;
         self.ids.iter().copied().zip(self.jobs.iter().map(context)).collect()
     }
 
-    /// Releases the windows without a result: a later run uses the reply that they wait for.
+    /// Releases the windows without a result, so that a later run uses the reply that they wait for.
     fn leave<C: Complete>(self, pipeline: &Pipeline<'_, C>, tally: &RefCell<Tally<'_>>) -> Result<(), PipelineError> {
         let mut tally = tally.borrow_mut();
         tally.summary.spend(self.spent);
@@ -381,7 +384,7 @@ fn key<C: Complete>(pipeline: &Pipeline<'_, C>, job: &Job) -> WindowKey {
     }
 }
 
-/// Marks candidates whose evidence consists of words that their writer pasted from elsewhere.
+/// Marks candidates whose evidence consists of words that the writer pasted from elsewhere.
 fn mark_pasted(candidates: &mut [Candidate], messages: &[Message]) {
     for candidate in candidates {
         let evidence = &candidate.evidence;
@@ -400,19 +403,19 @@ fn drop_personal(extraction: &mut Extraction, guard: &Guard) {
         let (mut candidate, mut holds) = (guard.redact(candidate.clone()).0.into_inner(), false);
         candidate.edit_texts(&mut |text| holds |= text.contains(DROPPED_MARKER));
         if holds {
-            let detail = "it holds personal data that the settings drop".to_owned();
+            let detail = "it contains personal data that the settings exclude".to_owned();
             extraction.dropped.push(Dropped { reason: DropReason::Secret, detail });
         }
         !holds
     });
 }
 
-/// A quote with fewer bytes appears in too many lines by chance.
+/// Minimum length of a quote in bytes; a shorter quote appears in too many lines by chance.
 const MIN_QUOTE_BYTES: usize = 8;
-/// A quote repeats a line if it covers at least this percentage of it.
+/// Minimum percentage of a line that a quote must cover to count as repeating it.
 const MIN_SHARE: usize = 60;
 
-/// Drops the candidates whose quotes all appear in a line that is already known.
+/// Drops the candidates whose quotes all appear in one known line.
 fn drop_restated(extraction: &mut Extraction, lines: &[KnownLine]) {
     if lines.is_empty() {
         return;
@@ -441,7 +444,7 @@ fn restated<'l>(candidate: &Candidate, lines: &[(String, &'l str)]) -> Option<&'
         let found = lines.iter().find(|(line, _)| quote.len() >= MIN_QUOTE_BYTES && repeats(line));
         found.map(|(_, origin)| *origin)
     });
-    // A candidate without evidence does not repeat anything.
+    // A candidate without evidence repeats nothing.
     let first = origins.next()??;
     origins.all(|origin| origin.is_some()).then_some(first)
 }

@@ -58,14 +58,14 @@ pub(crate) fn is_subagents(agent: &str, log: &Path) -> bool {
 pub struct Scan {
     /// How long a log must have been unchanged.
     pub idle: SignedDuration,
-    /// Logs that have been unchanged for longer than this are left to `run`.
+    /// Maximum time for which a log may have been unchanged; older logs are left to `run`.
     pub max_age: SignedDuration,
     /// Whether logs of sub-agents are also queued.
     pub subagents: bool,
 }
 
-/// Queues the logs that no longer change and whose current state is not extracted, and returns how many. Each of `logs`
-/// is given with the name of the program that writes it.
+/// Queues the logs that no longer change and whose current state is not extracted, and returns how many. `logs`
+/// contains each log with the name of the program that writes it.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read or written.
@@ -80,7 +80,8 @@ pub(crate) fn scan(
         let Some(stamp) = Stamp::of(&log.path) else { continue };
         let Some(changed) = stamp.changed_at() else { continue };
         let age = now.duration_since(changed);
-        // A log that is still changing would be read again and again; an old log does not belong to a current session.
+        // A log that is still changing would be read again and again, and an old log does not belong to a current
+        // session.
         let is_wanted =
             (scan.idle..scan.max_age).contains(&age) && (scan.subagents || !is_subagents(&agent, &log.path));
         if !is_wanted || !is_unread(store, &log.path, &stamp)? {
@@ -97,13 +98,13 @@ pub(crate) fn scan(
 pub const WORKER_LEASE: &str = "worker";
 /// The name of the watcher's lease.
 pub const WATCH_LEASE: &str = "watch";
-/// A worker keeps running if a job becomes due within this time: slightly longer than the time that a conversation must
-/// be idle.
+/// A worker keeps running if a job becomes due within this time, which is slightly longer than the time for which a
+/// conversation must be idle.
 pub const LINGER: SignedDuration = SignedDuration::from_mins(11);
 /// Pause between two checks for due jobs.
 const PAUSE: Duration = Duration::from_millis(1_500);
 /// Interval between two heartbeats.
-// Several fit into each lease, so that a late one does no harm.
+// Each lease lasts for several heartbeats, so that a late one does no harm.
 const HEARTBEAT: SignedDuration = SignedDuration::from_secs(15);
 
 /// Why a job was not done.
@@ -115,12 +116,12 @@ pub enum Fault {
     Later(Timestamp, String),
 }
 
-/// When a worker ends.
+/// The condition under which a worker ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkerEnd {
-    /// When no remaining job becomes due within this time, or when a watching process takes over.
+    /// No remaining job becomes due within this time, or a watching process takes over.
     NothingIn(SignedDuration),
-    /// When it is cancelled.
+    /// The worker is cancelled.
     Cancelled,
 }
 
@@ -131,31 +132,31 @@ pub(crate) type Every<'a> = (Duration, &'a mut dyn FnMut());
 pub struct WorkerOptions<'a> {
     /// Number of jobs processed at the same time.
     pub at_a_time: usize,
-    /// When the worker ends.
+    /// The condition under which the worker ends.
     pub until: WorkerEnd,
     /// After a cancellation, no more jobs are started, and the worker ends when those in progress are finished.
     pub cancel: CancellationToken,
-    /// An action that is repeated between jobs, and executed once at the beginning.
+    /// An action that is repeated between jobs; it is also executed once at the beginning.
     pub every: Option<Every<'a>>,
     /// Called with the outcome of each job; `None` for success.
     pub report: &'a mut dyn FnMut(&Job, Option<&Fault>),
 }
 
-/// The result of one execution of the worker.
+/// The result of one run of the worker.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WorkerReport {
     /// Jobs that were done.
     pub done: usize,
     /// Jobs that failed or were postponed.
     pub left: usize,
-    /// The id of the process that was already working, if any; then nothing was done.
+    /// The id of the process that was already working, if there was one; nothing was done in that case.
     pub busy: Option<u32>,
 }
 
-/// Processes due jobs with `work`, unless another process is already doing so.
+/// Processes due jobs with `work`, unless another process is already working.
 ///
 /// # Errors
-/// [`StoreError`] if the file cannot be read or written; claimed jobs are available again when their lease ends.
+/// [`StoreError`] if the file cannot be read or written. Claimed jobs are available again when their lease ends.
 pub(crate) async fn work_off<F: Future<Output = Result<(), Fault>>>(
     store: &Store,
     mut shift: WorkerOptions<'_>,
@@ -166,7 +167,7 @@ pub(crate) async fn work_off<F: Future<Output = Result<(), Fault>>>(
         return Ok(WorkerReport { busy: Some(pid), ..WorkerReport::default() });
     }
     let worked = go(store, &mut shift, &owner, work).await;
-    // Released even if the work failed, so that the next worker need not wait for the lease to expire.
+    // The lease is released even if the work failed, so that the next worker need not wait until it expires.
     let ended = store.end_lease(WORKER_LEASE, &owner);
     let worked = worked?;
     ended?;
@@ -194,7 +195,7 @@ async fn go<F: Future<Output = Result<(), Fault>>>(
             next = tokio::time::Instant::now() + *every;
         }
         while held.len() < shift.at_a_time.max(1) && !shift.cancel.is_cancelled() {
-            // Checking takes no lock that others would wait for; claiming does.
+            // Checking takes no lock that others would wait for, but claiming does.
             let now = Timestamp::now();
             let is_due = store.next_job_at(now)?.is_some_and(|at| at <= now);
             let Some(job) = (if is_due { store.claim_job(now)? } else { None }) else { break };
@@ -202,7 +203,7 @@ async fn go<F: Future<Output = Result<(), Fault>>>(
             held.insert(id, job);
             running.push(async move { (id, task.await) });
         }
-        // Checked last, so that a job that became due while the others ran is still processed.
+        // This is checked last, so that a job that became due while the others ran is still processed.
         if held.is_empty() && is_over(store, shift)? {
             return Ok(worked);
         }
@@ -215,7 +216,8 @@ async fn go<F: Future<Output = Result<(), Fault>>>(
             }
             .fuse()
         );
-        // In this order: a job that has ended is completed even if the pause or a signal occurs at the same moment.
+        // The order matters: a job that has ended is completed even if the pause ends or a signal arrives at the same
+        // moment.
         let ended = select_biased! {
             ended = running.select_next_some() => Some(ended),
             () = cancelled => None,
@@ -229,7 +231,7 @@ async fn go<F: Future<Output = Result<(), Fault>>>(
         let now = Timestamp::now();
         if now.duration_since(alive_at) >= HEARTBEAT {
             alive_at = now;
-            // While this process works, no other starts; if it dies, the lease expires.
+            // While this process works, no other worker starts; if this process dies, the lease expires.
             store.lease(WORKER_LEASE, owner, now)?;
             for job in held.values() {
                 store.job_heartbeat(job, now)?;
@@ -274,11 +276,11 @@ fn finish(
 /// Set in the environment of a worker and of all its child processes, so that hooks in them do nothing.
 pub const ENVIRONMENT_MARK: &str = "AFTERTHOUGHT_WORKER";
 
-/// Starts `program` with `arguments` as a separate process: in a process group that no terminal interrupts, without
-/// standard streams, in the folder `folder`.
+/// Starts `program` with `arguments` as a separate process in the folder `folder`, without standard streams and in a
+/// process group that no terminal interrupts.
 ///
 /// # Errors
-/// An error if the system cannot start it.
+/// Returns an error if the system cannot start it.
 pub fn start_worker(program: &Path, arguments: &[&str], folder: &Path) -> io::Result<()> {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(folder).env(ENVIRONMENT_MARK, "1");
@@ -288,7 +290,7 @@ pub fn start_worker(program: &Path, arguments: &[&str], folder: &Path) -> io::Re
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     #[cfg(windows)]
     {
-        // Without a console, and in its own group.
+        // The process has no console and is in its own group.
         const DETACHED_PROCESS: u32 = 0x8;
         const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
         std::os::windows::process::CommandExt::creation_flags(

@@ -1,9 +1,9 @@
-//! The whole flow: read, extract, consolidate, write.
+//! The whole data flow of a run: read, extract, consolidate, and write.
 //!
 //! A run has two halves. First, every new window is extracted, with a bounded number of calls in flight; each result is
 //! stored as soon as it is available. Then the results are consolidated in the order in which the conversations took
-//! place, regardless of the order in which the replies arrived, with one transaction per conversation. If the process
-//! ends at any point, nothing that was stored is lost: the next run over the same logs continues there and ends in the
+//! place, regardless of the order in which the replies arrived. Each conversation is one transaction. If the process
+//! ends at any point, nothing that was stored is lost. The next run over the same logs continues there and ends in the
 //! same state.
 
 mod batch;
@@ -62,16 +62,16 @@ pub use summary::{Failure, Files, SelectionCounts, Summary};
 /// Maximum number of known memories shown to the model with a window.
 pub(crate) const MAX_KNOWN: usize = 8;
 
-/// The options of a run, apart from where it reads and writes.
+/// The options of a run, except for the places that it reads and writes.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// What to read.
+    /// The logs to read.
     pub sources: Sources,
-    /// Which part of it is selected.
+    /// The part of the logs that is selected.
     pub selection: Selection,
-    /// Which logs are opened even if they were finished and have not changed.
+    /// Which finished and unchanged logs are opened anyway.
     pub reread: RereadPolicy,
-    /// The namespace for everything, instead of one per project.
+    /// The namespace for all memories, instead of one per project.
     pub namespace: Option<Namespace>,
     /// Categories that are allowed.
     pub categories: Vec<String>,
@@ -88,25 +88,25 @@ pub struct Options {
 pub struct InstructionText {
     /// The text.
     pub text: String,
-    /// The project whose logs they apply to; `None` for all.
+    /// The project to whose logs the instructions apply; `None` for all.
     pub project: Option<Namespace>,
 }
 
-/// Which logs are opened even if they were finished and have not changed.
+/// Which finished and unchanged logs are opened anyway.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum RereadPolicy {
     /// None.
     #[default]
     Nothing,
-    /// Those with records that could not be used, so that each is reported again.
+    /// Logs with records that could not be used, so that each such record is reported again.
     Flawed,
     /// All.
     All,
-    /// All; conversations in them that a person erased are also read again.
+    /// All logs, including conversations that a person erased.
     Erased,
 }
 
-/// How windows are read.
+/// The means by which windows are read.
 #[derive(Debug)]
 pub enum Extractor<'a, C> {
     /// By a model.
@@ -124,8 +124,8 @@ impl<C> Clone for Extractor<'_, C> {
 impl<C> Copy for Extractor<'_, C> {}
 
 impl<C: Complete> Extractor<'_, C> {
-    /// Returns the spelling in the ledger. A window that a model has read counts as read for every model and prompt,
-    /// since reading it again would have to be paid for again; the rules cost nothing, so each version of them reads it
+    /// Returns the name used in the ledger. A window that a model has read counts as read for every model and prompt,
+    /// since reading it again would have to be paid for again. The rules cost nothing, so each version of them reads it
     /// again.
     #[must_use]
     pub(crate) fn kind(self) -> &'static str {
@@ -150,19 +150,19 @@ impl<C: Complete> Extractor<'_, C> {
 pub enum Event<'a> {
     /// A file was read to its end.
     File(&'a FileReport),
-    /// A window was extracted; contains the counts so far.
+    /// A window was extracted; the event contains the counts so far.
     Window(&'a Summary),
     /// The candidates of one conversation were consolidated, and written unless this is a plan.
     Consolidated(&'a crate::consolidate::Plan),
     /// A batch was submitted to the provider, or its results were collected.
     Batch(&'a str),
-    /// Something that a person should know but that is not a failure.
+    /// A message that a person should see but that is not a failure.
     Warning(&'a str),
-    /// Something went wrong without ending the run.
+    /// A failure that did not end the run.
     Failure(&'a Failure),
 }
 
-/// Why a run could not be started or completed. What is in the ledger is kept.
+/// Why a run could not be started or completed. The content of the ledger is kept.
 #[derive(Debug, thiserror::Error)]
 pub enum PipelineError {
     /// Nothing could be read.
@@ -177,7 +177,7 @@ pub enum PipelineError {
         /// Number of plans that became stale.
         attempts: usize,
     },
-    /// The model's server does not support what the run needs; nothing was started.
+    /// The model's server does not support a feature that the run needs; nothing was started.
     #[error(transparent)]
     Model(#[from] LlmError),
     /// A model was requested, but none is configured.
@@ -200,27 +200,27 @@ pub fn choose(choice: ExtractorChoice, model_is_configured: bool) -> Result<bool
     }
 }
 
-/// Everything that a run needs.
+/// The parts of a run: store, guard, extractor, budget and options.
 pub struct Pipeline<'a, C> {
     /// The store with the memories and the ledger.
     pub store: &'a Store,
     /// The guard that redacts secrets.
     pub guard: &'a Guard,
-    /// How windows are read.
+    /// The means by which windows are read.
     pub extractor: Extractor<'a, C>,
     /// The cost limit.
     pub budget: &'a Budget,
-    /// What to read, and how.
+    /// The options of the run.
     pub options: Options,
     /// How questions about windows are answered in batches; `None` to send them directly.
     batching: Option<Batching<'a>>,
     /// The owner of claimed windows: the run's id.
     owner: String,
-    /// When this run began, or when the interrupted run that it continues began.
+    /// When this run began; for a resumed run, when it first began.
     started_at: Timestamp,
     /// Determines the project of a conversation.
     projects: ProjectResolver,
-    /// Represents everything that determines the results from a log, apart from the log itself and the extractor.
+    /// A hash of everything, apart from the log and the extractor, that determines the results from a log.
     signature: String,
 }
 
@@ -239,8 +239,8 @@ impl<'a, C: Complete> Pipeline<'a, C> {
         Self { store, guard, extractor, budget, options, batching: None, owner, started_at, projects, signature }
     }
 
-    /// Makes questions about windows be answered in batches, if a model is used. Whether the server supports this is
-    /// checked when the run begins.
+    /// Answers questions about windows in batches, if a model is used. Whether the server supports this is checked when
+    /// the run begins.
     #[must_use]
     pub(crate) fn in_batches(self, batching: Batching<'a>) -> Self {
         Self { batching: Some(batching), ..self }
@@ -251,7 +251,8 @@ impl<'a, C: Complete> Pipeline<'a, C> {
         self.batching.is_some() && matches!(self.extractor, Extractor::Llm(_))
     }
 
-    /// Returns the logs that need not be opened: they were finished with the same extractor and the same signature.
+    /// Returns the logs that need not be opened, because they were finished with the same extractor and the same
+    /// signature.
     fn finished(&self) -> Result<HashMap<String, FileRead>, StoreError> {
         let all = || self.store.files_read(self.extractor.kind(), &self.signature);
         match self.options.reread {
@@ -261,19 +262,19 @@ impl<'a, C: Complete> Pipeline<'a, C> {
                 finished.retain(|_, file| file.skipped_records == 0);
                 Ok(finished)
             }
-            // Finished windows stay known, so opening the logs again costs time but no calls.
+            // Finished windows are still recorded, so opening the logs again costs time but no calls.
             RereadPolicy::All | RereadPolicy::Erased => Ok(HashMap::new()),
         }
     }
 
-    /// Looks up requested projects whose name only the store knows: a name given by a person, the name of a project
-    /// that was merged into another, or the address of a repository.
+    /// Looks up requested projects by names that only the store contains: a name given by a person, the name of a
+    /// project that was merged into another, or the address of a repository.
     fn look_up_projects(&mut self) -> Result<(), StoreError> {
         let mut found = Vec::new();
         for name in self.options.selection.names() {
             match self.store.project(name) {
                 Ok(project) => found.push(self.store.merged_into(&project.namespace)?),
-                // It may be the name of a folder that is seen for the first time, or of several.
+                // The name may be that of a folder that is seen for the first time, or of several folders.
                 Err(StoreError::UnknownProject { .. } | StoreError::AmbiguousProject { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -289,11 +290,11 @@ impl<'a, C: Complete> Pipeline<'a, C> {
         });
         // The run is complete without this record, so this is not a failure.
         if let Err(error) = noted {
-            tracing::warn!("could not note that a log is finished, so the next run opens it again: {error}");
+            tracing::warn!("could not record that a log is finished, so the next run opens it again: {error}");
         }
     }
 
-    /// Returns the model with the ledger in front of it, if a model is used.
+    /// Returns the model with the ledger as a cache, if a model is used.
     fn model(&self) -> Option<CachedModel<'a, C>> {
         match self.extractor {
             Extractor::Llm(model) => {
@@ -308,38 +309,38 @@ impl<'a, C: Complete> Pipeline<'a, C> {
     }
 }
 
-/// Returns a signature of everything that determines the results from a log, apart from the log itself and the
-/// extractor: the code that reads it, the guard, the size of windows, and the options.
+/// Returns a hash of everything, apart from the log and the extractor, that determines the results from a log: the code
+/// that reads it, the guard, the size of windows, and the options.
 fn signature(options: &Options, guard: &Guard) -> String {
     let mut hasher = Sha256::new();
     let formats: Vec<_> = INGESTORS.iter().map(|ingestor| (ingestor.name(), ingestor.rule())).collect();
     let namespace = options.namespace.as_ref().map(ToString::to_string);
-    // If any of these changes, every log is opened again; finished windows are still known and cost nothing.
+    // If any of these changes, every log is opened again; finished windows are still recorded and cost nothing.
     let code = (env!("CARGO_PKG_VERSION"), env!("AFTERTHOUGHT_READING_CODE"), formats);
     hasher.update(format!("{code:?} {guard:?} {:?} {:?} {namespace:?}", options.window, options.sources.format));
     hex(&hasher.finalize()[..16])
 }
 
-/// Time between two heartbeats; a run counts as dead after a minute without one.
+/// Time between two heartbeats; a run counts as dead after a minute without a heartbeat.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// Records the outcome of a run, with its summary.
 fn end_run(store: &Store, run: &RunId, is_ok: bool, summary: &impl serde::Serialize) -> Result<(), StoreError> {
     let status = if is_ok { RunStatus::Finished } else { RunStatus::Failed };
-    let summary = serde_json::to_value(summary).expect("a summary holds nothing that JSON cannot");
+    let summary = serde_json::to_value(summary).expect("a summary contains only values that JSON can represent");
     store.finish_run(run, status, &summary, Timestamp::now())
 }
 
-/// Returns the result of `work`; meanwhile, renews the heartbeat of `run` at the interval `every`.
+/// Returns the result of `work`, and renews the heartbeat of `run` at the interval `every` in the meantime.
 async fn keep_alive<T>(store: &Store, run: &RunId, every: Duration, work: impl Future<Output = T>) -> T {
     let mut work = pin!(work);
     loop {
         match future::select(work.as_mut(), pin!(tokio::time::sleep(every))).await {
             Either::Left((done, _)) => return done,
             Either::Right(((), _)) => {
-                // One missed heartbeat does not justify abandoning paid work; the next may succeed.
+                // One missed heartbeat does not justify abandoning paid work, and the next may succeed.
                 if let Err(error) = store.heartbeat(run, Timestamp::now()) {
-                    tracing::warn!("could not say that the run is alive: {error}");
+                    tracing::warn!("could not record that the run is alive: {error}");
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! A model with the store in front of it: a request is stored before it is sent, sent by one process, and paid for only
+//! Puts the store in front of a model: a request is stored before it is sent, sent by one process, and paid for only
 //! once.
 
 use std::cell::{Cell, RefCell};
@@ -18,10 +18,10 @@ use crate::store::{RequestClaim, RequestId, RequestPart, Store, StoredRequest, W
 
 /// Number of consecutive transient failures after which the server is considered to be down.
 const DOWN_AFTER: u32 = 3;
-/// Shortest and longest time between two checks whether another process has the reply.
+/// Minimum and maximum time between two checks of whether another process has the reply.
 const LOOK: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 /// Time between two renewals of the claim on a request that is being sent.
-// Four fit into the lease of one minute, so that a late one does no harm.
+// The lease of one minute lasts for four renewals, so that a late one does no harm.
 const RENEW: Duration = Duration::from_secs(15);
 
 /// Answers from the store if possible; otherwise calls the model and stores the reply.
@@ -38,7 +38,7 @@ pub(crate) struct CachedModel<'a, C> {
 }
 
 impl<'a, C: Complete> CachedModel<'a, C> {
-    /// Puts the stored requests of `store` and the cost limit of `budget` in front of `inner`.
+    /// Returns a model that uses the stored requests of `store` and the cost limit of `budget` in front of `inner`.
     pub(crate) const fn new(inner: &'a C, store: &'a Store, guard: &'a Guard, budget: &'a Budget) -> Self {
         Self {
             inner: Budgeted::new(inner, budget),
@@ -50,13 +50,13 @@ impl<'a, C: Complete> CachedModel<'a, C> {
         }
     }
 
-    /// Makes requests about windows be answered in batches.
+    /// Answers requests about windows in batches.
     pub(super) fn in_batches(self, inner: &'a C, budget: &'a Budget, batching: Batching<'a>) -> Self {
         let queue = BatchQueue::new(batching, self.store, self.guard, budget, inner.model());
         Self { queue: Some(queue), ..self }
     }
 
-    /// Returns why the model is no longer called, if so.
+    /// Returns why the model is no longer called, if it is not.
     pub(crate) fn halted(&self) -> Option<LlmError> {
         self.halted.borrow().clone()
     }
@@ -96,7 +96,7 @@ impl<'a, C: Complete> CachedModel<'a, C> {
         })
     }
 
-    /// Sends a request, unless another process has received its reply by the time this one may send it.
+    /// Sends a request, unless another process receives its reply before this process may send it.
     async fn ask(&self, key: &str, request: &Request) -> Result<(Reply, Cost), LlmError> {
         let owner = Uuid::now_v7().to_string();
         let mut pause = LOOK.0;
@@ -114,9 +114,10 @@ impl<'a, C: Complete> CachedModel<'a, C> {
             }
             pause = (pause * 2).min(LOOK.1);
         }
-        // Claimed under its own owner, because two tasks of one run must not send the same request either.
+        // The claim has its own owner, because two tasks of one run must not send the same request either.
         let claim = SendingClaim { store: self.store, key, owner };
-        // Checked after waiting for the claim, during which the error may have occurred in another task.
+        // This is checked after waiting for the claim, because the error may have occurred in another task in the
+        // meantime.
         if let Some(error) = self.halted() {
             return Err(error);
         }
@@ -163,7 +164,7 @@ impl<'a, C: Complete> CachedModel<'a, C> {
         // From here to the next fault point, the reply is paid for but not stored anywhere.
         point("reply.received");
         if let Err(error) = self.store.save_reply(key, &text, &reply, Timestamp::now()) {
-            tracing::warn!("a reply was used but could not be kept for later runs: {error}");
+            tracing::warn!("a reply was used but could not be stored for later runs: {error}");
         }
         point("reply.kept");
         Reply { text: text.into_inner(), ..reply }
@@ -184,7 +185,7 @@ impl<C: Complete> Complete for CachedModel<'_, C> {
     }
 }
 
-/// The right to send a request, released on drop unless the request has been answered by then.
+/// The right to send a request, which is released on drop unless the request has been answered by then.
 struct SendingClaim<'a> {
     store: &'a Store,
     key: &'a str,
@@ -192,7 +193,7 @@ struct SendingClaim<'a> {
 }
 
 impl SendingClaim<'_> {
-    /// Returns the result of `call`, and renews the claim meanwhile.
+    /// Returns the result of `call`, and renews the claim in the meantime.
     async fn during<T>(&self, call: impl Future<Output = T>) -> T {
         let mut call = pin!(call);
         loop {
@@ -210,15 +211,17 @@ impl SendingClaim<'_> {
 
 impl Drop for SendingClaim<'_> {
     fn drop(&mut self) {
-        // Also executed if an interrupt drops the future; otherwise the request would seem to be in progress until its
-        // lease ends.
+        // The claim is also released if an interrupt drops the future; otherwise the request would seem to be in
+        // progress until its lease ends.
         if let Err(error) = self.store.release_request(self.key, &self.owner) {
-            tracing::warn!("others wait up to a minute for a request that was sent: {error}");
+            tracing::warn!(
+                "the claim on a request could not be released, so other processes wait up to a minute: {error}"
+            );
         }
     }
 }
 
-/// The model as used for the windows of one pack: each request about them is rendered once, by whichever process.
+/// The model as used for the windows of one pack; each request about them is rendered only once, by any process.
 pub(super) struct PackModel<'m, 'a, C> {
     pub(super) model: &'m CachedModel<'a, C>,
     /// The store with the windows.
@@ -240,7 +243,8 @@ impl<C: Complete> PackModel<'_, '_, C> {
             None
         });
         let earlier_key = match stored.flatten() {
-            // If it was paid for with other settings or another model, its reply is still valid for these windows.
+            // A request that was paid for with other settings or another model still has a valid reply for these
+            // windows.
             Some(StoredRequest { key, body }) if self.model.is_paid(&key) => match body {
                 Some((request, reading)) => return (Rendered { request, reading }, key),
                 // The stored form is no longer readable, but the reply has been paid for, so its key is kept.
@@ -249,7 +253,7 @@ impl<C: Complete> PackModel<'_, '_, C> {
             Some(StoredRequest { key, body: Some((request, reading)) }) if request.key(self.model.model()) == key => {
                 return (Rendered { request, reading }, key);
             }
-            // It was rendered for another model.
+            // The request was rendered for another model.
             Some(_) | None => None,
         };
         let rendered = render();

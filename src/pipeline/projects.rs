@@ -1,4 +1,4 @@
-//! Namespaces of transcripts, and the names, folders and merges that people assign to projects.
+//! Determines the namespaces of transcripts, and the names, folders and merges that people assign to projects.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -16,17 +16,18 @@ use crate::memory::{Audience, Namespace};
 use crate::project::{ALLOWED, Identity, Machine, ProjectSighting};
 use crate::store::{Alias, Placement, Project, RunId, RunStatus, Store, StoreError};
 
-/// Namespaces for what is learnt from one transcript.
+/// Namespaces for the memories from one transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Namespaces {
-    /// For what applies within the transcript's project.
+    /// For memories that apply within the transcript's project.
     pub(super) project: Namespace,
-    /// For what applies to the user everywhere.
+    /// For memories that apply to the user everywhere.
     pub(super) user: Namespace,
 }
 
 impl Namespaces {
-    /// Returns the namespaces for transcripts of one project, or of a conversation among people, which keeps everything.
+    /// Returns the namespaces for transcripts of one project, or for a conversation among people, whose memories all
+    /// belong to one namespace.
     pub(super) fn of_project(project: Namespace) -> Self {
         let user = if project.is_chat() { project.clone() } else { Namespace::global() };
         Self { project, user }
@@ -44,7 +45,7 @@ impl Namespaces {
 /// The project information in a log: a folder and a repository.
 type Named = (Option<String>, Option<String>);
 
-/// Resolves the namespaces of all transcripts of a run; each project named in a log is looked up once.
+/// Resolves the namespaces of all transcripts of a run, looking up each project named in a log only once.
 #[derive(Debug, Default)]
 pub(super) struct ProjectResolver {
     machine: Machine,
@@ -54,9 +55,9 @@ pub(super) struct ProjectResolver {
 /// The projects that a name in a log refers to.
 #[derive(Debug, Clone)]
 struct Resolved {
-    /// The current one.
+    /// The current project.
     now: Namespace,
-    /// Earlier ones, with the time at which each was last seen; oldest first.
+    /// Earlier projects, with the time at which each was last seen, oldest first.
     before: Vec<(Timestamp, Namespace)>,
 }
 
@@ -65,12 +66,12 @@ pub(super) struct Lookup<'a> {
     pub(super) store: &'a Store,
     /// When the run began.
     pub(super) started_at: Timestamp,
-    /// Reports warnings to the person.
+    /// Shows warnings to the person.
     pub(super) warn: &'a mut dyn FnMut(&str),
 }
 
 impl ProjectResolver {
-    /// Returns a resolver for the machine that this process runs on.
+    /// Returns a resolver for the machine on which this process runs.
     pub(super) fn on_this_machine() -> Self {
         Self { machine: Machine::this(), known: RefCell::default() }
     }
@@ -87,7 +88,7 @@ impl ProjectResolver {
             return Ok(Namespaces { project: namespace.clone(), user: namespace.clone() });
         }
         let named = (transcript.project.clone(), transcript.repository.clone());
-        // The borrow ends here, since the branch below borrows the map again to add to it.
+        // The borrow must end here, since the branch below borrows the map again to add to it.
         let known = self.known.borrow().get(&named).cloned();
         let resolved = if let Some(resolved) = known {
             resolved
@@ -117,23 +118,23 @@ impl ProjectResolver {
                  `afterthought project merge {before} {now}`"
             ));
         }
-        // The time of the conversation matters only if the folder has changed its project.
+        // The time of the conversation matters only if the folder now belongs to another project.
         let path = sighting.path.as_deref().filter(|_| placement.follows_time());
         let before = path.map(|path| lookup.store.path_history(path)).transpose()?.unwrap_or_default();
         Ok(Resolved { now: placement.namespace, before })
     }
 }
 
-/// Returns the namespace in which the memories of `transcript` are kept: its project's, unless people talk among
-/// themselves. What they say is about none of the user's repositories, and not about the user.
+/// Returns the namespace in which the memories of `transcript` are kept, which is its project's, unless people talk
+/// among themselves. Their statements are not about the user's repositories, and not about the user.
 pub(super) fn home_of(transcript: &Transcript, namespaces: &Namespaces, store: &Store) -> Namespace {
     if transcript.is_among_people() { chat_of(transcript, store) } else { namespaces.project.clone() }
 }
 
-/// Longest name of a conversation in its namespace, in characters.
+/// Maximum length of a conversation's name in its namespace, in characters.
 const MAX_CHAT_NAME: usize = 60;
 
-/// Returns the namespace of a conversation among people: that of its channel, or else its own.
+/// Returns the namespace of a conversation among people: the namespace of its channel, or else its own.
 fn chat_of(transcript: &Transcript, store: &Store) -> Namespace {
     let key = match &transcript.project {
         Some(channel) => format!("{}:{channel}", transcript.source),
@@ -141,7 +142,7 @@ fn chat_of(transcript: &Transcript, store: &Store) -> Namespace {
     };
     let hash = hex(&Sha256::digest(key.as_bytes())[..3]);
     let named = transcript.project.clone().or_else(|| transcript.title.clone()).unwrap_or_default();
-    // Titles of chats hold telephone numbers and more; they are about to be stored.
+    // Titles of chats contain telephone numbers and other personal data, and they are about to be stored.
     let name = store.redact(named).into_inner();
     let name: String = name.chars().filter(|c| !c.is_control()).take(MAX_CHAT_NAME).collect();
     let id = format!("{}-{hash}", if name.trim().is_empty() { transcript.source.as_str() } else { name.trim() });
@@ -149,8 +150,8 @@ fn chat_of(transcript: &Transcript, store: &Store) -> Namespace {
     Namespace::chat(&id).unwrap_or_else(|_| fallback())
 }
 
-/// Returns the namespace of the project that lies at `folder` on this machine, as a run over its logs would; `global`
-/// where there is none.
+/// Returns the namespace of the project at `folder` on this machine, as a run over its logs would; `global` if there is
+/// no project.
 ///
 /// # Errors
 /// [`StoreError`] if the result cannot be stored.
@@ -161,22 +162,23 @@ pub(crate) fn project_at(store: &Store, folder: &str, warn: &mut dyn FnMut(&str)
 }
 
 impl Resolved {
-    /// Returns the project that was there at `at`, if it was last seen later; otherwise, only the current one is known.
+    /// Returns the project that was in the folder at `at`, if it was last seen later; otherwise, only the current
+    /// project is known.
     fn at(&self, at: Timestamp) -> Option<Namespace> {
         self.before.iter().find(|(until, _)| at <= *until).map(|(_, namespace)| namespace.clone())
     }
 }
 
-/// Determines where a project belongs and stores the result. If one project was learnt under two identities, their
+/// Determines the namespace of a project and stores the result. If one project was learnt under two identities, their
 /// memories are merged in a separate run, which can be undone separately.
 fn remember(sighting: &Redacted<ProjectSighting>, lookup: &mut Lookup<'_>) -> Result<Placement, StoreError> {
     let (store, now) = (lookup.store, Timestamp::now());
-    // Looked up without a write first; most sightings need no write.
+    // The placement is first looked up without a write, since most sightings need no write.
     let planned = store.placement(sighting)?;
     let Some(from) = planned.join else {
         return store.write(None, now, |w| {
             let placement = w.placement(sighting)?;
-            // Identities that another process has stored are merged by the next run.
+            // If another process has stored identities in the meantime, the next run merges them.
             if placement.join.is_none() {
                 w.remember_place(sighting, &placement)?;
             }
@@ -184,7 +186,7 @@ fn remember(sighting: &Redacted<ProjectSighting>, lookup: &mut Lookup<'_>) -> Re
         });
     };
     let arguments = json!({"from": from.to_string(), "into": planned.namespace.to_string()});
-    // Listed before the run that discovered the shared identity, so that this run remains the last one.
+    // The merge is listed before the run that discovered the shared identity, so that this run remains the last one.
     let begun = lookup.started_at - SignedDuration::from_millis(1);
     let run = store.begin_run("projects merge", &arguments, begun)?.id;
     let (placement, moved) = store.write(Some(&run), now, |w| {
@@ -194,7 +196,7 @@ fn remember(sighting: &Redacted<ProjectSighting>, lookup: &mut Lookup<'_>) -> Re
         w.remember_place(sighting, &placement)?;
         Ok::<_, StoreError>((placement, moved))
     })?;
-    let summary = serde_json::to_value(moved).expect("counts hold nothing that JSON cannot");
+    let summary = serde_json::to_value(moved).expect("counts contain only values that JSON can represent");
     store.finish_run(&run, RunStatus::Finished, &summary, now)?;
     (lookup.warn)(&format!(
         "{from} and {} are one project; what was learnt in the first is in the second now, and `afterthought undo {run}` \
@@ -220,7 +222,9 @@ pub enum NamingError {
         path: String,
     },
     /// Another project has the name.
-    #[error("{name:?} is the name of {namespace}; make them one with `afterthought project merge {label} {name}`")]
+    #[error(
+        "{name:?} is already the name of {namespace}; merge the projects with `afterthought project merge {label} {name}`"
+    )]
     Taken {
         /// The name.
         name: String,
@@ -229,12 +233,12 @@ pub enum NamingError {
         /// The project that was to be named.
         label: String,
     },
-    /// Both are the same project.
+    /// Both names refer to the same project.
     #[error("{from:?} and {into:?} are one project already: {namespace}")]
     Same {
-        /// The first.
+        /// The first name.
         from: String,
-        /// The second.
+        /// The second name.
         into: String,
         /// Its namespace.
         namespace: Namespace,
@@ -254,7 +258,7 @@ pub(crate) struct ProjectAlias {
     /// The namespace of the project.
     #[serde(serialize_with = "spelled")]
     pub namespace: Namespace,
-    /// The project to which the folder belonged before, whose memories are not moved.
+    /// The project to which the folder belonged before; its memories are not moved.
     pub left: Option<String>,
 }
 
@@ -269,7 +273,7 @@ pub(crate) struct ProjectMerge {
     /// The project that the memories were moved to.
     #[serde(serialize_with = "spelled")]
     pub into: Namespace,
-    /// What happened to them.
+    /// Counts of the moved memories.
     #[serde(flatten)]
     pub moved: MoveReport,
 }
@@ -278,7 +282,7 @@ fn spelled<S: serde::Serializer>(namespace: &Namespace, serializer: S) -> Result
     serializer.collect_str(namespace)
 }
 
-/// Makes `name` refer to the project `what`.
+/// Gives the name `name` to the project `what`.
 ///
 /// # Errors
 /// [`NamingError`] if there is no such project, or if another project has the name.
@@ -294,10 +298,10 @@ pub(crate) fn name_project(store: &Store, what: &str, name: &str, now: Timestamp
     Ok(ProjectAlias { name: name.into_inner(), path: None, namespace, left: None })
 }
 
-/// Makes the folder `path`, with everything below it, belong to the project `name`.
+/// Assigns the folder `path`, with everything below it, to the project `name`.
 ///
-/// If no project has the name, it is given to the folder's current project, unless that also has folders elsewhere. In
-/// that case, the folder becomes a new project, and what was learnt before is not moved.
+/// If no project has the name, the folder's current project receives it, unless that project also has folders
+/// elsewhere. In that case, the folder becomes a new project, and memories learnt before are not moved.
 ///
 /// # Errors
 /// [`NamingError`] if the folder or the name cannot be used for a project.
@@ -325,13 +329,13 @@ pub(crate) fn give_folder(
     let left = held.filter(|held| held.namespace != namespace && held.memories > 0).map(Project::label);
     store.write(None, now, |w| {
         w.set_alias(Alias::Path((&path).into()), &namespace)?;
-        // A name that belongs to another project is not changed.
+        // A name that belongs to another project stays unchanged.
         if w.alias_named(&name)?.is_none() { w.set_alias(Alias::Name((&name).into()), &namespace) } else { Ok(()) }
     })?;
     Ok(ProjectAlias { name: name.into_inner(), path: Some(path.into_inner()), namespace, left })
 }
 
-/// Moves the memories of the project `from` into the project `into`, as a run that can be undone; later memories of
+/// Moves the memories of the project `from` into the project `into`, as a run that can be undone. Later memories of
 /// `from` are also stored in `into`.
 ///
 /// # Errors
@@ -345,9 +349,10 @@ pub(crate) fn merge(store: &Store, from: &str, into: &str, now: Timestamp) -> Re
     let arguments = json!({"from": first.to_string(), "into": second.to_string()});
     let run = store.begin_run("projects merge", &arguments, now)?.id;
     let moved = store.write(Some(&run), now, |w| merge_projects(w, &first, &second));
-    // The run ends before an error is returned, so that it does not look interrupted.
+    // The run ends before an error is returned, so that the run does not look interrupted.
     let status = if moved.is_ok() { RunStatus::Finished } else { RunStatus::Failed };
-    let summary = serde_json::to_value(moved.as_ref().ok()).expect("counts hold nothing that JSON cannot");
+    let summary =
+        serde_json::to_value(moved.as_ref().ok()).expect("counts contain only values that JSON can represent");
     store.finish_run(&run, status, &summary, Timestamp::now())?;
     Ok(ProjectMerge { run, from: first, into: second, moved: moved? })
 }

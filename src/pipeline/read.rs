@@ -1,7 +1,8 @@
 //! Reads the selected logs on a separate thread, ahead of the extraction.
 //!
-//! A conversation is selected if it has a message in the time range; within it, the windows that have one are selected.
-//! Windows are cut as if all were selected, so that a later run with a wider range reads the others and none twice.
+//! A conversation is selected if it has a message in the time range. Within it, the windows with such a message are
+//! selected. Windows are cut as if all were selected, so that a later run with a wider range reads the other windows
+//! and none twice.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::Metadata;
@@ -21,19 +22,19 @@ use crate::guard::{Cleaning, Guard, Redacted};
 use crate::memory::Namespace;
 use crate::store::{FileOutcome, FileRead};
 
-/// Transcripts that may wait to be extracted; more would only occupy memory.
+/// Number of transcripts that may wait to be extracted; more would only occupy memory.
 const READ_AHEAD: usize = 1;
 
 /// Events from the reading thread, file by file in the given order.
 #[derive(Debug)]
 pub(crate) enum ReadEvent {
-    /// Reading a file, a folder or an archive has begun; the events that follow are from it.
+    /// The reading of a file, a folder or an archive has begun; the following events belong to it.
     Begun(Option<FileMark>),
-    /// Reading it has ended.
+    /// The reading of the file, folder or archive has ended.
     Ended,
-    /// An earlier run has finished it, and it has not changed.
+    /// An earlier run has finished the log, and the log has not changed since.
     Unchanged(Box<FileRead>),
-    /// A conversation, with what was removed from it.
+    /// A conversation, with the counts of what was removed from it.
     Transcript(Box<Redacted<Transcript>>, Cleaning),
     /// A file was read completely.
     FileRead(FileReport),
@@ -48,9 +49,9 @@ pub(crate) enum ReadEvent {
 pub struct FileReport {
     /// The path as given.
     pub path: PathBuf,
-    /// The format it was read as; `None` for a file in a folder that is not a log of a known format.
+    /// The format as which it was read; `None` for a file in a folder that is not a log of a known format.
     pub format: Option<&'static str>,
-    /// Whether it was skipped because it is a dataset that was not named explicitly.
+    /// Whether the file was skipped because it is a dataset that was not named explicitly.
     pub is_dataset: bool,
     /// Records that could not be used.
     pub skipped: Vec<Skipped>,
@@ -58,14 +59,14 @@ pub struct FileReport {
     pub repaired: usize,
 }
 
-/// What to read.
+/// The logs to read.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
     /// Files, folders, patterns, or `-`.
     pub paths: Vec<PathBuf>,
     /// Logs that were already found, such as those of known programs.
     pub found: Vec<Found>,
-    /// Read everything as this format instead of recognising it.
+    /// The format as which everything is read, instead of recognising it.
     pub format: Option<String>,
     /// Conversations that the calling program already has in memory; they come before all others.
     pub transcripts: Vec<Transcript>,
@@ -74,7 +75,7 @@ pub struct Sources {
 /// The logs that earlier runs have finished, by the hash of their path.
 type Finished = HashMap<String, FileRead>;
 
-/// Starts reading `sources`, except for the logs in `finished` that have not changed; events arrive in order, and the
+/// Starts reading `sources`, except for the logs in `finished` that have not changed. Events arrive in order, and the
 /// channel closes at the end.
 ///
 /// Dropping the receiver stops the reading at the next transcript.
@@ -94,7 +95,7 @@ pub(super) fn start(
     found.extend(sources.found.iter().filter(|one| seen.insert(true_path(&one.path))).cloned());
     let (sender, receiver) = mpsc::channel(READ_AHEAD);
     let (selection, held) = (selection.clone(), sources.transcripts.clone());
-    // Reading blocks on files, so it gets a thread of its own instead of a task.
+    // Reading blocks on files, so it has its own thread instead of a task.
     std::thread::spawn(move || {
         let reader = Reader { forced, selection, finished, guard, sender };
         for transcript in held {
@@ -132,7 +133,8 @@ impl Reader {
 
     fn read(&self, found: Found) -> Result<(), Closed> {
         let Found { path, named } = found;
-        // Determined before reading: a log that grows meanwhile must look changed to the next run.
+        // The stamp is determined before reading, because a log that grows in the meantime must look changed to the
+        // next run.
         let stamp = Stamp::of(&path);
         if let Some(reason) = self.leaves(&path, stamp.as_ref().and_then(Stamp::changed_at)) {
             return self.send(ReadEvent::FileLeftOut(reason));
@@ -146,7 +148,7 @@ impl Reader {
         self.send(ReadEvent::Ended)
     }
 
-    /// Returns why a log is left out, regardless of how its path is spelled: a pattern for a folder also applies to
+    /// Returns why a log is left out, regardless of how its path is spelled. A pattern for a folder also applies to
     /// relative paths and to paths through a link.
     fn leaves(&self, path: &Path, changed_at: Option<Timestamp>) -> Option<LeftOut> {
         let as_given = self.selection.leaves_file(path, changed_at);
@@ -173,10 +175,10 @@ impl Reader {
         }
     }
 
-    /// Reads a directory or an archive: as a whole if a format accepts it as such, otherwise file by file.
+    /// Reads a directory or an archive, as a whole if a format accepts it as such, and otherwise file by file.
     fn read_folder(&self, folder: &Folder, named: bool) -> Result<(), Closed> {
         let path = folder.path().to_owned();
-        // Checked first, since a folder that cannot be listed would look like an empty one.
+        // The folder is checked first, since a folder that cannot be listed would look like an empty one.
         if let Err(source) = std::fs::read_dir(&path)
             && path.is_dir()
         {
@@ -230,7 +232,7 @@ impl Reader {
     ) -> Result<FileReport, IngestError> {
         let mut accept = |transcript| {
             let (transcript, cleaned) = self.guard.clean_transcript(transcript);
-            // A closed channel means that nobody needs the rest; the thread ends after this file.
+            // A closed channel means that the remaining logs are not needed; the thread ends after this file.
             self.sender.blocking_send(ReadEvent::Transcript(Box::new(transcript), cleaned)).ok();
         };
         let mut sink = Sink::new(&mut accept);
@@ -262,7 +264,7 @@ fn passed_over(error: IngestError, path: PathBuf, named: bool) -> Result<FileRep
     }
 }
 
-/// A log in the state in which its reading began.
+/// A log, identified by its path and its state when its reading began.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FileMark {
     /// Hash of its path.
@@ -271,7 +273,7 @@ pub(crate) struct FileMark {
     pub stamp: String,
 }
 
-/// Size and time of a log, which show whether it has changed.
+/// Size and time of a log, which show whether the log has changed.
 #[derive(Debug, Clone)]
 pub struct Stamp {
     hasher: Sha256,
@@ -283,7 +285,7 @@ pub struct Stamp {
 const COARSE: SignedDuration = SignedDuration::from_secs(2);
 
 impl Stamp {
-    /// Returns the stamp of the file or folder at `path`; `None` where there is none, such as for standard input.
+    /// Returns the stamp of the file or folder at `path`; `None` if there is none, as for standard input.
     ///
     /// The stamp of a database includes its write-ahead log, and the stamp of a folder includes everything in it.
     #[must_use]
@@ -291,9 +293,10 @@ impl Stamp {
         let data = path.metadata().ok()?;
         let mut stamp = Self { hasher: Sha256::new(), bytes: 0, changed_at: None };
         if data.is_dir() {
-            // Sorted, since file systems list in different orders and the stamp must not depend on that.
+            // The entries are sorted, since file systems list them in different orders and the stamp must not depend on
+            // that.
             for entry in walkdir::WalkDir::new(path).sort_by_file_name().into_iter().flatten() {
-                // A file may disappear after it was listed; the stamp then covers the rest.
+                // A file may disappear after it was listed; the stamp then covers the remaining files.
                 if let Some(data) = entry.metadata().ok().filter(Metadata::is_file) {
                     stamp.add(entry.path(), &data);
                 }
@@ -301,7 +304,7 @@ impl Stamp {
         } else {
             stamp.add(Path::new(""), &data);
             let mut log = path.as_os_str().to_owned();
-            // SQLite first writes new rows there and may leave the database file unchanged for hours.
+            // SQLite first writes new rows to this log and may leave the database file unchanged for hours.
             log.push("-wal");
             Path::new(&log).metadata().into_iter().for_each(|data| stamp.add(Path::new("-wal"), &data));
         }
@@ -312,7 +315,7 @@ impl Stamp {
         let changed_at = data.modified().ok().and_then(|at| Timestamp::try_from(at).ok());
         let nanosecond = changed_at.map_or(0, Timestamp::as_nanosecond);
         self.hasher.update(name.as_os_str().as_encoded_bytes());
-        // The separators keep adjacent names, sizes and times apart.
+        // The separators ensure that different names, sizes and times never produce the same input.
         self.hasher.update(format!("\u{1f}{}\u{1f}{nanosecond}\u{1f}{}\u{1e}", data.len(), noticed_at(data)));
         self.bytes += data.len();
         self.changed_at = self.changed_at.max(changed_at);
@@ -330,14 +333,14 @@ impl Stamp {
         self.changed_at
     }
 
-    /// Returns its spelling in the ledger.
+    /// Returns the stamp as it is stored in the ledger.
     #[must_use]
     pub(crate) fn text(&self) -> String {
         hex(&self.hasher.clone().finalize()[..16])
     }
 
-    /// Returns the mark under which a log is recorded when it is finished; `None` if another change could leave the
-    /// stamp unchanged.
+    /// Returns the mark under which a finished log is recorded; `None` if another change could leave the stamp
+    /// unchanged.
     #[must_use]
     pub(crate) fn mark(&self, path: &Path, now: Timestamp) -> Option<FileMark> {
         let changed_at = self.changed_at?;
@@ -347,15 +350,15 @@ impl Stamp {
     }
 }
 
-/// Returns when the system last noticed a change. Unlike the modification time, no program can set this time, so it
-/// reveals changed content of the same size and modification time.
+/// Returns when the system last recorded a change of the file. Unlike the modification time, no program can set this
+/// time, so it reveals changed content with the same size and modification time.
 #[cfg(unix)]
 fn noticed_at(data: &Metadata) -> i128 {
     use std::os::unix::fs::MetadataExt as _;
     i128::from(data.ctime()) * 1_000_000_000 + i128::from(data.ctime_nsec())
 }
 
-/// Returns zero: this system does not record it.
+/// Returns zero, because this system does not record such a time.
 #[cfg(not(unix))]
 const fn noticed_at(_: &Metadata) -> i128 {
     0
@@ -397,33 +400,34 @@ pub(crate) async fn conversations(sources: &Sources, guard: &Guard) -> Result<Co
     Ok(read)
 }
 
-/// Which conversations are selected; the default is all.
+/// The conditions for selecting conversations; by default, all are selected.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
-    /// Only what was said at this time or later.
+    /// Earliest time of selected messages.
     pub since: Option<Timestamp>,
-    /// Only what was said before this time.
+    /// End of the time range; messages from this time on are not selected.
     pub until: Option<Timestamp>,
-    /// The time zone of logs that do not state one; UTC if unset.
+    /// The time zone of logs that do not state a time zone; UTC if unset.
     pub zone: Option<TimeZone>,
-    /// Only these projects: names, or folders with everything below them. Empty for all.
+    /// The projects to select: names, or folders with everything below them. All projects are selected if the list is
+    /// empty.
     pub projects: Vec<String>,
-    /// The namespaces of those of them whose names appear in no log.
+    /// The namespaces of the selected projects whose names appear in no log.
     pub namespaces: Vec<Namespace>,
     /// Patterns of files and projects to leave out.
     pub exclude: Vec<Pattern>,
 }
 
-/// Why something was left out.
+/// The reason for leaving something out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LeftOut {
-    /// Its path or its project matches an exclude pattern.
+    /// Its path or project matches an exclude pattern.
     Excluded,
-    /// Nothing in it was said in the time range.
+    /// Nothing in the conversation was said in the time range.
     OutOfRange,
-    /// A time range was given, but it is not known when it was said.
+    /// A time range was given, but the time of the conversation is unknown.
     Undated,
-    /// It belongs to none of the requested projects.
+    /// The conversation belongs to none of the requested projects.
     OtherProject,
 }
 
@@ -470,13 +474,13 @@ impl Selection {
         (!times.any(|time| self.holds(&time))).then_some(LeftOut::OutOfRange)
     }
 
-    /// Returns the projects requested by name. Those requested by folder are not included, since a folder selects only
-    /// what was said in it.
+    /// Returns the projects requested by name. Projects requested by folder are not included, since a folder selects
+    /// only conversations that took place in it.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.projects.iter().map(String::as_str).filter(|text| !is_absolute(text))
     }
 
-    /// Whether a window of a selected conversation is itself selected. One of unknown time is always selected.
+    /// Whether a window of a selected conversation is itself selected. A window of unknown time is always selected.
     #[must_use]
     pub(crate) fn takes(&self, messages: &[Message]) -> bool {
         let mut times = messages.iter().filter_map(|message| message.time).peekable();
@@ -485,7 +489,7 @@ impl Selection {
 
     fn holds(&self, time: &MessageTime) -> bool {
         let at = match (&self.zone, time.offset_seconds) {
-            // A local time without a zone; most logs were written in the zone in which they are read.
+            // This is a local time without a zone; most logs were written in the zone in which they are read.
             (Some(zone), None) => {
                 let reading = Offset::UTC.to_datetime(time.at);
                 // A local time that a clock change skipped or repeated is resolved as calendars do (RFC 5545).
@@ -500,10 +504,10 @@ impl Selection {
         self.since.is_none_or(|since| at >= since) && self.until.is_none_or(|until| at < until)
     }
 
-    /// Whether a path is left out: a pattern without `/` matches any component of it; any other pattern matches the
-    /// path, its end, or a folder that contains it.
+    /// Whether a path is left out. A pattern without `/` matches any component of the path; any other pattern matches
+    /// the path, its end, or a folder that contains it.
     fn excludes(&self, path: &str) -> bool {
-        // A folder that is excluded must not be read by way of a link to it.
+        // An excluded folder must not be read through a link to it.
         let real = || Path::new(path).is_absolute().then(|| Path::new(path).canonicalize().ok()).flatten();
         !self.exclude.is_empty()
             && (self.excludes_as_spelled(path)
@@ -522,7 +526,7 @@ impl Selection {
             let root = if path.starts_with('/') { "/" } else { "" };
             let folders = (1..=parts.len()).map(|count| format!("{root}{}", parts[..count].join("/")));
             let whole = text.trim_end_matches('/');
-            // What is below a folder is excluded with it, and `folder/**` means the folder, too.
+            // Everything below an excluded folder is excluded as well, and `folder/**` includes the folder itself.
             let whole = whole.strip_suffix("/**").filter(|folder| !folder.is_empty()).unwrap_or(whole);
             let anywhere = if whole.starts_with('/') { whole.to_owned() } else { format!("**/{whole}") };
             folders.into_iter().any(|folder| matches(whole, &folder) || matches(&anywhere, &folder))
@@ -535,8 +539,8 @@ fn matches(pattern: &str, text: &str) -> bool {
     Pattern::new(pattern).is_ok_and(|pattern| pattern.matches_with(text, MATCHING))
 }
 
-/// Whether `wanted` names the project of a conversation: by its namespace, its folder or one above it, or its last
-/// component.
+/// Whether `wanted` names the project of a conversation by its namespace, by its folder or a folder above it, or by its
+/// last component.
 fn is_project(wanted: &str, project: &str, namespace: &str) -> bool {
     let plain = |text: &str| text.trim().trim_end_matches(['/', '\\']).replace('\\', "/");
     let (wanted, project) = (plain(wanted), plain(project));
@@ -554,7 +558,7 @@ fn is_project(wanted: &str, project: &str, namespace: &str) -> bool {
     [last, id, name].iter().any(|own| !own.is_empty() && own.to_lowercase() == wanted.to_lowercase())
 }
 
-/// Whether it is an absolute path of a folder, on this machine or on another.
+/// Whether a text is the absolute path of a folder, on this machine or on another.
 fn is_absolute(text: &str) -> bool {
     text.starts_with(['/', '\\']) || text.get(1..3).is_some_and(|drive| drive == ":\\" || drive == ":/")
 }
@@ -570,7 +574,7 @@ pub fn named_project(text: &str, directory: &Path, home: Option<&Path>) -> Strin
         (Some(rest), Some(home)) => home.join(rest),
         _ => directory.join(text),
     };
-    // Dots are resolved if the folder exists; the address of a repository is not changed.
+    // Dots in the path are resolved if the folder exists; the address of a repository is not changed.
     let known = path.canonicalize().ok();
     let is_address = !text.starts_with(['.', '/', '~']) && known.is_none();
     if is_address { text.to_owned() } else { known.unwrap_or(path).to_string_lossy().into_owned() }

@@ -1,4 +1,4 @@
-//! One run from its first file to its summary.
+//! Executes one run, from its first file to its summary.
 
 use std::cell::RefCell;
 
@@ -12,14 +12,13 @@ use super::{CachedModel, Event, HEARTBEAT, Pipeline, PipelineError, end_run, kee
 use crate::llm::Complete;
 use crate::store::{PlanLedger, RunId};
 
-/// Reads, extracts, consolidates and writes; continues an interrupted run of the same command with the same
-/// `arguments`.
+/// Reads, extracts, consolidates and writes; resumes an interrupted run of the same command with the same `arguments`.
 ///
-/// Failures along the way are listed in the summary. After a cancellation, no new window is started, those in flight
+/// Failures along the way are listed in the summary. After a cancellation, no new window is started. Windows in flight
 /// are finished, and the results are written.
 ///
 /// # Errors
-/// [`PipelineError`] if nothing can be read or the database cannot be written; the ledger keeps what was finished.
+/// [`PipelineError`] if nothing can be read or the database cannot be written; finished windows stay in the ledger.
 pub async fn run<C: Complete>(
     pipeline: Pipeline<'_, C>,
     arguments: &serde_json::Value,
@@ -30,14 +29,14 @@ pub async fn run<C: Complete>(
     go(pipeline, model, arguments, cancel, watch).await
 }
 
-/// A plan, with the state of the database that it is based on.
+/// A plan, with the state of the database on which it is based.
 #[derive(Debug)]
 pub struct RunPlan {
     /// Counts and costs; contains no run id, since the run is dropped.
     pub summary: Summary,
-    /// Number of the last change in the database that the plan takes into account.
+    /// Number of the last database change that the plan takes into account.
     pub seen: i64,
-    /// What was read for it; it counts as read when the plan is applied.
+    /// The conversations and windows that were read for it; they count as read when the plan is applied.
     pub ledger: PlanLedger,
 }
 
@@ -53,7 +52,7 @@ pub async fn plan<C: Complete>(
     cancel: CancellationToken,
     watch: &mut dyn FnMut(&Event<'_>),
 ) -> Result<RunPlan, PipelineError> {
-    // Bound to the real store, so that replies paid for while planning are kept.
+    // The model uses the real store, so that replies paid for while planning are kept.
     let model = pipeline.model();
     let copy = pipeline.store.copy_in_memory()?;
     let seen = copy.last_change()?;
@@ -78,14 +77,14 @@ async fn go<C: Complete>(
         pipeline.guard.clone(),
     )?;
     let queue = model.as_ref().and_then(|model| model.queue.as_ref());
-    // Checked before anything is written, so that a server without batches leaves no trace.
+    // This is checked before anything is written, so that a run leaves no trace if the server does not support batches.
     if let Some(queue) = queue {
         queue.check().await?;
     }
     let run = pipeline.store.begin_run("run", arguments, Timestamp::now())?;
     tracing::info!(run = run.id.as_str(), extractor = pipeline.extractor.label(), "a run begins");
     pipeline.owner = run.id.as_str().to_owned();
-    // The start of an interrupted run, so that requests show the same known memories when it continues.
+    // This is the start of an interrupted run, so that requests show the same known memories when the run continues.
     pipeline.started_at = run.started_at;
     let summary =
         Summary { run: Some(pipeline.owner.clone()), extractor: pipeline.extractor.label(), ..Summary::default() };
@@ -108,7 +107,7 @@ async fn go<C: Complete>(
     summary.cost = pipeline.budget.spent_cost();
     let fault = model.as_ref().and_then(|model| model.halted().or_else(|| model.queue.as_ref()?.fault()));
     summary.halted = fault.map(|error| error.to_string());
-    // Only counts: at this level, the diagnostics contain nothing from conversations.
+    // Only counts are logged, because at this level the diagnostics contain nothing from conversations.
     tracing::info!(
         run = run.id.as_str(),
         is_finished = outcome.is_ok(),
@@ -118,7 +117,7 @@ async fn go<C: Complete>(
         calls = summary.llm_calls,
         "a run ended"
     );
-    // Recorded after an error, too, so that the run does not look interrupted.
+    // The end is recorded after an error, too, so that the run does not look interrupted.
     end_run(pipeline.store, &run.id, outcome.is_ok(), &summary)?;
     outcome.map(|()| summary)
 }

@@ -22,7 +22,7 @@ pub struct Summary {
     pub run: Option<String>,
     /// `rules-…` or the model's name.
     pub extractor: String,
-    /// Files by what happened to them.
+    /// Files by outcome.
     pub files: Files,
     /// Files and conversations that were left out because they were not selected; a later run may select them.
     pub filtered: SelectionCounts,
@@ -34,11 +34,11 @@ pub struct Summary {
     pub tasks: u64,
     /// Redacted secrets and removed injected blocks, by kind.
     pub redacted: BTreeMap<String, u64>,
-    /// Windows by what happened to them.
+    /// Windows by outcome.
     pub windows: Windows,
     /// Calls to the model.
     pub llm_calls: u64,
-    /// Those of the calls that asked about relations between memories.
+    /// Calls that asked about relations between memories; they are included in `llm_calls`.
     pub relation_calls: u64,
     /// Replies that were already stored and cost nothing.
     pub cached_replies: u64,
@@ -54,12 +54,12 @@ pub struct Summary {
     pub dropped: BTreeMap<DropReason, u64>,
     /// Candidates by decision.
     pub decisions: BTreeMap<Decision, u64>,
-    /// Candidates that wait in the inbox for a person, whatever their decision.
+    /// Candidates that wait in the inbox for a person, whatever the decision about them.
     pub waiting: u64,
     /// Counts of batches; zero if there were none.
     #[serde(skip_serializing_if = "BatchCounts::is_nothing")]
     pub batches: BatchCounts,
-    /// Why some requests were not sent to the model, if so.
+    /// Why some requests were not sent to the model; `None` if all were sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub halted: Option<String>,
     /// Whether an interrupt kept windows from being started.
@@ -68,18 +68,19 @@ pub struct Summary {
     pub failures: Vec<Failure>,
 }
 
-/// Files by what happened to them.
+/// Files by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Files {
-    /// Read as a known format.
+    /// Files that were read as a known format.
     pub read: u64,
-    /// Finished by an earlier run and not changed since, so not opened; their content is counted as known.
+    /// Files that an earlier run finished and that have not changed since. They were not opened, and their content is
+    /// counted as known.
     pub unchanged: u64,
-    /// In a folder, but not a log of a known format.
+    /// Files in a folder that are not logs of a known format.
     pub passed_over: u64,
     /// Datasets in a folder; a dataset is only read if it is named explicitly.
     pub datasets: u64,
-    /// Could not be read.
+    /// Files that could not be read.
     pub failed: u64,
     /// Records in the files that could not be used.
     pub skipped_records: u64,
@@ -148,35 +149,35 @@ impl SelectionCounts {
     }
 }
 
-/// Windows by what happened to them.
+/// Windows by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Windows {
-    /// All windows of the conversations read.
+    /// All windows of the conversations that were read.
     pub total: u64,
-    /// Finished by an earlier run.
+    /// Windows that an earlier run has finished.
     pub known: u64,
     /// Windows in which no person says enough to justify a call.
     pub no_signal: u64,
-    /// Read completely, with candidates.
+    /// Windows that were read completely and led to candidates.
     pub ok: u64,
-    /// Read completely; nothing worth keeping.
+    /// Windows that were read completely but contained nothing worth keeping.
     pub ok_empty: u64,
-    /// Part of the reply was used.
+    /// Windows for which only part of the reply was used.
     pub partial: u64,
-    /// Nothing could be used; the next run tries again.
+    /// Windows for which nothing could be used; the next run tries them again.
     pub failed: u64,
-    /// Currently claimed by another process.
+    /// Windows that another process has currently claimed.
     pub held: u64,
-    /// Included in a batch that the provider has not finished; a later run with `--batch-api` collects the reply.
+    /// Windows in a batch that the provider has not finished; a later run with `--batch-api` collects the reply.
     pub in_batch: u64,
 }
 
-/// Something that went wrong without ending the run.
+/// A failure that did not end the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Failure {
     /// The path, or the transcript and messages of a window.
     pub what: String,
-    /// Why, with the remedy.
+    /// The cause and the remedy.
     pub why: String,
 }
 
@@ -258,7 +259,7 @@ impl<'a> Tally<'a> {
         self.files.conversation(messages)
     }
 
-    /// Counts the content of a log that an earlier run has finished as if it had been read and found to be known.
+    /// Counts the content of a log that an earlier run has finished, as if it had been read again.
     fn unchanged(&mut self, file: &FileRead) {
         let files = &mut self.summary.files;
         *match file.outcome {
@@ -281,7 +282,8 @@ impl<'a> Tally<'a> {
             ReadEvent::Ended => {}
             ReadEvent::Unchanged(file) => self.unchanged(&file),
             ReadEvent::FileLeftOut(reason) => {
-                // A log of which parts were left out is not finished: a run that selects them has to open it again.
+                // A log that was partly left out is not finished, because a run that selects the other parts has to
+                // open it again.
                 self.files.spoil_current();
                 self.summary.filtered.file(reason);
             }
@@ -308,9 +310,9 @@ impl<'a> Tally<'a> {
     }
 }
 
-/// Returns why a file could not be read. A file of exported memories was given to the wrong command.
+/// Returns why a file could not be read. A file of exported memories may have been given to the wrong command.
 fn reason(path: &Path, error: &IngestError) -> String {
-    // Examined only if no reader accepted it, since most logs are not exported memories.
+    // The content is examined only if no reader accepted the file, since most logs are not exported memories.
     let is_of_memories = matches!(error, IngestError::UnknownFormat { .. })
         && path != Path::new("-")
         && open(path).is_ok_and(|input| recognise(&Head::of(&input)).is_some());
@@ -348,7 +350,7 @@ pub(super) struct FilesUnderWay {
 struct OpenFile {
     file: FileRead,
     is_at_end: bool,
-    /// Conversations that have not been cut yet, and windows that have not been finished yet.
+    /// Number of conversations that have not been cut into windows yet, and of windows that have not been finished yet.
     pending: u64,
 }
 
@@ -357,7 +359,7 @@ impl FilesUnderWay {
     pub(super) fn begin(&mut self, mark: Option<FileMark>) {
         self.next += 1;
         if let Some(FileMark { path, stamp }) = mark {
-            // The lowest rank, which the outcome of anything that is read replaces.
+            // This outcome has the lowest rank, so the outcome of anything that is read replaces it.
             let outcome = FileOutcome::PassedOver;
             let file = FileRead { path, stamp, outcome, transcripts: 0, messages: 0, windows: 0, skipped_records: 0 };
             self.open.insert(self.next, OpenFile { file, is_at_end: false, pending: 0 });
@@ -380,12 +382,12 @@ impl FilesUnderWay {
         }
     }
 
-    /// Keeps the current log from being recorded as finished: part of it failed or was left out.
+    /// Prevents the current log from being recorded as finished, because part of it failed or was left out.
     pub(super) fn spoil_current(&mut self) {
         self.open.remove(&self.next);
     }
 
-    /// Keeps a log from being recorded as finished.
+    /// Prevents a log from being recorded as finished.
     pub(super) fn spoil(&mut self, number: FileNumber) {
         self.open.remove(&number.0);
     }
@@ -400,7 +402,7 @@ impl FilesUnderWay {
         FileNumber(self.next)
     }
 
-    /// Adds the windows of a conversation: those finished before, and those to be finished.
+    /// Adds the windows of a conversation: those that were finished before, and those that still have to be finished.
     #[must_use]
     pub(super) fn cut(&mut self, number: FileNumber, known: u64, new: u64) -> Option<FileRead> {
         if let Some(open) = self.open.get_mut(&number.0) {
@@ -410,7 +412,8 @@ impl FilesUnderWay {
         self.one_less(number)
     }
 
-    /// Records that a window, or the cutting of a conversation, is finished; returns the log if that was the last.
+    /// Records that a window, or the cutting of a conversation, is finished. Returns the log if this was its last
+    /// pending part.
     #[must_use]
     pub(super) fn one_less(&mut self, number: FileNumber) -> Option<FileRead> {
         let open = self.open.get_mut(&number.0)?;
@@ -418,18 +421,18 @@ impl FilesUnderWay {
         self.close(number)
     }
 
-    /// Records that the current log was read to its end; returns it if nothing in it is pending.
+    /// Records that the current log was read to its end; returns the log if nothing in it is pending.
     #[must_use]
     pub(super) fn end(&mut self) -> Option<FileRead> {
         let ended = FileNumber(self.next);
-        // Events between two logs belong to neither.
+        // Events between two logs belong to neither log.
         self.next += 1;
         self.open.get_mut(&ended.0)?.is_at_end = true;
         self.close(ended)
     }
 
     fn close(&mut self, number: FileNumber) -> Option<FileRead> {
-        // A log counts as finished only with all its windows; otherwise a killed run would lose the rest.
+        // A log counts as finished only when all its windows are; otherwise a killed run would lose the remaining ones.
         let is_done = self.open.get(&number.0).is_some_and(|open| open.is_at_end && open.pending == 0);
         if is_done { self.open.remove(&number.0).map(|open| open.file) } else { None }
     }

@@ -1,5 +1,5 @@
 //! Cuts conversations into windows ahead of the calls, finds the windows of earlier runs in them, and groups new
-//! windows into packs, each for one request.
+//! windows into packs. The windows of a pack share one request.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -30,13 +30,13 @@ pub(super) struct Job {
     pub(super) transcript: Arc<Redacted<Transcript>>,
     pub(super) namespaces: Namespaces,
     pub(super) span: Span,
-    /// Number of its tokens in a prompt.
+    /// Number of tokens of the window in a prompt.
     tokens: usize,
-    /// Which other windows it may be read with.
+    /// The other windows with which it may share a request.
     company: Company,
     /// The transcript's row in the ledger.
     pub(super) row: TranscriptId,
-    /// The log that it comes from.
+    /// The log that contains it.
     pub(super) file: FileNumber,
 }
 
@@ -46,7 +46,7 @@ impl Job {
         &self.transcript.messages[self.span.start..self.span.end]
     }
 
-    /// Returns the stored request about it.
+    /// Returns the stored request about the window.
     pub(super) const fn stored(&self) -> Option<RequestId> {
         match self.company {
             Company::Stored(member) => Some(member.request),
@@ -54,8 +54,8 @@ impl Job {
         }
     }
 
-    /// Returns what determines the pack of the window. The rules read window by window, and a window in which nobody
-    /// says anything needs no request.
+    /// Returns the properties that determine the pack of the window. The rules read window by window, and a window in
+    /// which no person says anything needs no request.
     fn load<C: Complete>(&self, extractor: Extractor<'_, C>) -> Load<'_> {
         let company = match extractor {
             Extractor::Rules => Company::None,
@@ -156,7 +156,7 @@ fn wanted<C: Complete>(
     Ok(Some(Wanted { transcript, namespaces, file }))
 }
 
-/// Whether a person erased the conversation and has not selected it again.
+/// Whether a person erased the conversation and has not explicitly selected it again.
 fn is_withdrawn<C: Complete>(pipeline: &Pipeline<'_, C>, key: &str) -> Result<bool, PipelineError> {
     if pipeline.options.reread == RereadPolicy::Erased {
         pipeline.store.readmit(key)?;
@@ -180,10 +180,11 @@ struct Cutting {
 }
 
 impl Cutting {
-    /// Starts with the part that no earlier run has finished.
+    /// Starts with the part of the conversation that no earlier run has finished.
     fn begin<C: Complete>(pipeline: &Pipeline<'_, C>, wanted: Wanted) -> Result<Self, PipelineError> {
         let Wanted { transcript, namespaces, file } = wanted;
-        // A model is asked how the memories of one namespace relate, so that for it a chat stays with what it was said in.
+        // A model is asked how memories of one namespace relate, so with a model a chat stays in the namespace of its
+        // conversation.
         let home = match pipeline.extractor {
             Extractor::Rules if pipeline.options.namespace.is_none() => {
                 home_of(&transcript, &namespaces, pipeline.store)
@@ -239,7 +240,7 @@ impl Cutting {
     }
 }
 
-/// Enters what was done in a conversation into the work ledger; returns how many tasks are new or changed.
+/// Adds the tasks of a conversation to the work ledger; returns how many are new or changed.
 fn record_tasks<C: Complete>(
     pipeline: &Pipeline<'_, C>,
     transcript: &Redacted<Transcript>,
@@ -250,7 +251,7 @@ fn record_tasks<C: Complete>(
         return Ok(0);
     }
     let (key, parent) = (transcript.key(), work::parent_session(transcript));
-    // Parts of redacted texts are clean, but two of them may be joined in a new one.
+    // Parts of redacted texts contain no secrets, but two of them may be joined to form a new text.
     let records = pipeline.guard.redact(records).0;
     let log =
         LogTasks { transcript: &key, parent: parent.as_deref(), namespace: &namespaces.project, records: &records };
@@ -258,11 +259,11 @@ fn record_tasks<C: Complete>(
     pipeline.store.write(Some(&run), Timestamp::now(), |writer| writer.put_tasks(&log))
 }
 
-/// A window that an earlier run has started, and which other windows it may be read with.
+/// A window that an earlier run has started, and the other windows with which it may share a request.
 type Begun = (UnfinishedWindow, Company);
 
-/// Returns `open` with which other windows each may be read with. A window that failed is read alone, so that it does
-/// not cost others their reply.
+/// Returns each window of `open` with the other windows with which it may share a request. A window that failed is read
+/// alone, so that other windows do not lose their reply because of it.
 fn begun(store: &Store, open: Vec<UnfinishedWindow>) -> Result<Vec<Begun>, StoreError> {
     let company = |one: &UnfinishedWindow| {
         let Some((request, position)) = one.request else { return Ok(Company::None) };
@@ -274,7 +275,7 @@ fn begun(store: &Store, open: Vec<UnfinishedWindow>) -> Result<Vec<Begun>, Store
 }
 
 /// Returns the windows of the parts that are not `done`, by position. Windows of stored requests keep their boundaries;
-/// the rest is cut anew.
+/// the other parts are cut again.
 fn cut(
     messages: &[Message],
     begun: &[Begun],
@@ -284,7 +285,7 @@ fn cut(
     let shown = |(one, _): &&Begun| one.context.is_some();
     let windows: Vec<DoneWindow> = begun.iter().filter(shown).map(|(one, _)| one.window.clone()).collect();
     let mut ranges = still_there(messages, &windows);
-    // A stored request may show windows that have since been finished; they are not extracted twice.
+    // A stored request may show windows that have been finished since; they are not extracted twice.
     ranges.retain(|range| done.iter().all(|other| range.end <= other.start || other.end <= range.start));
     done.extend(ranges.iter().cloned());
     done.sort_by_key(|range| range.start);
@@ -314,48 +315,48 @@ fn cut(
 
 /// Maximum number of windows in a pack.
 const MAX_WINDOWS: usize = 32;
-/// Maximum number of packs that are being filled; the oldest is closed to make room for another.
+/// Maximum number of packs that are being filled; when there are more, the oldest is closed.
 const MAX_OPEN: usize = 8;
 /// Maximum number of incomplete packs from an earlier run.
 const MAX_AWAITED: usize = 64;
 
-/// What determines the pack of a window.
+/// The properties that determine the pack of a window.
 #[derive(Debug, Clone, Copy)]
 struct Load<'p> {
     /// The namespaces of its memories; windows of different namespaces never share a request.
     namespaces: &'p Namespaces,
-    /// Number of its tokens in a prompt.
+    /// Number of tokens of the window in a prompt.
     tokens: usize,
-    /// Which other windows it may be read with.
+    /// The other windows with which it may share a request.
     company: Company,
 }
 
-/// Which other windows a window may be read with.
+/// The other windows with which a window may share a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Company {
-    /// Any that fit.
+    /// Any windows that fit.
     Any,
-    /// Those of the same stored request.
+    /// The windows of the same stored request.
     Stored(Membership),
-    /// None; it is sent alone and at once.
+    /// No other windows: the window is sent alone and at once.
     None,
 }
 
-/// The position of a window among those of a stored request.
+/// The position of a window among the windows of a stored request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Membership {
-    /// The first request about them.
+    /// The first request about the windows.
     request: RequestId,
     /// The position, from 0.
     position: usize,
-    /// How many there are.
+    /// The number of windows.
     windows: usize,
 }
 
 /// Puts windows into packs of at most `budget` tokens.
 ///
-/// A window that is larger, or nearly as large, forms a pack of its own. Windows of a stored request are grouped as in
-/// that request. No window is lost or duplicated.
+/// A window that is larger than the budget, or nearly as large, forms a separate pack. Windows of a stored request are
+/// grouped as in that request. No window is lost or duplicated.
 #[derive(Debug)]
 struct Packer<T> {
     budget: usize,
@@ -398,7 +399,7 @@ impl<T> Packer<T> {
     }
 
     fn fill(&mut self, load: &Load<'_>, window: T) -> Vec<Vec<T>> {
-        // Kept open for a small remainder, it would only delay its own request.
+        // If this pack were kept open for a small remainder, it would only delay its own request.
         if load.tokens >= self.enough() {
             return vec![vec![window]];
         }
@@ -407,7 +408,7 @@ impl<T> Packer<T> {
         };
         let open = &mut self.open[at];
         if open.tokens + load.tokens > self.budget {
-            // The smaller of the two has room for more.
+            // The smaller of the two packs has room for more.
             if load.tokens >= open.tokens {
                 return vec![vec![window]];
             }
@@ -422,7 +423,7 @@ impl<T> Packer<T> {
         full.into_iter().map(|pack| pack.windows).collect()
     }
 
-    /// Opens a pack; returns the oldest one if there are too many.
+    /// Opens a pack; returns the oldest pack if there are too many.
     fn open(&mut self, load: &Load<'_>, window: T) -> Vec<Vec<T>> {
         let oldest = if self.open.len() < MAX_OPEN { None } else { self.open.pop_front() };
         self.open.push_back(Open { namespaces: load.namespaces.clone(), tokens: load.tokens, windows: vec![window] });
@@ -439,7 +440,7 @@ impl<T> Packer<T> {
             .awaited
             .entry(member.request)
             .or_insert_with(|| Awaited { namespaces: load.namespaces.clone(), windows: BTreeMap::new() });
-        // The same conversation in another log, or in a project that has since been separated.
+        // The same conversation is in another log, or in a project that has become separate.
         if pack.windows.contains_key(&member.position) || pack.namespaces != *load.namespaces {
             return self.fill(load, window);
         }
@@ -458,20 +459,20 @@ impl<T> Awaited<T> {
     }
 }
 
-/// Maximum number of messages by which a window may have moved because others were inserted or removed before it.
+/// Maximum number of messages by which a window may have moved because messages were inserted or removed before it.
 const MAX_SHIFT: isize = 40;
 
-/// Returns the current positions of the messages of `finished` windows: sorted and disjoint.
+/// Returns the current positions of the messages of `finished` windows, sorted and without overlaps.
 ///
-/// A window whose messages were changed is omitted. A window that has moved is found if it moved by the same distance
-/// as the one before it, or by at most [`MAX_SHIFT`] messages.
+/// A window whose messages were changed is omitted. A moved window is found if it moved by the same distance as the
+/// window before it, or by at most [`MAX_SHIFT`] messages.
 fn still_there(messages: &[Message], finished: &[DoneWindow]) -> Vec<Range<usize>> {
     let mut found = Found { messages, ranges: Vec::new() };
-    // Windows that have not moved are placed first, so that one that has moved cannot take their place.
+    // Windows that have not moved are placed first, so that a moved window cannot take their place.
     let moved: Vec<&DoneWindow> = finished.iter().filter(|window| !found.take(window, 0)).collect();
     let mut shift = 0;
     for window in moved {
-        // Messages are inserted or removed at one position, so the windows after it move by the same distance.
+        // Messages are inserted or removed at one position, so all windows after it move by the same distance.
         let near = (1..=MAX_SHIFT).flat_map(|distance| [distance, -distance]);
         if let Some(to) = std::iter::once(shift).chain(near).find(|&to| found.take(window, to)) {
             shift = to;
@@ -486,7 +487,8 @@ struct Found<'m> {
 }
 
 impl Found<'_> {
-    /// Takes the position of `window` moved by `shift`, if its messages are there and no other window has taken them.
+    /// Claims the position of `window` moved by `shift`, if its messages are there and no other window has claimed
+    /// them.
     fn take(&mut self, window: &DoneWindow, shift: isize) -> bool {
         let Some(start) = window.start.checked_add_signed(shift) else { return false };
         let range = start..start.saturating_add(window.len);
