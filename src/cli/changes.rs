@@ -1,5 +1,5 @@
 //! Changes of other programs' files: shown as differences, written with a copy of what was there, and recorded, so that
-//! all of them can be taken back.
+//! all of them can be reverted.
 
 use std::fs;
 use std::io::Write as _;
@@ -58,7 +58,7 @@ pub(crate) fn show(out: &Printer, change: &Change) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reports what became of a file.
+/// Reports the outcome for a file.
 pub(crate) fn report(out: &Printer, path: &Path, what: &str, wrote: bool) -> anyhow::Result<()> {
     if out.is_json() {
         out.json(&json!({"settings": path, "wrote": wrote, "state": what}))?;
@@ -94,7 +94,7 @@ pub(crate) fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
     fresh.persist(&target).map(drop).with_context(failed)
 }
 
-/// A change that was written, with what is needed to take it back.
+/// A change that was written, with the data needed to revert it.
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
     path: PathBuf,
@@ -105,16 +105,16 @@ struct Record {
     folders: Vec<PathBuf>,
 }
 
-/// What became of a file whose change was to be taken back.
+/// The outcome of reverting the change of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum FileOutcome {
-    /// It is as it was, byte for byte.
+    /// The file is restored, byte for byte.
     Restored,
-    /// It was not there before and is removed.
+    /// The file did not exist before and is removed.
     Removed,
-    /// Somebody has changed it since; it was left to the caller.
+    /// The file was changed later, and is left to the caller.
     ChangedSince,
-    /// It is not there any more.
+    /// The file no longer exists.
     Gone,
 }
 
@@ -139,7 +139,7 @@ pub(crate) fn write_recorded(changes: &[Change], record: &Path, out: &Printer) -
             }
         }
         let text = serde_json::to_string_pretty(&records).context("cannot serialise the record")?;
-        // It holds settings whole, which may contain keys.
+        // The record contains complete settings, which may contain keys.
         private::replace(record, &text).with_context(|| format!("cannot write {}", record.display()))?;
         replace(&change.path, after)?;
         report(out, &change.path, "is written", true)?;
@@ -147,8 +147,8 @@ pub(crate) fn write_recorded(changes: &[Change], record: &Path, out: &Printer) -
     Ok(())
 }
 
-/// Takes back the changes that the file `record` lists, the last first. `changed` is asked to take our parts out of a file
-/// that was changed since.
+/// Reverts the changes that the file `record` lists, the last first. `changed` removes our parts from a file that was
+/// changed later.
 pub(crate) fn take_back(
     record: &Path,
     mut changed: impl FnMut(&Path) -> anyhow::Result<()>,

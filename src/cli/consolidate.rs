@@ -35,7 +35,7 @@ pub(crate) struct ConsolidateArgs {
 }
 
 impl ConsolidateArgs {
-    /// Whether it writes, rather than shows what it would.
+    /// Whether it writes the changes instead of only showing them.
     pub(crate) fn writes(&self) -> bool {
         !self.dry_run
     }

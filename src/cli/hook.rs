@@ -1,4 +1,4 @@
-//! `hook`: the command that agents call. Whatever fails, it exits in time with code 0.
+//! `hook`: the command that agents call. After any failure, it still exits in time with code 0.
 
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -31,7 +31,7 @@ pub(crate) struct HookArgs {
     /// Learn from sessions of sub-agents, too
     #[arg(long)]
     subagents: bool,
-    /// Most milliseconds that it may take [default: 1000, or 2000 where memories are shown]
+    /// Maximum time in milliseconds [default: 1000, or 2000 where memories are shown]
     #[arg(long, value_name = "N")]
     limit_ms: Option<u64>,
 }

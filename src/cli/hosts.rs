@@ -94,7 +94,7 @@ pub(crate) const HOSTS: [Host; 9] = [
 /// Why settings are not changed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HostError {
-    /// The file is not what the agent could read either.
+    /// The agent could not read the file either.
     #[error("it is not valid {0}; fix it first")]
     Syntax(&'static str),
     /// A part has the wrong type.

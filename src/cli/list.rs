@@ -35,7 +35,7 @@ pub(crate) struct ListArgs {
     everywhere: bool,
 }
 
-/// What a list is sorted by, greatest or latest first.
+/// The property that a list is sorted by, greatest or latest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum By {
     Updated,
@@ -56,7 +56,7 @@ impl By {
     }
 }
 
-/// Which memories are meant.
+/// Filters that select memories.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Filters")]
 pub(crate) struct Selection {

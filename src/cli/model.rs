@@ -51,7 +51,7 @@ pub(crate) struct ModelArgs {
     pub grace: u64,
 }
 
-/// Seconds for which replies are waited for after an interrupt.
+/// Seconds to wait for replies after an interrupt.
 pub(crate) const GRACE: u64 = 20;
 
 /// Extractor on the command line.
@@ -97,7 +97,7 @@ impl ModelArgs {
     }
 }
 
-/// Reports why a model was chosen that nobody named: the person should know where conversations are sent.
+/// Reports why a model was chosen if nobody named one: the person should know where conversations are sent.
 pub(crate) fn report_reason(model: &Model, out: &Printer) {
     if let Some(reason) = model.reason() {
         out.note(reason);

@@ -36,7 +36,7 @@ pub(crate) fn list(args: &RunsArgs, context: &Context<'_>) -> anyhow::Result<Exi
                 run.started_at.strftime("%Y-%m-%d %H:%M").to_string(),
                 run.status.as_str().to_owned(),
                 count("/transcripts").to_string(),
-                // One that contradicts an older memory is new as well, and is removed by an undo like the others.
+                // A memory that contradicts an older one is new as well, and an undo removes it like the others.
                 (count("/decisions/add") + count("/decisions/contradict")).to_string(),
                 count("/llm_calls").to_string(),
                 run.description(),

@@ -126,7 +126,7 @@ fn print_found_task(task: &FoundTask, args: &SearchArgs, out: &Printer) -> anyho
     if out.is_json() { Ok(out.json(task)?) } else { print_task(task, args.explain, out) }
 }
 
-/// A memory that is returned whatever the query is, marked as such in JSON.
+/// A memory that is returned for any query, and marked as such in JSON.
 #[derive(serde::Serialize)]
 struct Marked<'a> {
     standing: bool,

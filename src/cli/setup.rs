@@ -94,7 +94,7 @@ pub(crate) fn run(args: &SetupArgs, context: &Context<'_>) -> anyhow::Result<Exi
     if found.is_empty() { Ok(ExitStatus::Success) } else { read_logs(args.yes, &model, context) }
 }
 
-/// Returns which model would extract, and how to choose another.
+/// Describes the model that would be used, and how to choose another.
 fn described(model: &Model) -> String {
     match (model.reason().or(model.name()), logins().first()) {
         (Some(found), _) => found.to_owned(),
@@ -194,7 +194,7 @@ fn undo(record: &Path, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Success)
 }
 
-/// Takes hooks and MCP server out of a file that was changed after the setup.
+/// Removes the hooks and the MCP server from a file that was changed after the setup.
 fn without_ours(path: &Path) -> anyhow::Result<()> {
     let Some(before) = text_of(path)? else { return Ok(()) };
     let host = HOSTS.iter().find(|host| settings_path(host).is_ok_and(|settings| settings == path));
@@ -204,7 +204,7 @@ fn without_ours(path: &Path) -> anyhow::Result<()> {
             let clean = hook::uninstall(&parsed(&before, path)?)?;
             serde_json::to_string_pretty(&clean).context("cannot serialise the settings")? + "\n"
         }
-        // A slash command that somebody has edited is theirs now.
+        // A slash command that somebody has edited is not removed.
         None => return Ok(()),
     };
     super::changes::replace(path, &after)

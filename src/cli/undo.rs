@@ -38,7 +38,7 @@ pub(crate) struct UndoArgs {
     redo: bool,
 }
 
-/// What becomes of what was built on the run.
+/// How to treat changes that built on the run.
 #[derive(Debug, clap::Args)]
 struct Later {
     /// Keep memories that later runs have changed

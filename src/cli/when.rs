@@ -1,4 +1,4 @@
-//! Times as people write them: dates, times, ages, and the names of days. Performs no I/O.
+//! Times as people write them: dates, times, ages, and names such as `today`. Performs no I/O.
 
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;

@@ -20,7 +20,7 @@ use super::printer::{BOLD, DIM, Printer, counted, day, one_line};
 /// Maximum size of a command's output that is read from standard input, in bytes.
 const MAX_INPUT_BYTES: u64 = 1 << 20;
 
-/// Where a question is asked.
+/// The scope of a query.
 #[derive(Debug, clap::Args)]
 pub(crate) struct AskArgs {
     /// Search all projects, not only the one of this folder
@@ -51,7 +51,7 @@ impl AskArgs {
             .try_for_each(|one| if out.is_json() { Ok(out.json(one)?) } else { print(one, out) })
     }
 
-    /// Adds to `what` that more would be asked about with `--everywhere`, if `filter` is limited to a project.
+    /// Adds a hint about `--everywhere` to `what`, if `filter` is limited to a project.
     fn nothing(&self, what: &str, filter: &Filter) -> String {
         let is_limited = !self.everywhere && !filter.namespaces.is_empty();
         format!("{what}{}", if is_limited { "; --everywhere searches all projects" } else { "" })

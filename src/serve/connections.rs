@@ -18,7 +18,7 @@ use tower::ServiceExt as _;
 
 /// Maximum number of open connections. Few systems allow a process fewer than 256 files.
 const MAX_OPEN: usize = 64;
-/// Time in which a client has to send the head of a request, and as much again for its body.
+/// Time in which a client has to send the headers of a request, and then the same time for the body.
 pub(super) const READ_TIME: Duration = Duration::from_secs(10);
 /// Time that requests in progress are given when the server stops.
 const GRACE: Duration = Duration::from_secs(5);
@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// An open connection.
 struct Client {
-    /// When it began to wait for a request, in milliseconds since the server began; `BUSY` during one.
+    /// Time at which it began to wait for a request, in milliseconds since the server started; `BUSY` during a request.
     waits_since: Arc<AtomicU64>,
     task: AbortHandle,
 }
@@ -54,7 +54,7 @@ pub(super) async fn serve(listener: TcpListener, router: Router, stop: Cancellat
         // Whoever only keeps connections open must not keep others out, so the one that has been silent for longest
         // makes room.
         if clients.len() >= MAX_OPEN && !close_idle(&mut clients) {
-            // All of them are being answered, which does not take long.
+            // All connections are being answered, which does not take long.
             tasks.join_next().await;
             clients.retain(|client| !client.task.is_finished());
         }
@@ -103,7 +103,7 @@ async fn answer(
     let mut options = http1::Builder::new();
     options.timer(TokioTimer::new()).header_read_timeout(READ_TIME);
     let mut connection = std::pin::pin!(options.serve_connection(TokioIo::new(stream), service));
-    // A client that breaks off is no failure of the server.
+    // A client that disconnects is not a failure of the server.
     tokio::select! {
         _ = connection.as_mut() => {}
         () = stop.cancelled() => {

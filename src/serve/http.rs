@@ -1,8 +1,8 @@
-//! The HTTP server: `/mcp` and `/health`, for clients that have its token.
+//! The HTTP server: `/mcp` and `/health`, for clients that have the server's token.
 //!
-//! Other users of the machine can reach every server on it, so a token is needed there, too.
-//! A web page that a person visits can send requests to that person's machine and, by rebinding its own name to a
-//! loopback address, even read the answers. Its name appears in `Host` and `Origin`, so both must be ours.
+//! Other users of the machine can reach every server on it, so a local server needs a token, too. A web page that a
+//! person visits can send requests to that person's machine and, by rebinding its own name to a loopback address, even
+//! read the answers. The name of the page appears in `Host` and `Origin`, so both must be ours.
 
 use std::future::Future;
 use std::io::{self, Read as _, Write as _};
@@ -44,7 +44,7 @@ pub(crate) enum HttpError {
     Bind {
         /// The address.
         address: SocketAddr,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// The file with the token cannot be used.
@@ -66,7 +66,7 @@ pub(crate) struct HttpOptions {
     pub names: Vec<String>,
     /// The token that clients must send, if the user chose one.
     pub token: Option<String>,
-    /// File with the token otherwise; it is written when it is missing.
+    /// File with the token if the user chose none; it is written if it is missing.
     pub token_file: PathBuf,
 }
 
@@ -83,9 +83,8 @@ pub(crate) struct HttpServer<F> {
 /// Binds the address and returns the future that serves `server` there until `stop` is cancelled: after that no new
 /// connection is accepted, and requests in progress get five seconds.
 ///
-/// # Errors
-/// [`HttpError`] if the address is in use, if other machines can reach it and the user chose no token, or if there is no
-/// place for one.
+/// # Errors [`HttpError`] if the address is in use, if other machines can reach it and the user chose no token, or if
+/// there is no place for a token.
 pub(crate) async fn listen(
     server: MemoryServer,
     listening: &HttpOptions,
@@ -117,7 +116,7 @@ fn own_token(path: &Path) -> io::Result<(String, bool)> {
     }
     match private::options().write(true).create_new(true).open(path) {
         Ok(mut file) => {
-            // Each has 74 random bits.
+            // Each id has 74 random bits.
             let random: String = [uuid::Uuid::now_v7(), uuid::Uuid::now_v7()].iter().map(ToString::to_string).collect();
             let token = transcripts::hex(&hash(&random));
             writeln!(file, "{token}")?;
@@ -153,7 +152,7 @@ fn router(server: MemoryServer, policy: AccessPolicy, stop: &CancellationToken) 
         .with_json_response(true)
         .with_max_request_body_bytes(MAX_BODY_BYTES)
         .with_cancellation_token(stop.child_token())
-        // The access policy checks both, for every path.
+        // The access policy checks hosts and origins, for every path.
         .disable_allowed_hosts()
         .disable_allowed_origins();
     let mcp = StreamableHttpService::new(move || Ok(server.clone()), Arc::new(NeverSessionManager::default()), config);
@@ -203,7 +202,7 @@ async fn answer(request: Request, next: Next) -> Response {
     if !is_json || answer.status() != StatusCode::UNSUPPORTED_MEDIA_TYPE {
         return answer;
     }
-    // The type was right; what it contains is no message of the protocol.
+    // The content type is right, but the body is not a message of the protocol.
     let (code, message) = if is_readable { (-32_600, "Invalid Request") } else { (-32_700, "Parse error") };
     let error = serde_json::json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": message}});
     (StatusCode::BAD_REQUEST, [(header::CONTENT_TYPE, "application/json")], error.to_string()).into_response()
@@ -224,20 +223,20 @@ const LOOPBACK: &[&str] = &["localhost", "127.0.0.1", "[::1]"];
 pub(crate) struct AccessPolicy {
     /// Allowed names in `Host` and `Origin`, in lower case; ports are ignored.
     hosts: Vec<String>,
-    /// Hash of the token, so that comparing takes the same time whatever is guessed.
+    /// Hash of the token, so that a comparison takes the same time for every guess.
     token: [u8; 32],
 }
 
 /// The reason why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refusal {
-    /// It was sent to a name that is not ours.
+    /// The request was sent to a name that is not ours.
     #[error("this Host is not served; use the address that the server printed, or start it with --allow-host NAME")]
     Host,
-    /// It comes from a page on another site.
+    /// The request comes from a page on another site.
     #[error("this Origin is not served; start the server with --allow-host NAME to accept its pages")]
     Origin,
-    /// It contains no token, or a wrong one.
+    /// The request contains no token, or a wrong one.
     #[error(
         "a bearer token is needed in the Authorization header: the value of AFTERTHOUGHT_TOKEN, or the text of the file \
          that the server named when it first started"

@@ -1,5 +1,5 @@
-//! Memories served to agents, by the Model Context Protocol on standard input and output and over HTTP, and by hooks;
-//! and to their person, in a browser.
+//! Serves memories to agents, by the Model Context Protocol on standard input and output and over HTTP and by hooks,
+//! and to a person in a browser.
 //!
 //! ```text
 //! stdin/stdout ────────────────────┐

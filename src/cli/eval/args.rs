@@ -121,7 +121,7 @@ pub(super) enum ExtractorArg {
     EverySentence,
     /// Control: keeps every sentence in which people speak of themselves
     FirstPerson,
-    /// Control: keeps what nobody said, with quotes that do not exist
+    /// Control: keeps invented statements, with quotes that do not exist
     Invented,
     /// Control of consolidation: decides by the similarity of words
     Similarity,

@@ -1,4 +1,4 @@
-//! The log of hook failures, which nobody sees while they happen.
+//! The log of hook failures, which are not visible when they happen.
 
 use std::fs;
 use std::io::Write as _;

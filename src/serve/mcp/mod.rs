@@ -1,7 +1,7 @@
 //! The Model Context Protocol server: tools to store and find memories, resources and prompts to read them.
 //!
 //! A client's mistake is reported in the tool's own result, with the remedy, so that the model behind it can correct
-//! itself. Only a name that no tool, resource or prompt has is an error of the protocol.
+//! itself. Only an unknown name of a tool, resource or prompt is an error of the protocol.
 
 mod read_tools;
 mod resources;
@@ -183,8 +183,7 @@ pub(crate) enum StdioError {
 
 /// Serves until the input ends or `stop` is cancelled.
 ///
-/// # Errors
-/// [`StdioError`] if the client does not speak the protocol. A client that disconnects is not an error.
+/// # Errors [`StdioError`] if the client does not follow the protocol. A client that disconnects is not an error.
 pub(crate) async fn serve_stdio(server: MemoryServer, stop: CancellationToken) -> Result<(), StdioError> {
     let running = match server.serve_with_ct(stdio(), stop.clone()).await {
         Ok(running) => running,

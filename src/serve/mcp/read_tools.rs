@@ -18,7 +18,7 @@ pub(super) const MOST_RECALLED: usize = 50;
 
 pub(super) struct Recall;
 
-/// What to recall; all that matters most where nothing is given.
+/// The memories to recall; the most important ones if nothing is given.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RecallArguments {
@@ -63,7 +63,7 @@ impl MemoryTool for Recall {
 
 pub(super) struct Query;
 
-/// What to look for, and among which.
+/// The query and its filters.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct QueryArguments {
@@ -114,7 +114,7 @@ impl MemoryTool for Query {
         let limit = arguments.top_k.unwrap_or(10).min(MOST_RECALLED);
         let options = RetrievalOptions { limit, filter, ..RetrievalOptions::default() };
         let mut found = memories.retrieve_memories(&arguments.query.unwrap_or_default(), &options)?;
-        // A memory that reads like an instruction is no less harmful for having been forgotten.
+        // A forgotten memory that reads like an instruction is just as harmful.
         found.retain(|hit| status == Status::Active || !reads_like_an_order(&hit.memory.claim));
         Ok(Page::of(found.iter().map(|hit| MemoryView::scored(&hit.memory, hit.score)).collect()))
     }
@@ -125,7 +125,7 @@ const MOST_LISTED: usize = 100;
 
 pub(super) struct List;
 
-/// Which page of which memories.
+/// A page of memories.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ListArguments {
@@ -260,7 +260,7 @@ pub(super) struct HistoryAnswer {
     memory: MemoryView,
     /// Every change, oldest first
     changes: Vec<ChangeView>,
-    /// The words that it rests on
+    /// The quotes behind it
     evidence: Vec<EvidenceView>,
     /// Its links
     relations: Vec<RelationView>,
@@ -273,15 +273,15 @@ struct ChangeView {
     at: String,
     /// What was done: add, update, forget and the like
     action: String,
-    /// Of what: the memory, its evidence, a link, or the note that it was rejected
+    /// The changed object: the memory, its evidence, a link, or a rejection
     of: String,
     /// Why
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// What it said before, where that is different
+    /// Its text before the change, if different
     #[serde(skip_serializing_if = "Option::is_none")]
     content_before: Option<String>,
-    /// What it said after, where that is different
+    /// Its text after the change, if different
     #[serde(skip_serializing_if = "Option::is_none")]
     content_after: Option<String>,
 }
@@ -304,9 +304,9 @@ struct EvidenceView {
 /// A link.
 #[derive(Serialize)]
 struct RelationView {
-    /// The memory that relates
+    /// The first memory
     from: String,
-    /// What it is to the other
+    /// Its relation to the other
     relation: String,
     /// The other
     to: String,

@@ -32,18 +32,18 @@ pub(super) struct MemoryView {
     scope: Scope,
     /// How much it matters, 0-1
     importance: f64,
-    /// How sure it is, 0-1
+    /// How certain it is, 0-1
     confidence: f64,
     /// Its tags
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tags: Vec<String>,
     /// Where it came from
     source: String,
-    /// Where it belongs: a project, or global for what holds everywhere
+    /// Its namespace: a project, or global for facts that apply everywhere
     namespace: String,
     /// active, or why it is not recalled
     status: Status,
-    /// Whether only a person changes it
+    /// Whether only a person can change it
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pinned: bool,
     /// When it was learnt
@@ -62,7 +62,7 @@ pub(super) struct MemoryView {
     heat: String,
     /// Its place in the lookup hierarchy
     tier: Tier,
-    /// How well it fits what was asked, 0-1
+    /// How well it matches the query, 0-1
     #[serde(skip_serializing_if = "Option::is_none")]
     score: Option<f64>,
 }
@@ -110,7 +110,7 @@ impl MemoryView {
 pub(super) struct Page {
     /// How many are returned
     count: usize,
-    /// How many there are in all, where that was counted
+    /// Total number, if it was counted
     #[serde(skip_serializing_if = "Option::is_none")]
     total: Option<usize>,
     /// The memories
@@ -136,17 +136,17 @@ pub(super) struct One {
     pub(super) memory: MemoryView,
 }
 
-/// What became of something that was to be remembered.
+/// The outcome of storing a memory.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Stored {
-    /// add, skip (it was known), merge, refine, support (it was confirmed) or contradict (it takes the place of another)
+    /// add, skip (it was known), merge, refine, support (it was confirmed) or contradict (it replaces another)
     decision: Decision,
     /// Why
     reason: String,
-    /// The memory that says it now; none where it was rejected before
+    /// The resulting memory; none if it was rejected before
     #[serde(skip_serializing_if = "Option::is_none")]
     memory: Option<MemoryView>,
-    /// Memories whose place it took, or that it contradicts
+    /// Memories that it replaced or contradicts
     #[serde(skip_serializing_if = "Vec::is_empty")]
     about: Vec<String>,
     /// Whether it waits for a person, and is not recalled until then

@@ -74,7 +74,7 @@ impl MemoryTool for Store {
 
 pub(super) struct Upsert;
 
-/// Something to remember, and the key that it stands under.
+/// Something to remember, and its key.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct UpsertArguments {
@@ -139,7 +139,7 @@ impl MemoryTool for Upsert {
 
 pub(super) struct Update;
 
-/// A memory, and what it says from now on.
+/// A memory, and its new content.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct UpdateArguments {
@@ -199,7 +199,7 @@ pub(super) struct ForgetOneArguments {
     reason: Option<String>,
 }
 
-/// What to do with which memories.
+/// An action, and the memories that it applies to.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ForgetArguments {
@@ -330,7 +330,7 @@ const PREVIEW: &str = "would be forgotten";
 
 pub(super) struct Relate;
 
-/// Two memories, and what the first is to the second.
+/// Two memories, and the relation of the first to the second.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RelateArguments {
@@ -347,9 +347,9 @@ pub(super) struct RelateArguments {
 /// A link.
 #[derive(Serialize)]
 pub(super) struct RelateAnswer {
-    /// The memory that relates
+    /// The first memory
     from: String,
-    /// What it is to the other
+    /// Its relation to the other
     relation: RelationType,
     /// The other
     to: String,

@@ -1,7 +1,7 @@
 //! Access to the page: a token that works once, then a cookie; the names that it answers to; a token in every form.
 //!
-//! Everything that shows or changes memories needs the cookie. Nobody else has it: not another user of the machine, not
-//! a page of another site, not a name that was rebound to this machine.
+//! Everything that shows or changes memories needs the cookie. Nobody else has the cookie: not another user of the
+//! machine, not a page of another site, not a name that was rebound to this machine.
 
 use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
@@ -26,20 +26,20 @@ pub(super) struct Access {
 /// The reason why a request is let in.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Admission {
-    /// It has the token of the printed address; this cookie replaces it.
+    /// The request has the token of the printed address; this cookie replaces the token.
     Entered(String),
-    /// It has the cookie.
+    /// The request has the cookie.
     Granted,
 }
 
 /// The reason why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// It was sent to a name that is not ours, or by a page of another site.
+    /// The request was sent to a name that is not ours, or by a page of another site.
     Foreign,
-    /// It has neither the cookie nor an unused token.
+    /// The request has neither the cookie nor an unused token.
     Stranger,
-    /// The form was not one of ours, or of an earlier server.
+    /// The form is not from this server, or is from an earlier one.
     Form,
 }
 
@@ -145,7 +145,7 @@ fn only(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
 }
 
 fn secret() -> String {
-    // Each has 74 random bits.
+    // Each id has 74 random bits.
     let random = [Uuid::now_v7(), Uuid::now_v7()].map(|id| id.to_string()).concat();
     hex(&digest(&random))
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::visit::Reply;
 use crate::api::{ApiError, JobStatus, Memories};
 
-/// Number of days of which the cost is shown.
+/// Number of days for which the cost is shown.
 const DAYS: u32 = 30;
 
 /// Shows the state.

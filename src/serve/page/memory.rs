@@ -1,4 +1,4 @@
-//! The page of one memory: what it says, what it rests on, how it changed, and the forms that change it.
+//! The page of one memory: its text, its evidence, its history, and the forms that change it.
 
 use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
@@ -45,7 +45,7 @@ pub(super) fn change(memories: &Memories, visit: &Visit, id: &str, verb: &str) -
     let (done, ids) = (format!("/memory/{id}"), [id]);
     let said = match verb {
         "edit" => {
-            // The form shows all fields, so a blank one was emptied, and only the texts can be.
+            // The form shows all fields, so a blank field was emptied, and only texts can be emptied.
             let tags = visit.sent("tags").unwrap_or_default().split([',', '，', '、']).map(str::trim);
             let change = MemoryChange {
                 content: visit.sent("content").map(str::to_owned),

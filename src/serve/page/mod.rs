@@ -1,4 +1,4 @@
-//! The page: memories in a browser, for the person whose memories they are.
+//! The page on which a person sees their memories in a browser.
 //!
 //! ```text
 //! request ─▶ Access ─▶ Visit ─▶ view ─▶ api ─▶ Reply ─▶ template ─▶ language ─▶ response
@@ -44,14 +44,14 @@ use crate::serve::Served;
 
 /// Maximum size of a form, in bytes: a memory of the longest text, each character spelled in nine.
 const MAX_FORM_BYTES: usize = 256 * 1024;
-/// Only the style and the script of this server, no frames, no forms to elsewhere.
+/// Only the style and the script of this server, no frames, and no forms that are sent to other servers.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
                       form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
 /// Why the page cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PageError {
-    /// Other machines could reach it.
+    /// Other machines could reach the page.
     #[error("{address} can be reached from other machines; the page is only for this machine, use --addr 127.0.0.1:{}", .address.port())]
     NotLoopback {
         /// The address.
@@ -62,7 +62,7 @@ pub(crate) enum PageError {
     Bind {
         /// The address.
         address: SocketAddr,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
 }
@@ -226,7 +226,7 @@ fn finished(reply: Result<Reply, ApiError>, visit: &Visit) -> Response {
             | StoreError::UnknownRun { .. }),
         )) => message(StatusCode::NOT_FOUND, language, "not_found", &error.to_string()),
         Err(error) => {
-            // Of a form, the values are at fault; of a page, the file.
+            // For a form, the values are at fault; for a page, the file.
             let status =
                 if visit.form.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::INTERNAL_SERVER_ERROR };
             message(status, language, "failed", &error.to_string())

@@ -1,4 +1,4 @@
-//! Projects: what is known of one, its rules, and what the logs of its coding sessions show.
+//! Projects: the memories of one, its rules, and facts from the logs of its coding sessions.
 
 use std::collections::BTreeMap;
 

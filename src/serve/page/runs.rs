@@ -59,7 +59,7 @@ fn values(run: &Run) -> Value {
     values["what"] = json!(run.description());
     let count = |pointer: &str| run.summary.as_ref().and_then(|summary| summary.pointer(pointer)?.as_u64());
     values["logs"] = json!(count("/transcripts"));
-    // One that contradicts an older memory is new as well.
+    // A memory that contradicts an older one is new as well.
     values["added"] = json!(count("/decisions/add").map(|added| added + count("/decisions/contradict").unwrap_or(0)));
     values["calls"] = json!(count("/llm_calls"));
     values["cost"] = json!(run.summary.as_ref().and_then(|summary| summary.pointer("/cost")?.as_f64()));

@@ -19,7 +19,7 @@ pub(super) fn show(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError
     let (text, filter) = (visit.asked("q").unwrap_or_default(), visit.filter());
     let page = visit.asked_as::<usize>("page").unwrap_or(1).clamp(1, 10_000);
     let offset = (page - 1) * ON_PAGE;
-    // One more than is shown says whether there is a next page.
+    // One result more than is shown indicates whether there is a next page.
     let (mut found, tasks, total): (Vec<Value>, Vec<FoundTask>, Option<usize>) = if text.is_empty() {
         let listed = memories.list_memories(filter.clone(), Order::Updated, ON_PAGE + 1, offset)?;
         let listed = listed.iter().map(|memory| json!({"memory": values_of(memory)})).collect();
@@ -34,7 +34,7 @@ pub(super) fn show(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError
         };
         let found = memories.search(&request)?.found;
         let tasks = if page == 1 { memories.search_tasks(text, &filter, MAX_TASKS)? } else { Vec::new() };
-        // Typing is no use of a memory; only a search that the person sends counts.
+        // Typing does not count as a use of a memory; only a search that the person sends does.
         if visit.asked("live").is_none() {
             let ids: Vec<MemoryId> = found.iter().take(ON_PAGE).map(|hit| hit.memory.id.clone()).collect();
             memories.note_use(&ids, AccessKind::Search);
