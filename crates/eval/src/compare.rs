@@ -69,7 +69,7 @@ pub struct Comparison {
 pub(crate) struct SuiteComparison {
     /// The suite.
     pub(crate) suite: String,
-    /// The kind of its cases.
+    /// The kind of the suite's cases.
     pub(crate) kind: String,
     /// Number of cases that both runs contain.
     pub(crate) cases: usize,
@@ -93,11 +93,11 @@ pub(crate) struct Difference {
     pub(crate) name: String,
     /// Whether high or low values are good.
     pub(crate) better: Better,
-    /// Meaning of its value.
+    /// Meaning of the measure's value.
     pub(crate) unit: Unit,
-    /// Its value in the first run.
+    /// Value of the measure in the first run.
     pub(crate) a: Option<f64>,
-    /// Its value in the second run.
+    /// Value of the measure in the second run.
     pub(crate) b: Option<f64>,
     /// The second value minus the first.
     pub(crate) difference: Option<f64>,
@@ -121,7 +121,7 @@ pub(crate) enum Verdict {
     Better,
     /// The second run is worse, and the interval excludes zero.
     Worse,
-    /// There is a difference, but it may be due to chance.
+    /// The difference may be due to chance.
     Unclear,
     /// There is no difference.
     Same,
@@ -134,7 +134,7 @@ pub(crate) struct CaseChange {
     pub(crate) case: String,
     /// The direction.
     pub(crate) direction: Direction,
-    /// The measures that changed in it.
+    /// The measures that changed in the case.
     pub(crate) measures: Vec<MeasureChange>,
     /// Findings of the first run that the second does not have.
     pub(crate) fixed: Vec<String>,
@@ -159,11 +159,11 @@ pub(crate) enum Direction {
 pub(crate) struct MeasureChange {
     /// Its name.
     pub(crate) name: String,
-    /// Its value in the first run.
+    /// Value of the measure in the first run.
     pub(crate) a: Option<f64>,
-    /// Its value in the second run.
+    /// Value of the measure in the second run.
     pub(crate) b: Option<f64>,
-    /// Whether it got better; `None` if one of the two has no value.
+    /// Whether the measure got better; `None` if one of the two values is missing.
     pub(crate) is_better: Option<bool>,
 }
 
@@ -381,9 +381,9 @@ fn counted_findings<'r>(results: &'r Results, tally: &Tally, case: &str) -> Vec<
 #[derive(Debug, Serialize)]
 pub struct Arm {
     name: String,
-    /// Its value for each measure.
+    /// Value of this arm for each measure.
     measures: BTreeMap<String, Option<f64>>,
-    /// Its gain over the first arm in recall at 10.
+    /// Gain of this arm over the first one in recall at 10.
     gain: Option<Difference>,
 }
 

@@ -37,7 +37,7 @@ pub(crate) fn format_error(path: &Path, place: &str, reason: impl Into<String>) 
 pub(crate) fn write_atomically(path: &Path, text: &str) -> Result<(), EvalError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let written = fs::create_dir_all(folder).and_then(|()| {
-        // Created in the same folder, because a rename across file systems is not atomic.
+        // The draft is in the same folder, because a rename across file systems is not atomic.
         let mut draft = tempfile::NamedTempFile::new_in(folder)?;
         draft.write_all(text.as_bytes())?;
         draft.persist(path).map_err(|error| error.error)?;
@@ -175,13 +175,13 @@ pub fn content_hash(path: &Path) -> Result<String, EvalError> {
         // Recordings and notes do not change what is measured, so they must not invalidate a baseline.
         entry.depth() == 0 || !(name.starts_with('.') || name == REPLIES || is_markdown)
     };
-    // Sorted, because file systems list entries in arbitrary order and the hash depends on the order.
+    // The files are sorted, because file systems list entries in arbitrary order and the hash depends on the order.
     for entry in walkdir::WalkDir::new(path).sort_by_file_name().into_iter().filter_entry(counts) {
         let entry = entry.map_err(|error| EvalError::Read { path: path.to_owned(), source: error.into() })?;
         if entry.file_type().is_dir() {
             continue;
         }
-        // Relative and with `/`, so that the hash is the same on every machine.
+        // The path is relative and uses `/`, so that the hash is the same on every machine.
         let place = entry.path().strip_prefix(path).unwrap_or(Path::new("")).to_string_lossy().replace('\\', "/");
         let text =
             fs::read(entry.path()).map_err(|source| EvalError::Read { path: entry.path().to_owned(), source })?;
@@ -198,7 +198,7 @@ pub fn hash_of(parts: &[&str]) -> String {
 }
 
 fn hash_part(hasher: &mut Sha256, part: &[u8]) {
-    // Including the length distinguishes "ab" + "c" from "a" + "bc".
+    // Hashing the length as well distinguishes "ab" + "c" from "a" + "bc".
     hasher.update((part.len() as u64).to_le_bytes());
     hasher.update(part);
 }
@@ -243,17 +243,17 @@ pub struct CaseMemory {
     pub importance: Option<f64>,
     /// Confidence from 0 to 1; 0.85 by default.
     pub confidence: Option<f64>,
-    /// Whether a person pinned it.
+    /// Whether a person pinned the memory.
     pub pinned: bool,
-    /// When it was said; `null` if the log has no times. In a store, in the month before `now` by default.
+    /// When the memory was said; `null` if the log has no times. In a store, the default is in the month before `now`.
     #[serde(deserialize_with = "given")]
     #[schemars(with = "Option<Moment>")]
     pub said: Option<Option<Moment>>,
     /// When it expires.
     pub expires: Option<Moment>,
-    /// The time from which it was true.
+    /// The time from which the memory was true.
     pub from: Option<Moment>,
-    /// The time until which it was true.
+    /// The time until which the memory was true.
     pub to: Option<Moment>,
     /// The quoted words; the content by default.
     pub quote: Option<String>,

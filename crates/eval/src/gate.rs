@@ -39,7 +39,7 @@ pub struct Baseline {
 pub(crate) struct BaselineSuite {
     /// The suite.
     pub(crate) suite: String,
-    /// The kind of its cases.
+    /// The kind of the suite's cases.
     pub(crate) kind: String,
     /// What was measured: `llm`, `rules`, or a control.
     pub(crate) extractor: String,
@@ -68,7 +68,7 @@ impl BaselineSuite {
             == (&other.suite, &other.kind, &other.extractor, &other.model)
     }
 
-    /// Returns its name as shown to people.
+    /// Returns the suite's name as shown to people.
     fn title(&self) -> String {
         let by = self.model.as_ref().unwrap_or(&self.extractor);
         format!("{} ({}, {by})", self.suite, self.kind)
@@ -143,7 +143,8 @@ impl Baseline {
         write_atomically(path, &(text + "\n"))
     }
 
-    /// Replaces the figures of the suites in `results`, and returns their names. Other suites remain unchanged.
+    /// Replaces the figures of the suites in `results`, and returns the names of these suites. Other suites remain
+    /// unchanged.
     ///
     /// # Errors
     /// [`EvalError::Failed`] if a case could not be run.
@@ -160,7 +161,7 @@ impl Baseline {
         }
         let order =
             |line: &BaselineSuite| (line.suite.clone(), line.kind.clone(), line.extractor.clone(), line.model.clone());
-        // Sorted, so that renewing a suite changes only the lines of that suite in the file.
+        // The suites are sorted, so that renewing one of them changes only its lines in the file.
         self.suites.sort_by_key(order);
         Ok(renewed)
     }
@@ -192,11 +193,11 @@ pub struct SuiteRuling {
 pub enum Ruling {
     /// Nothing got worse.
     Passed,
-    /// It was not run.
+    /// The suite was not run.
     Skipped,
     /// Something got worse.
     Worse,
-    /// It cannot be compared with the baseline.
+    /// The suite cannot be compared with the baseline.
     Wrong,
 }
 
@@ -208,7 +209,7 @@ pub fn judge(baseline: &Baseline, results: &[Results]) -> Vec<SuiteRuling> {
     for line in &baseline.suites {
         rulings.push(match run.iter().find(|(other, _)| other.is_same_suite(line)) {
             Some((other, tally)) => compare_suite(line, other, tally),
-            // Not an error: suites that need a model or a downloaded data set cannot run everywhere.
+            // A suite may be missing: some suites need a model or a downloaded data set, and cannot run everywhere.
             None => SuiteRuling { ruling: Ruling::Skipped, ..empty(line) },
         });
     }
@@ -254,7 +255,7 @@ fn empty(line: &BaselineSuite) -> SuiteRuling {
 }
 
 fn compare_suite(line: &BaselineSuite, other: &BaselineSuite, tally: &Tally) -> SuiteRuling {
-    // Exact only if both are: the figures of a live model vary from run to run.
+    // The comparison is exact only if both sides are: the figures of a live model vary from run to run.
     let mut ruling = SuiteRuling { exact: line.exact && other.exact, ..empty(line) };
     ruling.worse = wrong(line, other);
     if !ruling.worse.is_empty() {
@@ -318,7 +319,7 @@ fn compare_exactly(before: &Tally, after: &Tally, pairs: &[(&CaseTally, &CaseTal
     for (one, other) in pairs {
         let (was, is) = (before.over(&[one]), after.over(&[other]));
         for ((measure, was), is) in before.measures.iter().zip(was).zip(is) {
-            // This measure is derived from two others, so a change would be reported twice.
+            // This measure is derived from two others, so a change of it would be reported twice.
             if measure.harmonic_of.is_some() {
                 continue;
             }

@@ -45,13 +45,13 @@ impl Unit {
 pub(crate) struct Measure {
     /// The kind of the rows.
     pub(crate) kind: String,
-    /// Its name, unique among those of its kind.
+    /// Name of the measure, unique among those of its kind.
     pub(crate) name: String,
     /// A description in a few words.
     pub(crate) about: String,
     /// Whether high or low values are good.
     pub(crate) better: Better,
-    /// Meaning of its value.
+    /// Meaning of the measure's value.
     pub(crate) unit: Unit,
     /// The two measures of which it is the harmonic mean; rows do not contain such a measure.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -65,7 +65,7 @@ pub struct Manifest {
     pub prompt_folder: Option<PathBuf>,
     /// What was measured: `llm`, `rules`, or a control.
     pub extractor: String,
-    /// Its name for people: the model, the version of the rules, or the control.
+    /// Name of the extractor for people: the model, the version of the rules, or the control.
     pub label: String,
     /// The model, if one was asked.
     pub model: Option<String>,
@@ -80,7 +80,7 @@ pub struct Manifest {
     /// When it started.
     #[schemars(with = "String")]
     pub started: jiff::Timestamp,
-    /// Its duration in milliseconds.
+    /// Duration of the run in milliseconds.
     pub ms: u64,
     /// Number of cases that were taken from an earlier run.
     pub cache_hits: u64,
@@ -90,13 +90,13 @@ pub struct Manifest {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Suite {
-    /// Its name, by which rows refer to it: the part of its path behind `evals/`, else its own name.
+    /// Name of the suite, by which rows refer to it: the part of its path behind `evals/`, else its own name.
     pub name: String,
     /// Its path.
     pub path: PathBuf,
-    /// SHA-256 of its cases and logs; recordings and reports do not count.
+    /// SHA-256 of the suite's cases and logs; recordings and reports do not count.
     pub content: String,
-    /// Its number of cases.
+    /// Number of cases in the suite.
     pub cases: u64,
 }
 
@@ -158,7 +158,8 @@ impl Results {
         if head.form != FORM {
             return Err(wrong("it is not a result file; `afterthought eval SUITE --out FILE` writes one".to_owned()));
         }
-        // Checked before the rest is parsed, since a later version may have fields that are unknown here.
+        // The version is checked before the rest is parsed, since a later version may have fields that are unknown
+        // here.
         if head.version > VERSION {
             let version = head.version;
             return Err(wrong(format!(
@@ -247,14 +248,14 @@ pub struct Row {
     pub suite: String,
     /// Kind of case: `extraction`, `pair`, `stream`, `recall` or any other. Rows of a kind have the same measures.
     pub kind: String,
-    /// Its name, unique among those of its suite and kind.
+    /// Name of the case, unique among those of its suite and kind.
     pub case: String,
-    /// Its split, such as `dev`.
+    /// Split of the case, such as `dev`.
     pub split: String,
-    /// Its language, where it has one.
+    /// Language of the case, where it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
-    /// Format of its logs, where it has some.
+    /// Format of the logs, where there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
     /// What it tests.
@@ -370,10 +371,10 @@ pub(crate) struct Finding {
     pub(crate) id: String,
     /// The text of the memory, as it is or should be.
     pub(crate) text: String,
-    /// Why it is wrong, for people.
+    /// Why the memory is wrong, for people.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) why: String,
-    /// Whether it lowers a measure of the case.
+    /// Whether the finding lowers a measure of the case.
     pub(crate) counts: bool,
     /// The words that the memory cites, or should cite.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -499,7 +500,7 @@ impl Cache {
         let text = String::from_utf8_lossy(&text);
         let lines = text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok());
         let known: BTreeMap<_, _> = lines.map(|line| (line.key, line.kept)).collect();
-        // Rewritten, so that appended text does not continue a line that was cut off.
+        // The file is rewritten, so that appended text does not continue a line that was cut off.
         write_atomically(&path, &to_text(&known))?;
         let file = File::options().append(true).open(&path);
         let file = file.map_err(|source| EvalError::Write { path: path.clone(), source })?;
@@ -526,7 +527,7 @@ impl Cache {
         let kept = serde_json::to_value(value).map_err(|error| unwritable(error.into()))?;
         let line = Line { key: key.to_owned(), kept };
         let text = serde_json::to_string(&line).map_err(|error| unwritable(error.into()))? + "\n";
-        // One write for the whole line, so that an interrupted run can truncate at most the last line.
+        // The whole line is written at once, so that an interrupted run can truncate at most the last line.
         self.file.borrow_mut().write_all(text.as_bytes()).map_err(unwritable)?;
         self.used.borrow_mut().insert(line.key.clone());
         self.known.borrow_mut().insert(line.key, line.kept);

@@ -39,7 +39,7 @@ const PLACES: usize = 10;
 pub struct RecallCase {
     /// Id, unique among the cases of a split.
     pub id: String,
-    /// Whose memories these are, in one sentence.
+    /// The owner of the memories, described in one sentence.
     #[serde(default)]
     pub about: String,
     /// When the queries are asked.
@@ -58,13 +58,13 @@ pub struct Query {
     pub id: String,
     /// The query, as a person or an agent would type it.
     pub ask: String,
-    /// What it tests; results are grouped by each.
+    /// What the query tests; results are grouped by each entry.
     #[serde(default)]
     pub phenomena: Vec<String>,
-    /// The namespaces to search, without those below them; everywhere by default.
+    /// The namespaces to search, without nested namespaces; everywhere by default.
     #[serde(default, rename = "in")]
     pub namespaces: Vec<String>,
-    /// Ids of the memories that answer it, the best first.
+    /// Ids of the memories that answer the query, the best first.
     #[serde(default)]
     pub must: Vec<String>,
     /// Ids of memories that must not be found.
@@ -87,7 +87,7 @@ pub struct Query {
 pub struct BriefCase {
     /// Id, unique among the cases of a split.
     pub id: String,
-    /// Whose memories these are, in one sentence.
+    /// The owner of the memories, described in one sentence.
     #[serde(default)]
     pub about: String,
     /// When the conversations begin.
@@ -106,19 +106,19 @@ pub struct Situation {
     pub id: String,
     /// The topic of the conversation; without it, the brief has what matters whatever the topic.
     pub ask: Option<String>,
-    /// What it tests; results are grouped by each.
+    /// What the situation tests; results are grouped by each entry.
     #[serde(default)]
     pub phenomena: Vec<String>,
     /// The namespaces of the conversation; `global` is always included.
     #[serde(default, rename = "in")]
     pub namespaces: Vec<String>,
-    /// Ids of the memories that it must contain.
+    /// Ids of the memories that the brief must contain.
     #[serde(default)]
     pub must: Vec<String>,
-    /// Ids of memories that it must not contain.
+    /// Ids of memories that the brief must not contain.
     #[serde(default)]
     pub must_not: Vec<String>,
-    /// Patterns that must not occur in its text, whichever memory they come from.
+    /// Patterns that must not occur in the text of the brief, whichever memory they come from.
     #[serde(default)]
     pub never: Vec<String>,
     /// Whether the brief must be empty.
@@ -134,7 +134,7 @@ pub struct Situation {
 pub struct QaCase {
     /// Id, unique among the cases of a split.
     pub id: String,
-    /// Who talks about what, in one sentence.
+    /// The speakers and their topic, described in one sentence.
     #[serde(default)]
     pub about: String,
     /// When the questions are asked.
@@ -157,7 +157,7 @@ pub struct Question {
     pub id: String,
     /// The question.
     pub ask: String,
-    /// What it tests; results are grouped by each.
+    /// What the question tests; results are grouped by each entry.
     #[serde(default)]
     pub phenomena: Vec<String>,
     /// The namespaces to search; everywhere by default.
@@ -349,26 +349,26 @@ fn question_row<T: LineCase>(placed: &Placed<T>, kind: Kind, id: &str, ask: &str
 /// A memory that was found or is in the store.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FoundMemory {
-    /// Its id in the case, if it comes from the case.
+    /// Id of the memory in the case, if the memory comes from the case.
     pub id: String,
     /// Its content.
     pub content: String,
-    /// All its texts: title, content, value and whatever else a reader sees.
+    /// All texts of the memory: title, content, value and whatever else a reader sees.
     pub texts: Vec<String>,
-    /// The words that it cites.
+    /// The words that the memory cites.
     pub quotes: Vec<String>,
-    /// Ids of the messages that it cites.
+    /// Ids of the messages that the memory cites.
     pub messages: Vec<String>,
 }
 
 /// A brief that was composed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ComposedBrief {
-    /// Ids of its memories in the case.
+    /// Ids in the case of the memories in the brief.
     pub ids: Vec<String>,
     /// Its text.
     pub text: String,
-    /// Its number of tokens.
+    /// Number of tokens of the brief.
     pub tokens: usize,
 }
 

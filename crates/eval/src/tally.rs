@@ -22,7 +22,7 @@ pub(crate) const GROUPS: [&str; 4] = ["split", "language", "format", "phenomenon
 pub(crate) struct Tally {
     /// The suite.
     pub suite: String,
-    /// The kind of its rows.
+    /// The kind of the tally's rows.
     pub kind: String,
     /// The measures in the order in which reports list them.
     pub measures: Vec<Measure>,
@@ -37,9 +37,9 @@ pub(crate) struct Tally {
 pub(crate) struct CaseTally {
     /// Its name.
     pub case: String,
-    /// The groups to which it belongs, for each of [`GROUPS`].
+    /// The groups to which the case belongs, for each of [`GROUPS`].
     groups: [Vec<String>; 4],
-    /// Its ratios in the order of the measures; empty for a measure that is derived from others.
+    /// Ratios of the case in the order of the measures; empty for a measure that is derived from others.
     pub ratios: Vec<Ratio>,
 }
 
@@ -104,8 +104,7 @@ impl Tally {
         };
         let each = self.measures.iter().zip(sums);
         each.map(|(measure, sum)| match &measure.harmonic_of {
-            // Computed from the sums, not from the means of cases, so that F1 agrees with the recall and precision
-            // beside it.
+            // F1 is computed from the sums, not from the means of cases, so that it agrees with recall and precision.
             Some([one, other]) => harmonic_mean(plain(one), plain(other)),
             None => sum.value(measure.unit),
         })

@@ -65,7 +65,7 @@ pub(crate) fn sentences(text: &str) -> Vec<&str> {
             let end = at + one.len_utf8();
             let breaks = match one {
                 '。' | '！' | '？' => true,
-                // Only before white space: `3.14`, `v1.2` and `example.com` do not end sentences.
+                // Sentences end only before white space: `3.14`, `v1.2` and `example.com` do not end sentences.
                 '.' | '!' | '?' => rest.peek().is_none_or(|(_, next)| next.is_whitespace()),
                 _ => false,
             };

@@ -46,52 +46,52 @@ vocabulary! {
     }
     /// State of a stored memory.
     Status {
-        /// Search and briefs return it.
+        /// A memory that search and briefs return.
         Active = "active",
-        /// A newer memory has replaced it.
+        /// A memory that a newer one has replaced.
         Superseded = "superseded",
-        /// A person deleted it.
+        /// A memory that a person deleted.
         Forgotten = "forgotten",
-        /// Its time has run out.
+        /// A memory whose time has run out.
         Expired = "expired",
-        /// It waits in the inbox for a person.
+        /// A memory that waits in the inbox for a person.
         Pending = "pending",
     }
     /// Intended lifetime of a memory.
     Scope {
-        /// It is kept until something replaces it.
+        /// The memory is kept until something replaces it.
         LongTerm = "long_term",
-        /// It fades within days.
+        /// The memory fades within days.
         ShortTerm = "short_term",
     }
     /// Relation between two memories.
     RelationType {
-        /// Both say the same independently.
+        /// Both memories say the same independently.
         Supports = "supports",
-        /// Both cannot be true.
+        /// The two memories cannot both be true.
         Contradicts = "contradicts",
-        /// One adds detail to the other.
+        /// One memory adds detail to the other.
         Refines = "refines",
-        /// One has replaced the other.
+        /// One memory has replaced the other.
         Supersedes = "supersedes",
-        /// One was generalised from the other.
+        /// One memory was generalised from the other.
         DerivedFrom = "derived_from",
-        /// Both are about the same subject.
+        /// Both memories are about the same subject.
         Related = "related",
     }
     /// Decision about an incoming memory.
     Decision {
-        /// It is new.
+        /// The memory is new.
         Add = "add",
-        /// It is an exact duplicate.
+        /// The memory is an exact duplicate.
         Skip = "skip",
-        /// It is combined with a known memory.
+        /// The memory is combined with a known memory.
         Merge = "merge",
-        /// It replaces a known memory with more detail.
+        /// The memory replaces a known memory with more detail.
         Refine = "refine",
-        /// It contradicts a known memory.
+        /// The memory contradicts a known memory.
         Contradict = "contradict",
-        /// It confirms a known memory independently.
+        /// The memory confirms a known memory independently.
         Support = "support",
     }
     /// Reason why two memories contradict each other.
@@ -224,7 +224,7 @@ vocabulary! {
     Action {
         /// Forgets it.
         Forget = "forget",
-        /// Makes it active again.
+        /// Makes a memory active again.
         Restore = "restore",
         /// Pins it.
         Pin = "pin",

@@ -187,7 +187,7 @@ fn locomo_sessions(conversation: &Value) -> Vec<(u32, &Vec<Value>)> {
         .flatten()
         .filter_map(|(key, turns)| Some((key.strip_prefix("session_")?.parse().ok()?, turns.as_array()?)))
         .collect();
-    // Sorted by number, because as text `session_10` comes before `session_2`.
+    // The sessions are sorted by number, because as text `session_10` comes before `session_2`.
     sessions.sort_by_key(|(number, _)| *number);
     sessions
 }

@@ -58,7 +58,7 @@ pub enum IngestError {
     NothingOf {
         /// The name as given.
         name: String,
-        /// The places where they would be.
+        /// The places where the conversations would be.
         expected: String,
     },
     /// A program stores its logs in project folders, so a folder has to be named.
@@ -74,7 +74,7 @@ pub enum IngestError {
     Pattern {
         /// The pattern as given.
         pattern: String,
-        /// What is wrong with it.
+        /// The fault in the pattern.
         reason: String,
     },
 }

@@ -36,7 +36,7 @@ impl Known {
         self.places.iter().any(Place::is_in_projects)
     }
 
-    /// Returns its existing folders, each once; `below` are folders that contain projects.
+    /// Returns the program's existing folders, each once; `below` are folders that contain projects.
     #[must_use]
     pub fn folders(&self, machine: &Machine<'_>, below: &[PathBuf]) -> Vec<KnownFolder> {
         let (mut folders, mut seen) = (Vec::new(), HashSet::new());

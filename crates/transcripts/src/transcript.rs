@@ -10,11 +10,11 @@ use crate::message::action::{self, Action};
 /// One conversation, or one part of a very long one, in chronological order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Transcript {
-    /// Name of the format from which it was read, e.g. `claude-code`.
+    /// Name of the format from which the transcript was read, e.g. `claude-code`.
     pub source: String,
     /// Identity within `source`; it does not change when the file is moved or grows.
     pub external_id: String,
-    /// The location that it was read from: a path or `-`, and the record if a file contains several.
+    /// The location from which the transcript was read: a path or `-`, and the record if a file contains several.
     pub origin: String,
     /// Title in the log.
     pub title: Option<String>,
@@ -38,13 +38,13 @@ pub struct Transcript {
 pub struct Message {
     /// The id in the log, or the 1-based position in the transcript if there is none.
     pub id: String,
-    /// The part that it plays in the conversation.
+    /// The part that the message plays in the conversation.
     pub role: Role,
-    /// Its nature; only [`Kind::Prose`] can be evidence of what somebody said.
+    /// The nature of the message; only [`Kind::Prose`] can be evidence of what somebody said.
     pub kind: Kind,
     /// Name of the person or agent, if several could have spoken.
     pub speaker: Option<String>,
-    /// When it was said, and the source of that information.
+    /// Time of the message, and the source of that time.
     pub time: Option<MessageTime>,
     /// The decoded text; messages with an empty text are dropped.
     pub text: String,
@@ -107,9 +107,9 @@ pub struct MessageTime {
 pub enum TimeSource {
     /// The log contains a time for the message.
     Log,
-    /// Derived from an adjacent message or from the start of the conversation.
+    /// The time is derived from an adjacent message or from the start of the conversation.
     Derived,
-    /// Taken from the file's name or modification time.
+    /// The time is taken from the file's name or modification time.
     File,
 }
 
@@ -238,8 +238,7 @@ impl Transcript {
         format!("{}:{}", self.source, self.external_id)
     }
 
-    /// Returns whether it is a conversation among people: two people are named, or one is named and no assistant
-    /// answers.
+    /// Returns whether people talk to each other: two people are named, or one is named and no assistant answers.
     #[must_use]
     pub fn is_among_people(&self) -> bool {
         let mut first = None;

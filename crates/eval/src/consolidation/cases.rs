@@ -16,7 +16,7 @@ use crate::vocabulary::{Action, Conflict, Decision, Hard, RelationType};
 pub struct Pair {
     /// Id, unique among the cases of a split.
     pub id: String,
-    /// What it tests, in a word or two; results are grouped by it.
+    /// What the case tests, in a word or two; results are grouped by this word.
     pub phenomenon: String,
     /// The reason why similarity alone would wrongly merge or retire a memory, if there is one.
     pub hard: Option<Hard>,
@@ -45,7 +45,7 @@ pub struct Pair {
 pub struct Stream {
     /// Id, unique among the cases of a split.
     pub id: String,
-    /// What it tests; results are grouped by each.
+    /// What the case tests; results are grouped by each entry.
     pub phenomenon: Vec<String>,
     /// The events, in the order of arrival.
     pub events: Vec<Event>,
@@ -94,7 +94,7 @@ pub struct Again {
     pub id: String,
     /// Number of the import or run.
     pub arrival: u32,
-    /// The earlier event that it repeats.
+    /// The id of the earlier event.
     pub again: String,
 }
 

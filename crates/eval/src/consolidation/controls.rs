@@ -20,7 +20,7 @@ pub struct ComparedMemory<'a> {
     pub content: &'a str,
     /// Its key and value.
     pub attribute: (Option<&'a str>, Option<&'a str>),
-    /// Whether it is active.
+    /// Whether the memory is active.
     pub is_active: bool,
 }
 

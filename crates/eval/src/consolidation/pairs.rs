@@ -32,11 +32,11 @@ pub struct MemoryAfter {
     pub status: Status,
     /// Its content.
     pub content: String,
-    /// Whether it is the known memory.
+    /// Whether this is the known memory.
     pub is_known: bool,
-    /// Whether it cites the words of the known memory.
+    /// Whether the memory cites the words of the known memory.
     pub rests_on_known: bool,
-    /// Whether it cites the words of the incoming memory.
+    /// Whether the memory cites the words of the incoming memory.
     pub rests_on_incoming: bool,
 }
 
@@ -45,7 +45,7 @@ pub struct MemoryAfter {
 pub struct PairOutcome {
     /// The decision.
     pub decision: Decision,
-    /// The reason given for it.
+    /// The reason given for the decision.
     pub reason: String,
     /// Why both cannot be true.
     pub conflict: Option<Conflict>,

@@ -25,7 +25,7 @@ pub const STREAM_MEASURES: &[Definition] = &[
 pub struct FinalMemory {
     /// Its state.
     pub status: Status,
-    /// The events on which it is based, and [`DISTRACTOR`] if it is based on a distractor.
+    /// The events on which the memory is based, and [`DISTRACTOR`] if it is based on a distractor.
     pub events: BTreeSet<String>,
 }
 
@@ -34,7 +34,7 @@ pub struct FinalMemory {
 pub struct StreamOutcome {
     /// Every memory.
     pub memories: Vec<FinalMemory>,
-    /// Relations between them, by their indices in `memories`.
+    /// Relations between the memories, by their indices in `memories`.
     pub links: BTreeSet<(usize, RelationType, usize)>,
     /// Actions of a person that could not be carried out.
     pub failed_acts: Vec<String>,

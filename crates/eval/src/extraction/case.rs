@@ -59,10 +59,10 @@ pub(crate) struct Gold {
     /// Every correct type, the best first. A case in a JSON Lines file may omit it; then any type is correct.
     #[serde(default, rename = "type")]
     pub(crate) types: Vec<MemoryType>,
-    /// How much it matters; `medium` by default.
+    /// How much the memory matters; `medium` by default.
     #[serde(default)]
     pub(crate) importance: Importance,
-    /// Whether it may also be left out. It then counts neither for recall nor against precision.
+    /// Whether the memory may also be left out. It then counts neither for recall nor against precision.
     #[serde(default)]
     pub(crate) optional: bool,
     /// Regular expressions that must all occur in the memory.
@@ -83,7 +83,7 @@ pub(crate) struct Forbidden {
     /// Id, unique within the case, e.g. `f1`. Cases in a JSON Lines file number their entries instead.
     #[serde(default)]
     pub(crate) id: String,
-    /// Why it must not be kept.
+    /// The reason why the memory must not be kept.
     pub(crate) kind: ForbiddenKind,
     /// Regular expressions that all occur in a forbidden memory.
     pub(crate) all: Vec<String>,
@@ -101,7 +101,7 @@ pub(crate) struct Forbidden {
 pub(crate) struct ReaderVerdict {
     /// The exact content of the memory.
     pub(crate) content: String,
-    /// Whether it is worth keeping.
+    /// Whether the memory is worth keeping.
     pub(crate) verdict: Ruling,
     /// The reason.
     #[serde(default)]
@@ -114,12 +114,12 @@ pub(crate) struct ReaderVerdict {
 pub struct ShortCase {
     /// Id, unique among the cases of a split.
     pub id: String,
-    /// What is hard about it, in one sentence.
+    /// What is hard about the case, in one sentence.
     #[serde(default)]
     pub(crate) about: String,
     /// Language of the conversation and of its memories.
     pub(crate) language: Language,
-    /// Names of what the case tests; results are grouped by each.
+    /// Names of what the case tests; results are grouped by each name.
     #[serde(default)]
     pub(crate) phenomena: Vec<String>,
     /// The conversation.
@@ -136,12 +136,12 @@ pub struct ShortCase {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CaseMessage {
-    /// Its author; a person by default.
+    /// Author of the message; a person by default.
     #[serde(default)]
     pub role: Role,
     /// The author's name, in a conversation of several people.
     pub speaker: Option<String>,
-    /// When it was said; by default one minute after the preceding message.
+    /// Time of the message; by default one minute after the preceding message.
     pub at: Option<Moment>,
     /// The words.
     pub text: String,
@@ -231,11 +231,11 @@ pub(crate) struct GoldPatterns {
 /// Relation of a text to a gold memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Match {
-    /// The text states it.
+    /// The text states the memory.
     Stated,
-    /// The text states it wrongly.
+    /// The text states the memory wrongly.
     Distorted,
-    /// The text does not state it.
+    /// The text does not state the memory.
     Absent,
 }
 
@@ -360,11 +360,11 @@ fn last_line(error: &regex::Error) -> String {
 /// A case that was read from a file, with its patterns compiled.
 #[derive(Debug)]
 pub struct LoadedCase {
-    /// Its folder, or its file if that contains many cases.
+    /// Folder of the case, or its file if the file contains many cases.
     pub folder: PathBuf,
-    /// Its id: the name of its folder, or the id on its line.
+    /// Id of the case: the name of its folder, or the id on its line.
     pub id: String,
-    /// Name of the folder that contains it, such as `dev` or `unseen`.
+    /// Name of the folder that contains the case, such as `dev` or `unseen`.
     pub(crate) split: String,
     /// The case.
     pub case: Case,

@@ -1,4 +1,4 @@
-//! Control extractors that must fail. A score that one of them passes measures nothing.
+//! Control extractors that must fail. A score that a control passes measures nothing.
 
 use super::{Citation, Conversation, Message, Prediction};
 use crate::text::sentences;
@@ -13,7 +13,7 @@ pub enum Control {
     EverySentence,
     /// Keeps every sentence in which a person speaks of themselves.
     FirstPerson,
-    /// Keeps invented facts, and sentences with changed numbers and the opposite meaning. None of its quotes exists.
+    /// Keeps invented facts, and sentences with changed numbers and the opposite meaning. None of the quotes exists.
     Invented,
 }
 

@@ -52,17 +52,17 @@ pub(crate) const MEASURES: &[Definition] = &[
 /// How a memory relates to the gold memories of its case, from worst to best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Standing {
-    /// It states what must not be kept.
+    /// The memory states what must not be kept.
     Forbidden,
-    /// It states a gold memory wrongly, and none correctly.
+    /// The memory states a gold memory wrongly, and none correctly.
     Distorted,
-    /// It states no gold memory.
+    /// The memory states no gold memory.
     Unlisted,
-    /// It repeats what another memory states.
+    /// The memory repeats what another memory states.
     Duplicate,
-    /// It states a required gold memory.
+    /// The memory states a required gold memory.
     Right,
-    /// It states only gold memories that may be left out.
+    /// The memory states only gold memories that may be left out.
     Optional,
 }
 
@@ -76,16 +76,16 @@ impl Standing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Assessment {
     standing: Standing,
-    /// The gold memories that it states, alone or together with others.
+    /// The gold memories that the memory states, alone or together with others.
     golds: Vec<usize>,
-    /// The gold memories that it distorts.
+    /// The gold memories that the memory distorts.
     distorts: Vec<usize>,
     forbidden: Vec<usize>,
-    /// Whether its type is right; `None` unless the memory itself is right.
+    /// Whether the type is right; `None` unless the memory itself is right.
     type_right: Option<bool>,
-    /// Whether it cites a message with gold evidence; `None` unless the memory itself is right.
+    /// Whether the memory cites a message with gold evidence; `None` unless the memory itself is right.
     evidence_right: Option<bool>,
-    /// Number of its quotes that appear in the cited message.
+    /// Number of quotes that appear in the cited message.
     quotes_found: usize,
     in_language: bool,
     /// An independent reader's verdict, if the memory is unlisted.
@@ -102,7 +102,7 @@ struct Scored {
 /// Returns the row of a case: measures, counts, findings and the messages around them. The caller adds suite,
 /// repetition, price and time.
 pub fn score(case: &LoadedCase, extraction: &Extraction) -> Row {
-    // These are the texts after redaction: quotes are compared with what the system was shown, not with the original
+    // The texts are those after redaction: quotes are compared with what the system was shown, not with the original
     // log.
     let texts = MessageTexts::new(&extraction.conversations);
     let scored = assess(&case.patterns, case, &extraction.predictions, &texts);
@@ -154,7 +154,7 @@ fn assess(patterns: &Patterns, case: &LoadedCase, predictions: &[Prediction], te
     for (assessment, prediction) in assessments.iter_mut().zip(predictions) {
         assess_details(patterns, assessment, prediction, texts);
         if assessment.standing == Standing::Unlisted {
-            // Compared by the exact text, because applying a verdict to other words would be a guess.
+            // The exact text is compared, because applying a verdict to other words would be a guess.
             let same = |verdict: &&ReaderVerdict| verdict.content.trim() == prediction.content.trim();
             assessment.verdict = case.verdicts.iter().find(same).map(|verdict| verdict.verdict);
         }
@@ -270,7 +270,7 @@ fn is_stated_together(
     };
     let citing: Vec<usize> = (0..predictions.len()).filter(is_candidate).collect();
     let joined: Vec<&str> = citing.iter().map(|&at| predictions[at].searched.as_str()).collect();
-    // Joined by line breaks, so that `.*` does not match from the end of one memory into the next.
+    // The memories are joined by line breaks, so that `.*` does not match from the end of one memory into the next.
     if wanted.compare(&joined.join("\n")) != Match::Stated {
         return false;
     }
@@ -342,7 +342,7 @@ fn count_memories(patterns: &Patterns, extraction: &Extraction, scored: &Scored,
     let quotes = extraction.predictions.iter().map(|one| one.evidence.len() as u64).sum();
     row.ratio("quotes", assessments.iter().map(|one| one.quotes_found as u64).sum(), quotes);
     row.ratio("language", count(&|one| one.in_language), all);
-    // Counted per case and not per memory: storing more must not make a leak look smaller.
+    // Forbidden memories are counted per case and not per memory: storing more must not make a leak look smaller.
     row.ratio("forbidden", standing(Standing::Forbidden), 1);
     let counts = [
         ("memories", all),
@@ -491,7 +491,7 @@ fn date_pattern(text: &str) -> Regex {
 
 /// Returns how an English text leaves a date open; a text that also names a date is closed.
 pub(crate) fn date_openness(text: &str) -> Openness {
-    // Checked first: "last week (2026-03-02)" is as good as the date alone.
+    // Absolute dates are checked first: "last week (2026-03-02)" is as good as the date alone.
     if ABSOLUTE.is_match(text) {
         Openness::Closed
     } else if RELATIVE.is_match(text) {

@@ -15,13 +15,13 @@ pub struct Prediction {
     pub memory_type: MemoryType,
     /// Its content.
     pub content: String,
-    /// The messages that it cites.
+    /// The messages that the memory cites.
     pub evidence: Vec<Citation>,
-    /// Its importance from 0 to 1, if the system provides one.
+    /// Importance of the memory from 0 to 1, if the system provides one.
     pub importance: Option<f64>,
-    /// The times at which its validity begins and ends, where known.
+    /// The times at which the memory's validity begins and ends, where known.
     pub valid: Vec<Timestamp>,
-    /// All its texts, normalised, one per line.
+    /// All texts of the memory, normalised, one per line.
     pub(crate) searched: String,
 }
 
@@ -39,7 +39,7 @@ pub struct Citation {
 }
 
 impl Prediction {
-    /// Returns a memory with its content as its only text.
+    /// Returns a memory whose only text is its content.
     pub fn new(memory_type: MemoryType, content: &str, evidence: Vec<Citation>) -> Self {
         Self {
             memory_type,
@@ -63,31 +63,31 @@ impl Prediction {
 /// A conversation as the system saw it, with secrets removed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Conversation {
-    /// The key by which citations refer to it.
+    /// The key by which citations refer to the conversation.
     pub key: String,
     /// Format of its log.
     pub format: String,
-    /// Its messages in order.
+    /// Messages of the conversation in order.
     pub messages: Vec<Message>,
 }
 
 /// A message as the system saw it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Message {
-    /// Its id, unique in the conversation.
+    /// Id of the message, unique in the conversation.
     pub id: String,
     /// Its author.
     pub role: Role,
-    /// The author's name, where it is known.
+    /// Name of the author, where the log contains one.
     pub speaker: Option<String>,
     /// The words.
     pub text: String,
-    /// Whether it is written or spoken language rather than a call, output or notice of a program.
+    /// Whether the message is written or spoken language rather than a call, output or notice of a program.
     pub is_prose: bool,
 }
 
 impl Message {
-    /// Returns whether a person said it.
+    /// Returns whether a person wrote the message.
     pub(crate) fn is_human(&self) -> bool {
         self.role == Role::User && self.is_prose
     }
@@ -102,8 +102,8 @@ pub struct Extraction {
     pub superseded: Vec<Prediction>,
     /// Number of memories that await a person's decision.
     pub pending: u64,
-    /// If the logs were read twice: the number of active memories after the first reading, and of memories that the
-    /// second reading added.
+    /// If the logs were read twice: the number of active memories after the first reading, and of those that the second
+    /// reading added.
     pub reread: Option<(u64, u64)>,
     /// The conversations as the system saw them.
     pub conversations: Vec<Conversation>,

@@ -52,7 +52,7 @@ struct Dialogue {
     /// What should and should not be remembered.
     #[serde(default, rename = "memory_points")]
     points: Vec<Point>,
-    /// The questions that are asked after it.
+    /// The questions that are asked after the session.
     #[serde(default)]
     questions: Vec<Question>,
 }
@@ -64,7 +64,7 @@ struct Turn {
     role: String,
     /// The words.
     content: String,
-    /// When it was said.
+    /// Time of the message.
     #[serde(default)]
     timestamp: String,
 }
@@ -81,24 +81,24 @@ struct Point {
     /// `primary`, `secondary`, `system`, or `interference` for what must not be kept.
     #[serde(default, rename = "memory_source")]
     source: String,
-    /// Whether it replaces other points; written as text in the file.
+    /// Whether the point replaces other points; written as text in the file.
     #[serde(default)]
     is_update: Value,
-    /// The points that it replaces.
+    /// The points that this point replaces.
     #[serde(default, rename = "original_memories")]
     originals: Vec<String>,
-    /// How much it matters, from 0 to 1.
+    /// Importance of the point, from 0 to 1.
     #[serde(default)]
     importance: f64,
 }
 
 impl Point {
-    /// Returns whether it must not be kept because it is a mistake of the assistant.
+    /// Returns whether the point must not be kept because it is a mistake of the assistant.
     fn is_interference(&self) -> bool {
         self.source == "interference"
     }
 
-    /// Returns whether it replaces other points.
+    /// Returns whether the point replaces other points.
     fn is_update(&self) -> bool {
         let is_update =
             // The published files write booleans as the texts "True" and "False".
@@ -115,16 +115,16 @@ pub struct Question {
     /// The gold answer.
     #[serde(default)]
     answer: Value,
-    /// The points that answer it.
+    /// The points that answer the question.
     #[serde(default)]
     evidence: Value,
-    /// Its type, such as `Memory Conflict`.
+    /// Type of the question, such as `Memory Conflict`.
     #[serde(default, rename = "question_type")]
     kind: String,
 }
 
 impl Question {
-    /// Returns the texts of the points that answer it.
+    /// Returns the texts of the points that answer the question.
     fn evidence(&self) -> BTreeSet<String> {
         let points = self.evidence.as_array().into_iter().flatten();
         points.filter_map(|point| point["memory_content"].as_str().or(point.as_str())).map(str::to_owned).collect()
@@ -214,7 +214,7 @@ impl User {
     /// Returns the questions that have evidence, with their numbers.
     pub fn questions(&self) -> impl Iterator<Item = (usize, &Question)> {
         let questions = self.sessions.iter().flat_map(|session| &session.questions);
-        // Counted before the filter, so that a question has one number in all measures.
+        // Questions are counted before the filter, so that each has the same number in all measures.
         questions.enumerate().filter(|(_, question)| !question.evidence().is_empty())
     }
 

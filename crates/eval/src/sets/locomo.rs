@@ -39,7 +39,7 @@ const START: &str = "%I:%M %p on %d %B, %Y";
 /// One conversation with its questions.
 #[derive(Debug)]
 pub struct Sample {
-    /// Its id in the file.
+    /// Id of the sample in the file.
     pub id: String,
     /// The log for the system: the conversation without questions, observations and summaries.
     pub conversation: Value,
@@ -58,17 +58,17 @@ pub struct Sample {
 /// A turn of a conversation.
 #[derive(Debug)]
 pub struct Turn {
-    /// Its id, e.g. `D1:3`.
+    /// Id of the turn, e.g. `D1:3`.
     pub id: String,
-    /// The number of its session.
+    /// The number of the turn's session.
     pub session: u32,
-    /// The start of that session.
+    /// The start of the turn's session.
     pub at: Option<Timestamp>,
     /// The speaker.
     pub speaker: String,
     /// `speaker: text`.
     pub said: String,
-    /// A description of its photo, if it has one.
+    /// A description of the turn's photo, if there is one.
     pub photo: Option<String>,
 }
 
@@ -147,7 +147,7 @@ fn turns(conversation: &Value) -> Vec<Turn> {
         .flatten()
         .filter_map(|(name, turns)| Some((number(name)?, turns.as_array()?)))
         .collect();
-    // Sorted by number, because as text `session_10` comes before `session_2`.
+    // The sessions are sorted by number, because as text `session_10` comes before `session_2`.
     sessions.sort_by_key(|(number, _)| *number);
     let text = |turn: &Value, name: &str| turn[name].as_str().unwrap_or_default().to_owned();
     let start = |session: u32| super::time(START, conversation[format!("session_{session}_date_time")].as_str()?);
@@ -438,7 +438,7 @@ pub struct Answers {
 }
 
 impl Question {
-    /// Returns whether the memories should retain its answer.
+    /// Returns whether the memories should retain the answer to this question.
     fn should_be_left(&self) -> bool {
         CATEGORIES.contains(&self.category) && !self.answer.is_empty()
     }
@@ -558,7 +558,7 @@ pub fn score_facts(sample: &Sample, extraction: &Extraction) -> Row {
         .collect();
     let memories = choices.len() as u64;
     let stated: BTreeSet<usize> = choices.iter().flatten().copied().collect();
-    // Paired one to one, so that repeating a fact does not raise the precision.
+    // Memories and facts are paired one to one, so that repeating a fact does not raise the precision.
     let paired = pair_up(&choices, facts.len()).into_iter().flatten().count();
     row.ratio("recall", stated.len() as u64, facts.len() as u64);
     row.ratio("precision", paired as u64, memories);

@@ -27,10 +27,10 @@ const TOKENS: usize = 1_000;
 /// A question with its sessions.
 #[derive(Debug, Deserialize)]
 pub struct Item {
-    /// Its id; that of a question without an answer ends in `_abs`.
+    /// Id of the question; that of a question without an answer ends in `_abs`.
     #[serde(rename = "question_id")]
     pub id: String,
-    /// Its type, such as `temporal-reasoning`.
+    /// Type of the question, such as `temporal-reasoning`.
     #[serde(default, rename = "question_type")]
     kind: String,
     /// The question.
@@ -45,7 +45,7 @@ pub struct Item {
     dates: Vec<String>,
     #[serde(rename = "haystack_sessions")]
     sessions: Vec<Vec<Turn>>,
-    /// Ids of the sessions that answer it.
+    /// Ids of the sessions that answer the question.
     #[serde(default, rename = "answer_session_ids")]
     answers: BTreeSet<String>,
 }
@@ -56,7 +56,7 @@ struct Turn {
     /// `user` or `assistant`.
     role: String,
     content: String,
-    /// Whether it contains the answer or a part of it.
+    /// Whether the turn contains the answer or a part of it.
     #[serde(default)]
     has_answer: bool,
 }
@@ -87,7 +87,7 @@ pub(crate) const MEASURES: &[Definition] = &[
 ];
 
 impl Item {
-    /// Returns whether no session answers it.
+    /// Returns whether no session answers the question.
     pub fn abstains(&self) -> bool {
         self.id.ends_with("_abs")
     }

@@ -42,7 +42,7 @@ impl PublicSet {
         let ends = |ending: &str| path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending));
         if ends("jsonl") && has("uuid\"") && (has("sessions\"") || has("persona_info\"")) {
             Some(Self::HaluMem)
-        // Checked before LoCoMo, whose test has to parse the whole file.
+        // This set is checked before LoCoMo, whose test has to parse the whole file.
         } else if has("question_id\"") && has("haystack_") {
             Some(Self::LongMemEval)
         } else {
@@ -57,13 +57,13 @@ impl PublicSet {
 pub struct ExternalSet {
     /// Its name.
     pub name: String,
-    /// Where it is published.
+    /// The address at which the set is published.
     pub home: String,
     /// Its licence.
     pub licence: String,
     /// Environment variable that names the file.
     pub variable: String,
-    /// Environment variable that names corrections of its labels, if any are published.
+    /// Environment variable that names corrections of the set's labels, if any are published.
     #[serde(default)]
     pub corrections: Option<String>,
 }

@@ -315,7 +315,7 @@ fn next_call(text: &str) -> Option<(usize, &'static str)> {
 fn call(tag: &str, inner: &str) -> Message {
     let argument = |name: &str| {
         let (_, after) = inner.split_once(&format!("<{name}>"))?;
-        // Up to the last closing tag, because the value may contain the tag itself.
+        // The value ends at the last closing tag, because it may contain the tag itself.
         Some(after.rsplit_once(&format!("</{name}>")).map_or(after, |(value, _)| value).trim())
     };
     if tag == "thinking" {
@@ -370,7 +370,7 @@ fn shown(value: &Value, is_first: bool, text: &str) -> Message {
             Message::call(call_line(name, target.unwrap_or_default())).doing(name, &details)
         }
         "command_output" | "mcp_server_response" | "browser_action_result" => Message::answer(text),
-        // Token counts, and questions that concern only the program.
+        // Token counts, and questions that concern only the program, contain no words.
         _ if kind.starts_with("api_req") && kind != "api_req_failed" || kind.starts_with("resume_") => {
             Message::prose(Role::System, "")
         }

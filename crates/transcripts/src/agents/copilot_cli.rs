@@ -79,7 +79,7 @@ impl Session {
         }
         let mut messages = messages_of(kind, data);
         if kind == "system.message" {
-            // Repeated in each turn; only a changed prompt is of interest.
+            // The prompt is repeated in each turn; only a changed one is of interest.
             let prompt = data["content"].text().unwrap_or_default();
             messages.retain(|_| prompt != self.system);
             prompt.clone_into(&mut self.system);
@@ -153,7 +153,7 @@ fn user(data: &Value) -> Vec<Message> {
         "user" if is_others() => vec![Message::prose(Role::Other, words)],
         "user" => user_words(words),
         source if source.starts_with("agent-") => vec![Message::prose(Role::Other, words)],
-        // The autopilot, skills, instructions and the like.
+        // The program wrote all other text, such as that of the autopilot, skills and instructions.
         _ => vec![Message::context(words)],
     };
     for attachment in data["attachments"].list() {

@@ -141,7 +141,7 @@ fn read_checkpoint(history: &Value, stem: &str, origin: &str, time: Option<Messa
     draft.finish(sink);
 }
 
-// One recording while it is being read: records are buffered until it is certain that they remain.
+// One recording while it is being read. Records are buffered until it is certain that they are not undone.
 
 /// A record that may still be changed or undone.
 struct Turn {

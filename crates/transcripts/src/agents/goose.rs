@@ -139,7 +139,7 @@ fn read_database(database: &Database, origin: &str, sink: &mut Sink<'_>) -> Resu
     // The columns are in the order that `session_of` expects.
     let columns = ["name", "description", "session_type", "created_at", "model_config_json"];
     let columns = database.or_null("sessions", &columns);
-    // Sorted by column number: the sixth column is `created_at`, or an unnamed null in databases that lack it.
+    // The rows are sorted by column number: the sixth column is `created_at`, or null in databases that lack it.
     let sql = format!("SELECT id, working_dir, {columns} FROM sessions ORDER BY 6, id");
     let mut number = 0;
     database.each(&sql, &[], |row| {

@@ -8,7 +8,7 @@ use crate::{Assembler, MAX_RECORD_BYTES, Message, Sink};
 
 /// One exchange of a chain.
 pub(crate) struct Turn {
-    /// Its own id.
+    /// Id of the exchange.
     pub(crate) id: String,
     /// The id of the previous exchange.
     pub(crate) previous: Option<String>,
@@ -18,9 +18,9 @@ pub(crate) struct Turn {
     pub(crate) prompt: Option<Message>,
     /// The model that answered.
     pub(crate) model: Option<String>,
-    /// When it was created.
+    /// When the exchange was created.
     pub(crate) created: Option<Timestamp>,
-    /// The location of its record.
+    /// The location of the exchange's record.
     pub(crate) origin: String,
     /// The messages that were sent and received.
     pub(crate) messages: Vec<Message>,

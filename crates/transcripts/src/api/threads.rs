@@ -13,13 +13,13 @@ use crate::{Assembler, Kind, MAX_RECORD_BYTES, Message, MessageTime, Role, Sink}
 /// One call to a model.
 #[derive(Default)]
 pub(crate) struct Call {
-    /// The conversation to which it belongs.
+    /// The conversation to which the call belongs.
     pub(crate) thread: String,
-    /// The trace in which it was made.
+    /// The trace in which the call was made.
     pub(crate) trace: String,
-    /// When it was made.
+    /// When the call was made.
     pub(crate) start: Option<MessageTime>,
-    /// When it was answered.
+    /// When the call was answered.
     pub(crate) end: Option<MessageTime>,
     /// The messages that were sent.
     pub(crate) input: Vec<Message>,
@@ -31,7 +31,7 @@ pub(crate) struct Call {
     pub(crate) project: Option<String>,
     /// The model that answered.
     pub(crate) model: Option<String>,
-    /// The location of its record.
+    /// The location of the call's record.
     pub(crate) origin: String,
 }
 

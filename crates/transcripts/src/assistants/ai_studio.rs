@@ -75,7 +75,7 @@ fn read_prompt(
     let mut draft = Assembler::new("ai-studio", id, origin);
     draft.meta().title =
         prompt["displayName"].owned().or_else(|| Some(stem.to_owned()).filter(|stem| !stem.is_empty()));
-    // This is the prefix of the resource name; people use the name without it.
+    // The field contains the prefix of the resource name; people use the name without it.
     draft.meta().model = prompt["runSettings"]["model"].owned().map(|model| model.replacen("models/", "", 1));
     draft.meta().created_at = started.map(|time| time.at);
     draft.extend(messages, sink);

@@ -161,7 +161,7 @@ const KNOWN: &[&str] = &[
 enum Placed {
     /// The messages in the node, in order; none if it is empty.
     Said(Vec<Message>),
-    /// Its type of content is unknown, and there is no text.
+    /// The type of content is unknown, and there is no text.
     Unknown,
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn messages(id: &str, role: Role, time: Option<MessageTime>, said: Ve
     said.into_iter().map(made).collect()
 }
 
-// Iterating over the conversations of an export.
+// Iterates over the conversations of an export.
 
 /// Passes each conversation of `input` to `read`, with its location and number. The conversations are the elements of
 /// an array, the lines of a JSONL file, or the single object that is the file.
@@ -52,18 +52,20 @@ pub(crate) fn each(
     Ok(())
 }
 
-// Finding the branch that was shown last in a conversation that was edited or regenerated.
+// Finds the branch that was shown last in a conversation that was edited or regenerated.
 
 /// One message of a conversation that may have branches.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Node<'a> {
-    /// Its id, or an empty text; if several messages have the same id, a reply follows the last one before it.
+    /// Id of the message, or an empty text; if several messages have the same id, a reply follows the last one before
+    /// it.
     pub(crate) id: &'a str,
-    /// The message that it follows.
+    /// The id of the message that this one follows.
     pub(crate) parent: Option<&'a str>,
-    /// The index of the message that it follows if it names no existing parent; without either, it is a first message.
+    /// The index of the message that this one follows if it names no existing parent; without either, it is a first
+    /// message.
     pub(crate) before: Option<usize>,
-    /// When it was said.
+    /// Time of the message.
     pub(crate) time: Option<Timestamp>,
 }
 

@@ -114,7 +114,7 @@ struct Activity {
     title: String,
     /// What Gemini answered, as text.
     answer: Option<String>,
-    /// When it was done.
+    /// When the activity took place.
     time: Option<MessageTime>,
     /// Names of the files that were attached.
     files: Vec<String>,
@@ -324,7 +324,7 @@ fn cell_activity(entry: &str, number: usize) -> Option<Activity> {
     let files = lines.iter().filter(is_file).map(|line| to_text(line).trim_start_matches('-').trim().to_owned());
     let files: Vec<String> = files.filter(|name| !name.is_empty()).collect();
     let mut title: Vec<String> = lines.iter().filter(|line| !is_file(line)).map(|line| to_text(line)).collect();
-    // A line with the number of files precedes them.
+    // A line with the number of files precedes the files.
     let count = files.len().to_string();
     if !files.is_empty() && title.len() > 1 {
         title.pop_if(|line| line.len() <= LONGEST_DATE && line.contains(&count));

@@ -197,7 +197,7 @@ fn of_part(part: &Value, number: usize, sink: &mut Sink<'_>) -> Vec<(Kind, Strin
     }
 }
 
-// Splitting a tree of messages without recursion, however deep it is.
+// Splits a tree of messages without recursion, however deep the tree is.
 
 /// Returns the conversations of `document`, each as a list of objects: the outermost one, followed by the messages
 /// nested in it, in document order. The messages nested in an object are removed from it.
@@ -233,11 +233,11 @@ fn conversations(document: &str, sink: &mut Sink<'_>) -> Vec<Vec<Value>> {
 
 /// An object that is being read.
 struct Open {
-    /// Its index among the objects found.
+    /// Index of the object among the objects found.
     place: usize,
-    /// Its own text, without nested messages.
+    /// Text of the object, without nested messages.
     text: String,
-    /// Number of its own brackets that are open.
+    /// Number of open brackets of the object itself.
     depth: usize,
     /// Whether the list of nested messages is being read.
     in_list: bool,
@@ -253,7 +253,7 @@ struct Scan<'a> {
 /// An object found in the document.
 struct Found {
     is_outermost: bool,
-    /// Its text, once the object is complete.
+    /// Text of the object, once the object is complete.
     text: Option<String>,
 }
 

@@ -231,11 +231,11 @@ impl Clock {
 
 /// A prompt in a history.
 pub(crate) struct Prompt<'a> {
-    /// The session in which it was typed.
+    /// The session in which the prompt was typed.
     pub(crate) session: &'a str,
     /// The key under which the session's own log would be listed in [`Prompts`].
     pub(crate) key: &'a str,
-    /// The folder in which it was typed.
+    /// The folder in which the prompt was typed.
     pub(crate) project: Option<&'a str>,
     /// The words.
     pub(crate) message: Message,

@@ -170,9 +170,9 @@ impl Loose {
 pub(crate) struct Conversation<'a> {
     /// Name of the format.
     pub(crate) source: &'a str,
-    /// Its identity, if the log has one.
+    /// Identity of the conversation, if the log has one.
     pub(crate) id: Option<String>,
-    /// Objects that may contain its title, model and time, the most specific first.
+    /// Objects that may contain title, model and time of the conversation, the most specific first.
     pub(crate) facts: Vec<&'a Value>,
     /// Its messages.
     pub(crate) messages: Vec<Message>,

@@ -355,7 +355,7 @@ fn prefix(text: &str) -> Option<Split<'_>> {
     (spaced || known).then_some((Form::Prefix, name, rest))
 }
 
-// Distinguishing text that a program wrote into the user's turn from text that the user typed.
+// Distinguishes text that a program wrote into the user's turn from text that the user typed.
 
 /// Tags around text that agents and their plug-ins insert into a user's turn.
 const INJECTED_TAGS: &[&str] = &[

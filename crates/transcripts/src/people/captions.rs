@@ -21,9 +21,9 @@ const NOISES: &[&str] = &[
 
 /// The text between two times.
 pub(crate) struct Cue<'a> {
-    /// Its start, measured from the start of the recording.
+    /// Time of the cue's start since the start of the recording.
     pub(crate) start: Duration,
-    /// Its end, measured from the start of the recording.
+    /// Time of the cue's end since the start of the recording.
     pub(crate) end: Duration,
     /// The lines as written, trimmed.
     pub(crate) lines: Vec<&'a str>,

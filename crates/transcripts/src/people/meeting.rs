@@ -15,9 +15,9 @@ const LONG_SPEECH: usize = 4_000;
 /// An uninterrupted contribution by one person.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Speech {
-    /// Its start, measured from the start of the meeting.
+    /// Time of the speech's start since the start of the meeting.
     pub(crate) start: Duration,
-    /// Its end, measured from the start of the meeting.
+    /// Time of the speech's end since the start of the meeting.
     pub(crate) end: Duration,
     /// The speaker, if known.
     pub(crate) speaker: Option<String>,

@@ -273,13 +273,13 @@ impl Stamp {
 /// The content of one record.
 #[derive(Debug)]
 struct Post {
-    /// Its time and id.
+    /// Time and id of the record.
     stamp: Stamp,
     /// The id of the message that opened its thread, if it is in one, as spelled in the log.
     thread: Option<(Stamp, String)>,
-    /// The time of the last answer in its thread, which only the message that opened the thread contains.
+    /// The time of the last answer in the thread, which only the message that opened the thread contains.
     last_reply: Option<Stamp>,
-    /// Its messages, in the order in which they are shown.
+    /// Messages of the record, in the order in which they are shown.
     messages: Vec<Message>,
 }
 
@@ -564,9 +564,9 @@ const MAX_OFFSET: i32 = 18 * 3_600;
 /// A person or bot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Person {
-    /// The name displayed with their messages.
+    /// The name displayed with the person's messages.
     name: String,
-    /// Offset of their clock from UTC at the time of the export, in seconds.
+    /// Offset of the person's clock from UTC at the time of the export, in seconds.
     offset_seconds: Option<i32>,
     /// Whether this account belongs to a program.
     is_bot: bool,
@@ -575,11 +575,11 @@ struct Person {
 /// A conversation as listed in the export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Channel {
-    /// Its id in the log.
+    /// Id of the conversation in the log.
     id: String,
     /// The name of the channel; for private conversations, the names of their members.
     title: String,
-    /// Whether it has a subject of its own, unlike a conversation between two people.
+    /// Whether the conversation has a subject, unlike one between two people.
     is_project: bool,
 }
 

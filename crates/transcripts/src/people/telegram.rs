@@ -27,7 +27,7 @@ impl Ingestor for Telegram {
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.document.as_ref().is_some_and(|export| {
             let listed = |key: &str| export[key]["list"].list().iter();
-            // In a large account, the lists before the chats fill the head.
+            // In a large account, the lists before the chats fill the examined start of the file.
             let is_account = export["personal_information"]["user_id"].is_i64() && export["about"].is_string();
             is_account || is_chat(export) || listed("chats").chain(listed("left_chats")).any(is_chat)
         })

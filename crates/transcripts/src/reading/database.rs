@@ -250,7 +250,7 @@ pub(crate) fn record_number(row: &Row<'_>, column: usize) -> usize {
 /// Parses the JSON in a column; also returns whether it had to be repaired.
 ///
 /// # Errors
-/// Why it cannot be used, without repeating any of its text.
+/// The reason why the JSON cannot be used, without repeating any of its text.
 pub(crate) fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<(T, bool), String> {
     let size = row.get_ref(column).ok().and_then(|value| value.as_bytes().ok()).map_or(0, <[u8]>::len);
     if size > MAX_RECORD_BYTES {

@@ -30,7 +30,7 @@ pub struct Input {
     pub modified: Option<Timestamp>,
     reader: Box<dyn BufRead + Send>,
     head: Vec<u8>,
-    /// The archive that contains it, and its name there.
+    /// The archive that contains the file, and the file's name there.
     inside: Option<(Folder, String)>,
 }
 
@@ -237,7 +237,7 @@ impl Input {
         names.filter_map(|name| name.rsplit('/').next().map(str::to_owned)).filter(|name| *name != own).collect()
     }
 
-    /// Returns whether it is in an archive, so that it has no path of its own.
+    /// Returns whether the file is in an archive, so that it has no separate path.
     #[must_use]
     pub fn is_in_archive(&self) -> bool {
         self.inside.is_some()
@@ -344,7 +344,7 @@ impl Folder {
     #[must_use]
     pub fn all_files(&self) -> Vec<String> {
         let Some(archive) = &self.archive else {
-            // Sorted, because file systems list a directory in different orders.
+            // The files are sorted, because file systems list a directory in different orders.
             let walk = walkdir::WalkDir::new(&self.path).sort_by_file_name().into_iter().flatten();
             return walk
                 .filter(|entry| entry.file_type().is_file())
@@ -566,7 +566,7 @@ impl<R: Read> Read for Checked<R> {
     }
 }
 
-// Converting bytes to text, for files that do not declare their encoding.
+// Converts bytes to text, for files that do not declare their encoding.
 
 /// Decodes `bytes` as UTF-8, or as Windows-1252 if they contain no valid UTF-8 character beyond ASCII.
 ///

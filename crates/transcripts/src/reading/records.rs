@@ -278,7 +278,7 @@ impl Objects {
     }
 }
 
-// Finding the elements of arrays inside the objects of one large JSON document, without holding the document in memory.
+// Finds the elements of arrays inside the objects of one large JSON document, without holding the document in memory.
 
 /// Maximum size of a field beside the elements, in bytes; larger fields are left out.
 const MAX_FIELD_BYTES: usize = 1 << 20;
@@ -301,9 +301,9 @@ enum Stop {
 /// An object or array that has not been closed.
 struct Frame {
     is_array: bool,
-    /// Number of keys on the path to it.
+    /// Number of keys on the path to the object or array.
     depth: usize,
-    /// Whether it is an object in which a wanted array was found.
+    /// Whether this is an object in which a wanted array was found.
     holds: bool,
 }
 
@@ -326,7 +326,7 @@ impl Nested {
         Self { paths, keys: Vec::new(), frames: Vec::new(), started: false, fields: Map::new() }
     }
 
-    /// Continues to the next stop.
+    /// Continues to the next position at which the search stops.
     fn seek(&mut self, reader: &mut dyn BufRead) -> io::Result<Stop> {
         loop {
             let Some(byte) = skip_space(reader)? else { return Ok(Stop::End) };
@@ -504,7 +504,7 @@ impl Raw {
         if self.total <= self.limit {
             self.bytes.extend_from_slice(bytes);
         } else {
-            // Frees the bytes read so far, because a record over the limit is not used at all.
+            // The bytes read so far are freed, because a record over the limit is not used at all.
             self.bytes = Vec::new();
         }
     }
@@ -512,7 +512,7 @@ impl Raw {
 
 /// Tracks brackets and strings in the bytes of one array element or field.
 struct Scan {
-    /// The bytes that end the value outside its own brackets.
+    /// The bytes that end the value outside the value's own brackets.
     ends: &'static [u8],
     depth: usize,
     in_string: bool,
@@ -525,7 +525,7 @@ struct Scan {
 enum Reached {
     Nothing,
     Something,
-    /// The bracket that closes it.
+    /// The bracket that closes the value.
     End,
 }
 

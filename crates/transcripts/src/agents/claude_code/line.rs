@@ -34,7 +34,7 @@ pub(super) struct Line {
     is_compact_summary: Value,
     is_visible_in_transcript_only: Value,
     is_api_error_message: Value,
-    // Often the largest field, as it repeats whole files; only its presence matters.
+    // This field is often the largest, as it repeats whole files; only its presence matters.
     tool_use_result: Option<IgnoredAny>,
     message: Value,
     pub(super) operation: Value,

@@ -350,7 +350,7 @@ fn first_uuid(path: &Path) -> Option<String> {
     reader.split(b'\n').map_while(Result::ok).find_map(|line| serde_json::from_slice::<Id>(&line).ok()?.uuid.owned())
 }
 
-// One session while it is being read: messages are buffered until it is certain that they remain.
+// One session while it is being read. Messages are buffered until it is certain that they are not undone.
 
 /// A title that the log gives to the session that contains `leaf`, which may be in another file.
 #[derive(Debug)]
@@ -479,9 +479,9 @@ impl Session {
         let key = hash(folded(&queued.text));
         match line.operation.string() {
             "enqueue" => {}
-            // Consumed while the agent ran; usually the text was queued before, and is buffered already.
+            // The text was consumed while the agent ran; usually it was queued before, and is buffered already.
             "remove" if !self.ever_queued.contains(&key) => {}
-            // Returned to the input field.
+            // The text was returned to the input field.
             "popAll" => {
                 self.void.extend(self.queued.remove(&key));
                 return Vec::new();

@@ -135,11 +135,11 @@ fn is_bare_message(line: &Value) -> bool {
 /// The initiator of the thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Origin {
-    /// A person started it without any earlier messages.
+    /// A person started the thread without any earlier messages.
     Person,
-    /// A person forked it from another thread; the file begins with a copy of that thread.
+    /// A person forked the thread from another one; the file begins with a copy of that thread.
     Fork,
-    /// Another agent started it and writes the prompts.
+    /// Another agent started the thread and writes the prompts.
     Agent,
 }
 
@@ -533,7 +533,7 @@ fn stream_messages(item: &Value) -> Vec<Message> {
     let text = |key: &str| item[key].string();
     let call = |name: &str, target: &str| Message::call(call_on(name, target));
     match text("type") {
-        // The first versions called it `assistant_message`.
+        // The first versions called this item `assistant_message`.
         "agent_message" | "assistant_message" => vec![Message::assistant(text("text"))],
         "reasoning" => vec![Message::reasoning(text("text"))],
         "command_execution" => {

@@ -23,19 +23,19 @@ const MACHINES: &[&str] = &[
 /// The data of a mail that is stored until its thread is complete.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Mail {
-    /// Its own id, without brackets.
+    /// Id of the mail, without brackets.
     pub(crate) id: Option<String>,
     /// The ids of the previous mails, the oldest first.
     pub(crate) ancestors: Vec<String>,
-    /// The id that Gmail gives to its thread.
+    /// The id that Gmail gives to the mail's thread.
     pub(crate) gmail_thread: Option<String>,
     /// The subject without `Re:` and similar prefixes.
     pub(crate) subject: Option<String>,
-    /// Who sent it.
+    /// The sender of the mail.
     pub(crate) speaker: Option<String>,
     /// A person, or `Role::Other` for mail that machines send to many people.
     pub(crate) role: Role,
-    /// When it was sent, on the sender's clock.
+    /// Time at which the mail was sent, on the sender's clock.
     pub(crate) time: Option<MessageTime>,
     /// The text, divided by authorship.
     pub(crate) stretches: Vec<(Stretch, String)>,

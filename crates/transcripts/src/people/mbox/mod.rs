@@ -362,9 +362,9 @@ impl Threads {
 /// Whether a mail begins its thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
-    /// It is the earliest mail of its thread.
+    /// The mail is the earliest of its thread.
     First,
-    /// It follows another mail.
+    /// The mail follows another one.
     Later,
 }
 

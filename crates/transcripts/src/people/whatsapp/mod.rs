@@ -186,7 +186,7 @@ pub(crate) struct Stamp {
     year_at: Option<usize>,
     /// Hour, minute and second on a 24-hour clock.
     clock: (u8, u8, u8),
-    /// Whether it is a 12-hour clock with the American capitals AM or PM.
+    /// Whether the time is on a 12-hour clock with the American capitals AM or PM.
     is_american: bool,
     /// The form, which all headers of the file share.
     shape: Shape,
@@ -197,7 +197,7 @@ pub(crate) struct Stamp {
 struct Shape {
     /// Whether date and time appear in square brackets.
     is_bracketed: bool,
-    /// Whether a dash or colon separates them from the following text.
+    /// Whether a dash or colon separates date and time from the following text.
     has_tail: bool,
     /// The character between day and month.
     separator: char,
@@ -374,7 +374,7 @@ fn year_place(stamps: &[Stamp]) -> usize {
 
 // The text after a header: its author, and whether a person or the program wrote it.
 
-/// Precedes text that the program writes into a message; nobody types it.
+/// A mark before text that the program writes into a message; nobody types it.
 const PROGRAM_MARK: char = '\u{200e}';
 /// Maximum length of the text after the name of an omitted document, in bytes.
 const LONGEST_NOTE: usize = 120;
