@@ -158,8 +158,7 @@ impl Results {
         if head.form != FORM {
             return Err(wrong("it is not a result file; `afterthought eval SUITE --out FILE` writes one".to_owned()));
         }
-        // The version is checked before the rest is parsed, since a later version may have fields that are unknown
-        // here.
+        // The version is checked first, because a later version may have fields that are unknown here.
         if head.version > VERSION {
             let version = head.version;
             return Err(wrong(format!(

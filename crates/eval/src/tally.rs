@@ -78,8 +78,8 @@ impl Tally {
         }
         let of = |measure: &Measure| row.measures.get(&measure.name).copied().unwrap_or_default();
         let ratios: Vec<Ratio> = self.measures.iter().map(of).collect();
-        // Repetitions show the noise of the model, not that of the cases; counted as separate cases they would narrow
-        // the interval.
+        // Repetitions show the noise of the model, not that of the cases.
+        // Counted as separate cases, they would narrow the interval.
         if let Some(case) = self.cases.iter_mut().find(|case| case.case == row.case) {
             case.ratios.iter_mut().zip(ratios).for_each(|(own, more)| *own = own.plus(more));
             return;

@@ -27,8 +27,7 @@ pub(crate) fn on_one_line(text: &str) -> String {
 /// Returns `pattern` with its literal characters normalised as in [`normalize`], and its syntax unchanged.
 pub(crate) fn normalize_pattern(pattern: &str) -> String {
     let mut made = String::with_capacity(pattern.len());
-    // The whole pattern is in NFC, not NFKC, because compatibility forms may turn into characters with a special
-    // meaning.
+    // The whole pattern is in NFC, because NFKC may produce characters with a special meaning.
     for one in pattern.nfc() {
         // Patterns have ASCII syntax, and lower-casing would turn `\S` into `\s`.
         if one.is_ascii() {
@@ -166,8 +165,8 @@ fn stem(word: &str) -> String {
     });
     let stem = cut.unwrap_or_else(|| word.to_owned());
     let stem = stem.strip_suffix('e').filter(|head| head.len() >= 3).unwrap_or(&stem);
-    // "planning" leaves "plann".
-    // The rule also shortens "class" to "clas"; that is harmless, because all forms are shortened in the same way.
+    // "planning" leaves "plann". The rule also shortens "class" to "clas".
+    // That is harmless, because all forms of a word are shortened in the same way.
     let mut last = stem.chars().rev();
     let doubled = last.next().zip(last.next()).is_some_and(|(one, other)| one == other && one.is_ascii_alphabetic());
     if doubled && stem.len() > 3 { stem[..stem.len() - 1].to_owned() } else { stem.to_owned() }

@@ -16,11 +16,10 @@ use crate::{
     TimeSource,
 };
 
-// Training sets of chats: preferences (`prompt`, `chosen`, `rejected`), prompts with their completions, and messages
-// with columns that identify a set.
+// Training sets of chats: preferences (`prompt`, `chosen`, `rejected`), prompts with their completions,
+// and messages with columns that identify a set.
 //
-// A row that contains only `messages` is indistinguishable from a line of a program's own log, so `openai-chat` reads
-// it.
+// A row that contains only `messages` looks like a line of a program's log, so `openai-chat` reads it.
 
 /// Columns that occur beside the messages only in training sets.
 const MARKS: &[&str] = &["prompt_id", "score_chosen", "score_rejected", "messages_length", "num_turns"];
@@ -416,8 +415,8 @@ fn hand_over(tree: &Value, path: &[&Value], origin: String, number: usize, sink:
     draft.finish(sink);
 }
 
-// `ShareGPT`: conversations of `from` and `value`, the format of many training sets; some of them have `role` and
-// `content` instead.
+// `ShareGPT`: conversations of `from` and `value`, the format of many training sets.
+// Some sets have `role` and `content` instead.
 
 /// Reads `ShareGPT` rows.
 pub(crate) struct ShareGpt;

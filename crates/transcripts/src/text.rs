@@ -318,8 +318,8 @@ fn is_transcript(page: &Page<'_>, turns: &[&Label]) -> bool {
     }
     let count = |role| turns.iter().filter(|label| label.role == Some(role)).count();
     if count(Role::User) > 0 && count(Role::Assistant) > 0 {
-        // A document with the sections "User" and "Agent" has a title, whereas a transcript with such headings begins
-        // with one of them.
+        // A document with the sections "User" and "Agent" has a title.
+        // A transcript with such headings begins with one of them.
         let untitled = filled(&page.lines[..first.line]) == 0;
         let bare = page.preamble(first.line).trim().is_empty() && (first.form != Form::Heading || untitled);
         return turns.len() >= 3 && changes >= 2 || bare && first.role.is_some();

@@ -143,8 +143,8 @@ fn without(parts: &BTreeSet<&str>, groups: &Groups) -> Groups {
     let mut rest: Groups = groups
         .iter()
         .map(|group| (group, others(group)))
-        // A memory that is based only on parts is judged by them. A memory that is based on nothing remains, since it
-        // is a fault.
+        // A memory that is based only on parts is judged by them.
+        // A memory that is based on nothing remains, since it is a fault.
         .filter(|(group, rest)| group.is_empty() || !rest.is_empty())
         .map(|(_, rest)| rest)
         .collect();

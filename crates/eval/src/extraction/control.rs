@@ -80,8 +80,7 @@ fn invented(conversations: &[Conversation]) -> Vec<Prediction> {
             let number = kept.len();
             let reversed = sentences(&message.text).first().map(|sentence| reversed(sentence));
             let content = match reversed {
-                // The two alternate, because a scorer may notice inventions and still accept distortions, or the
-                // reverse.
+                // The two alternate, because a scorer may notice one kind and still accept the other.
                 Some(reversed) if number % 2 == 1 => reversed,
                 _ => INVENTED[number / 2 % INVENTED.len()].to_owned(),
             };

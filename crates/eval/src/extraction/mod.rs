@@ -102,8 +102,7 @@ struct Scored {
 /// Returns the row of a case: measures, counts, findings and the messages around them. The caller adds suite,
 /// repetition, price and time.
 pub fn score(case: &LoadedCase, extraction: &Extraction) -> Row {
-    // The texts are those after redaction: quotes are compared with what the system was shown, not with the original
-    // log.
+    // The texts are those after redaction: quotes are compared with what the system was shown.
     let texts = MessageTexts::new(&extraction.conversations);
     let scored = assess(&case.patterns, case, &extraction.predictions, &texts);
     let mut row = Row { cost: extraction.usage, ..empty_row(case) };

@@ -126,8 +126,7 @@ impl MessageTexts {
         let mut texts = BTreeMap::new();
         for conversation in conversations {
             for message in &conversation.messages {
-                // Patterns are matched against normalised text; a quote must be verbatim except for case and white
-                // space.
+                // Patterns are matched against normalised text, but quotes only ignore case and white space.
                 let text = MessageText { normal: normalize(&message.text), folded: fold(&message.text) };
                 texts.insert((conversation.key.clone(), message.id.clone()), text);
             }

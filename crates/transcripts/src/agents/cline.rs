@@ -134,8 +134,8 @@ impl Task {
         let at = ts.filter(|ts| *ts > 0).and_then(|ts| jiff::Timestamp::from_millisecond(ts).ok());
         let logged = at.map(|at| MessageTime { offset_seconds: Some(self.offset_seconds), ..MessageTime::logged(at) });
         let time = self.clock.next(logged);
-        // A task has no id except the name of its folder, which is the time of its start; both of its files contain
-        // that time and begin with the same words.
+        // A task has no id except the name of its folder, which is the time of its start.
+        // Both of its files contain that time and begin with the same words.
         let start = self.draft.meta().created_at.or(at).map_or(String::new(), |at| at.as_millisecond().to_string());
         self.draft.name_after(&message, || identity::of_parts(&[&start, message.text.trim()]));
         self.draft.push(Message { time, ..message }, sink);

@@ -244,8 +244,7 @@ fn append(parent: &mut Value, step: &Value, value: Value, kept: Option<u64>) -> 
 fn delete(parent: &mut Value, step: &Value) -> Result<usize, &'static str> {
     let old = match (parent, step.as_str(), place(step)) {
         (Value::Object(fields), Some(name), _) => fields.shift_remove(name),
-        // As with `delete` in JavaScript, a gap remains: later changes refer to the other elements by their old
-        // positions.
+        // As with `delete` in JavaScript, a gap remains: later changes refer to elements by their old positions.
         (Value::Array(elements), _, Some(place)) if place < elements.len() => Some(elements[place].take()),
         _ => return Err("a change to a value that does not exist"),
     };

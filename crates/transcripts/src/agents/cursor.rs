@@ -165,8 +165,7 @@ fn bubble_in_row(
     let mut bubble = None;
     let sql = "SELECT rowid, value FROM cursorDiskKV WHERE key = ?1 LIMIT 1";
     source.database.each(sql, &[&format!("bubbleId:{id}:{bubble_id}")], |row| {
-        // A row that cannot be read was already reported; an empty bubble prevents it from also being counted as
-        // missing.
+        // The unreadable row was already reported; with an empty bubble, it is not also counted as missing.
         bubble = Some(database::parsed(row, 1, "message", sink).unwrap_or_default());
         Ok(())
     })?;

@@ -53,8 +53,8 @@ impl Ingestor for GeminiCli {
         if is_array {
             return read_prompts(input, sink);
         }
-        // A recording of 2025 is continued in a JSONL file of the same name, and the old file remains. Tools that archive
-        // recordings name either kind `.jsonl`.
+        // A recording of 2025 is continued in a JSONL file of the same name, and the old file remains.
+        // Tools that archive recordings name either kind `.jsonl`.
         let is_archived = input.path.extension().is_some_and(|ending| ending == "jsonl");
         if !is_lines && !is_archived && input.sibling(&format!("{}.jsonl", input.stem())).is_some() {
             sink.skip(1, "the recording continues in the JSONL file of the same name, which is read instead");

@@ -228,8 +228,8 @@ fn parts_of(database: &Database, message_id: &str, sink: &mut Sink<'_>) -> Resul
     Ok(parts)
 }
 
-// The folder `storage`: `session/<project>/<session>.json`, `message/<session>/<message>.json` and
-// `part/<message>/<part>.json`.
+// The folder `storage`: `session/<project>/<session>.json`, `message/<session>/<message>.json`,
+// and `part/<message>/<part>.json`.
 
 /// A folder and its sorted file names, listed once because each look-up in an archive would search through all of it.
 struct Listing<'a> {

@@ -43,8 +43,7 @@ impl Ingestor for Anthropic {
         if head.objects().chain(&head.lines).any(is_of_an_agent) {
             return false;
         }
-        // Perhaps only one message in a hundred contains such a block, so it is enough if the other messages have no
-        // foreign fields.
+        // Such blocks may be rare, so it is enough if the other messages have no foreign fields.
         let (messages, blocks) = bare(head.objects().chain(&head.lines));
         let all = head.objects().count() + head.lines.len();
         messages > 0 && messages * 2 >= all && blocks || head.objects().any(is_exchange) || head.most_lines(is_exchange)

@@ -88,8 +88,8 @@ fn is_request(value: &Value) -> bool {
         let known = items.iter().filter(|item| is_item(item)).count();
         known > 0 && known * 2 >= items.len()
     };
-    // Text as `input` occurs in many types of records; together with a model and instructions, it is a request of this
-    // API.
+    // Text as `input` occurs in many types of records.
+    // Together with a model and instructions, it is a request of this API.
     let has_text = value["input"].is_string() && value["model"].is_string() && value["instructions"].is_string();
     value.get("messages").is_none() && (most(&value["input"]) || most(&value["output"]) || has_text)
 }

@@ -195,8 +195,7 @@ fn stamp(record: &Value) -> Option<MessageTime> {
 }
 
 fn time(value: &Value) -> Option<MessageTime> {
-    // OTLP writes 64-bit numbers as strings, because JavaScript cannot represent them, but some exporters write
-    // numbers.
+    // OTLP writes 64-bit numbers as strings because of JavaScript, but some exporters write numbers.
     let nanoseconds: i128 = value.as_str().map_or_else(|| value.as_i64().map(i128::from), |text| text.parse().ok())?;
     let known = Some(nanoseconds).filter(|nanoseconds| *nanoseconds > 0)?;
     Timestamp::from_nanosecond(known).ok().map(MessageTime::logged)

@@ -144,8 +144,8 @@ impl Thread {
         let mut new = input.iter().chain(&output).filter(|shared| shared.message.kind != Kind::Context);
         let first = new.next();
         let is_later = !self.traces.contains(&call.trace);
-        // Without a history, people may say the same short words again, so equal words are the same call only within
-        // one trace.
+        // Without a history, people may say the same short words again.
+        // Equal words are then the same call only within one trace.
         let is_said_anew = self.is_without_history && is_later && new.count() <= output.len();
         let repeats = !is_said_anew && first.is_none_or(|shared| self.counts.contains_key(&shared.hash));
         let is_agents_own = !repeats && !is_later;

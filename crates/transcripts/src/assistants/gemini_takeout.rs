@@ -205,8 +205,8 @@ impl Conversations {
         // Sorting is stable, so entries with the same time remain in file order.
         entries.sort_by_key(at);
         let Some(first) = entries.first() else { return };
-        // Google assigns no id to a conversation, and the same prompt may be used on other days, so the identity
-        // includes the time.
+        // Google assigns no id to a conversation, and the same prompt may be used on other days.
+        // The identity therefore includes the time.
         let id = identity::of_parts(&[&at(first).map(|at| at.to_string()).unwrap_or_default(), &first.title]);
         let mut draft = Assembler::new("gemini-takeout", id, format!("{}#{}", self.origin, first.number));
         draft.meta().created_at = at(first);

@@ -80,8 +80,7 @@ fn read_conversation(
         .owned()
         .or_else(|| said.iter().find_map(|message| message["conversationId"].owned()))
         .unwrap_or_else(|| {
-            // A first message that was edited has another id, but the first message in the file is the same in each
-            // export.
+            // Editing a first message gives it another id, but the file's first message is the same in each export.
             let first = messages.first().map(|message| message["messageId"].to_string()).unwrap_or_default();
             identity::of_parts(&[&first])
         });
@@ -306,8 +305,7 @@ impl Scan<'_> {
         }
         open.text.push_str(piece);
         if let Some(behind) = behind {
-            // The list is read separately, so that the nesting of a value does not grow with the length of the
-            // conversation.
+            // The list is read separately, so that nesting does not grow with the length of the conversation.
             open.text.push_str(":[]");
             open.in_list = true;
             self.at = behind;

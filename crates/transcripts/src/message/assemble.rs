@@ -165,8 +165,8 @@ impl Assembler {
     pub(crate) fn hand_over(&mut self, sink: &mut Sink<'_>) {
         let Some(first) = self.transcript.messages.first() else { return };
         if self.base_id.trim().is_empty() {
-            // A log may contain no identity, or an empty one; without a substitute, all such logs would be one
-            // conversation.
+            // A log may contain no identity, or an empty one.
+            // Without a substitute, all such logs would be one conversation.
             let id = identity::of_parts(&[&self.transcript.source, &first.content_hash()]);
             self.set_external_id(id);
         }

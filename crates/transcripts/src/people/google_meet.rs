@@ -34,8 +34,8 @@ impl Ingestor for GoogleMeet {
         let is_headed = lines[..begin].iter().any(|line| is_heading(line));
         let listed = lines[..begin].iter().filter(|line| line.contains(',')).flat_map(|line| line.split(','));
         let is_listed = listed.map(str::trim).any(|name| seen.contains(name));
-        // Headings are translated with the program, but a clock that starts at zero directly above a name is not. In a
-        // conversation, unlike an agenda, somebody speaks more than once or is in a list of attendees.
+        // Headings are translated, but a clock that starts at zero directly above a name is not.
+        // Unlike in an agenda, somebody speaks more than once or is in a list of attendees.
         let under = lines[begin + 1..].iter().find(|line| !line.is_empty());
         let is_bare = marker(lines[begin]) == Some(Duration::ZERO)
             && under.is_some_and(|line| split_name(line, &HashSet::new()).is_some());

@@ -34,8 +34,7 @@ impl Speech {
             Some(MessageTime { at: time.at.checked_add(offset).ok()?, ..time })
         });
         let kind = if self.is_noise() { Kind::Context } else { Kind::Prose };
-        // Words without a named speaker may not have been said by any of the participants, for example if a film was
-        // playing.
+        // Words without a named speaker may come from somebody else, for example if a film was playing.
         let role = if self.speaker.is_some() { Role::User } else { Role::Other };
         Message { kind, speaker: self.speaker.clone(), time, ..Message::prose(role, self.text.as_str()) }
     }

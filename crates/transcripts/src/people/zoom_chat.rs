@@ -39,8 +39,8 @@ impl Ingestor for ZoomChat {
         };
         let lines = lines(&text, sink);
         let Some(first) = lines.first() else { return Ok(()) };
-        // People use the same greetings in every meeting, so the identity includes the time of the first line, which is
-        // written in the text.
+        // People use the same greetings in every meeting.
+        // The identity therefore includes the time of the first line, which is written in the text.
         let id = identity::of_parts(&[&stem, first.time, first.from, &first.words]);
         let mut draft = Assembler::new(self.name(), id, origin);
         let (title, start) = named.map_or((stem, None), |(name, time)| (name, Some(time)));

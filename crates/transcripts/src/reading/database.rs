@@ -15,8 +15,8 @@ use crate::{IngestError, Input, MAX_RECORD_BYTES, Sink, json};
 /// The first bytes of every `SQLite` file.
 pub(crate) const MAGIC: &str = "SQLite format 3\0";
 /// Length of the header of a write-ahead log.
-// SQLite's file format defines this length. The header contains two random numbers that change each time the log is
-// restarted.
+// SQLite's file format defines this length.
+// The header contains two random numbers that change each time the log is restarted.
 const LOG_HEAD_BYTES: u64 = 32;
 /// Number of attempts to copy a database and its log before the owner is assumed to write without pause.
 const COPY_ATTEMPTS: usize = 5;
@@ -65,8 +65,8 @@ fn copy_with_log(path: &Path, mut between: impl FnMut()) -> io::Result<Option<(T
         let Some(head) = log_head(&log)? else { return Ok(None) };
         let folder = tempfile::tempdir()?;
         let target = folder.path().join("copy.db");
-        // The database is copied before its log: changes that are moved from the log into the database in the meantime
-        // are then read twice rather than lost.
+        // The database is copied before its log.
+        // Changes that are moved from the log into the database meanwhile are then read twice rather than lost.
         std::fs::copy(path, &target)?;
         between();
         let copied = std::fs::copy(&log, with_ending(&target, "-wal"));
@@ -291,8 +291,8 @@ fn connect(path: &Path, is_immutable: bool) -> rusqlite::Result<Connection> {
     } else {
         Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_READ_WRITE)?
     };
-    // The file belongs to another program: nothing in its schema may run code, and damaged pages must not be trusted.
-    // A view in the place of a table could compute for ever.
+    // The file belongs to another program, so nothing in its schema may run code: a view could compute forever.
+    // Damaged pages must not be trusted.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
     connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA query_only = ON;")?;
     Ok(connection)

@@ -496,8 +496,8 @@ impl Archive {
 
 /// Returns entry `index` unless it is a folder or a file that a desktop environment added.
 fn entry(zip: &mut ZipArchive<BufReader<File>>, index: usize) -> Result<Option<Entry>, zip::result::ZipError> {
-    // The entry is read raw, so that an encrypted or unusually compressed one is also listed and fails only when it is
-    // read.
+    // The entry is read raw, so that an encrypted or unusually compressed one is also listed.
+    // Such an entry fails only when it is read.
     let file = zip.by_index_raw(index)?;
     // Some Windows programs write backslashes, contrary to the standard.
     let name = file.name()?.replace('\\', "/");

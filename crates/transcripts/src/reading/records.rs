@@ -266,8 +266,8 @@ impl Objects {
     pub(crate) fn next(&mut self, sink: &mut Sink<'_>) -> Result<Option<Object>, IngestError> {
         let next = self.records.next_json::<Value>(sink)?;
         Ok(next.map(|(number, value)| {
-            // If the first line is longer than the examined start, the file counts as a document until another line
-            // follows.
+            // If the first line is longer than the examined start, the file seems to be a document.
+            // The next line shows that it is not.
             if number > 1 && self.layout == Layout::One {
                 self.layout = Layout::Lines;
             }
@@ -480,8 +480,8 @@ fn read_value(reader: &mut dyn BufRead, is_field: bool, limit: usize) -> io::Res
         let taken = end.unwrap_or(buffer.len());
         raw.extend(&buffer[..taken]);
         reader.consume(taken);
-        // At the end of a file, no comma or bracket follows, so a value is complete there once its own brackets are
-        // closed.
+        // At the end of a file, no comma or bracket follows.
+        // A value is complete there once its own brackets are closed.
         if end.is_some() || scan.closed() && reader.fill_buf()?.is_empty() {
             raw.complete = true;
             return Ok(Some(raw));

@@ -176,9 +176,10 @@ impl Sessions {
 
 // Lines that the log of a resumed session repeats from the session that it continues.
 //
-// Depending on the version, such lines retain the session id of the older log, name it as the session that they were
-// forked from, or have the new id and retain only their uuids. If the older log still exists, the lines are read from
-// it; if it does not, lines that name it are read as part of it.
+// Depending on the version, such lines retain the session id of the older log, or name its session as their origin.
+// Other versions write the new id and retain only the uuids of the lines.
+// If the older log still exists, the lines are read from it.
+// If it does not exist, lines that name it are read as part of it.
 
 /// Recognises the lines that a log repeats from older logs in the same folder.
 struct Copies {

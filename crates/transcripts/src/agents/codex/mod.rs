@@ -322,8 +322,7 @@ impl Thread {
             return;
         }
         let began = event["started_at"].as_i64().map_or(time.map(|time| time.at.as_second()), Some);
-        // The event has a resolution of whole seconds, so a start in milliseconds would seem to be later than the
-        // thread's own first turn.
+        // The event has whole seconds, so a start in milliseconds would seem later than the thread's first turn.
         let start = self.started_at.map(Timestamp::as_second);
         if start.is_none_or(|start| began.is_some_and(|began| began >= start)) {
             self.in_copy = false;

@@ -218,8 +218,8 @@ fn unflowed(text: &str, drops_space: bool) -> String {
         // Programs put a space before lines that begin with a space, `>` or `From ` (space-stuffing, RFC 3676).
         let line = line.strip_prefix(' ').unwrap_or(line);
         joined.push_str(line);
-        // The line that starts a signature also ends in a space, and a quoted line must not be joined with the answer
-        // below it.
+        // The line that starts a signature also ends in a space.
+        // A quoted line must not be joined with the answer below it.
         if line.ends_with(' ') && line != "-- " && !is_quoted {
             if drops_space {
                 joined.pop();
