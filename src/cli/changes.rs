@@ -72,7 +72,8 @@ pub(crate) fn report(out: &Printer, path: &Path, what: &str, wrote: bool) -> any
 fn back_up(path: &Path) -> anyhow::Result<PathBuf> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let backup = (1..).map(|number| path.with_file_name(format!("{name}.before-afterthought-{number}")));
-    let backup = backup.into_iter().find(|backup| !backup.exists()).context("no name is free for a backup")?;
+    let backup =
+        backup.into_iter().find(|backup| !backup.exists()).context("cannot find an unused name for a backup")?;
     fs::copy(path, &backup).with_context(|| format!("cannot back up {}", path.display()))?;
     Ok(backup)
 }

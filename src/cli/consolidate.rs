@@ -148,7 +148,7 @@ fn print_summary(summary: &FullSummary, dry_run: bool, out: &Printer) -> anyhow:
     let changes: u64 = total.steps.values().sum();
     let would = if dry_run { "would be " } else { "" };
     out.line(format_args!(
-        "{BOLD}{}{BOLD:#} {would}made in {}: {} before, {} after; {}, {} known",
+        "{BOLD}{}{BOLD:#} {would}made in {}: {} before, {} after; {}, {} answered by stored replies",
         counted(changes, "change"),
         counted(summary.namespaces.len(), "namespace"),
         counted(total.memories, "memory"),

@@ -51,7 +51,7 @@ pub(crate) fn run(_: &FormatsArgs, context: &Context<'_>) -> anyhow::Result<Exit
         out.table([title, ""], rows.collect())?;
     }
     if !out.is_verbose() {
-        out.note(format_args!("{DIM}-v shows how each is recognised{DIM:#}"));
+        out.note(format_args!("{DIM}-v shows how each format is recognised{DIM:#}"));
     }
     Ok(ExitStatus::Success)
 }

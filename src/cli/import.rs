@@ -148,7 +148,7 @@ fn print_file(file: &FileImport<'_>, out: &Printer) -> std::io::Result<()> {
 fn print_outcome(outcome: &ImportOutcome, out: &Printer) -> anyhow::Result<()> {
     match outcome {
         ImportOutcome::Inactive { content, status } => {
-            let reason = format!("it is {status} in the file");
+            let reason = format!("the memory is {status} in the file");
             print_decision(content, Decision::Skip, &reason, None, out)
         }
         ImportOutcome::Compared(change) => {

@@ -139,7 +139,7 @@ pub(crate) fn why(args: &WhyArgs, context: &Context<'_>) -> anyhow::Result<ExitS
     }
     out.line(format_args!("{BOLD}{}{BOLD:#}", details.memory.claim.content))?;
     if details.memory.status != Status::Active {
-        out.line(format_args!("  {BOLD}{}{BOLD:#}: it is not recalled", details.memory.status))?;
+        out.line(format_args!("  {BOLD}{}{BOLD:#}: this memory is not recalled", details.memory.status))?;
     }
     if details.evidence.is_empty() {
         out.line(format_args!(

@@ -171,7 +171,7 @@ pub(crate) fn in_project_of_folder(filter: Filter, memories: &Memories, out: &Pr
     if !memories.projects()?.iter().any(|known| known.namespace == project) {
         return Ok(filter);
     }
-    out.note(format_args!("in {project} and global; --everywhere covers all projects"));
+    out.note(format_args!("only memories of {project} and global; --everywhere covers all projects"));
     let namespaces = vec![NamespaceSubtree::Under(project), NamespaceSubtree::Exactly(Namespace::global())];
     Ok(Filter { namespaces, ..filter })
 }

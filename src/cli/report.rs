@@ -315,7 +315,7 @@ pub(crate) fn print_files(out: &Printer, files: Files, filtered: SelectionCounts
         out.note(format_args!("{} of an unknown format skipped", counted(files.passed_over, "file")));
     }
     if files.datasets > 0 {
-        out.note(format_args!("{} skipped; name the file to read one", counted(files.datasets, "dataset")));
+        out.note(format_args!("{} skipped; to read one, name its file", counted(files.datasets, "dataset")));
     }
     print_filtered(out, filtered);
     if conversations == 0 && filtered.conversations_of_other_projects > 0 {

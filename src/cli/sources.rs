@@ -54,7 +54,7 @@ pub(crate) fn run(args: &SourcesArgs, context: &Context<'_>) -> anyhow::Result<E
     let unread: u64 = found.iter().map(|one| one.total.files_new + one.total.files_changed).sum();
     if unread > 0 {
         out.note(format_args!(
-            "{DIM}`afterthought run --from NAME --estimate` shows what reading costs; `--from all` reads all{DIM:#}"
+            "{DIM}`afterthought run --from NAME --estimate` shows the cost; `--from all` reads all logs{DIM:#}"
         ));
     }
     Ok(ExitStatus::Success)

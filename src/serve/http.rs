@@ -131,13 +131,13 @@ fn own_token(path: &Path) -> io::Result<(String, bool)> {
         use std::os::unix::fs::MetadataExt as _;
         let data = file.metadata()?;
         if data.uid() != rustix::process::geteuid().as_raw() || data.mode() & 0o077 != 0 {
-            return Err(io::Error::other("other users can read or write it"));
+            return Err(io::Error::other("other users can read or write the file"));
         }
     }
     file.read_to_string(&mut token)?;
     let token = token.trim();
     if token.len() < MIN_TOKEN {
-        return Err(io::Error::other(format!("it has fewer than {MIN_TOKEN} characters")));
+        return Err(io::Error::other(format!("the token has fewer than {MIN_TOKEN} characters")));
     }
     Ok((token.to_owned(), false))
 }

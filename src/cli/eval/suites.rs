@@ -216,7 +216,7 @@ async fn run_public_set(
         Some(PublicSet::HaluMem) => run_halumem(job, file, retriever).await,
         Some(PublicSet::LongMemEval) => run_longmemeval(job, file, retriever).await,
         Some(PublicSet::Locomo) => run_locomo(job, file, corrections).await,
-        None => bail!("{} belongs to no known set; see evals/README.md", file.display()),
+        None => bail!("{} belongs to no known data set; see evals/README.md", file.display()),
     }
 }
 

@@ -37,7 +37,8 @@ impl MemoryTool for Blame {
     type Answer = Results<FileUsage>;
     const NAME: &'static str = "blame";
     const TITLE: &'static str = "Past work on a file";
-    const DESCRIPTION: &'static str = "Which earlier tasks changed a file, why, and how they ended. Call before changing code whose reason is unclear.";
+    const DESCRIPTION: &'static str = "Show which earlier tasks changed a file, why, and how they ended. Call it \
+        before changing code with an unclear purpose.";
     const EFFECT: Effect = Effect::Reads;
     const PROFILES: &'static [Profile] = PROFILES;
 
@@ -59,8 +60,8 @@ impl MemoryTool for Fix {
     type Arguments = FixArguments;
     type Answer = KnownError;
     const NAME: &'static str = "fix";
-    const TITLE: &'static str = "Past remedies of an error";
-    const DESCRIPTION: &'static str = "What cleared this very error in earlier sessions. Call when a command fails.";
+    const TITLE: &'static str = "Past remedies for an error";
+    const DESCRIPTION: &'static str = "Show what cleared this error in earlier sessions. Call it when a command fails.";
     const EFFECT: Effect = Effect::Reads;
     const PROFILES: &'static [Profile] = PROFILES;
 
@@ -85,8 +86,8 @@ impl MemoryTool for How {
     type Answer = Results<Usage>;
     const NAME: &'static str = "how";
     const TITLE: &'static str = "Commands that work here";
-    const DESCRIPTION: &'static str =
-        "How a command or topic was run here, and what failed. Call before guessing how to build, test or run.";
+    const DESCRIPTION: &'static str = "Show how a command was run in this project, and what failed. Call it before \
+        guessing how to build, test or run.";
     const EFFECT: Effect = Effect::Reads;
     const PROFILES: &'static [Profile] = PROFILES;
 
