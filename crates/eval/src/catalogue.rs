@@ -1,7 +1,7 @@
 //! The measures of each kind of row.
 //!
-//! The suites define their measures and import the types of `measure`, so the list of all measures is in a module of
-//! its own.
+//! The suites define their measures and import the types of `measure`, so the list of all measures is in a separate
+//! module.
 
 use crate::measure::{Definition, Measure, measures_of};
 use crate::vocabulary::Kind;

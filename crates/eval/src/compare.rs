@@ -170,7 +170,7 @@ pub(crate) struct MeasureChange {
 /// Compares `b` with `a`.
 ///
 /// # Errors
-/// [`EvalError::Failed`] if they have no case in common.
+/// [`EvalError::Failed`] if the runs have no case in common.
 pub fn compare(a: &Results, b: &Results) -> Result<Comparison, EvalError> {
     let (first, second) = (Tally::all(a), Tally::all(b));
     let mut suites = Vec::new();

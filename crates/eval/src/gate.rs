@@ -118,7 +118,7 @@ impl Baseline {
     /// Reads a file.
     ///
     /// # Errors
-    /// [`EvalError::Read`] or [`EvalError::Results`].
+    /// [`EvalError::Read`] if the file cannot be read, or [`EvalError::Results`] if it is not a baseline.
     pub fn read(path: &Path) -> Result<Self, EvalError> {
         let text = read_text(path)?;
         let wrong = |reason: String| EvalError::Results { path: path.to_owned(), reason };
@@ -137,7 +137,7 @@ impl Baseline {
     /// Writes the file atomically.
     ///
     /// # Errors
-    /// [`EvalError::Write`] if it cannot be written.
+    /// [`EvalError::Write`] if the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), EvalError> {
         let text = serde_json::to_string_pretty(self).expect("maps have text as keys and numbers are finite");
         write_atomically(path, &(text + "\n"))

@@ -125,7 +125,7 @@ impl Suite {
     /// Describes the suite at `path`, without its number of cases.
     ///
     /// # Errors
-    /// [`EvalError::Read`] if it cannot be read.
+    /// [`EvalError::Read`] if the suite cannot be read.
     pub fn read(path: &Path) -> Result<Self, EvalError> {
         Ok(Self { name: suite_name(path), path: path.to_owned(), content: content_hash(path)?, cases: 0 })
     }
@@ -174,7 +174,7 @@ impl Results {
     /// Writes the file atomically.
     ///
     /// # Errors
-    /// [`EvalError::Write`] if it cannot be written.
+    /// [`EvalError::Write`] if the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), EvalError> {
         write_atomically(path, &self.to_json())
     }
@@ -491,7 +491,7 @@ impl Cache {
     /// ignored.
     ///
     /// # Errors
-    /// [`EvalError::Write`] if it cannot be opened.
+    /// [`EvalError::Write`] if the cache cannot be opened.
     pub fn open_beside(out: &Path, fresh: bool) -> Result<Self, EvalError> {
         let path = path_beside(out, "kept.jsonl");
         // A line may have been cut off in the middle of a character.
@@ -520,7 +520,7 @@ impl Cache {
     /// Stores `value` under `key` immediately.
     ///
     /// # Errors
-    /// [`EvalError::Write`] if it cannot be written.
+    /// [`EvalError::Write`] if the file cannot be written.
     pub fn put<T: Serialize>(&self, key: &str, value: &T) -> Result<(), EvalError> {
         let unwritable = |source: std::io::Error| EvalError::Write { path: self.path.clone(), source };
         let kept = serde_json::to_value(value).map_err(|error| unwritable(error.into()))?;

@@ -21,9 +21,9 @@ pub const MAX_TOOL_BYTES: usize = 4 << 10;
 /// addressed to another (system prompts, reminders, reasoning, summaries) is not dropped silently but marked by its
 /// `Kind`.
 pub trait Ingestor: Sync {
-    /// The spelling used by `--format` and stored with each transcript, e.g. `claude-code`.
+    /// The spelling used by `--format` and stored with each transcript, such as `claude-code`.
     fn name(&self) -> &'static str;
-    /// A short description of the format, e.g. `Claude Code session JSONL`.
+    /// A short description of the format, such as `Claude Code session JSONL`.
     fn about(&self) -> &'static str;
     /// How the format is recognised, in one line for people.
     fn rule(&self) -> &'static str;

@@ -198,7 +198,7 @@ fn hex_digits(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, count: usize
 /// Parses as much of a JSON document as is available: containers that are open at the end of `text` are closed, and a
 /// truncated value is dropped entirely, so that every returned value was complete in the text.
 ///
-/// Returns `None` if not even the first container is open, e.g. for prose.
+/// Returns `None` if not even the first container is open, as in prose.
 #[must_use]
 pub fn parse_prefix(text: &str) -> Option<Value> {
     closed(text, Cut::Dropped)

@@ -12,7 +12,7 @@ use crate::discover::{Found, walk};
 /// A program that stores conversations on this machine.
 #[derive(Debug)]
 pub struct Known {
-    /// The spelling used by `--from`, e.g. `claude-code`.
+    /// The spelling used by `--from`, such as `claude-code`.
     pub name: &'static str,
     /// A description of the program, for people.
     pub about: &'static str,

@@ -10,7 +10,7 @@ use crate::message::action::{self, Action};
 /// One conversation, or one part of a very long one, in chronological order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Transcript {
-    /// Name of the format from which the transcript was read, e.g. `claude-code`.
+    /// Name of the format from which the transcript was read, such as `claude-code`.
     pub source: String,
     /// Identity within `source`; it does not change when the file is moved or grows.
     pub external_id: String,
@@ -20,7 +20,7 @@ pub struct Transcript {
     pub title: Option<String>,
     /// Working directory, repository or channel named in the log.
     pub project: Option<String>,
-    /// URL of the repository, if the log also contains it, e.g. `https://github.com/ana/shop`.
+    /// URL of the repository, such as `https://github.com/ana/shop`, if the log also contains it.
     pub repository: Option<String>,
     /// Branch of the repository on which the work was done, if the log contains it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,7 +86,7 @@ pub enum Kind {
     Context,
     /// A summary of earlier messages, written when a session was compacted.
     Summary,
-    /// A placeholder for a file or image, e.g. `[image: plan.png]`.
+    /// A placeholder for a file or image, such as `[image: plan.png]`.
     Attachment,
 }
 
@@ -130,7 +130,7 @@ impl MessageTime {
         Some(Self { at: Offset::UTC.to_timestamp(local).ok()?, offset_seconds: None, source })
     }
 
-    /// Returns the time on the speaker's own clock, e.g. to resolve "yesterday".
+    /// Returns the time on the speaker's own clock, for example to resolve "yesterday".
     #[must_use]
     pub fn civil(&self) -> jiff::civil::DateTime {
         let offset = self.offset_seconds.and_then(|seconds| Offset::from_seconds(seconds).ok());

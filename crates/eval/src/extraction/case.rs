@@ -51,7 +51,7 @@ pub struct Case {
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Gold {
-    /// Id, unique within the case, e.g. `m1`. Cases in a JSON Lines file number their memories instead.
+    /// Id, unique within the case, such as `m1`. Cases in a JSON Lines file number their memories instead.
     #[serde(default)]
     pub(crate) id: String,
     /// A description for people of what should be remembered.
@@ -80,7 +80,7 @@ pub(crate) struct Gold {
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Forbidden {
-    /// Id, unique within the case, e.g. `f1`. Cases in a JSON Lines file number their entries instead.
+    /// Id, unique within the case, such as `f1`. Cases in a JSON Lines file number their entries instead.
     #[serde(default)]
     pub(crate) id: String,
     /// The reason why the memory must not be kept.

@@ -144,7 +144,7 @@ fn time(text: &str) -> Option<Timestamp> {
 /// Reads the users from the file at `path`, one per line and in the order of the file.
 ///
 /// # Errors
-/// [`EvalError::Read`], or [`EvalError::Format`] with the line.
+/// [`EvalError::Read`] if the file cannot be read, or [`EvalError::Format`] with the invalid line.
 pub fn read(path: &Path) -> Result<Vec<User>, EvalError> {
     let text = read_text(path)?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());

@@ -58,7 +58,7 @@ pub struct Sample {
 /// A turn of a conversation.
 #[derive(Debug)]
 pub struct Turn {
-    /// Id of the turn, e.g. `D1:3`.
+    /// Id of the turn, such as `D1:3`.
     pub id: String,
     /// The number of the turn's session.
     pub session: u32,
@@ -94,7 +94,7 @@ pub(super) fn is_locomo(path: &Path) -> bool {
 /// Reads the conversations of the file at `path`.
 ///
 /// # Errors
-/// [`EvalError::Read`], or [`EvalError::Format`] if it is not a `LoCoMo` file.
+/// [`EvalError::Read`], or [`EvalError::Format`] if the file is not a `LoCoMo` file.
 pub fn read(path: &Path) -> Result<Vec<Sample>, EvalError> {
     let samples: Vec<Sample> = read_samples(path)?.iter().filter(|value| is_sample(value)).map(sample).collect();
     if samples.is_empty() {

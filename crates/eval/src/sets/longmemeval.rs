@@ -64,7 +64,7 @@ struct Turn {
 /// Reads the questions from the file at `path`, in the order of the file.
 ///
 /// # Errors
-/// [`EvalError::Read`], or [`EvalError::Format`] if it is not such a file.
+/// [`EvalError::Read`], or [`EvalError::Format`] if the file is not a `LongMemEval` file.
 pub fn read(path: &Path) -> Result<Vec<Item>, EvalError> {
     read_json(path)
 }

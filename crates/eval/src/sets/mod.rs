@@ -81,7 +81,7 @@ impl ExternalSet {
     /// Reads a description.
     ///
     /// # Errors
-    /// [`EvalError::Read`] or [`EvalError::Format`].
+    /// [`EvalError::Read`] if the file cannot be read, or [`EvalError::Format`] if it is invalid.
     pub fn read(file: &Path) -> Result<Self, EvalError> {
         toml::from_str(&read_text(file)?).map_err(|error| format_error(file, "", error.message()))
     }

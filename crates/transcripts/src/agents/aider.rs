@@ -172,7 +172,7 @@ impl Chat {
         self.draft.push(Message { time, ..message }, sink);
     }
 
-    /// Takes the model from the program's start-up output, e.g. `Main model: gpt-5 with diff edit format`.
+    /// Takes the model from the program's start-up output, such as `Main model: gpt-5 with diff edit format`.
     fn note_model(&mut self, text: &str) {
         // Aider prints the model when it starts, and the history contains its output.
         let named =

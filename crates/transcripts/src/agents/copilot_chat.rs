@@ -279,7 +279,7 @@ fn is_taken_back(request: &Value) -> bool {
 fn asked(request: &Value) -> Vec<Message> {
     let words = request["message"]["text"].text().or_else(|| request["message"].text());
     let mut messages = words.map(user_words).unwrap_or_default();
-    // The program itself sends a request, e.g. once a command in the terminal has ended.
+    // The program itself sends a request, for example once a command in the terminal has ended.
     if request["isSystemInitiated"] == true {
         for message in &mut messages {
             (message.role, message.kind) = (Role::System, Kind::Context);

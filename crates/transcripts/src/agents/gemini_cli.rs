@@ -151,7 +151,7 @@ struct Turn {
 
 /// Collects one recording.
 ///
-/// Changes apply to the buffered records, i.e. to the last part of a very long session.
+/// Changes apply to the buffered records, that is, to the last part of a very long session.
 struct Session {
     draft: Assembler,
     turns: Vec<Turn>,

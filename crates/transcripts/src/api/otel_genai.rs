@@ -311,7 +311,7 @@ impl Attributes {
     }
 }
 
-/// Assembles the fields of a split message, e.g. `role`, `contents.0.message_content.text`, `tool_calls.0.name`.
+/// Assembles the fields of a split message, such as `role`, `contents.0.message_content.text`, `tool_calls.0.name`.
 fn message(fields: &Map<String, Value>) -> Value {
     let parts = numbered(fields, "contents").into_values().map(|part| {
         let own = |key: &str| part.get(&format!("message_content.{key}")).cloned().unwrap_or_default();

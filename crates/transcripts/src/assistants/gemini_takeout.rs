@@ -346,7 +346,7 @@ fn is_date(words: &str) -> bool {
     CLOCK.is_match(words) && YEAR.is_match(words)
 }
 
-/// Reads a date in the format of the pages, e.g. `Nov 3, 2025, 9:15:02 PM CET`.
+/// Reads a date in the format of the pages, such as `Nov 3, 2025, 9:15:02 PM CET`.
 fn written_time(words: &str) -> Option<MessageTime> {
     patterns! {
         PARTS = r"^(.+?)[,\s]+(\d{1,2})[:.](\d{2})[:.](\d{2})\s*([AaPp]\.?\s?[Mm]\.?)?\s*(\S*)$";

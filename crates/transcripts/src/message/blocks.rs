@@ -55,7 +55,7 @@ pub(crate) fn attachment(block: &Value) -> Option<String> {
     placeholder(block["type"].string(), label.unwrap_or(block["source"]["media_type"].string()))
 }
 
-/// Names content that is not text, e.g. `[image: image/png]`.
+/// Names content that is not text, such as `[image: image/png]`.
 fn placeholder(kind: &str, label: &str) -> Option<String> {
     let noun = match kind {
         "image" | "input_image" | "output_image" => "image",

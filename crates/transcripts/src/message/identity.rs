@@ -22,7 +22,7 @@ pub(crate) fn of_parts(parts: &[&str]) -> String {
     hex(&hasher.finalize()[..16])
 }
 
-/// Returns the time in the file's name, e.g. `GMT20240101-100000`, `2024-01-01`, `2024-01-01 10.30` or `20240101`.
+/// Returns the time in the file's name: `GMT20240101-100000`, `2024-01-01`, `2024-01-01 10.30` or `20240101`.
 pub(crate) fn named_time(stem: &str) -> Option<MessageTime> {
     (0..stem.len()).filter(|start| stem.is_char_boundary(*start)).find_map(|start| {
         // A date inside a longer number is part of an id.

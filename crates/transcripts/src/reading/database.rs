@@ -43,7 +43,7 @@ impl std::ops::Deref for Database {
 /// the database and the log are copied to a private temporary folder and the copy is opened.
 ///
 /// # Errors
-/// [`IngestError::Database`].
+/// [`IngestError::Database`] if the database cannot be opened or copied.
 pub(crate) fn open(path: &Path) -> Result<Database, IngestError> {
     let failed = |reason: String| IngestError::Database { path: path.to_owned(), reason };
     let copy = copy_with_log(path, || ()).map_err(|error| failed(error.to_string()))?;

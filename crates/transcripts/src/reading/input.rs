@@ -189,7 +189,7 @@ impl Input {
         start(name.into(), Box::new(Cursor::new(bytes)), None, None)
     }
 
-    /// Opens the file called `name` in the same directory or archive, e.g. one that contains the title; `None` if it
+    /// Opens the file called `name` in the same directory or archive, such as one that contains the title; `None` if it
     /// does not exist.
     pub(crate) fn sibling(&self, name: &str) -> Option<Self> {
         match &self.inside {
@@ -218,8 +218,8 @@ impl Input {
         }
     }
 
-    /// Returns the names of all files in the folder called `name` beside this file, e.g. a folder that contains newer
-    /// logs.
+    /// Returns the names of all files in the folder called `name` beside this file, such as a folder that contains
+    /// newer logs.
     pub(crate) fn names_beside(&self, name: &str) -> Vec<String> {
         let Some((folder, parent)) = self.place() else { return Vec::new() };
         if !self.is_in_archive() {
@@ -307,7 +307,7 @@ impl Folder {
     /// Opens the zip file at `path`.
     ///
     /// # Errors
-    /// [`IngestError::Read`] if it is damaged.
+    /// [`IngestError::Read`] if the zip file is damaged.
     pub fn archive(path: &Path) -> Result<Self, IngestError> {
         Ok(Self { path: path.to_owned(), archive: Some(Arc::new(Archive::open(path)?)) })
     }
@@ -442,7 +442,7 @@ impl Archive {
     /// Reads the list of entries of the zip file at `path`.
     ///
     /// # Errors
-    /// [`IngestError::Read`] if it is damaged or contains too many entries.
+    /// [`IngestError::Read`] if the zip file is damaged or contains too many entries.
     pub(crate) fn open(path: &Path) -> Result<Self, IngestError> {
         let failed = |source| IngestError::Read { path: path.to_owned(), source };
         let file = File::open(path).map_err(failed)?;
@@ -597,7 +597,7 @@ impl Logs {
     /// Opens the file, directory or archive at `path`, or standard input for `-`.
     ///
     /// # Errors
-    /// [`IngestError::Read`] if it cannot be opened, [`IngestError::Empty`] for a file without content.
+    /// [`IngestError::Read`] if the path cannot be opened, [`IngestError::Empty`] for a file without content.
     pub fn open(path: &Path) -> Result<Self, IngestError> {
         if path.is_dir() {
             return Ok(Self::Folder(Folder::directory(path)));

@@ -370,7 +370,8 @@ struct Titles {
 
 /// Collects one session.
 ///
-/// Rewinds and queued input are resolved among the buffered messages, i.e. within the last part of a very long session.
+/// Rewinds and queued input are resolved among the buffered messages, that is, within the last part of a very long
+/// session.
 struct Session {
     draft: Assembler,
     /// For each buffered message, the index of its line in `nodes`.

@@ -375,7 +375,8 @@ struct Held {
 
 /// The messages of a thread.
 ///
-/// Copies and undone turns are resolved among the buffered messages, i.e. within the last part of a very long thread.
+/// Copies and undone turns are resolved among the buffered messages, that is, within the last part of a very long
+/// thread.
 struct Turns {
     draft: Assembler,
     held: Vec<Held>,

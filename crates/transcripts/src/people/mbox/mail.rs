@@ -133,7 +133,7 @@ fn bare_subject(name: &str) -> &str {
     name
 }
 
-/// Returns whether a program sent the mail: a newsletter, a receipt, an absence note.
+/// Returns whether a program sent the mail, such as a newsletter, a receipt or an out-of-office note.
 fn is_automatic(parsed: &Parsed<'_>) -> bool {
     let header = |name| raw_header(parsed, name).map(|value| value.to_ascii_lowercase());
     // A discussion list has an address for posting; a newsletter has only one for unsubscribing.

@@ -317,7 +317,7 @@ impl Threads {
         Ok(())
     }
 
-    /// Returns the group of a mail, and merges the groups that it connects.
+    /// Returns the group of a mail, and merges the groups that the mail connects.
     fn group_of(&mut self, mail: &Mail) -> usize {
         let mut group = None;
         let own = mail.id.iter();

@@ -433,7 +433,7 @@ fn messages(author: Option<&str>, raw: &str, time: Option<MessageTime>) -> Vec<M
     let (labels, typed) = take_files(text);
     let mut messages: Vec<Message> = labels.iter().map(|label| said(Kind::Attachment, label)).collect();
     if was_marked && messages.is_empty() && !phrases::is_poll(text) {
-        // Nobody types the mark: the program wrote this text in the author's name, e.g. for a missed call.
+        // Nobody types the mark: the program wrote this text in the author's name, for example for a missed call.
         return vec![notice(text.to_owned())];
     }
     messages.push(said(Kind::Prose, &typed));
