@@ -1,4 +1,4 @@
-//! The database as a file: backup, restore, check, repair and encryption, its runs, queue, batches and spending.
+//! The database as a file: backup, restore, check, repair and encryption; also its runs, queue, batches and spending.
 
 use std::path::{Path, PathBuf};
 
@@ -29,9 +29,9 @@ pub struct DaySpending {
 /// Encryption of a database file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Encryption {
-    /// Encrypted; the key comes from this place, or from the system's keyring if none is given.
+    /// The database is encrypted; the key comes from this place, or from the system's keyring if no place is given.
     Encrypted(Option<KeyPlace>),
-    /// Not encrypted, though a key may be given.
+    /// The database is not encrypted, even if a key is given.
     Plain(Option<KeyPlace>),
 }
 
@@ -61,7 +61,7 @@ impl Memories {
     /// Checks pages, links, indexes and history of the database.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be read.
+    /// [`ApiError`] if the database cannot be read.
     pub(crate) fn check(&self) -> Result<Checked, ApiError> {
         Ok(self.ledger(CHECK)?.check()?)
     }
@@ -69,7 +69,7 @@ impl Memories {
     /// Checks only the pages of the database, which takes about a second per gigabyte.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be read.
+    /// [`ApiError`] if the database cannot be read.
     pub(crate) fn check_pages(&self) -> Result<Vec<Flaw>, ApiError> {
         Ok(self.ledger(CHECK)?.check_quickly()?)
     }
@@ -77,7 +77,7 @@ impl Memories {
     /// Whether freed parts of the file may still contain erased text, which [`Memories::compact`] removes.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be read.
+    /// [`ApiError`] if the database cannot be read.
     pub(crate) fn needs_compaction(&self) -> Result<bool, ApiError> {
         Ok(self.ledger(CHECK)?.is_unsealed()?)
     }
@@ -116,7 +116,7 @@ impl Memories {
     /// Generates a random key for [`Memories::encrypt`].
     ///
     /// # Errors
-    /// [`ApiError`] if there is a key already, or it cannot be written.
+    /// [`ApiError`] if there is already a key, or the new key cannot be written.
     pub(crate) fn make_key(home: &KeyHome) -> Result<KeyPlace, ApiError> {
         Ok(Store::make_key(home)?)
     }
@@ -132,7 +132,7 @@ impl Memories {
     /// # Errors
     /// [`ApiError`] if the file, or the key, cannot be read.
     pub(crate) fn encryption(&self) -> Result<Encryption, ApiError> {
-        // An encrypted file that is open has its key, wherever that comes from.
+        // If an encrypted file is open, its key is known, whatever its source.
         Ok(if self.ledger(CHECK)?.is_encrypted()? {
             Encryption::Encrypted(Store::key_given().ok().flatten())
         } else {
@@ -146,7 +146,7 @@ impl Memories {
         Store::half_converted(&config.db.value)
     }
 
-    /// Returns the lines of the audit log of `config`, and how many lines of it cannot be read.
+    /// Returns the lines of the audit log of `config`, and the number of lines that cannot be read.
     ///
     /// # Errors
     /// [`ApiError`] if the log cannot be read.
@@ -170,14 +170,14 @@ impl Memories {
         Ok(self.ledger("show a run")?.history_of_run(run)?)
     }
 
-    /// Returns the cost of model replies on each of the last `days` days by this machine's clock, newest day first.
+    /// Returns the cost of model replies on each of the last `days` days in local time, newest day first.
     ///
     /// # Errors
     /// [`ApiError`] if the prices or the database cannot be read.
     pub(crate) fn spending(&self, days: u32) -> Result<Vec<DaySpending>, ApiError> {
         let (prices, today) = (prices(&self.config)?, Zoned::now());
-        // The ledger counts tokens rather than dollars, so a price that is set or corrected later also applies to past
-        // days.
+        // The ledger counts tokens rather than dollars, so that a price that is set or corrected later also applies to
+        // past days.
         let spent = self.ledger("show spending")?.spending(days_before(today.date(), days), today.time_zone())?;
         let priced = spent.into_iter().map(|spent| {
             let cost = prices.cost(&spent.model, spent.prompt_tokens, spent.completion_tokens);
@@ -194,8 +194,8 @@ impl Memories {
         Ok(self.ledger(BATCHES)?.open_batches()?)
     }
 
-    /// Abandons the open batch with this id, which may be ours or the provider's; returns the number of its requests,
-    /// which will be paid for again, or `None` if there is no such batch.
+    /// Abandons the open batch with this id, which may be this program's id or the provider's. Returns the number of
+    /// its requests, which will be paid for again; `None` if there is no such batch.
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be written.
@@ -205,7 +205,7 @@ impl Memories {
         let Some(batch) = open.rev().find(|batch| batch.id == id || batch.remote_id.as_deref() == Some(id)) else {
             return Ok(None);
         };
-        // Ended without replies, its requests count as failed, and the next run may send them again.
+        // When a batch ends without replies, its requests count as failed, and the next run may send them again.
         store.end_batch(&batch.id, "given_up", &[], Timestamp::now())?;
         Ok(Some(batch.waiting))
     }
@@ -213,7 +213,7 @@ impl Memories {
     /// Returns the queue of logs, including finished ones.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be read.
+    /// [`ApiError`] if the database cannot be read.
     pub(crate) fn jobs(&self) -> Result<Vec<Job>, ApiError> {
         Ok(self.ledger(QUEUE)?.jobs()?)
     }
@@ -234,26 +234,26 @@ impl Memories {
         Ok(self.ledger(QUEUE)?.cancel_job(id, Timestamp::now())?)
     }
 
-    /// Makes a failed log due again, or with `None` all of them and every failed window; returns the number of logs and
-    /// of windows.
+    /// Makes a failed log due again, or, with `None`, all failed logs and windows; returns the number of logs and of
+    /// windows.
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be written.
     pub(crate) fn retry(&self, id: Option<i64>) -> Result<(usize, usize), ApiError> {
         let store = self.ledger(QUEUE)?;
         let due = store.retry_jobs(id, Timestamp::now())?;
-        // A window is not a log of the queue and has no id there, so only a retry of everything reaches it.
+        // A window is not a log of the queue and has no id there, so only a retry of everything includes windows.
         let windows = if id.is_none() { store.reset_failed_windows()? } else { 0 };
         Ok((due, windows))
     }
 
-    /// Returns a copy in memory, in which a change can be tried out.
+    /// Returns a copy in memory, for trying out a change.
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be read.
     pub(crate) fn copy_in_memory(&self) -> Result<Self, ApiError> {
         let store = self.ledger("try out a change")?.copy_in_memory()?;
-        // Without vectors: what is only tried out must not send text to a server.
+        // The copy makes no vectors, because trying out a change must not send text to a server.
         let storage = Box::new(SqliteStorage { store, vectors: None });
         let builder = Self::builder().config(self.config.clone()).vectors(None).through(self.through);
         Ok(Self { namespaces: self.namespaces.clone(), ..builder.storage(storage).open()? })
@@ -262,7 +262,7 @@ impl Memories {
     /// Returns when hooks last fired, by agent and event.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be read.
+    /// [`ApiError`] if the database cannot be read.
     pub(crate) fn hooks_fired(&self) -> Result<Vec<HookFiring>, ApiError> {
         Ok(self.ledger("look at hooks")?.hooks_fired()?)
     }
@@ -274,7 +274,7 @@ const QUEUE: &str = "look at the queue";
 
 /// Returns the logs that each known program has on this machine, and how many of them were read into `memories`.
 ///
-/// `below` are folders with projects, for programs that keep their logs there. No log is opened.
+/// `below` lists folders that contain projects, for programs that keep their logs there. No log is opened.
 ///
 /// # Errors
 /// [`ApiError`] if the database cannot be read.
@@ -283,7 +283,7 @@ pub fn survey(machine: &Machine<'_>, below: &[PathBuf], memories: Option<&Memori
     Ok(pipeline::survey(machine, below, store.map(|store| &**store))?)
 }
 
-/// Opens the audit log, if one is kept, before an action: what cannot be recorded is not done.
+/// Opens the audit log, if one is kept, before an action, so that an action that cannot be recorded is not performed.
 fn audit_of(config: &Config) -> Result<Option<AuditLog>, ApiError> {
     Ok(if config.audit.value { Some(AuditLog::open(&config.db.value)?) } else { None })
 }

@@ -1,4 +1,4 @@
-//! The fields that a change of the history has altered.
+//! Finds the fields that a change of the history has altered.
 
 use serde_json::Value;
 
@@ -7,16 +7,16 @@ use crate::store::HistoryEntry;
 /// A field with its former and its new value.
 type Difference = (String, Option<Value>, Option<Value>);
 
-/// Fields that do not matter to a person who reads the history.
+/// Fields that are irrelevant to a person who reads the history.
 const BOOKKEEPING: &[&str] = &["updated_at", "created_at", "id", "content_hash", "memory"];
 
-/// Returns the fields that a change has altered; fields that are empty on both sides are left out.
+/// Returns the fields that a change has altered; fields that are empty before and after are left out.
 pub(crate) fn differences(entry: &HistoryEntry) -> Vec<Difference> {
     let empty = serde_json::Map::new();
     let object = |value: &Option<Value>| value.as_ref().and_then(Value::as_object).unwrap_or(&empty).clone();
     let (before, after) = (object(&entry.before), object(&entry.after));
     let is_stated = |value: &&Value| !value.is_null() && value.as_array().is_none_or(|items| !items.is_empty());
-    // Fields are compared by name, since rows of older versions lack newer ones.
+    // Fields are compared by name, since rows of older versions lack newer fields.
     let names = before.keys().chain(after.keys().filter(|name| !before.contains_key(*name)));
     names
         .filter(|name| !BOOKKEEPING.contains(&name.as_str()) && before.get(*name) != after.get(*name))

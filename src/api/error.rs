@@ -12,37 +12,37 @@ use crate::pipeline::{NamingError, PipelineError};
 use crate::store::StoreError;
 use transcripts::IngestError;
 
-/// Why something could not be done; every message names the object and the remedy.
+/// Why an operation failed; every message names the object and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
     /// No adapter opens such an address.
-    #[error("nothing opens {scheme}: addresses; use {known}, or a path")]
+    #[error("no adapter opens {scheme}: addresses; use {known}, or a path")]
     UnknownScheme {
-        /// What precedes the colon.
+        /// The part before the colon.
         scheme: String,
-        /// The schemes that are known.
+        /// The known schemes.
         known: String,
     },
     /// The address does not name a file, but a file is needed.
-    #[error("{scheme}: keeps nothing from one command to the next; name a file")]
+    #[error("{scheme}: does not keep memories between commands; specify a file")]
     NoFile {
-        /// What precedes the colon.
+        /// The part before the colon.
         scheme: &'static str,
     },
     /// The folder or archive contains no file of memories.
-    #[error("{} holds no memories of a form that is known; see `afterthought import --help`", .path.display())]
+    #[error("{} contains no memories in a known format; see `afterthought import --help`", .path.display())]
     NoMemories {
         /// The folder or archive.
         path: PathBuf,
     },
     /// The format of a file of memories is unknown.
-    #[error("{} holds no memories of a form that is known; see `afterthought import --help`, or pass --format NAME", .path.display())]
+    #[error("{} contains no memories in a known format; see `afterthought import --help`, or pass --format NAME", .path.display())]
     UnknownMemoryFormat {
         /// The file.
         path: PathBuf,
     },
     /// No format of memories has this name.
-    #[error("no format of memories is called {name:?}; known are {}", MEMORY_FORMATS.iter().map(|one| one.name).collect::<Vec<_>>().join(", "))]
+    #[error("there is no memory format {name:?}; use one of {}", MEMORY_FORMATS.iter().map(|one| one.name).collect::<Vec<_>>().join(", "))]
     NoSuchMemoryFormat {
         /// The name.
         name: String,
@@ -63,21 +63,21 @@ pub enum ApiError {
     #[error("the storage adapter failed: {0}")]
     Adapter(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The adapter stores memories but has no ledger.
-    #[error("the {adapter} adapter only keeps and finds memories; open a sqlite: address to {what}")]
+    #[error("the {adapter} adapter only stores and finds memories; open a sqlite: address to {what}")]
     NoLedger {
         /// Name of the adapter.
         adapter: String,
-        /// What was requested.
+        /// The requested operation.
         what: &'static str,
     },
     /// The text contains a secret.
-    #[error("the text holds a secret ({name}), which is never kept; leave it out")]
+    #[error("the text contains a secret ({name}), which is never kept; leave it out")]
     Secret {
         /// Name of its row in the table of secrets.
         name: &'static str,
     },
     /// The text would act as an instruction to a model that recalls it.
-    #[error("the text {reason}, and only a person may have that remembered; say what is so instead of what to do")]
+    #[error("the text {reason}, and only a person may store such a memory; state a fact instead of an instruction")]
     Order {
         /// Why it was refused.
         reason: &'static str,
@@ -85,7 +85,7 @@ pub enum ApiError {
     /// The category does not exist.
     #[error("{category:?} is not a category; use one of {allowed}")]
     Category {
-        /// What was given.
+        /// The given category.
         category: String,
         /// The categories that are allowed.
         allowed: String,
@@ -93,7 +93,7 @@ pub enum ApiError {
     /// The importance is outside both accepted scales.
     #[error("importance {value} is out of range; use 0 to 1, or 2 to 10 for tenths")]
     Importance {
-        /// What was given.
+        /// The given value.
         value: f64,
     },
     /// The text is empty.
@@ -107,8 +107,8 @@ pub enum ApiError {
         /// The greatest length.
         most: usize,
     },
-    /// A pinned memory is never changed without a person.
-    #[error("memory {id} is pinned, and only a person changes it; they can with `afterthought memory update {id}`")]
+    /// An agent tried to change a pinned memory, which only a person may change.
+    #[error("memory {id} is pinned, and only a person can change it, with `afterthought memory update {id}`")]
     Pinned {
         /// The memory.
         id: String,
@@ -124,17 +124,17 @@ pub enum ApiError {
         remedy: &'static str,
     },
     /// The namespace is not one of those that the caller may access.
-    #[error("{asked} is not served here; only {served}")]
+    #[error("{asked} cannot be accessed here; only {served} can")]
     OutOfReach {
-        /// What was requested.
+        /// The requested namespace.
         asked: String,
-        /// What can be reached.
+        /// The accessible namespaces.
         served: String,
     },
     /// The arguments do not identify any memories.
     #[error("it is not clear which memories are meant; {remedy}")]
     NothingNamed {
-        /// What to give.
+        /// The arguments to give.
         remedy: &'static str,
     },
     /// Other processes kept changing the same memories, or the plan could not be written.
@@ -152,13 +152,13 @@ pub enum ApiError {
     /// The prices of the settings cannot be used.
     #[error("cannot use the prices set in {layer}")]
     Price {
-        /// Where they are set.
+        /// The settings layer in which they are set.
         layer: Layer,
         /// The fault.
         source: PriceError,
     },
-    /// A recording contains the answers of one model, which is not named.
-    #[error("a recording is made with one model; name it with --model")]
+    /// A recording contains the answers of only one model, and no model was named.
+    #[error("a recording is made with one model; specify it with --model")]
     UnnamedRecording,
     /// A path pattern is invalid.
     #[error("cannot understand {origin} {text:?}: {reason}")]

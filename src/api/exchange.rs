@@ -26,13 +26,13 @@ const PAGE: usize = 500;
 pub struct ImportOptions {
     /// The format of every file, instead of recognising each file's format.
     pub format: Option<String>,
-    /// The namespace for all memories, whatever the files say.
+    /// The namespace for all memories, regardless of the files.
     pub namespace: Option<Namespace>,
     /// Whether sections of instruction files become memories as well.
     pub instructions_as_memories: bool,
-    /// Whether memories are returned for consolidation instead of being stored as they are.
+    /// Whether memories are returned for consolidation instead of being stored directly.
     pub gather: bool,
-    /// Whether nothing is written.
+    /// Whether the import is a dry run, which writes nothing.
     pub dry_run: bool,
 }
 
@@ -49,11 +49,11 @@ pub struct FileImport<'a> {
     pub left_out: usize,
     /// Records that could not be used.
     pub failed: usize,
-    /// The namespace of memories that name none.
+    /// The namespace of memories that specify no namespace.
     pub namespace: &'a Namespace,
 }
 
-/// What happens during an import.
+/// An event during an import.
 #[derive(Debug)]
 pub enum ImportEvent<'a> {
     /// A record could not be used.
@@ -80,21 +80,21 @@ pub struct ImportReport {
 /// The outcome of one imported memory.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ImportOutcome {
-    /// The file says that it is no longer active.
+    /// The memory is no longer active according to the file.
     Inactive {
-        /// What it says.
+        /// Its content.
         content: String,
         /// Its status in the file.
         status: Status,
     },
-    /// It was compared with what is known.
+    /// The memory was compared with the known memories.
     Compared(Box<Change>),
 }
 
 /// The outcome of [`Memories::consolidate_imported`].
 #[derive(Debug)]
 pub struct ConsolidatedImport {
-    /// What became of each memory, in the order of the files.
+    /// The outcome for each memory, in the order of the files.
     pub outcomes: Vec<ImportOutcome>,
     /// The run that can be undone, if it changed anything.
     pub run: Option<RunId>,
@@ -102,16 +102,16 @@ pub struct ConsolidatedImport {
     pub plan: SavedPlan,
     /// Decisions, calls and tokens.
     pub settled: ImportResult,
-    /// Why the model was no longer used, if it was not.
+    /// Why the model was no longer used; `None` if it was used throughout.
     pub halted: Option<String>,
 }
 
 impl Memories {
     /// Returns the changesets after the line of history with the number `since`, in the order in which they were
-    /// written: what another file needs to contain the same memories.
+    /// written. Another file that applies them contains the same memories.
     ///
     /// # Errors
-    /// [`ApiError`] for storage without history, where only some namespaces are in reach, and if the file cannot be
+    /// [`ApiError`] for storage without history, if access is limited to some namespaces, and if the file cannot be
     /// read.
     pub fn changesets(&self, since: i64) -> Result<Vec<Changeset>, ApiError> {
         self.unconfined()?;
@@ -122,7 +122,7 @@ impl Memories {
     /// changeset twice has the same effect as applying it once.
     ///
     /// # Errors
-    /// [`ApiError`] for storage without history, where only some namespaces are in reach, and if the file cannot be
+    /// [`ApiError`] for storage without history, if access is limited to some namespaces, and if the file cannot be
     /// written.
     pub fn apply_changeset(&self, changeset: &Changeset) -> Result<Applied, ApiError> {
         self.unconfined()?;
@@ -150,7 +150,7 @@ impl Memories {
         Ok(report)
     }
 
-    /// Imports the files of a directory or archive that contain memories; there must be at least one.
+    /// Imports the files of a directory or archive that contain memories; there must be at least one such file.
     fn import_folder(
         &self,
         path: &Path,
@@ -197,7 +197,7 @@ impl Memories {
         if is_in_archive && options.namespace.is_none() && !gathered.known.is_empty() {
             // A folder in an archive does not exist on this machine, so it identifies no project.
             watch(ImportEvent::WithoutProject(&path));
-            let reason = "it is not known for which project it is written".to_owned();
+            let reason = "the project of the file is unknown".to_owned();
             gathered = Gathered { left_out: vec![Skipped { record: 1, reason }], ..Gathered::default() };
         }
         gathered.skipped.iter().for_each(|skipped| watch(ImportEvent::Failed(&path, skipped)));
@@ -247,7 +247,7 @@ impl Memories {
     }
 
     /// Compares imported memories with the known ones, in chronological order, and writes them as a run that
-    /// [`Memories::undo`] reverses; a dry run does this in a copy. `arguments` identify the run.
+    /// [`Memories::undo`] reverses. A dry run does this in a copy. `arguments` identify the run.
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be used.
@@ -282,7 +282,7 @@ impl Memories {
             Ok(settled) => (RunStatus::Finished, summary(settled)),
             Err(_) => (RunStatus::Failed, json!({})),
         };
-        // Ended before an error is returned, so that the run does not look interrupted.
+        // The run is ended before an error is returned, so that it does not look interrupted.
         store.finish_run(&run, status, &summary, Timestamp::now())?;
         let settled = settled?;
         let compared = settled.changes.iter().map(|(place, change)| (places[*place], change.clone()));
@@ -303,8 +303,8 @@ impl Memories {
         })
     }
 
-    /// Calls `each` with every task of the work ledger in `namespaces`, or in all if the list is empty, and returns
-    /// their number.
+    /// Calls `each` with every task of the work ledger in `namespaces`, or in all namespaces if the list is empty.
+    /// Returns the number of tasks.
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be read, or the error of `each`.
@@ -323,8 +323,8 @@ impl Memories {
         Ok(count)
     }
 
-    /// Calls `each` with every memory that passes `filter`, oldest first, with its sources and relations, and returns
-    /// their number.
+    /// Calls `each` with every memory that passes `filter`, oldest first, with its sources and relations. Returns the
+    /// number of memories.
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be read, or the error of `each`.
@@ -361,7 +361,7 @@ fn is_zip(path: &Path) -> bool {
     path != Path::new("-") && open(path).is_ok_and(|input| input.head().starts_with("PK\u{3}\u{4}"))
 }
 
-/// Returns digits that identify the folder of a file; none for standard input.
+/// Returns digits that identify the folder of a file; empty for standard input.
 fn folder_digits(path: &Path) -> String {
     let folder = std::path::absolute(path).ok().filter(|_| path != Path::new("-"));
     let folder = folder.as_deref().and_then(Path::parent);

@@ -1,4 +1,4 @@
-//! Extraction from messages that a program has in memory, and consolidation.
+//! Extracts memories from messages that a program has in memory, and consolidates memories.
 
 use std::collections::BTreeSet;
 
@@ -26,12 +26,12 @@ const SOURCE: &str = "library";
 /// The origin of messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExtractionContext {
-    /// Folder or address of the repository that the conversation is about; decides the namespace.
+    /// Folder or address of the repository that the conversation is about; it determines the namespace.
     pub project: Option<String>,
     /// Namespace for all memories, instead of one per project.
     pub namespace: Option<Namespace>,
-    /// Identity of the conversation: in a later call with the same identity, only new messages are read. By default,
-    /// the words themselves are the identity.
+    /// Identity of the conversation. In a later call with the same identity, only new messages are read. By default,
+    /// the text of the messages is the identity.
     pub conversation_id: Option<String>,
     /// Instructions on what to remember and what never to remember, in prose, which replace those of the settings.
     pub instructions: Option<String>,
@@ -40,8 +40,8 @@ pub struct ExtractionContext {
 /// The outcome of an extraction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Extracted {
-    /// New memories, and known ones that were extended, in the order of the decisions. Those that wait in the inbox
-    /// have the status `pending`.
+    /// New and extended memories, in the order of the decisions. Memories that wait in the inbox have the status
+    /// `pending`.
     pub memories: Vec<Memory>,
     /// Counts, costs and failures of the run.
     pub summary: Summary,
@@ -49,7 +49,7 @@ pub struct Extracted {
 
 impl Memories {
     /// Extracts memories from a conversation, and compares them with the known ones. Messages without an id get their
-    /// position as id. Failures are listed in the summary; they never affect what was read before.
+    /// position as id. Failures are listed in the summary; they never affect memories from earlier calls.
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be used, or the requested model is not configured.
@@ -58,8 +58,8 @@ impl Memories {
         messages: Vec<Message>,
         context: &ExtractionContext,
     ) -> Result<Extracted, ApiError> {
-        // Numbered before empty messages are dropped, so that a message keeps its id when an empty one before it
-        // receives text.
+        // Messages are numbered before empty ones are dropped, so that a message keeps its id when an empty message
+        // before it receives text.
         let numbered = messages.into_iter().enumerate().map(|(place, message)| {
             let id = if message.id.is_empty() { (place + 1).to_string() } else { message.id };
             Message { id, ..message }
@@ -111,7 +111,7 @@ impl Memories {
         let mut memories = Vec::new();
         for id in &ids {
             let found = self.get_memory(id)?;
-            // A memory may have been superseded by a later one of the same run.
+            // A later memory of the same run may have superseded this one.
             memories.extend(found.filter(|memory| matches!(memory.status, Status::Active | Status::Pending)));
         }
         Ok(Extracted { memories, summary })
@@ -157,11 +157,11 @@ const MAX_ATTEMPTS: usize = 8;
 pub struct ConsolidationOptions {
     /// Limits the pass to this namespace and those below it.
     pub namespace: Option<Namespace>,
-    /// Whether nothing is written.
+    /// Whether the pass is a dry run, which writes nothing.
     pub dry_run: bool,
     /// Whether changes that an undo reversed are made again.
     pub again: bool,
-    /// When cancelled, the pass ends after the namespaces in progress.
+    /// When it is cancelled, the pass ends after the namespaces in progress.
     pub cancel: CancellationToken,
 }
 
@@ -172,7 +172,7 @@ pub struct ConsolidationResult {
     pub created: Vec<Memory>,
     /// Known memories that were extended or confirmed.
     pub updated: Vec<Memory>,
-    /// Memories that others superseded. They stay in the history.
+    /// Memories that other memories superseded. They stay in the history.
     pub deleted: Vec<MemoryId>,
     /// The decision about each given memory, in order.
     pub changes: Vec<Change>,
@@ -187,13 +187,13 @@ impl ConsolidationResult {
 }
 
 impl Memories {
-    /// Stores memories after comparing them with the known ones by the rules. Returns for each the id of the memory
-    /// that now contains it; `None` if it had been rejected before. An adapter without a ledger stores each memory as
-    /// it is.
+    /// Stores memories after the rules have compared them with the known ones. Returns, for each memory, the id of the
+    /// stored memory that now contains it; `None` if it had been rejected before. An adapter without a ledger stores
+    /// each memory as it is.
     ///
     /// # Errors
-    /// [`ApiError`] for a secret, an inaccessible namespace or a category that is not allowed, and if they cannot be
-    /// written.
+    /// [`ApiError`] for a secret, an inaccessible namespace or a category that is not allowed, and if the memories
+    /// cannot be written.
     pub fn save_memories(&self, memories: Vec<NewMemory>) -> Result<Vec<Option<MemoryId>>, ApiError> {
         let memories = memories.into_iter().map(|new| self.acceptable(new)).collect::<Result<Vec<_>, _>>()?;
         let Some(store) = self.storage.as_store() else {
@@ -204,11 +204,11 @@ impl Memories {
         plan.changes.iter().map(|change| Ok(holder(store, change)?.map(|memory| memory.id))).collect()
     }
 
-    /// Stores memories after comparing them with the known ones: the rules decide first, and the configured model
-    /// determines the relations that they leave open.
+    /// Stores memories after comparing them with the known ones. The rules decide first, and the configured model
+    /// determines the relations about which the rules are uncertain.
     ///
     /// # Errors
-    /// As [`Memories::save_memories`], and if the requested model is not configured.
+    /// As for [`Memories::save_memories`], and if the requested model is not configured.
     pub async fn consolidate_memories(&self, memories: Vec<NewMemory>) -> Result<ConsolidationResult, ApiError> {
         let store = self.ledger("consolidate memories")?;
         let memories = memories.into_iter().map(|new| Ok(incoming(self.acceptable(new)?)));
@@ -217,7 +217,7 @@ impl Memories {
         let budget = self.budget_of(&chosen)?;
         let model = chosen.source.as_ref().map(|source| CachedModel::new(source, store, &self.guard, &budget));
         for _ in 1..MAX_ATTEMPTS {
-            // The ledger answers requests that were made before.
+            // The ledger provides the replies to requests that were made before.
             let (plan, _) = consolidate(store, &self.guard, model.as_ref(), incoming.clone(), Timestamp::now()).await?;
             match apply(store, &plan, None, Timestamp::now()) {
                 Ok(_) => return result_of(store, plan.changes),
@@ -229,13 +229,13 @@ impl Memories {
         Err(ApplyError::Stale { namespace }.into())
     }
 
-    /// Runs a full pass over a namespace and those below it, or over all: merges duplicates, resolves contradictions,
-    /// and derives memories from repeated episodes. [`Memories::undo`] reverses the run. If access is limited to some
-    /// namespaces, `None` means the first of them.
+    /// Runs a full pass over a namespace and those below it, or over all namespaces: merges duplicates, resolves
+    /// contradictions, and derives memories from repeated episodes. [`Memories::undo`] reverses the run. If access is
+    /// limited to some namespaces, `None` means the first of them.
     ///
     /// # Errors
-    /// [`ApiError`] if the namespace cannot be accessed, or the database cannot be used; changes already written are
-    /// kept.
+    /// [`ApiError`] if the namespace cannot be accessed, or the database cannot be used; changes that were already
+    /// written are kept.
     pub async fn run_consolidation(&self, namespace: Option<Namespace>) -> Result<FullSummary, ApiError> {
         let model = Model::choose(&self.config, &ModelOptions::default()).await?;
         let options = ConsolidationOptions { namespace, ..ConsolidationOptions::default() };

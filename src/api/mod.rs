@@ -5,9 +5,9 @@
 //! Config ───────────────────────────────────────┴▶ Memories ─▶ every command, tool, hook and program
 //! ```
 //!
-//! Memories written through it are compared with the known ones and recorded in the history, and can be undone. Methods
-//! that may call a model are `async`; the others only wait for the file. A [`Memories`] is one connection: it can be
-//! sent to another thread, and each thread may have its own.
+//! Memories written through this module are compared with the known ones and recorded in the history, and can be
+//! undone. Methods that may call a model are `async`; the others wait only for the file. A [`Memories`] is one
+//! connection: it can be sent to another thread, and each thread may have its own.
 
 mod database;
 #[cfg(feature = "serve")]
@@ -117,10 +117,10 @@ pub struct Builder {
     access: Access,
 }
 
-/// How a file is opened.
+/// The mode in which a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Access {
-    /// For writing if possible, otherwise for reading.
+    /// The file is opened for writing if possible, and otherwise for reading.
     Any,
     ReadOnly,
     Writable,
@@ -145,14 +145,14 @@ impl Builder {
         Self { adapters, ..self }
     }
 
-    /// Uses storage that the caller has opened. If it is not backed by a database, memories can only be stored and
+    /// Uses storage that the caller has opened. If the storage is not a database, memories can only be stored and
     /// found.
     #[must_use]
     pub fn storage(self, storage: Opened) -> Self {
         Self { storage: Some(storage), ..self }
     }
 
-    /// Uses a shared source of query vectors, or searches by words alone if there is none.
+    /// Uses a shared source of query vectors; if there is none, searches use words alone.
     #[must_use]
     pub(crate) fn vectors(self, vectors: Option<Arc<QueryVectors>>) -> Self {
         Self { vectors: Some(vectors), ..self }
@@ -164,7 +164,7 @@ impl Builder {
         Self { query_timeout, ..self }
     }
 
-    /// Limits everything to `namespaces`; other memories are treated as if they did not exist.
+    /// Limits all operations to `namespaces`; other memories are treated as if they did not exist.
     #[must_use]
     pub fn namespaces(self, namespaces: NamespaceSet) -> Self {
         Self { namespaces: Some(namespaces), ..self }
@@ -214,7 +214,7 @@ impl Builder {
             None => self.adapters.open(&address.to_string_lossy(), vectors.clone())?,
         };
         let guard = Guard::from(&config.guard);
-        // The store redacts with its own guard, which has to follow the settings.
+        // The store redacts with its own guard, which must follow the settings.
         if let Some(store) = storage.as_store() {
             store.set_guard(guard.clone());
         }
@@ -239,7 +239,7 @@ impl Memories {
         Self::builder().path(path).open()
     }
 
-    /// Returns options for opening memories, which start with the user's settings.
+    /// Returns options for opening memories; they start with the user's settings.
     #[must_use]
     pub fn builder() -> Builder {
         Builder {
@@ -255,7 +255,7 @@ impl Memories {
         }
     }
 
-    /// Limits everything to `namespaces`; other memories are treated as if they did not exist.
+    /// Limits all operations to `namespaces`; other memories are treated as if they did not exist.
     #[must_use]
     pub(crate) fn within(self, namespaces: NamespaceSet) -> Self {
         Self { namespaces: Some(namespaces), ..self }
@@ -267,8 +267,8 @@ impl Memories {
     /// [`ApiError`] if the file cannot be written.
     pub fn into_writable(self) -> Result<Self, ApiError> {
         let Self { storage, config, vectors, namespaces, through, .. } = self;
-        // The last connection to close removes temporary files beside the database, which a read-only connection
-        // cannot.
+        // The last connection to close removes temporary files beside the database, which a read-only connection cannot
+        // do.
         drop(storage);
         let opened = Self::builder().config(config).vectors(vectors).through(through).open()?;
         Ok(Self { namespaces, ..opened })
@@ -286,19 +286,19 @@ impl Memories {
         self.storage.as_store().is_none_or(|store| !store.is_read_only())
     }
 
-    /// Returns the settings in force.
+    /// Returns the effective settings.
     #[must_use]
     pub const fn config(&self) -> &Config {
         &self.config
     }
 
-    /// Returns the namespaces to which access is limited, if it is.
+    /// Returns the namespaces to which access is limited; `None` if it is not limited.
     #[must_use]
     pub const fn namespaces(&self) -> Option<&NamespaceSet> {
         self.namespaces.as_ref()
     }
 
-    /// Returns the memory with this id, of any status; `None` if there is none that can be accessed.
+    /// Returns the memory with this id, of any status; `None` if no accessible memory has the id.
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be read.
@@ -306,10 +306,10 @@ impl Memories {
         Ok(self.storage.get(id)?.filter(|memory| self.reaches(&memory.namespace)))
     }
 
-    /// Returns the one memory whose id begins or ends with `part`, of at least four characters.
+    /// Returns the only memory whose id begins or ends with `part`, of at least four characters.
     ///
     /// # Errors
-    /// [`ApiError`] if there is none that can be accessed, or several.
+    /// [`ApiError`] if no accessible memory matches, or several do.
     pub fn resolve(&self, part: &str) -> Result<Memory, ApiError> {
         let store = self.ledger("find a memory by a part of its id")?;
         let unknown = || StoreError::UnknownMemory { id: part.trim().to_owned() }.into();
@@ -336,19 +336,19 @@ impl Memories {
         self.confined(Filter::exactly(std::slice::from_ref(namespace))).map(drop)
     }
 
-    /// A changeset may span namespaces, so a caller with access to only some of them gets none.
+    /// Fails if access is limited, because a changeset may span several namespaces.
     fn unconfined(&self) -> Result<(), ApiError> {
         self.namespaces.as_ref().map_or(Ok(()), |namespaces| Err(namespaces.refused("all namespaces")))
     }
 
-    /// Returns the database, which everything beyond storing and finding requires.
+    /// Returns the database, which all operations except storing and finding require.
     fn ledger(&self, what: &'static str) -> Result<&Store, ApiError> {
         self.storage
             .as_store()
             .ok_or_else(|| ApiError::NoLedger { adapter: self.storage.adapter_type().to_owned(), what })
     }
 
-    /// Returns the namespace for a memory that names none: the first accessible one, the one in the settings, or
+    /// Returns the namespace for a memory that specifies none: the first accessible one, the one in the settings, or
     /// `global`.
     fn home(&self) -> Namespace {
         let configured = || self.config.namespace().unwrap_or_else(Namespace::global);

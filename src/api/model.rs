@@ -11,7 +11,7 @@ use crate::store::{Spent, Store, StoreError};
 
 /// Returns the settings of the configured model; `None` if neither a key nor a server is configured.
 ///
-/// `environment` looks up variables by name; those that correspond to settings are taken from the settings.
+/// `environment` looks up variables by name; variables that correspond to settings are taken from the settings.
 ///
 /// # Errors
 /// [`LlmError`] if the configuration cannot be used.
@@ -34,8 +34,8 @@ pub fn model_settings(
     Ok(Some(tuned(config, settings)))
 }
 
-/// Returns the settings of a model: the configured one, or else, unless only the rules were requested, that of an
-/// Ollama server on this machine.
+/// Returns the settings of a model: the configured model or, unless only the rules were requested, that of an Ollama
+/// server on this machine.
 ///
 /// # Errors
 /// [`LlmError`] if the configuration cannot be used.
@@ -63,16 +63,16 @@ fn tuned(config: &Config, settings: ModelSettings) -> ModelSettings {
     ModelSettings { timeout, ..settings }
 }
 
-/// Returns the prices in force: the built-in ones, overridden by those in the settings.
+/// Returns the effective prices: the built-in ones, overridden by those in the settings.
 ///
 /// # Errors
-/// [`ApiError::Price`], which names the fault in the settings' table.
+/// [`ApiError::Price`], which describes the error in the price table of the settings.
 pub fn prices(config: &Config) -> Result<Prices, ApiError> {
     let unusable = |source| ApiError::Price { layer: config.prices.layer.clone(), source };
     Prices::with(&config.prices.value).map_err(unusable)
 }
 
-/// Returns the price of `model`: `given` replaces the listed price, but keeps the listed discount for batches.
+/// Returns the price of `model`. `given` replaces the listed price, but not the listed discount for batches.
 pub(super) fn price_of(prices: &Prices, model: &str, given: Option<Price>) -> Option<Price> {
     let listed = prices.of(model);
     let batch = listed.map_or(1.0, |price| price.batch);

@@ -1,4 +1,5 @@
-//! Projects and their namespaces: where memories belong, which of them a caller can access, and the names of projects.
+//! Projects and their namespaces: the namespaces of memories, the namespaces that a caller can access, and the names of
+//! projects.
 
 use jiff::Timestamp;
 
@@ -8,15 +9,15 @@ use crate::pipeline::{self, ProjectAlias, ProjectMerge, project_at};
 use crate::project::Machine;
 use crate::store::{Filter, NamespaceSubtree, Project};
 
-/// The namespaces that a caller can read and write; all others are treated as if they did not exist.
+/// no model is configured, so {} on the local Ollama server is used; --extractor rules uses the offline rules
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamespaceSet {
-    /// The first is the namespace of new memories.
+    /// The namespaces; the first is the namespace of new memories.
     namespaces: Vec<Namespace>,
 }
 
 impl NamespaceSet {
-    /// Returns a set of only one namespace.
+    /// Returns a set with a single namespace.
     #[must_use]
     pub(crate) fn only(namespace: Namespace) -> Self {
         Self { namespaces: vec![namespace] }
@@ -26,7 +27,7 @@ impl NamespaceSet {
     #[must_use]
     pub(crate) fn of_project(project: Namespace) -> Self {
         let mut namespaces = vec![project, Namespace::global()];
-        // Outside of any project, both are `global`.
+        // Outside of any project, both namespaces are `global`.
         namespaces.dedup();
         Self { namespaces }
     }
@@ -34,11 +35,11 @@ impl NamespaceSet {
     /// Returns the namespace of new memories.
     #[must_use]
     pub(crate) fn home(&self) -> &Namespace {
-        // Every constructor adds at least one.
+        // Every constructor adds at least one namespace.
         &self.namespaces[0]
     }
 
-    /// Returns every namespace, that of new memories first.
+    /// Returns every namespace; the namespace of new memories comes first.
     #[must_use]
     pub(crate) fn as_slice(&self) -> &[Namespace] {
         &self.namespaces
@@ -53,7 +54,7 @@ impl NamespaceSet {
     /// Returns the namespace of a memory that applies to `audience`.
     ///
     /// # Errors
-    /// [`ApiError::OutOfReach`] if it applies to the user everywhere and `global` cannot be accessed.
+    /// [`ApiError::OutOfReach`] if the memory applies to the user everywhere and `global` cannot be accessed.
     pub(crate) fn for_audience(&self, audience: Audience) -> Result<&Namespace, ApiError> {
         let global = Namespace::global();
         match audience {
@@ -66,10 +67,11 @@ impl NamespaceSet {
         }
     }
 
-    /// Limits a filter to these namespaces: to all of them if it names none, otherwise to those of them that it names.
+    /// Limits a filter to these namespaces. If the filter names no namespaces, it is limited to all of them, and
+    /// otherwise to those that it names.
     ///
     /// # Errors
-    /// [`ApiError::OutOfReach`] if it names none of them.
+    /// [`ApiError::OutOfReach`] if the filter names none of these namespaces.
     pub(crate) fn confine(&self, filter: Filter) -> Result<Filter, ApiError> {
         let asked = &filter.namespaces;
         let means = |within: &NamespaceSubtree, namespace: &Namespace| match within {
@@ -101,7 +103,7 @@ impl Memories {
     /// # Errors
     /// [`ApiError`] if the database cannot be used.
     pub(crate) fn namespace_of(&self, folder: &str) -> Result<Namespace, ApiError> {
-        // A new project cannot be stored in a read-only file, so only known projects count.
+        // A new project cannot be stored in a read-only file, so only known projects are used.
         if !self.can_write() {
             return Ok(self.known_namespace_of(folder)?.unwrap_or_else(Namespace::global));
         }
@@ -145,7 +147,7 @@ impl Memories {
     /// Returns the project with this name, folder or namespace.
     ///
     /// # Errors
-    /// [`ApiError`] if there is none, or several.
+    /// [`ApiError`] if no project matches, or several do.
     pub(crate) fn project(&self, text: &str) -> Result<Project, ApiError> {
         Ok(self.ledger(PROJECTS)?.project(text)?)
     }
@@ -153,15 +155,15 @@ impl Memories {
     /// Adds the name `name` to the project `what`.
     ///
     /// # Errors
-    /// [`ApiError`] if there is no such project, or another one has the name.
+    /// [`ApiError`] if there is no such project, or another project has the name.
     pub(crate) fn name_project(&self, what: &str, name: &str) -> Result<ProjectAlias, ApiError> {
         Ok(pipeline::name_project(self.ledger(PROJECTS)?, what, name, Timestamp::now())?)
     }
 
     /// Assigns the folder `path`, including everything below it, to the project `name`.
     ///
-    /// If the name is new and the folder's project has no folder outside it, the name is added to that project;
-    /// otherwise the folder becomes a separate project, and what was learnt before stays where it is.
+    /// If the name is new and the folder's project has no other folder, the name is added to that project. Otherwise
+    /// the folder becomes a separate project, and memories learnt before are not moved.
     ///
     /// # Errors
     /// [`ApiError`] if the folder or the name is not valid for a project.
@@ -173,7 +175,7 @@ impl Memories {
     /// conversations of `from` are assigned to `into`, too.
     ///
     /// # Errors
-    /// [`ApiError`] if either is unknown, or they are already the same project.
+    /// [`ApiError`] if either project is unknown, or they are already the same project.
     pub(crate) fn merge_projects(&self, from: &str, into: &str) -> Result<ProjectMerge, ApiError> {
         Ok(pipeline::merge(self.ledger(PROJECTS)?, from, into, Timestamp::now())?)
     }
@@ -199,7 +201,7 @@ mod tests {
         let other = Filter::exactly(&[space("project/other"), space("project/shop")]);
         assert_eq!(set.confine(other).unwrap(), Filter::exactly(&[space("project/shop")]));
         let error = set.confine(Filter::exactly(&[space("project/other")])).unwrap_err();
-        assert_eq!(error.to_string(), "project/other is not served here; only project/shop and global");
+        assert_eq!(error.to_string(), "project/other cannot be accessed here; only project/shop and global can");
     }
 
     #[test]

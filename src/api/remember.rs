@@ -25,12 +25,12 @@ const TITLE_WORDS: usize = 8;
 pub enum Author {
     /// A person, whose decision is final.
     Person,
-    /// An agent, which may have been manipulated: text that reads like an instruction waits for a person, and pinned
+    /// An agent, which may have been manipulated. Text that reads like an instruction waits for a person, and pinned
     /// memories are not changed.
     Agent,
 }
 
-/// A memory as a person or an agent writes it, before it is compared with the known ones.
+/// A memory as a person or an agent writes it, before it is compared with the known memories.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MemoryDraft {
     /// One self-contained sentence, or a short paragraph.
@@ -53,11 +53,11 @@ pub struct MemoryDraft {
     pub importance: f64,
     /// Free tags.
     pub tags: Vec<String>,
-    /// When it stops being recalled.
+    /// Time from which it is no longer recalled.
     pub expires_at: Option<Timestamp>,
-    /// To whom it applies.
+    /// The people or projects to which it applies.
     pub audience: Audience,
-    /// Where it comes from.
+    /// Its source.
     pub source: String,
     /// The author of a memory.
     pub author: Author,
@@ -105,7 +105,7 @@ impl MemoryDraft {
 /// The outcome of [`Memories::remember`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Remembered {
-    /// The decision, and the reason for it.
+    /// The decision and the reason for it.
     pub change: Change,
     /// The memory that now contains the text; `None` if it had been rejected before.
     pub memory: Option<Memory>,
@@ -113,10 +113,10 @@ pub struct Remembered {
     pub restored: bool,
 }
 
-/// New values for the fields of a memory; `None` leaves a field as it is.
+/// New values for the fields of a memory; `None` leaves a field unchanged.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MemoryChange {
-    /// The content. A title, summary or value that was derived from the former content is updated with it.
+    /// The content. If the title, summary or value was derived from the former content, it is updated as well.
     pub content: Option<String>,
     /// A few words.
     pub title: Option<String>,
@@ -128,9 +128,9 @@ pub struct MemoryChange {
     pub subject: Option<String>,
     /// The importance, 0–1, or 2–10 in tenths.
     pub importance: Option<f64>,
-    /// Its tags, which replace the present ones.
+    /// Its tags, which replace the current ones.
     pub tags: Option<Vec<String>>,
-    /// When it stops being recalled.
+    /// Time from which it is no longer recalled.
     pub expires_at: Option<Timestamp>,
 }
 
@@ -144,7 +144,8 @@ impl MemoryChange {
         let title = if claim.title == first_words(&claim.content) {
             first_words(&content)
         } else {
-            // A title of the person's own stays, but for the value that it names. A shorter one may be part of a word.
+            // A title that the person wrote is kept, except for the value that it contains. A shorter value may be part
+            // of a word.
             match (&claim.value, &value) {
                 (Some(old), Some(new)) if old.chars().count() > 2 => claim.title.replace(old.as_str(), new),
                 (Some(_) | None, Some(_) | None) => claim.title.clone(),
@@ -153,7 +154,7 @@ impl MemoryChange {
         Claim {
             title: change.title.unwrap_or(title),
             value: change.value.or(if is_same { claim.value.clone() } else { value }),
-            // Otherwise a summary of the former content would be recalled instead of the new content.
+            // Otherwise, a summary of the former content would be recalled instead of the new content.
             summary: claim.summary.clone().filter(|_| is_same),
             category: change.category.unwrap_or_else(|| claim.category.clone()),
             subject: change.subject.or_else(|| claim.subject.clone()),
@@ -167,8 +168,8 @@ impl MemoryChange {
     }
 }
 
-/// Returns the value that `content` states where `former` stated `value`: the same value if it is still there, else the
-/// text between the same words; `None` if that cannot be determined.
+/// Returns the value that `content` states where `former` stated `value`: the same value if it still appears, and
+/// otherwise the text between the same words. Returns `None` if the value cannot be determined.
 fn value_in(content: &str, former: &str, value: &str) -> Option<String> {
     if content.contains(value) {
         return Some(value.to_owned());
@@ -181,41 +182,41 @@ fn value_in(content: &str, former: &str, value: &str) -> Option<String> {
 /// The outcome of [`Memories::erase`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Erasure {
-    /// What was erased.
+    /// The erased conversations and memories.
     pub erased: Erased,
     /// Whether the file was rewritten.
     pub sealed: RewriteOutcome,
-    /// Backups made by updates that were removed because they still contained what was erased.
+    /// Backups from updates that were removed because they still contained erased text.
     pub removed: Vec<PathBuf>,
 }
 
-/// Accepts 0–1, and 2–10 as tenths, since both scales are in use.
+/// Returns the importance on a scale of 0–1; numbers of 2–10 count as tenths, since both scales are in use.
 ///
 /// # Errors
 /// [`ApiError::Importance`] for any other number.
 pub fn unit_importance(value: f64) -> Result<f64, ApiError> {
     match value {
         value if (0.0..=1.0).contains(&value) => Ok(value),
-        // Matched second: 1 is the top of the first scale, not a tenth.
+        // This case comes second, because 1 is the maximum of the first scale and not a tenth.
         value if (1.0..=10.0).contains(&value) => Ok(value / 10.0),
         value => Err(ApiError::Importance { value }),
     }
 }
 
 impl Memories {
-    /// Stores a memory after comparing it with the known ones: a known memory is confirmed, a contradicted one
-    /// superseded. A memory that a person had forgotten and writes again is restored. No model is called.
+    /// Stores a memory after comparing it with the known ones: a known memory is confirmed, and a contradicted one is
+    /// superseded. If a person had forgotten the memory and writes it again, it is restored. No model is called.
     ///
     /// # Errors
-    /// [`ApiError`] for a text that is empty, too long or contains a secret, for an unknown category, and if it cannot
-    /// be written.
+    /// [`ApiError`] for a text that is empty, too long or contains a secret, for an unknown category, and if the memory
+    /// cannot be written.
     pub fn remember(&self, draft: &MemoryDraft) -> Result<Remembered, ApiError> {
         let incoming = self.incoming(draft)?;
         let store = self.ledger("compare a memory with what is known")?;
         let mut plan = settle_by_rules(store, std::slice::from_ref(&incoming), None, Timestamp::now())?;
         let change = plan.changes.swap_remove(0);
         let memory = holder(store, &change)?;
-        // A person's decision is final: writing a forgotten memory again means restoring it.
+        // A person's decision is final, so writing a forgotten memory again restores it.
         if memory.is_none()
             && draft.author == Author::Person
             && let Some(memory) = Self::bring_back(store, &incoming)?
@@ -240,8 +241,8 @@ impl Memories {
         Ok(Some(store.memory(&known.id)?))
     }
 
-    /// Stores a memory under its key: the active memory in the namespace with this key is reworded and keeps its id; if
-    /// there is none, the memory is stored as by [`Memories::remember`] and gets the key.
+    /// Stores a memory under its key. The active memory in the namespace with this key is reworded and keeps its id. If
+    /// there is none, the memory is stored as by [`Memories::remember`] and receives the key.
     ///
     /// # Errors
     /// As for [`Memories::remember`]; [`ApiError::Pinned`] if an agent would change a pinned memory.
@@ -258,7 +259,7 @@ impl Memories {
             let memory = holder(store, &remembered.change)?;
             return Ok(Remembered { memory, ..remembered });
         };
-        // The memory was known without a key; adding the key ensures that the next draft under this key refers to it.
+        // The memory was stored without a key; adding the key ensures that the next draft with this key refers to it.
         let keyed = Memory { claim: Claim { key: Some(key), ..memory.claim.clone() }, ..memory };
         let memory = self.rewrite(store, keyed, "keyed")?.0;
         Ok(Remembered { memory: Some(memory), ..remembered })
@@ -307,8 +308,8 @@ impl Memories {
         };
         let candidate =
             Candidate { claim, audience: draft.audience, evidence: Vec::new(), replaces: None, is_pasted: false };
-        // Text that an agent may have been manipulated into writing waits for a person, as it would if it came from a
-        // log.
+        // An agent may have been manipulated into writing such text, so it waits for a person, as it would if it came
+        // from a log.
         let is_order = draft.author == Author::Agent && crate::guard::suspicion(&candidate).is_some();
         let method = if is_order { ExtractionMethod::Auto } else { ExtractionMethod::Manual };
         Ok(IncomingClaim { candidate, namespace, source: draft.source.clone(), method })
@@ -319,7 +320,7 @@ impl Memories {
         check_content(&claim.content)?;
         self.check_category(&claim.category)?;
         let claim = Claim { importance: unit_importance(claim.importance)?, ..claim };
-        // Rejected instead of redacted, so that the author notices and leaves out the secret.
+        // Secrets are rejected instead of redacted, so that the author notices and removes them.
         refuse_secrets(claim.clone())?;
         refuse_secrets(source.to_owned())?;
         Ok(self.guard.redact(claim).0.into_inner())
@@ -333,12 +334,12 @@ impl Memories {
         Err(ApiError::Category { category: category.to_owned(), allowed: allowed.join(", ") })
     }
 
-    /// Changes fields of a memory, and returns the memory and whether anything was different. New content confirms the
+    /// Changes fields of a memory, and returns the memory and whether any field was different. New content confirms the
     /// memory, so its confidence rises; the former content stays in the history.
     ///
     /// # Errors
-    /// As for [`Memories::remember`]; for an agent also [`ApiError::Pinned`], [`ApiError::NotNow`] for a memory that is
-    /// not active, and [`ApiError::Order`] for a text that reads like an instruction.
+    /// As for [`Memories::remember`]. For an agent, also [`ApiError::Pinned`], [`ApiError::NotNow`] for a memory that
+    /// is not active, and [`ApiError::Order`] for a text that reads like an instruction.
     pub fn update_memory(&self, id: &str, change: &MemoryChange, author: Author) -> Result<(Memory, bool), ApiError> {
         if let Some(content) = &change.content {
             check_content(content)?;
@@ -378,9 +379,9 @@ impl Memories {
     /// Pins memories, so that only a person can change or retire them, or unpins them, and returns them.
     ///
     /// # Errors
-    /// [`ApiError`] if one does not exist, or they cannot be written.
+    /// [`ApiError`] if a memory does not exist, or the memories cannot be written.
     pub fn pin(&self, ids: &[impl AsRef<str>], pinned: bool) -> Result<Vec<Memory>, ApiError> {
-        // Resolved before the write, so that one unknown id changes nothing.
+        // The ids are resolved before the write, so that one unknown id changes nothing.
         let ids = self.resolve_all(ids)?;
         let store = self.ledger("pin memories")?;
         store.write::<_, StoreError>(None, Timestamp::now(), |writer| {
@@ -393,7 +394,7 @@ impl Memories {
     /// be restored until maintenance purges them.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be written; ids from other namespaces are skipped.
+    /// [`ApiError`] if the memories cannot be written; ids from other namespaces are skipped.
     pub fn delete_memories(&self, ids: &[MemoryId]) -> Result<usize, ApiError> {
         let mut found = Vec::with_capacity(ids.len());
         for id in ids {
@@ -405,25 +406,25 @@ impl Memories {
         Ok(deleted)
     }
 
-    /// Forgets memories, all or none, and returns them in their new state.
+    /// Forgets either all of the memories or none, and returns them in their new state.
     ///
     /// # Errors
-    /// [`ApiError`] if one does not exist, or if one is pinned and the author is an agent.
+    /// [`ApiError`] if a memory does not exist, or if a memory is pinned and the author is an agent.
     pub fn forget(
         &self,
         ids: &[impl AsRef<str>],
         reason: Option<&str>,
         author: Author,
     ) -> Result<Vec<Memory>, ApiError> {
-        // All are looked up before any is forgotten, so that nothing changes if one is refused.
+        // All memories are looked up before any is forgotten, so that nothing changes if one is refused.
         let memories = ids.iter().map(|id| self.editable(id.as_ref(), author)).collect::<Result<Vec<_>, _>>()?;
         self.forget_all(&memories, reason, author)?;
         let store = self.ledger(FORGET)?;
         Ok(memories.iter().map(|memory| store.memory(&memory.id)).collect::<Result<_, _>>()?)
     }
 
-    /// Forgets every memory that passes `filter`, except pinned ones if the author is an agent, and returns them as
-    /// they were. With `preview`, nothing is written.
+    /// Forgets every memory that passes `filter`, except pinned ones if the author is an agent, and returns the
+    /// memories in their former state. With `preview`, nothing is written.
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be read or written.
@@ -434,7 +435,7 @@ impl Memories {
         author: Author,
         preview: bool,
     ) -> Result<Vec<Memory>, ApiError> {
-        // An agent cannot forget pinned memories; a filter leaves them out instead of failing.
+        // An agent cannot forget pinned memories, so a filter leaves them out instead of failing.
         let pinned = if author == Author::Agent { Some(false) } else { filter.pinned };
         let filter = self.confined(Filter { pinned, ..filter })?;
         // SQLite's `LIMIT` is signed, so `usize::MAX` would not fit.
@@ -464,7 +465,7 @@ impl Memories {
         Ok(self.ledger(ERASE)?.would_erase(scope, Timestamp::now())?)
     }
 
-    /// Erases everything that rests on certain conversations alone, permanently: from the tables, the indexes, the
+    /// Permanently erases everything that is based only on certain conversations: from the tables, the indexes, the
     /// history, the caches and the write-ahead log.
     ///
     /// # Errors
@@ -475,13 +476,12 @@ impl Memories {
         if let Some(mut log) = audit {
             log.erased(erased.conversations.len(), &erased.memories, now)?;
         }
-        // Backups made by updates may contain what was erased; backups made by a person are left for that person to
-        // delete.
+        // Backups from updates may contain erased text; a person who made backups must delete them.
         let removed = store.remove_automatic_backups()?;
         Ok(Erasure { erased, sealed: store.seal()?, removed })
     }
 
-    /// Returns the backups beside the database, which may still contain what was erased.
+    /// Returns the backups beside the database, which may still contain erased text.
     ///
     /// # Errors
     /// [`ApiError`] if their folder cannot be read.
@@ -489,11 +489,11 @@ impl Memories {
         Ok(self.ledger("find backups")?.backups()?)
     }
 
-    /// Makes memories active again, all or none. An agent can restore only forgotten memories, and none that read like
-    /// instructions.
+    /// Makes either all of the memories active again or none. An agent can restore only forgotten memories that do not
+    /// read like instructions.
     ///
     /// # Errors
-    /// [`ApiError`] if one does not exist, or if the author may not restore it.
+    /// [`ApiError`] if a memory does not exist, or if the author may not restore it.
     pub fn restore(
         &self,
         ids: &[impl AsRef<str>],
@@ -503,7 +503,7 @@ impl Memories {
         let memories = ids.iter().map(|id| self.resolve(id.as_ref())).collect::<Result<Vec<_>, _>>()?;
         for memory in memories.iter().filter(|_| author == Author::Agent) {
             if !matches!(memory.status, Status::Forgotten | Status::Active) {
-                let remedy = "only what was forgotten can be restored by an agent";
+                let remedy = "an agent can restore only memories that were forgotten";
                 return Err(ApiError::NotNow { id: memory.id.to_string(), status: memory.status, remedy });
             }
             refuse_orders(&memory.claim)?;
@@ -522,7 +522,7 @@ impl Memories {
     /// retires the other memory.
     ///
     /// # Errors
-    /// [`ApiError`] if either does not exist, if they are the same, or if an agent would retire a pinned memory.
+    /// [`ApiError`] if either memory does not exist, if they are the same, or if an agent would retire a pinned memory.
     pub fn relate(
         &self,
         from: &str,
@@ -580,8 +580,7 @@ impl Memories {
         ids.iter().map(|id| Ok(self.resolve(id.as_ref())?.id)).collect()
     }
 
-    /// Opens the audit log, if one is kept. This happens before a change, so that no change is made that cannot be
-    /// logged.
+    /// Opens the audit log, if one is kept. This happens before a change, so that every change can be logged.
     pub(super) fn audit(&self) -> Result<Option<AuditLog>, ApiError> {
         match self.storage.as_store().and_then(|store| store.file()) {
             Some(file) if self.config.audit.value => Ok(Some(AuditLog::open(file)?)),
@@ -644,7 +643,7 @@ fn first_words(text: &str) -> String {
     text.split_whitespace().take(TITLE_WORDS).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the memory that contains the stored text, after the change was written.
+/// Returns the memory that contains the stored text after the change was written.
 pub(super) fn holder(store: &Store, change: &Change) -> Result<Option<Memory>, StoreError> {
     let id: Option<&MemoryId> = change.new_id.as_ref().or(change.target.as_ref());
     id.map_or(Ok(None), |id| store.find(id))

@@ -43,18 +43,18 @@ pub struct SearchRequest {
     pub limit: usize,
     /// The number of results to skip.
     pub offset: usize,
-    /// The order of the results, instead of best first.
+    /// The order of the results; by default, the best come first.
     pub order: Option<Order>,
-    /// Maximum number of memories that apply to every query: instructions, preferences, pinned ones.
+    /// Maximum number of memories that apply to every query, such as instructions, preferences and pinned memories.
     pub standing: usize,
-    /// Whether memories linked to those found are included.
+    /// Whether memories linked to the found ones are included.
     pub related: bool,
 }
 
 /// The results of a [`SearchRequest`].
 #[derive(Debug)]
 pub struct SearchResults {
-    /// The memories found, best first.
+    /// The memories that were found, best first.
     pub found: Vec<Found>,
     /// Memories that were not found but apply to every query.
     pub standing: Vec<Found>,
@@ -63,17 +63,17 @@ pub struct SearchResults {
 }
 
 impl Memories {
-    /// Returns the memories that are relevant to a text, best first, and counts their use. Any text is safe; for a
+    /// Returns the memories that are relevant to a text, best first, and counts their use. Any text is safe. For a
     /// blank text, the most important memories are returned, ranked by importance, confidence, recency and frequency of
     /// use.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read, or none of the requested namespaces can be accessed.
+    /// [`ApiError`] if the memories cannot be read, or none of the requested namespaces can be accessed.
     pub fn retrieve_memories(&self, text: &str, options: &RetrievalOptions) -> Result<Vec<SearchResult>, ApiError> {
         let now = Timestamp::now();
         let since = options.recent_within.map(|within| now - within);
         let updated_from = options.filter.updated_from.max(since);
-        // An expired memory stays `active` until maintenance runs, so its time is checked here.
+        // An expired memory stays `active` until maintenance runs, so its expiry is checked here.
         let unexpired_at = Some(options.filter.unexpired_at.unwrap_or(now));
         let filter = self.confined(Filter { updated_from, unexpired_at, ..options.filter.clone() })?;
         let (found, kind) = if text.trim().is_empty() {
@@ -89,11 +89,11 @@ impl Memories {
 
     fn foremost(&self, filter: Filter, limit: usize, now: Timestamp) -> Result<Vec<SearchResult>, ApiError> {
         let half_lives = Rules::from(&self.config.memory).half_lives;
-        // The score is computed here and not in SQL, so the number of rows is bounded.
+        // The score is computed here and not in SQL, so the number of rows is limited.
         let query = Query { filter, limit: MAX_RANKED.max(limit), ..Query::default() };
         let mut found: Vec<SearchResult> =
             self.storage.query(&query)?.into_iter().map(|one| unasked(one, &half_lives, now)).collect();
-        // The id is compared last, so that equal scores give the same order each time.
+        // The id is compared last, so that memories with equal scores always have the same order.
         found.sort_by(|a, b| {
             let by_change = || b.memory.updated_at.cmp(&a.memory.updated_at);
             b.score.total_cmp(&a.score).then_with(by_change).then_with(|| a.memory.id.cmp(&b.memory.id))
@@ -102,11 +102,11 @@ impl Memories {
         Ok(found)
     }
 
-    /// Returns the memories that a conversation in `namespace` should know, best first: those of a brief, which leaves
-    /// out duplicates. Nothing is counted or logged.
+    /// Returns the memories that are useful in a conversation in `namespace`, best first. These are the memories of a
+    /// brief, which leaves out duplicates. Nothing is counted or logged.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read, or the namespace cannot be accessed.
+    /// [`ApiError`] if the memories cannot be read, or the namespace cannot be accessed.
     pub fn memories_for_prompt(
         &self,
         namespace: &Namespace,
@@ -123,15 +123,16 @@ impl Memories {
         Ok(self.brief(&request)?.shown.into_iter().map(|shown| shown.memory).collect())
     }
 
-    /// Returns the memory section for a prompt: `memories` in the given order, fenced as data. Without memories the
-    /// text is empty.
+    /// Returns the section of a prompt with `memories` in the given order, fenced as data. Without memories, the text
+    /// is empty.
     #[must_use]
     pub fn build_memory_prompt(&self, memories: &[Memory], format: Format) -> String {
         brief::spell(memories, format)
     }
 
-    /// Returns the request for a brief according to the settings: of all accessible namespaces if access is limited,
-    /// otherwise of the home namespace and `global`. If memory is switched off, the request names no namespace.
+    /// Returns the request for a brief according to the settings. If access is limited, it covers all accessible
+    /// namespaces, and otherwise the home namespace and `global`. If memory is switched off, the request names no
+    /// namespace.
     #[must_use]
     pub(crate) fn brief_request(&self, query: Option<String>) -> BriefRequest {
         let within = self.namespaces.clone().unwrap_or_else(|| NamespaceSet::of_project(self.home()));
@@ -141,7 +142,7 @@ impl Memories {
     /// Returns the brief for a conversation, within the request's budget.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be read, or a namespace cannot be accessed.
+    /// [`ApiError`] if the brief cannot be read, or a namespace cannot be accessed.
     pub fn brief(&self, request: &BriefRequest) -> Result<Brief, ApiError> {
         let (brief, fallback) = self.brief_with_fallback(request)?;
         if let Some(error) = fallback {
@@ -150,7 +151,7 @@ impl Memories {
         Ok(brief)
     }
 
-    /// Returns a brief as [`Memories::brief`] does, and why its query was searched by words alone, if it was.
+    /// Returns a brief as [`Memories::brief`] does, and, if its query was searched by words alone, the reason.
     ///
     /// # Errors
     /// As for [`Memories::brief`].
@@ -162,7 +163,7 @@ impl Memories {
         Ok(brief::compose_with(store, request, self.vectors.as_deref(), Timestamp::now())?)
     }
 
-    /// Returns the memories that were last shown to a model, and when.
+    /// Returns the memories that were last shown to a model, and the time.
     ///
     /// # Errors
     /// [`ApiError`] if it cannot be read.
@@ -174,7 +175,7 @@ impl Memories {
     /// see [`Memories::note_use`].
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read, or none of the requested namespaces can be accessed.
+    /// [`ApiError`] if the memories cannot be read, or none of the requested namespaces can be accessed.
     pub fn search(&self, request: &SearchRequest) -> Result<SearchResults, ApiError> {
         let (store, now) = (self.ledger("explain a search")?, Timestamp::now());
         let (text, filter) = (request.text.as_str(), self.confined(request.filter.clone())?);
@@ -197,7 +198,7 @@ impl Memories {
         let found = search.run(store)?;
         let mut standing = Vec::new();
         if request.standing > 0 {
-            // More are requested, since those that were found anyway are dropped below.
+            // More memories are requested than needed, since those that the search finds anyway are dropped below.
             standing = search::standing(store, text, &filter, request.standing.saturating_add(found.len()), now)?;
             standing.retain(|one| found.iter().all(|hit| hit.memory.id != one.memory.id));
             standing.truncate(request.standing);
@@ -208,7 +209,7 @@ impl Memories {
     /// Records that a brief was shown to a model.
     pub fn note_shown(&self, brief: &Brief) {
         if let Some(store) = self.storage.as_store() {
-            // The caller must get the brief even if this cannot be recorded.
+            // The caller must get the brief even if its use cannot be recorded.
             let _ = brief::note_shown(store, brief, Timestamp::now());
         }
     }
@@ -216,7 +217,7 @@ impl Memories {
     /// Returns a page of the memories that pass a filter. This does not count as a use of the memories.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read, or none of the requested namespaces can be accessed.
+    /// [`ApiError`] if the memories cannot be read, or none of the requested namespaces can be accessed.
     pub fn list_memories(
         &self,
         filter: Filter,
@@ -230,12 +231,12 @@ impl Memories {
     /// Returns how many memories pass a filter.
     ///
     /// # Errors
-    /// As [`Memories::list_memories`].
+    /// As for [`Memories::list_memories`].
     pub fn count_memories(&self, filter: Filter) -> Result<usize, ApiError> {
         self.storage.count(&self.confined(filter)?)
     }
 
-    /// Counts a use, if the adapter supports it. A use that cannot be counted does not make the read fail.
+    /// Counts a use, if the adapter supports it. If a use cannot be counted, the read still succeeds.
     pub fn note_use(&self, ids: &[MemoryId], kind: AccessKind) {
         if let Some(store) = self.storage.as_store() {
             let _ = store.record_access(ids, kind, Timestamp::now());
@@ -243,7 +244,7 @@ impl Memories {
     }
 }
 
-/// Returns a memory with its score when all memories are equally relevant.
+/// Returns a memory with its score if all memories are equally relevant.
 fn unasked(memory: Memory, half_lives: &HalfLives, now: Timestamp) -> SearchResult {
     let parts = Parts {
         relevance: 1.0,

@@ -12,12 +12,12 @@ use crate::store::{
     UndoReport, Waiting,
 };
 
-/// A memory with everything that is known about it.
+/// A memory with its evidence, links and history.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MemoryDetails {
     /// The memory in its current state.
     pub memory: Memory,
-    /// The quotes that it rests on.
+    /// The quotes that it is based on.
     pub evidence: Vec<Evidence>,
     /// Its links to and from other accessible memories.
     pub relations: Vec<Relation>,
@@ -28,9 +28,9 @@ pub struct MemoryDetails {
 /// A person's decision about pending memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// They become active; what they contradict or refine is superseded.
+    /// The memories become active; memories that they contradict or refine are superseded.
     Accept,
-    /// They are forgotten and not learnt again.
+    /// The memories are forgotten and not learnt again.
     Reject,
 }
 
@@ -74,15 +74,15 @@ pub struct Statistics {
 pub enum Maintenance {
     /// All memories.
     Full,
-    /// Only memories that have expired and those to be purged, which takes the same time however many there are.
+    /// Only expired memories and memories to be purged, which takes the same time regardless of their number.
     Expired,
 }
 
 impl Memories {
-    /// Returns everything that is known about a memory.
+    /// Returns a memory with its evidence, links and history.
     ///
     /// # Errors
-    /// [`ApiError`] if it does not exist.
+    /// [`ApiError`] if the memory does not exist.
     pub fn details(&self, id: &str) -> Result<MemoryDetails, ApiError> {
         let memory = self.resolve(id)?;
         let store = self.ledger("show the history of a memory")?;
@@ -118,10 +118,10 @@ impl Memories {
         Ok(self.ledger("review pending memories")?.waiting(&filter)?)
     }
 
-    /// Accepts or rejects pending memories, all or none, as a run that [`Memories::undo`] reverses.
+    /// Accepts or rejects either all of the pending memories or none, as a run that [`Memories::undo`] reverses.
     ///
     /// # Errors
-    /// [`ApiError`] if one is not pending, or they cannot be written.
+    /// [`ApiError`] if a memory is not pending, or the memories cannot be written.
     pub fn judge(
         &self,
         ids: &[impl AsRef<str>],
@@ -148,26 +148,26 @@ impl Memories {
         Ok(Judgement { run, memories, superseded })
     }
 
-    /// Returns the run whose id begins or ends with `part`, or the last one for `last`.
+    /// Returns the run whose id begins or ends with `part`, or the newest run for `last`.
     ///
     /// # Errors
-    /// [`ApiError`] if there is none, or several.
+    /// [`ApiError`] if no run matches, or several do.
     pub fn run(&self, part: &str) -> Result<Run, ApiError> {
         Ok(self.ledger("find a run")?.run(part)?)
     }
 
-    /// Returns the last change that is not undone, by a run or by hand.
+    /// Returns the last change, by a run or by hand, that has not been undone.
     ///
     /// # Errors
-    /// [`ApiError`] if there is none.
+    /// [`ApiError`] if there is no such change.
     pub fn last_undoable(&self) -> Result<LastChange, ApiError> {
         Ok(self.ledger("find the last change")?.last_undoable()?)
     }
 
-    /// Reverses a changeset that was made by hand, or with `is_dry` only returns what that would do.
+    /// Reverses a changeset that was made by hand; with `is_dry`, only returns what the reversal would do.
     ///
     /// # Errors
-    /// [`ApiError`] if it is already undone, or the database cannot be written.
+    /// [`ApiError`] if the changeset is already undone, or the database cannot be written.
     pub fn undo_by_hand(&self, changeset: &str, is_dry: bool) -> Result<UndoReport, ApiError> {
         let (store, now) = (self.ledger("undo a change")?, Timestamp::now());
         if is_dry {
@@ -202,10 +202,10 @@ impl Memories {
     /// # Errors
     /// [`ApiError`] if a run is unknown, in progress or already undone, or the database cannot be written.
     pub fn undo(&self, runs: &[RunId], redo: bool) -> Result<(UndoReport, usize), ApiError> {
-        // The audit log is opened first: what cannot be recorded there is not done.
+        // The audit log is opened first, so that an action that cannot be recorded there is not performed.
         let (store, audit) = (self.ledger("undo a run")?, self.audit()?);
         let undone = match store.undo_runs(runs, Timestamp::now()) {
-            // Another process may have undone it first; the windows are reopened anyway.
+            // Another process may have undone the run first; the windows are reopened anyway.
             Err(StoreError::RunUndone { .. }) if redo => UndoReport::default(),
             undone => undone?,
         };
@@ -228,7 +228,7 @@ impl Memories {
     /// Returns the counts of the database.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be read.
+    /// [`ApiError`] if the database cannot be read.
     pub fn statistics(&self) -> Result<Statistics, ApiError> {
         let store = self.ledger("count what is stored")?;
         let census = lifecycle::census(store, &Rules::from(&self.config.memory), Timestamp::now())?;
@@ -243,7 +243,8 @@ impl Memories {
         Ok(lifecycle::plan(self.ledger(MAINTAIN)?, &self.rules(purge_days), Timestamp::now())?)
     }
 
-    /// Expires, fades, retires and purges what is due, as a run that [`Memories::undo`] reverses, except for the purge.
+    /// Expires, fades, retires and purges the memories that are due, as a run that [`Memories::undo`] reverses, except
+    /// for the purge.
     ///
     /// # Errors
     /// [`ApiError`] if the memories cannot be written.
@@ -262,10 +263,10 @@ impl Memories {
     /// Rewrites a file that still contains erased text, and updates the statistics of its indexes.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be written.
+    /// [`ApiError`] if the file cannot be written.
     pub fn compact(&self) -> Result<(), ApiError> {
         let store = self.ledger(MAINTAIN)?;
-        // Sealing rewrites the whole file, so it is done only if erased text may be left.
+        // Sealing rewrites the whole file, so it is done only if erased text may remain.
         if store.is_unsealed()? {
             store.seal()?;
         }

@@ -21,18 +21,18 @@ use crate::pipeline::{
 };
 use crate::store::{RunId, RunStatus, StoreError};
 
-/// Options for access to a model in addition to the settings.
+/// Options for access to a model that supplement the settings.
 #[derive(Debug, Clone, Default)]
 pub struct ModelOptions {
     /// Folder into which every exchange with the server is written.
     pub record: Option<PathBuf>,
-    /// Folder of recorded exchanges, which answer instead of a server.
+    /// Folder of recorded exchanges, which provide the replies instead of a server.
     pub replay: Option<PathBuf>,
-    /// Price of the model, which replaces the one in the price table.
+    /// Price of the model, which replaces the price in the table.
     pub price: Option<Price>,
 }
 
-/// The model in use, or none if the offline rules extract and decide.
+/// The model in use; empty if the offline rules extract and decide.
 #[derive(Debug)]
 pub struct Model {
     pub(super) source: Option<Source>,
@@ -48,12 +48,12 @@ impl Model {
     /// [`ApiError`] if the requested model is not configured, or the configuration cannot be used.
     pub(crate) async fn choose(config: &Config, options: &ModelOptions) -> Result<Self, ApiError> {
         let environment = |name: &str| std::env::var(name).ok();
-        // A recording answers by itself, so no local server is looked for.
+        // A recording needs no server, so no local server is looked for.
         let settings = match options.replay {
             Some(_) => model_settings(config, &environment)?,
             None => reachable(config, &environment).await?,
         };
-        // A model that was asked for is not replaced in silence.
+        // A model that the user requested is never replaced silently.
         let is_asked_for = config.model.layer == Layer::Flag && config.extractor.value != ExtractorChoice::Rules;
         if is_asked_for && settings.is_none() && options.replay.is_none() {
             return Err(PipelineError::NoModel.into());
@@ -81,7 +81,7 @@ impl Model {
         self.source.as_ref().map(Source::model)
     }
 
-    /// Returns why this model was chosen, where nobody named it.
+    /// Returns why this model was chosen, if nobody named it.
     #[must_use]
     pub(crate) fn reason(&self) -> Option<&str> {
         self.reason.as_deref()
@@ -98,16 +98,16 @@ impl Model {
     }
 }
 
-/// What a run reads.
+/// The logs that a run reads.
 #[derive(Debug, Clone, Default)]
 pub struct RunRequest {
     /// Logs to read.
     pub sources: Sources,
     /// Selects messages, projects and files in the logs.
     pub selection: Selection,
-    /// Which logs are opened even if they were finished and have not changed.
+    /// Which finished and unchanged logs are opened anyway.
     pub reread: RereadPolicy,
-    /// Identity of the run: an interrupted run with the same one is resumed.
+    /// Identity of the run; an interrupted run with the same identity is resumed.
     pub arguments: Value,
 }
 
@@ -127,8 +127,8 @@ impl Memories {
     /// [`Memories::undo`] reverses. If `batches` is given, requests are sent in batches; if it is true, the run waits
     /// for their replies.
     ///
-    /// Failures are listed in the summary. After cancelling, no new window is started, those in flight are finished,
-    /// and the results so far are written.
+    /// Failures are listed in the summary. After a cancellation, no new window is started. Windows in flight are
+    /// finished, and the results so far are written.
     ///
     /// # Errors
     /// [`ApiError`] if nothing can be read, or the database cannot be written; finished work is kept.
@@ -143,7 +143,7 @@ impl Memories {
         let (arguments, options) = self.run_options(request);
         let budget = self.budget_of(model)?;
         let pipeline = Pipeline::new(self.ledger(EXTRACT)?, &self.guard, model.extractor(), &budget, options);
-        // Batches require the server itself; a recording contains only single replies.
+        // Batches require a server; a recording contains only single replies.
         let server = model.source.as_ref().and_then(Source::server);
         let pipeline = match server.zip(batches) {
             Some((client, waits)) => pipeline.in_batches(Batching { client, waits }),
@@ -152,7 +152,7 @@ impl Memories {
         Ok(pipeline::run(pipeline, &arguments, cancel, watch).await?)
     }
 
-    /// Does what [`Memories::extract_logs`] does in a copy of the memories, and returns the plan of its changes.
+    /// Does the same as [`Memories::extract_logs`] in a copy of the memories, and returns the plan of its changes.
     /// Replies of a model are stored in the database, so that the actual run does not pay for them again.
     ///
     /// # Errors
@@ -179,7 +179,7 @@ impl Memories {
         Ok((summary, plan))
     }
 
-    /// Estimates what a run would send and cost. It sends nothing, so a model without a server can be named.
+    /// Estimates what a run would send and cost. It sends nothing, so any model can be named, even without a server.
     ///
     /// # Errors
     /// [`ApiError`] if nothing can be read.
@@ -198,7 +198,7 @@ impl Memories {
         let model = if asks { named.unwrap_or_else(|| DEFAULT_MODEL.to_owned()) } else { String::new() };
         let price = price_of(&prices(&self.config)?, &model, price);
         let price = price.map(|price| if in_batches { price.in_batch() } else { price });
-        // Without limits; otherwise the estimate would stop at the end of the budget.
+        // The budget has no limits; otherwise the estimate would stop at the end of the budget.
         let (counter, budget) = (RequestCounter::new(&model), Budget::new(Limits::default(), price, &model)?);
         let extractor = if asks { Extractor::Llm(&counter) } else { Extractor::Rules };
         let (arguments, options) = self.run_options(request);
@@ -230,7 +230,8 @@ impl Memories {
     fn instructions(&self) -> Option<InstructionText> {
         let Setting { value, layer } = &self.config.instructions;
         let text = value.clone()?;
-        // Those of a project's file came with a repository, and must not decide what is kept of other projects.
+        // Instructions from a project's file are part of a repository, and must not affect the memories of other
+        // projects.
         let project = match layer {
             Layer::Project(file) => {
                 let folder = file.parent().unwrap_or(file).to_string_lossy();
@@ -256,10 +257,10 @@ pub struct PlanOutcome {
 }
 
 impl Memories {
-    /// Returns the run that has applied a plan, if one has.
+    /// Returns the run that has applied a plan, if there is one.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be read.
+    /// [`ApiError`] if the database cannot be read.
     pub(crate) fn applied_by(&self, plan: &SavedPlan) -> Result<Option<RunId>, ApiError> {
         Ok(consolidate::applied_by(self.ledger(APPLY)?, plan)?)
     }
@@ -267,7 +268,7 @@ impl Memories {
     /// Applies a saved plan in one transaction, as a run that [`Memories::undo`] reverses.
     ///
     /// # Errors
-    /// [`SavedPlanError`] if it was applied before, belongs to another database, or cannot be written.
+    /// [`SavedPlanError`] if the plan was applied before, belongs to another database, or cannot be written.
     pub(crate) fn apply_plan(&self, plan: &SavedPlan) -> Result<PlanOutcome, SavedPlanError> {
         let store = self.ledger(APPLY).map_err(|_| StoreError::Missing { path: self.config.db.value.clone() })?;
         let run = store.begin_run(consolidate::APPLY, &plan.arguments(), Timestamp::now())?.id;
@@ -276,7 +277,7 @@ impl Memories {
             Ok(done) => (RunStatus::Finished, done.summary()),
             Err(_) => (RunStatus::Failed, json!({})),
         };
-        // Ended before an error is returned, so that the run does not look interrupted.
+        // The run is ended before an error is returned, so that it does not look interrupted.
         store.finish_run(&run, status, &summary, Timestamp::now())?;
         Ok(PlanOutcome { run, done: done?, summary })
     }

@@ -1,4 +1,4 @@
-//! An agent's session: the memories that it is shown, and what is recorded about it.
+//! An agent's session: the memories that it is shown, and the records about it.
 
 use std::path::Path;
 
@@ -18,16 +18,16 @@ use crate::work::{self, fixes};
 /// Maximum number of memories that are shown with a prompt.
 // Every line takes up space in the agent's context with each prompt.
 const MAX_SHOWN: usize = 5;
-/// Minimum number of words of a prompt that a memory must share to be shown with it.
+/// Minimum number of words that a memory must share with a prompt to be shown with it.
 // In a prompt of dozens of words, one word in common is a coincidence.
 const MIN_SHARED: usize = 2;
-/// Minimum relevance, on a scale on which the best hit has 1.
+/// Minimum relevance, relative to the best hit, whose relevance is 1.
 const MIN_RELEVANCE: f64 = 0.35;
 /// Maximum length of a query, in bytes; only the beginning of a longer prompt is used.
 // For a pasted log, thousands of words would otherwise be looked up while the person waits.
 const MAX_QUERY: usize = 2_000;
 
-/// An agent's session over memories that are limited to its namespaces.
+/// An agent's session, with memories that are limited to the session's namespaces.
 #[derive(Debug)]
 pub struct Session<'a> {
     memories: &'a Memories,
@@ -46,10 +46,10 @@ impl Memories {
         Ok(Session { memories: self, store: self.ledger("follow a session")?, agent, id, now })
     }
 
-    /// Queues the log of a conversation for extraction, and returns whether it waits now.
+    /// Queues the log of a conversation for extraction, and returns whether the log now waits.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be written.
+    /// [`ApiError`] if the database cannot be written.
     pub(crate) fn enqueue(&self, request: &JobRequest, now: Timestamp) -> Result<bool, ApiError> {
         Ok(self.ledger(QUEUE)?.enqueue(request, now)? == EnqueueOutcome::Waiting)
     }
@@ -57,7 +57,7 @@ impl Memories {
     /// Whether neither a job nor a run has read the log in its current state.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be read.
+    /// [`ApiError`] if the database cannot be read.
     pub(crate) fn is_unread(&self, log: &Path, stamp: &Stamp) -> Result<bool, ApiError> {
         Ok(is_unread(self.ledger(QUEUE)?, log, stamp)?)
     }
@@ -65,7 +65,7 @@ impl Memories {
     /// Returns when the next job is due.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be read.
+    /// [`ApiError`] if the database cannot be read.
     pub(crate) fn next_job_at(&self, now: Timestamp) -> Result<Option<Timestamp>, ApiError> {
         Ok(self.ledger(QUEUE)?.next_job_at(now)?)
     }
@@ -73,7 +73,7 @@ impl Memories {
     /// Returns the process that has the lease `name`.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be read.
+    /// [`ApiError`] if the database cannot be read.
     pub(crate) fn lease_holder(&self, name: &str, now: Timestamp) -> Result<Option<u32>, ApiError> {
         Ok(self.ledger(QUEUE)?.lease_holder(name, now)?)
     }
@@ -85,19 +85,19 @@ impl Session<'_> {
     /// Returns the brief with which the session begins.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be read.
+    /// [`ApiError`] if the database cannot be read.
     pub(crate) fn brief(&self) -> Result<Brief, ApiError> {
-        // Loading the token encoding would take longer than everything else together.
+        // Loading the token encoding would take longer than all other steps together.
         let request = BriefRequest { counting: Counting::Estimated, ..self.memories.brief_request(None) };
         Ok(brief::compose(self.store, &request, self.now)?)
     }
 
-    /// Records that a brief was shown; if the context was `cleared`, nothing shown before counts as shown any more.
+    /// Records that a brief was shown. If the context was `cleared`, memories shown before no longer count as shown.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be written.
+    /// [`ApiError`] if the database cannot be written.
     pub(crate) fn brief_shown(&self, brief: &Brief, cleared: bool) -> Result<(), ApiError> {
-        // The model no longer sees what was shown before, so it may be shown again.
+        // The model no longer sees the memories shown before, so they may be shown again.
         if cleared {
             self.store.forget_shown(self.id)?;
         }
@@ -109,10 +109,10 @@ impl Session<'_> {
     }
 
     /// Returns the memories, often none, that are relevant to a prompt and were not shown in the session yet, and
-    /// records them as shown. Also returns why the search used words alone, if it did.
+    /// records them as shown. If the search used words alone, the reason is returned as well.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read, or recorded as shown.
+    /// [`ApiError`] if the memories cannot be read or recorded as shown.
     pub(crate) fn relevant(&self, prompt: &str) -> Result<(Vec<Memory>, Option<EmbedError>), ApiError> {
         let query = &prompt[..prompt.floor_char_boundary(MAX_QUERY)];
         let shown = self.store.shown_in(self.id, Timestamp::UNIX_EPOCH)?;
@@ -127,7 +127,7 @@ impl Session<'_> {
             ..Filter::default()
         })?;
         let vectors = self.memories.vectors.as_deref();
-        // More than will be shown, since those that were shown before are left out below.
+        // More memories are requested than will be shown, since those shown before are left out below.
         let Direct { found, stand_out, without_meaning } =
             direct(self.store, query, &filter, MAX_SHOWN * 2 + shown.len(), vectors, self.now)?;
         let by_words = |hit: &Found| shared(hit) >= MIN_SHARED && hit.score.relevance >= MIN_RELEVANCE;
@@ -138,11 +138,11 @@ impl Session<'_> {
         Ok((fresh, without_meaning))
     }
 
-    /// Returns memories that match a query, best first, and counts their use. Also returns why the search used words
-    /// alone, if it did.
+    /// Returns memories that match a query, best first, and counts their use. If the search used words alone, the
+    /// reason is returned as well.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read.
+    /// [`ApiError`] if the memories cannot be read.
     pub(crate) fn recall(&self, query: &str, limit: usize) -> Result<(Vec<Memory>, Option<EmbedError>), ApiError> {
         let filter = self.memories.confined(Filter::default())?;
         let vectors = self.memories.vectors.as_deref();
@@ -153,11 +153,11 @@ impl Session<'_> {
         Ok((found, without_meaning))
     }
 
-    /// Returns memories that contain the words of `text`, best first. Only words are searched: a memory with merely a
-    /// similar meaning is not what the person named.
+    /// Returns memories that contain the words of `text`, best first. Only words are searched, because the person did
+    /// not name memories with merely a similar meaning.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read.
+    /// [`ApiError`] if the memories cannot be read.
     pub(crate) fn matching(&self, text: &str, limit: usize) -> Result<Vec<Memory>, ApiError> {
         let filter = self.memories.confined(Filter::default())?;
         let found = direct(self.store, text, &filter, limit, None, self.now)?.found;
@@ -167,7 +167,7 @@ impl Session<'_> {
     /// Records that a command failed, with its output, and returns what resolved such a failure before.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be read or written.
+    /// [`ApiError`] if the failure cannot be written or its remedies cannot be read.
     pub(crate) fn command_failed(&self, command: &str, printed: &str, call: &str) -> Result<Vec<String>, ApiError> {
         let Some(error) = error_line(printed) else { return Ok(Vec::new()) };
         let Some((signature, shown)) = signature(command).zip(tidied(command)) else { return Ok(Vec::new()) };
@@ -186,10 +186,10 @@ impl Session<'_> {
         Ok(lines)
     }
 
-    /// Records that a command succeeded, and stores what resolved its earlier failure, if that is clear.
+    /// Records that a command succeeded and, if it is clear what resolved its earlier failure, stores the remedy.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be written.
+    /// [`ApiError`] if the database cannot be written.
     pub(crate) fn command_succeeded(&self, command: &str) -> Result<(), ApiError> {
         let open = self.store.failed_commands(self.id)?;
         let Some(command) = tidied(command).filter(|_| !open.is_empty()) else { return Ok(()) };
@@ -197,7 +197,7 @@ impl Session<'_> {
         let (name, categories) = (signature(&command), &self.memories.config.categories.value);
         for failed in open.iter().filter(|failed| Some(&failed.signature) == name.as_ref()) {
             self.with(|session| fixes::store_remedy(session, categories, failed, &command))?;
-            // Closed once it is resolved, so that a later success does not store the remedy again.
+            // The failure is closed once it is resolved, so that a later success does not store the remedy again.
             self.store.close_failure(self.id, &failed.signature)?;
         }
         self.record_step(Step::Ran(command.into_inner()))
@@ -206,15 +206,15 @@ impl Session<'_> {
     /// Records that a file was edited.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be written.
+    /// [`ApiError`] if the database cannot be written.
     pub(crate) fn file_edited(&self, file: &str) -> Result<(), ApiError> {
         self.record_step(Step::Edited(file.to_owned()))
     }
 
-    /// Returns what speaks against a command that is about to run: that it fails, and what works instead, or a convention.
+    /// Returns warnings about a command that is about to run: that it fails, what works instead, or a convention.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be read, or recorded as shown.
+    /// [`ApiError`] if the facts cannot be read or recorded as shown.
     pub(crate) fn warnings(&self, command: &str) -> Result<Vec<String>, ApiError> {
         let mut lines = Vec::new();
         if let Some(command) = tidied(command) {
@@ -233,7 +233,7 @@ impl Session<'_> {
     /// Returns what earlier sessions learnt about a file that is about to be changed.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be read, or recorded as shown.
+    /// [`ApiError`] if the facts cannot be read or recorded as shown.
     pub(crate) fn before_edit(&self, file: &str, folder: Option<&Path>) -> Result<Vec<String>, ApiError> {
         let paths = spellings(file, folder);
         self.unseen(self.with(|session| session.before_edit(&paths))?)
@@ -251,11 +251,11 @@ impl Session<'_> {
         Ok(facts.into_iter().map(|fact| fact.text).collect())
     }
 
-    /// Records that the agent called for `event`. With `lasting`, the change survives a power failure; otherwise the
-    /// call does not wait for the disk, since the record is not essential.
+    /// Records that the agent called the hook for `event`. With `lasting`, the record survives a power failure;
+    /// otherwise the call does not wait for the disk, since the record is not essential.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be written.
+    /// [`ApiError`] if the database cannot be written.
     pub(crate) fn hook_fired(&self, event: &str, lasting: bool) -> Result<(), ApiError> {
         if !lasting {
             self.store.leave_log()?;
@@ -277,13 +277,14 @@ impl Session<'_> {
     fn record_shown(&self, memories: &[Memory]) -> Result<(), ApiError> {
         let ids: Vec<MemoryId> = memories.iter().map(|memory| memory.id.clone()).collect();
         self.store.memories_shown(self.id, &ids, self.now)?;
-        // Of several remedies, the one shown most often comes first; a failure to count is ignored.
+        // Of several remedies, the one that was shown most often comes first; a failure to count is ignored.
         let _ = self.store.record_access(&ids, AccessKind::Prompt, self.now);
         Ok(())
     }
 }
 
-/// Returns the paths under which the ledger may know a file: relative to the repository, to the folder, and whole.
+/// Returns the paths under which the ledger may contain the file: relative to the repository, relative to the folder,
+/// and absolute.
 fn spellings(file: &str, folder: Option<&Path>) -> Vec<String> {
     let whole = folder.map_or_else(|| Path::new(file).to_owned(), |folder| folder.join(file));
     let root = whole.ancestors().skip(1).find(|above| above.join(".git").exists());
@@ -295,8 +296,8 @@ fn spellings(file: &str, folder: Option<&Path>) -> Vec<String> {
     paths
 }
 
-/// Returns the number of words of a prompt that a memory contains, without short ones, which occur everywhere.
+/// Returns the number of words of a prompt that a memory contains, without short words, which occur everywhere.
 fn shared(hit: &Found) -> usize {
-    // Words of Chinese or Japanese are short, so only ASCII words are left out by their length.
+    // Words of Chinese or Japanese are short, so only ASCII words are left out because of their length.
     hit.matched.iter().filter(|word| word.chars().count() > 3 || !word.is_ascii()).count()
 }

@@ -12,12 +12,12 @@ use crate::memory::{Claim, Evidence, ExtractionMethod, Memory, MemoryId, Namespa
 use crate::search::{Direct, Found, Highlight, direct};
 use crate::store::{Filter, Order, Store, StoreError};
 
-/// A place where memories are stored. Opening it creates what it needs, and dropping it closes it.
+/// A place where memories are stored. Opening it creates the files or tables that it needs, and dropping it closes it.
 ///
 /// An implementation redacts secrets before anything is stored, never reads a namespace that a filter does not name,
 /// and returns lists in a unique order, so that pages do not overlap. A deleted memory is no longer found, but may be
-/// kept for a while so that it can be restored. Everything else is the caller's responsibility: near-duplicates,
-/// categories, permissions.
+/// kept for a while so that it can be restored. The caller is responsible for everything else, such as near-duplicates,
+/// categories and permissions.
 pub trait StorageAdapter: Send {
     /// Returns the adapter's name, such as `sqlite`.
     fn adapter_type(&self) -> &'static str;
@@ -31,12 +31,12 @@ pub trait StorageAdapter: Send {
     /// Stores a new memory and returns its id.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be written.
+    /// [`ApiError`] if the memory cannot be written.
     fn save(&self, memory: NewMemory) -> Result<MemoryId, ApiError> {
         Ok(self.save_batch(vec![memory])?.swap_remove(0))
     }
 
-    /// Stores new memories, all or none, and returns their ids in the same order.
+    /// Stores either all new memories or none, and returns their ids in the same order.
     ///
     /// # Errors
     /// [`ApiError`] if they cannot be written.
@@ -48,16 +48,16 @@ pub trait StorageAdapter: Send {
     /// [`ApiError`] if it cannot be read.
     fn get(&self, id: &MemoryId) -> Result<Option<Memory>, ApiError>;
 
-    /// Writes the content and status of a memory, and returns whether anything was different. Usage is not written.
+    /// Writes the content and status of a memory, and returns whether either was different. The usage is not written.
     ///
     /// # Errors
-    /// [`ApiError`] if it does not exist or cannot be written.
+    /// [`ApiError`] if the memory does not exist or cannot be written.
     fn update(&self, memory: &Memory) -> Result<bool, ApiError>;
 
     /// Deletes a memory, and returns whether it existed.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be written.
+    /// [`ApiError`] if the memory cannot be written.
     fn delete(&self, id: &MemoryId) -> Result<bool, ApiError> {
         Ok(self.delete_batch(std::slice::from_ref(id))? > 0)
     }
@@ -86,11 +86,11 @@ pub trait StorageAdapter: Send {
     /// [`ApiError`] if they cannot be read.
     fn search(&self, text: &str, options: &SearchOptions) -> Result<Vec<SearchResult>, ApiError>;
 
-    /// Returns the memories in the same namespace that are similar to a given one, best first, without the memory
+    /// Returns the memories in the same namespace that are similar to a given memory, best first, without the memory
     /// itself.
     ///
     /// # Errors
-    /// [`ApiError`] if it does not exist, or they cannot be read.
+    /// [`ApiError`] if the memory does not exist, or the memories cannot be read.
     fn find_similar(&self, id: &MemoryId, limit: usize, min_score: f64) -> Result<Vec<SearchResult>, ApiError>;
 
     /// Returns every active memory of exactly this namespace, last changed first.
@@ -110,21 +110,21 @@ pub trait StorageAdapter: Send {
         self.delete_batch(&ids)
     }
 
-    /// Returns the database behind the adapter, if there is one: extraction and consolidation store their ledger in it.
+    /// Returns the database behind the adapter, if there is one; extraction and consolidation store their ledger in it.
     fn as_store(&self) -> Option<&Store> {
         None
     }
 }
 
-/// What an adapter can do in addition to storing memories.
+/// Features of an adapter in addition to storing memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Finds memories by their words.
+    /// Whether it finds memories by their words.
     pub full_text: bool,
-    /// Finds memories by their meaning.
+    /// Whether it finds memories by their meaning.
     pub vectors: bool,
-    /// Stores evidence, history and the ledger, so that memories can be extracted, consolidated and explained, and
-    /// changes undone.
+    /// Whether it stores evidence, history and the ledger, so that memories can be extracted, consolidated and
+    /// explained, and changes undone.
     pub ledger: bool,
 }
 
@@ -137,7 +137,7 @@ pub struct NewMemory {
     pub namespace: Namespace,
     /// Its source.
     pub source: String,
-    /// How it came to be.
+    /// How it was created.
     pub method: ExtractionMethod,
     /// Its evidence.
     pub evidence: Vec<Evidence>,
@@ -152,7 +152,7 @@ pub struct Query {
     pub order: Order,
     /// The maximum number.
     pub limit: usize,
-    /// The number of first ones to skip.
+    /// The number of memories to skip at the beginning.
     pub offset: usize,
 }
 
@@ -176,7 +176,7 @@ pub struct SearchOptions {
 }
 
 impl Default for SearchOptions {
-    /// The ten best of all active memories.
+    /// Returns options for the ten best of all active memories.
     fn default() -> Self {
         Self { filter: Filter::default(), limit: 10, min_score: 0.0 }
     }
@@ -187,9 +187,9 @@ impl Default for SearchOptions {
 pub struct SearchResult {
     /// The memory.
     pub memory: Memory,
-    /// How well it matches, 0–1.
+    /// How well it matches, from 0 to 1.
     pub score: f64,
-    /// The part of it that shows why.
+    /// The part of its text that shows why it was found.
     pub highlight: Highlight,
 }
 
@@ -203,8 +203,8 @@ pub struct Adapter {
     pub scheme: &'static str,
     /// A few words about it.
     pub about: &'static str,
-    /// Opens the part of an address after the colon; with a source of query vectors, memories can also be searched by
-    /// meaning.
+    /// Opens the storage that the part of an address after the colon names. With a source of query vectors, memories
+    /// can also be searched by meaning.
     pub open: fn(&str, Option<Arc<QueryVectors>>) -> Result<Opened, ApiError>,
 }
 
@@ -259,11 +259,11 @@ impl AdapterRegistry {
         &self.adapters[0]
     }
 
-    /// Opens the storage that `address` names: `sqlite:PATH`, `file:PATH`, `memory:`, a path, or whatever a registered
-    /// adapter understands.
+    /// Opens the storage that `address` names: `sqlite:PATH`, `file:PATH`, `memory:`, a path, or any address that a
+    /// registered adapter accepts.
     ///
     /// # Errors
-    /// [`ApiError::UnknownScheme`], which names the known ones, or the error of opening it.
+    /// [`ApiError::UnknownScheme`], which lists the known schemes, or the error of opening the storage.
     pub(crate) fn open(&self, address: &str, vectors: Option<Arc<QueryVectors>>) -> Result<Opened, ApiError> {
         let (adapter, rest) = self.adapter_of(address)?;
         (adapter.open)(rest, vectors)
@@ -284,7 +284,7 @@ impl AdapterRegistry {
 /// Returns the file that `address` names, for operations that require a file.
 ///
 /// # Errors
-/// [`ApiError::UnknownScheme`], which names the known ones, and [`ApiError::NoFile`] if the address is not a file.
+/// [`ApiError::UnknownScheme`], which lists the known schemes, and [`ApiError::NoFile`] if the address is not a file.
 pub fn database_path(address: &Path) -> Result<PathBuf, ApiError> {
     // A path that is not valid text has no scheme.
     let Some(text) = address.to_str() else { return Ok(address.to_owned()) };
@@ -296,7 +296,7 @@ pub fn database_path(address: &Path) -> Result<PathBuf, ApiError> {
     }
 }
 
-/// Splits an address after its scheme. A single letter is the drive of a path.
+/// Splits an address after its scheme. A single letter is the drive of a path, not a scheme.
 fn scheme_of(address: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = address.split_once(':')?;
     let sound = scheme.len() > 1
@@ -308,7 +308,7 @@ fn scheme_of(address: &str) -> Option<(&str, &str)> {
 fn open_sqlite(path: &str, vectors: Option<Arc<QueryVectors>>) -> Result<Opened, ApiError> {
     let path = path_of(path);
     let store = match Store::open(&path) {
-        // Memories can still be read; a write reports why it fails.
+        // Memories can still be read, and a write reports why it fails.
         Err(error @ StoreError::Unwritable { .. }) => Store::open_read_only(&path).map_err(|_| error),
         opened => opened,
     };
@@ -402,7 +402,7 @@ impl StorageAdapter for SqliteStorage {
     fn find_similar(&self, id: &MemoryId, limit: usize, min_score: f64) -> Result<Vec<SearchResult>, ApiError> {
         let memory = self.store.memory(id)?;
         let filter = Filter::exactly(std::slice::from_ref::<Namespace>(&memory.namespace));
-        // One more than the limit, since the memory finds itself.
+        // The limit is increased by one, since the search also finds the memory itself.
         let options = SearchOptions { filter, limit: limit.saturating_add(1), min_score };
         let mut found = self.search(&memory.claim.content, &options)?;
         found.retain(|hit| hit.memory.id != *id);
@@ -455,7 +455,7 @@ mod tests {
             assert_eq!(database_path(Path::new(address)).unwrap(), Path::new(path));
         }
         let told = |address: &str| database_path(Path::new(address)).unwrap_err().to_string();
-        assert_eq!(told("memory:"), "memory: keeps nothing from one command to the next; name a file");
+        assert_eq!(told("memory:"), "memory: does not keep memories between commands; specify a file");
         assert!(told("postgres:x").contains("use sqlite:, file:, memory:"));
     }
 

@@ -179,8 +179,8 @@ fn nothing_is_kept_that_must_not_be() {
     let memories = opened();
     let secret = format!("The key is AKIA{}.", "ABCDEFGHIJKLMNOP");
     let told = |note: &MemoryDraft| memories.remember(note).unwrap_err().to_string();
-    assert!(told(&agent(&secret)).contains("holds a secret (aws-access-key-id)"));
-    assert!(told(&MemoryDraft { source: secret.clone(), ..agent("The shop is open.") }).contains("holds a secret"));
+    assert!(told(&agent(&secret)).contains("contains a secret (aws-access-key-id)"));
+    assert!(told(&MemoryDraft { source: secret.clone(), ..agent("The shop is open.") }).contains("contains a secret"));
     assert!(told(&agent("  ")).contains("nothing to remember"));
     assert!(told(&agent(&"a ".repeat(5_000))).contains("9999 characters"));
     assert!(
@@ -423,7 +423,7 @@ fn an_update_refuses_what_would_not_be_remembered() {
         memories.update_memory(tea.id.as_str(), &change, Author::Person).unwrap_err().to_string()
     };
     assert!(refused("  ").contains("nothing to remember"));
-    assert!(refused(&format!("The key is AKIA{}.", "ABCDEFGHIJKLMNOP")).contains("holds a secret"));
+    assert!(refused(&format!("The key is AKIA{}.", "ABCDEFGHIJKLMNOP")).contains("contains a secret"));
     assert_eq!(memories.get_memory(&tea.id).unwrap().unwrap().claim.content, "Ana drinks green tea.");
 }
 

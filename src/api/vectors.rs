@@ -49,7 +49,7 @@ pub fn query_vectors(
 /// Returns the budget for vectors, taking into account what other runs have spent today.
 ///
 /// # Errors
-/// [`ApiError`] if the prices or the spending cannot be read, or a limit needs a price that is not known.
+/// [`ApiError`] if the prices or the spending cannot be read, or a limit needs an unknown price.
 pub fn embedding_budget(config: &Config, embedder: &Embedder, store: &Store) -> Result<Budget, ApiError> {
     let prices = prices(config)?;
     let day = config.max_cost_per_day.value.map(|max_cost| {
@@ -64,7 +64,7 @@ pub fn embedding_budget(config: &Config, embedder: &Embedder, store: &Store) -> 
     Ok(Budget::new(limits, prices.of(embedder.paid_name()).or(own), embedder.paid_name())?)
 }
 
-/// Pause between checks whether another process has finished.
+/// Pause between checks of whether another process has finished.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Vectors of one model in a database.
@@ -78,8 +78,8 @@ pub struct VectorStatus {
     pub coverage: Option<Coverage>,
 }
 
-/// Returns the embedding model in the settings, and how many of `memories` have a vector of it; `None` if vectors are
-/// off. No server is contacted.
+/// Returns the embedding model in the settings, and how many of `memories` have a vector of that model; `None` if
+/// vectors are off. No server is contacted.
 ///
 /// # Errors
 /// [`EmbedError`] if the settings cannot be used.
@@ -94,11 +94,11 @@ pub fn vector_status(config: &Config, memories: Option<&Memories>) -> Result<Opt
 }
 
 impl Memories {
-    /// Makes vectors for at most `most` memories that wait for one, after waiting for any other process that is doing
-    /// so; returns `None` if vectors are off.
+    /// Makes vectors for at most `most` waiting memories, after any other process that is making vectors has finished.
+    /// Returns `None` if vectors are off.
     ///
     /// # Errors
-    /// [`ApiError`] if the model or the database cannot be used; vectors that were made are kept.
+    /// [`ApiError`] if the model or the database cannot be used; finished vectors are kept.
     pub(crate) async fn embed(
         &self,
         most: usize,
@@ -111,7 +111,7 @@ impl Memories {
             if cancel.is_cancelled() || !filled.as_ref().is_some_and(|filled| filled.elsewhere) {
                 return Ok(filled);
             }
-            // Reported only once, not after every pause.
+            // The wait is reported only once, not after every pause.
             if !std::mem::replace(&mut waits, true) {
                 watch(EmbedEvent::Waits);
             }
@@ -129,11 +129,11 @@ impl Memories {
         Ok(())
     }
 
-    /// Makes vectors for at most `most` memories that wait for one, unless another process is doing so; returns `None`
-    /// if vectors are off.
+    /// Makes vectors for at most `most` waiting memories, unless another process is making vectors. Returns `None` if
+    /// vectors are off.
     ///
     /// # Errors
-    /// [`ApiError`] if the model or the database cannot be used; vectors that were made are kept.
+    /// [`ApiError`] if the model or the database cannot be used; finished vectors are kept.
     pub(crate) async fn embed_waiting(
         &self,
         most: usize,
@@ -163,6 +163,6 @@ const EMBED: &str = "make vectors";
 pub enum EmbedEvent {
     /// Some vectors were made.
     Progress(Progress),
-    /// Another process is making vectors; the call waits for it.
+    /// Another process is making vectors, and the call waits for it.
     Waits,
 }

@@ -1,4 +1,4 @@
-//! Queries of the work ledger: the tasks that touched a file, the remedies of an error, the commands that work.
+//! Queries of the work ledger: the tasks that touched a file, the remedies for an error, and the commands that work.
 
 use super::{ApiError, Memories};
 #[cfg(feature = "serve")]
@@ -8,16 +8,18 @@ use crate::store::{Filter, NamespaceSubtree};
 use crate::work::{self, FileUsage, KnownError, Usage};
 
 impl Memories {
-    /// Returns the tasks that are relevant to a text, best first, if the filter contains only projects and times.
+    /// Returns the tasks that are relevant to a text, best first. The result is empty if the filter contains more than
+    /// projects and times.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read, or none of the requested namespaces can be accessed.
+    /// [`ApiError`] if the tasks cannot be read, or none of the requested namespaces can be accessed.
     pub fn search_tasks(&self, text: &str, filter: &Filter, limit: usize) -> Result<Vec<FoundTask>, ApiError> {
         let filter = self.confined(filter.clone())?;
         Ok(search_tasks(self.ledger("search tasks")?, text, &filter, limit)?)
     }
 
-    /// Returns the tasks that touched a file, those that changed it first; `commit` is the commit of one of its lines.
+    /// Returns the tasks that touched a file; tasks that changed the file come first. `commit` is the commit of one of
+    /// its lines.
     ///
     /// # Errors
     /// As for [`Memories::search_tasks`].

@@ -20,15 +20,16 @@ use crate::pipeline::{
 };
 use crate::store::{Job, LeaseOutcome, Spent};
 
-/// Agent name of logs that appear in a folder named by a person.
+/// Agent name of logs that appear in a folder that a person named.
 pub const NAMED_FILES: &str = "files";
-/// Maximum number of memories whose vectors are made in addition to other work; the rest waits for a separate command.
+/// Maximum number of memories for which vectors are made in addition to other work; a separate command handles the
+/// rest.
 pub const EMBEDDED_ASIDE: usize = 256;
 /// US dollars that background work may spend per day if no limit is set.
-// Nobody watches this work, so it is limited even if no limit was set.
+// Nobody watches this work, so its cost is limited even if no limit was set.
 const COST_PER_DAY: f64 = 1.0;
 /// Minimum amount in US dollars that must be left for a log to be started.
-// With less, not even a small request fits, and a log would be started for nothing.
+// With less, not even a small request fits, and starting the log would be pointless.
 const LEAST_SLICE: f64 = 0.001;
 
 /// Events that a [`Worker`] reports in addition to the end of each log.
@@ -42,30 +43,30 @@ pub enum WorkerEvent<'a> {
 
 /// Extracts queued logs.
 pub struct Worker<'a> {
-    /// Returns the settings for a folder, or for the working directory if none is given; `Err` contains the reason why
-    /// they cannot be read.
+    /// Returns the settings for a folder, or for the working directory if no folder is given; `Err` contains the reason
+    /// why they cannot be read.
     pub settings: &'a dyn Fn(Option<&Path>) -> Result<Config, String>,
     /// Access to the model.
     pub options: ModelOptions,
-    /// Number of logs that are extracted at a time, among which the day's budget is divided.
+    /// Number of logs that are extracted at the same time, among which the day's budget is divided.
     pub at_a_time: usize,
-    /// When cancelled, the worker stops after the windows in flight.
+    /// When it is cancelled, the worker stops after the windows in flight.
     pub cancel: CancellationToken,
     /// Called with each event.
     pub report: &'a dyn Fn(WorkerEvent<'_>),
-    /// Dollars that logs in progress may spend, so that together they stay within the day's limit.
+    /// Dollars that each log in progress may spend, so that together they stay within the day's limit.
     pub slices: RefCell<HashMap<i64, f64>>,
 }
 
 impl Worker<'_> {
-    /// Extracts the log of a job; `Ok(Err)` contains the reason why that was not done.
+    /// Extracts the log of a job; `Ok(Err)` contains the reason why the log was not extracted.
     ///
     /// # Errors
     /// [`ApiError`] if the log cannot be read, or the database cannot be written.
     pub(crate) async fn extract(&self, job: &Job) -> Result<Result<(), Fault>, ApiError> {
-        // On the heap, since it contains a whole run.
+        // The future is on the heap, since it contains a whole run.
         let outcome = Box::pin(self.extract_log(job)).await;
-        // Released whatever the outcome, so that the next log can use it.
+        // The share is released whatever the outcome, so that the next log can use it.
         self.slices.borrow_mut().remove(&job.id);
         outcome
     }
@@ -79,7 +80,7 @@ impl Worker<'_> {
         let extraction = &config.memory.extraction;
         if !config.memory.enabled.value || !extraction.auto_extract.value {
             let why = "memory.enabled or memory.extraction.auto_extract is off there".to_owned();
-            // The job is kept and checked again in a day: the setting may be turned on by then.
+            // The job is kept and checked again in a day, because the setting may have been turned on by then.
             return Ok(Err(Fault::Later(Timestamp::now() + SignedDuration::from_hours(24), why)));
         }
         if is_too_short(job, extraction.min_messages_for_extraction.value, &config).await? {
@@ -111,14 +112,14 @@ impl Worker<'_> {
         };
         let summary = pipeline::run(pipeline, &arguments, self.cancel.clone(), &mut watch).await?;
         if let Err(error) = memories.embed_waiting(EMBEDDED_ASIDE, self.cancel.clone()).await {
-            // The memories are stored; their vectors wait for `db embed` or the next log.
+            // The memories are stored, and their vectors wait for `db embed` or the next log.
             (self.report)(WorkerEvent::Detail(format!("no vectors were made: {error}")));
         }
         Ok(judge(job, &summary, &budget))
     }
 
-    /// Returns the budget of this log, which is its share of what is left for the day, or a fault that says when to try
-    /// again.
+    /// Returns the budget of this log, which is its share of the day's remaining budget, or a fault that says when to
+    /// try again.
     fn budget(&self, job: &Job, model: &Model, memories: &Memories) -> Result<Result<Budget, Fault>, ApiError> {
         let (config, label) = (&memories.config, model.extractor().label());
         // The rules cost nothing, so they need no share of the day's budget.
@@ -127,7 +128,7 @@ impl Worker<'_> {
         }
         let prices = prices(config)?;
         let price = price_of(&prices, &label, model.price);
-        // Without a price nothing could be counted against a limit, so none is assumed.
+        // Without a price, no cost could be counted against a limit, so no limit is assumed.
         let limit = config.max_cost_per_day.value.or_else(|| price.map(|_| COST_PER_DAY));
         let mut limits = Limits { max_cost: config.max_cost.value, max_tokens: config.max_tokens.value, day: None };
         if let Some(limit) = limit {
@@ -141,11 +142,11 @@ impl Worker<'_> {
             let mut slices = self.slices.borrow_mut();
             let left = limit - spent - slices.values().sum::<f64>();
             if left < LEAST_SLICE {
-                // While other logs have shares reserved, part of these may soon be released.
+                // While shares are reserved for other logs, parts of these shares may soon be released.
                 let until = if slices.is_empty() { tomorrow(&today) } else { soon() };
                 return Ok(Err(Fault::Later(until, format!("the daily limit of ${limit} is spent"))));
             }
-            // Logs are extracted in parallel, so each gets its share of what is left for the day.
+            // Logs are extracted in parallel, so each gets its share of the day's remaining budget.
             #[expect(clippy::cast_precision_loss, reason = "logs at a time are few")]
             let slice = left / self.at_a_time.max(1).saturating_sub(slices.len()).max(1) as f64;
             slices.insert(job.id, slice);
@@ -156,7 +157,7 @@ impl Worker<'_> {
 }
 
 impl Memories {
-    /// Extracts queued logs with `work`, unless another process is doing so.
+    /// Extracts queued logs with `work`, unless another process is extracting them.
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be read or written; claimed logs become free again when their leases expire.
@@ -168,7 +169,7 @@ impl Memories {
         Ok(pipeline::work_off(self.ledger(QUEUE)?, shift, work).await?)
     }
 
-    /// Queues those of `logs`, each given with its agent, that are finished and not yet read; returns their number.
+    /// Queues those of `logs`, each given with its agent, that are finished and not yet read. Returns their number.
     ///
     /// # Errors
     /// [`ApiError`] if the queue cannot be written.
@@ -183,7 +184,7 @@ impl Memories {
     /// Acquires or renews the lease `name` for `owner`.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be written.
+    /// [`ApiError`] if the lease cannot be written.
     pub(crate) fn lease(&self, name: &str, owner: &str) -> Result<LeaseOutcome, ApiError> {
         Ok(self.ledger(QUEUE)?.lease(name, owner, Timestamp::now())?)
     }
@@ -191,7 +192,7 @@ impl Memories {
     /// Releases the lease `name` of `owner`.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be written.
+    /// [`ApiError`] if the lease cannot be written.
     pub(crate) fn end_lease(&self, name: &str, owner: &str) -> Result<(), ApiError> {
         Ok(self.ledger(QUEUE)?.end_lease(name, owner)?)
     }
@@ -199,7 +200,7 @@ impl Memories {
 
 const QUEUE: &str = "extract queued logs";
 
-/// Whether every conversation of the log has fewer messages than `least`; it is checked again when it has grown.
+/// Whether every conversation of the log has fewer messages than `least`; the log is checked again when it has grown.
 async fn is_too_short(job: &Job, least: usize, config: &Config) -> Result<bool, ApiError> {
     let read = pipeline::conversations(&sources(job), &Guard::from(&config.guard)).await?;
     let said = |transcript: &Transcript| transcript.messages.iter().filter(|one| one.kind == Kind::Prose).count();
@@ -211,8 +212,8 @@ fn judge(job: &Job, summary: &Summary, budget: &Budget) -> Result<(), Fault> {
         return Err(Fault::Later(Timestamp::now(), "it was interrupted".to_owned()));
     }
     if let Some(why) = &summary.halted {
-        // What was spent is counted towards the day's limit automatically; the next attempt finds out whether anything
-        // is left.
+        // The cost is counted towards the day's limit automatically, and the next attempt checks whether any budget is
+        // left.
         let is_spent = budget.is_limited() && why.contains("the limit of");
         return Err(if is_spent { Fault::Later(soon(), why.clone()) } else { Fault::Failed(why.clone()) });
     }
@@ -227,7 +228,7 @@ fn judge(job: &Job, summary: &Summary, budget: &Budget) -> Result<(), Fault> {
     if summary.windows.held > 0 {
         return Err(Fault::Later(soon(), "another process extracts it".to_owned()));
     }
-    // In a folder that a person named, files that are not logs are ignored; an agent's log is always a log, unless it
+    // In a folder that a person named, files that are not logs are ignored. An agent's log is always a log, unless it
     // is empty.
     let is_left = summary.files.passed_over > 0 && job.agent == NAMED_FILES;
     let was_looked_into = summary.files.read + summary.files.unchanged > 0 || summary.filtered.any();
@@ -241,9 +242,9 @@ fn soon() -> Timestamp {
     Timestamp::now() + SignedDuration::from_mins(2)
 }
 
-/// Returns the first moment of the next day by this machine's clock.
+/// Returns the first moment of the next day in local time.
 fn tomorrow(today: &Zoned) -> Timestamp {
-    // Not simply 24 hours: when the clocks change, a day is longer or shorter.
+    // The day is not simply 24 hours, because it is longer or shorter when the clocks change.
     let next = today.start_of_day().and_then(|start| start.checked_add(1.day()));
     next.map_or_else(|_| Timestamp::now() + SignedDuration::from_hours(24), |next| next.timestamp())
 }

@@ -373,7 +373,7 @@ const ROWS: &[Row] = &[
         prepare: nothing,
         args: &["remember", "The password is hunter2-and-more-99."],
         code: 2,
-        told: "error: the text holds a secret (spoken-password), which is never kept; leave it out",
+        told: "error: the text contains a secret (spoken-password), which is never kept; leave it out",
     },
     Row {
         name: "import from nowhere",

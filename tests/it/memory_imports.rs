@@ -156,8 +156,5 @@ fn notes_of_one_project_beside_its_logs_are_no_memories_of_another() {
     assert!(place("Zettlr").contains("quay"), "{export:?}");
     assert_eq!(place("cats"), "[\"global\"]");
     let wrong = desk.run(&["import", "assistant", "--format", "memo"]);
-    assert!(
-        wrong.err.contains("no format of memories is called \"memo\"; known are claude-ai-memories, "),
-        "{wrong:?}"
-    );
+    assert!(wrong.err.contains("there is no memory format \"memo\"; use one of claude-ai-memories, "), "{wrong:?}");
 }

@@ -112,7 +112,7 @@ fn no_secret_is_kept_and_the_reason_is_told() {
         ("memory_update", json!({"id": id, "content": format!("The key is {secret}.")})),
     ] {
         let why = client.refused(tool, arguments.clone());
-        assert!(why.contains("holds a secret (aws-access-key-id), which is never kept"), "{arguments}: {why}");
+        assert!(why.contains("contains a secret (aws-access-key-id), which is never kept"), "{arguments}: {why}");
     }
     client.call("memory_forget", json!({"id": id, "reason": format!("it named {secret}")}));
     assert!(client.end().1.success());
@@ -165,7 +165,7 @@ fn a_client_cannot_leave_the_namespace_that_is_served() {
         "memory_store",
         json!({"category": "fact", "subject": "x", "content": "Eve sings.", "audience": "user"}),
     );
-    assert!(why.contains("global is not served here; only project/shop"), "{why}");
+    assert!(why.contains("global cannot be accessed here; only project/shop can"), "{why}");
     assert_eq!(client.call("memory_forget", json!({"subject": "tea"}))["count"], 1);
     let uri = format!("afterthought://memory/{}", foreign.as_str().unwrap());
     assert!(client.ask("resources/read", &json!({"uri": uri}))["error"].is_object());

@@ -77,7 +77,7 @@ fn the_whole_life_of_a_memory_without_javascript() {
     let key = format!("The key is sk-proj-{}", "a1B2c3D4".repeat(6));
     let refused = browser.post(&format!("{path}/edit"), &[("content", &key), ("category", "project")]);
     assert_eq!(refused.status, 422);
-    assert!(refused.body.contains("the text holds a secret"), "{refused:?}");
+    assert!(refused.body.contains("the text contains a secret"), "{refused:?}");
     assert_eq!(desk.memories()[0].1, "The shop deploys to Fly.io.");
 }
 
