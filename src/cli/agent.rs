@@ -142,7 +142,7 @@ pub(super) fn settings_change(
     context: &Context<'_>,
 ) -> anyhow::Result<Option<Change>> {
     let text = text_of(path)?.unwrap_or_default();
-    // Compared as JSON and not as text, so that the file is not rewritten because of formatting alone.
+    // The settings are compared as JSON and not as text, so that formatting alone does not cause a rewrite.
     let before = parsed(&text, path)?;
     let after = match install {
         Some(subagents) => hook::install(&before, agent, &program(context)?, subagents),

@@ -67,7 +67,7 @@ pub(crate) fn run(args: &ApplyArgs, context: &Context<'_>) -> anyhow::Result<Exi
     }
     match memories.apply_plan(&plan) {
         Ok(done) => {
-            // Otherwise the changes were already shown before the question.
+            // If a question was asked, the changes were already shown before it.
             if !asks {
                 print_changes(&done, false, out)?;
             }
@@ -165,7 +165,7 @@ pub(crate) fn save(path: &Path, plan: &SavedPlan, out: &Printer) -> anyhow::Resu
     // A temporary file is private from its first byte.
     let mut file = tempfile::NamedTempFile::new_in(folder).with_context(unwritable)?;
     file.write_all(plan.to_text().as_bytes()).with_context(unwritable)?;
-    // Renamed into place, so that an interrupted save never leaves an incomplete plan that could be applied.
+    // Renaming ensures that an interrupted save never leaves an incomplete plan that could be applied.
     file.persist(path).with_context(unwritable)?;
     out.note(format_args!(
         "{} saved in {}; `afterthought runs apply {}` applies {}",

@@ -33,7 +33,8 @@ pub(crate) fn write(change: &Change, out: &Printer) -> anyhow::Result<()> {
         fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))?;
         return report(out, path, "is removed", true);
     };
-    // Copied before it is replaced: the settings belong to the person and may contain hooks of other programs.
+    // The file is copied before it is replaced: the settings belong to the person and may contain other programs'
+    // hooks.
     let backup = change.before.as_ref().map(|_| back_up(path)).transpose()?;
     replace(path, after)?;
     if let Some(backup) = backup {
@@ -85,7 +86,7 @@ pub(crate) fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let failed = || format!("cannot write {}", path.display());
     fs::create_dir_all(folder).with_context(failed)?;
-    // In the same folder, since a rename across file systems is not atomic.
+    // The temporary file is in the same folder, since a rename across file systems is not atomic.
     let mut fresh = tempfile::NamedTempFile::new_in(folder).with_context(failed)?;
     fresh.write_all(text.as_bytes()).with_context(failed)?;
     // Temporary files are private; the permissions of the old file are kept as they were.
@@ -129,7 +130,7 @@ pub(crate) fn write_recorded(changes: &[Change], record: &Path, out: &Printer) -
             change.path.ancestors().skip(1).take_while(missing).map(Path::to_owned).collect();
         folders.reverse();
         match records.iter_mut().find(|one| one.path == change.path) {
-            // Written by an earlier setup and not changed since: what was there before that is what counts.
+            // An earlier setup wrote the file, and it was not changed since, so the content before that setup counts.
             Some(earlier) if Some(&earlier.after) == change.before.as_deref().map(hash).as_ref() => {
                 earlier.after = hash(after);
             }
@@ -172,7 +173,7 @@ pub(crate) fn take_back(
             }
             None => FileOutcome::Gone,
         };
-        // Only empty folders can be removed this way; one that is in use by now stays.
+        // Only empty folders can be removed this way; a folder that is in use by now stays.
         one.folders.iter().rev().for_each(|folder| drop(fs::remove_dir(folder)));
         done.push((one.path.clone(), outcome));
     }

@@ -14,7 +14,8 @@ pub(crate) struct CompletionsArgs {
 }
 
 pub(crate) fn run(args: &CompletionsArgs, out: &Printer) -> anyhow::Result<ExitStatus> {
-    // Written to memory first, because `generate` panics if it cannot write, for example to a closed pipe.
+    // The script is written to memory first, because `generate` panics if it cannot write, for example to a closed
+    // pipe.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut super::command(), "afterthought", &mut script);
     out.line(String::from_utf8_lossy(&script).trim_end())?;

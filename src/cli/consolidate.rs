@@ -45,7 +45,7 @@ pub(crate) fn run(args: &ConsolidateArgs, context: &Context<'_>) -> anyhow::Resu
     ensure!(args.model.jobs != Some(0), "--jobs 0 would do nothing; give at least 1");
     let config = context.global.settings(args.model.settings())?;
     let path = &config.db.value;
-    // Checked before a model is chosen: that may contact a server, and opening would create an empty database.
+    // This is checked before a model is chosen, which may contact a server; opening would create an empty database.
     if !path.exists() {
         context.out.note(no_memories(path));
         return Ok(ExitStatus::NoMatch);

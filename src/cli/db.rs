@@ -101,7 +101,7 @@ pub(crate) fn check(_: &CheckArgs, context: &Context<'_>) -> anyhow::Result<Exit
     if context.existing_memories()?.is_none() {
         return Ok(ExitStatus::NoMatch);
     }
-    // Opened for writing, so that a file of an earlier version is migrated first.
+    // The database is opened for writing, so that a file of an earlier version is migrated first.
     let checked = context.memories()?.check()?;
     if context.out.is_json() {
         context.out.json(&checked)?;
@@ -120,10 +120,10 @@ pub(crate) fn check(_: &CheckArgs, context: &Context<'_>) -> anyhow::Result<Exit
 pub(crate) fn repair(_: &RepairArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let config = context.settings()?;
     if !config.db.value.exists() {
-        // Called only for its message about the missing file.
+        // This call only prints its message about the missing file.
         return Ok(context.existing_memories()?.map_or(ExitStatus::NoMatch, |_| ExitStatus::Success));
     }
-    // Done without an open connection, since opening a file with damaged pages may fail.
+    // A repair needs no open connection, since opening a file with damaged pages may fail.
     let repaired = Memories::repair(&config)?;
     if context.out.is_json() {
         context.out.json(&repaired)?;
@@ -227,7 +227,7 @@ fn repeat_maintenance(every: Duration, days: Option<u32>, memories: &Memories, o
             // Another process may lock the file for long; the next round tries again.
             Err(error) => out.warn(error),
         }
-        // Updated even after an error: a full pass over a locked file would only fail again immediately.
+        // The time is updated even after an error: a full pass over a locked file would only fail again immediately.
         last_full = if is_full { Instant::now() } else { last_full };
     }
 }
@@ -400,7 +400,7 @@ pub(crate) fn encrypt(args: &EncryptArgs, context: &Context<'_>) -> anyhow::Resu
     let path = &config.db.value;
     let mut key_file = None;
     if let Some(text) = &args.new_key {
-        // Checked before a key is generated, since a key without a database would only confuse the next attempt.
+        // This is checked before a key is generated: a key without a database would only confuse the next attempt.
         anyhow::ensure!(path.exists(), StoreError::Missing { path: path.clone() });
         let home = key_home(text)?;
         let place = Memories::make_key(&home)?;

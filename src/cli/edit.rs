@@ -137,7 +137,7 @@ fn warn_of_rivals(id: &MemoryId, restored: &Restored, keep_both: bool, context: 
 
 pub(crate) fn relate(args: &RelateArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let memories = context.memories()?;
-    // Resolved first, since both abbreviations must be unique before either end is changed.
+    // Both ids are resolved first, since both must be unique before either memory is changed.
     let (from, to) = (memories.resolve(&args.from)?.id, memories.resolve(&args.to)?.id);
     let word = if args.off {
         if memories.unrelate(from.as_str(), args.relation, to.as_str())? { "unlinked" } else { "unchanged" }
@@ -146,7 +146,7 @@ pub(crate) fn relate(args: &RelateArgs, context: &Context<'_>) -> anyhow::Result
         let (_, is_new) = memories.relate(from.as_str(), args.relation, to.as_str(), reason, Author::Person)?;
         if is_new { "linked" } else { "unchanged" }
     };
-    // Read again, so that the state after the change is printed.
+    // Both memories are read again, so that their state after the change is printed.
     let both = [memories.get_memory(&from)?, memories.get_memory(&to)?];
     report(context, &both.into_iter().flatten().collect::<Vec<_>>(), word)
 }

@@ -72,7 +72,7 @@ pub(crate) fn run(args: &ForgetArgs, context: &Context<'_>) -> anyhow::Result<Ex
         args.ids.clone()
     };
     if args.dry_run {
-        // Resolved even for a dry run, so that a mistyped id is an error in both cases.
+        // Ids are resolved even for a dry run, so that a mistyped id is an error in both cases.
         let named = ids.iter().map(|id| memories.resolve(id)).collect::<Result<Vec<_>, _>>()?;
         return report(context, &named, "would be forgotten");
     }
@@ -115,7 +115,7 @@ fn erase(
     context: &Context<'_>,
 ) -> anyhow::Result<ExitStatus> {
     let out = context.out;
-    // Planned first, so that the effect is shown before something that cannot be undone.
+    // The erasure is planned first, so that the effect is shown before something that cannot be undone.
     let planned = memories.would_erase(scope)?;
     if planned.is_nothing() {
         out.note("no such conversation is known; `afterthought memory why ID` names the conversations behind a memory");

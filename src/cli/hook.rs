@@ -58,7 +58,8 @@ pub(crate) fn run(args: &HookArgs, context: &Context<'_>) -> ExitStatus {
         return ExitStatus::Success;
     };
     let limit = Duration::from_millis(args.limit_ms.unwrap_or(event.limit_ms()));
-    // Not returned early: the log must be found even with faulty settings, since nobody reads standard error.
+    // An error is not returned here: the log must be found even with faulty settings, since nobody reads standard
+    // error.
     let settings = context.global.settings(Partial::default());
     let log = log(context.global, settings.as_ref().ok());
     let work = Work { args: args.clone(), global: context.global.clone(), agent, event, limit, log: log.clone() };
@@ -74,7 +75,7 @@ pub(crate) fn run(args: &HookArgs, context: &Context<'_>) -> ExitStatus {
 fn within(deadline: Instant, work: &Work, settings: Config) -> anyhow::Result<()> {
     // The default message would only end up in the agent's own log; the error is recorded in ours.
     std::panic::set_hook(Box::new(|_| {}));
-    // Held while the output is written, so that the watchdog does not exit in the middle of a JSON object.
+    // The lock is held while the output is written, so that the watchdog does not exit in the middle of a JSON object.
     let speaking = Arc::new(Mutex::new(()));
     let (over, clock) = channel::<()>();
     let late = Late { deadline, speaking: Arc::clone(&speaking), log: work.log.clone(), who: work.who() };
@@ -107,7 +108,7 @@ impl Late {
         // An incomplete answer would be worse than none, but an agent that does not read must not block the exit for
         // long.
         let begun = Instant::now();
-        // Not `lock`: an agent that stops reading would block the writer, and with it the watchdog, for ever.
+        // `lock` would wait for ever: an agent that stops reading would block the writer, and with it the watchdog.
         let mut speaking = self.speaking.try_lock();
         while speaking.is_err() && begun.elapsed() < MAX_SPEAKING {
             std::thread::sleep(Duration::from_millis(5));
@@ -153,7 +154,8 @@ impl Work {
             Some(cwd) => self.global.settings_at(cwd, Partial::default())?,
             None => settings,
         };
-        // Checked before anything is embedded or stored, so that nothing of an excluded session leaves the process.
+        // This is checked before anything is embedded or stored, so that nothing of an excluded session leaves the
+        // process.
         if is_denied(&settings, &input)? {
             return Ok(());
         }
@@ -185,7 +187,7 @@ impl Work {
         if let Some(error) = follow_up.fallback {
             self.note(&format!("the search used only words: {}", spelled(&error.into())));
         }
-        // Started last: the agent already has its answer, so a slow start delays nobody.
+        // The worker is started last: the agent already has its answer, so a slow start delays nobody.
         if follow_up.wants_worker {
             start(&self.global, &call.config.db.value)
                 .context("cannot start the worker; `afterthought runs work` processes the queue")?;

@@ -186,7 +186,7 @@ impl Host {
 
 fn implicit() -> Item {
     let mut table = Table::new();
-    // Written as `[mcp_servers.afterthought]` alone, without an empty table above it.
+    // The file then contains only `[mcp_servers.afterthought]`, without an empty table above it.
     table.set_implicit(true);
     Item::Table(table)
 }

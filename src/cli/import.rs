@@ -78,7 +78,8 @@ pub(crate) fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<Ex
         // The import continues; a broken output is reported at the end.
         trouble = std::mem::replace(&mut trouble, Ok(())).and(printed);
     })?;
-    // Checked before anything is consolidated, so that no model is used for results that cannot be printed.
+    // Errors of the output are checked before consolidation, so that no model is used for results that cannot be
+    // printed.
     trouble?;
     let ImportReport { failed, gathered, .. } = report;
     // Without --consolidate the memories are already stored here; with it they were only gathered.
@@ -92,7 +93,7 @@ pub(crate) fn run(args: &ImportArgs, context: &Context<'_>) -> anyhow::Result<Ex
     if let Some(run) = &imported.run {
         out.note(format_args!("{DIM}`afterthought undo {}` reverts it{DIM:#}", run.short()));
     }
-    // Saved before the outcomes are printed: a closed pipe must not lose the plan.
+    // The plan is saved before the outcomes are printed: a closed pipe must not lose the plan.
     if let Some(path) = &args.out {
         apply::save(path, &imported.plan, out)?;
     }

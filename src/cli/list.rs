@@ -245,7 +245,7 @@ fn lines(memory: &Memory, out: &Printer) -> anyhow::Result<()> {
 }
 
 fn print_rest(all: &Memories, filter: Filter, shown: usize, out: &Printer) -> anyhow::Result<()> {
-    // Counted without the limit, since a full page does not show whether there is more.
+    // The count ignores the limit, since a full page does not show whether there are more memories.
     let total = all.count_memories(filter)?;
     if total > shown {
         out.note(format_args!("{shown} of {total}; --offset and --limit show the rest"));

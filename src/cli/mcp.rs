@@ -58,7 +58,8 @@ pub(crate) fn run(args: &McpArgs, context: &Context<'_>) -> anyhow::Result<ExitS
     let runtime = runtime()?;
     let outcome = runtime.block_on(async {
         let stop = CancellationToken::new();
-        // Installed before serving: from here on, an interrupt ends the session cleanly instead of killing the process.
+        // The handler is installed before serving: from here on, an interrupt ends the session cleanly and does not
+        // kill it.
         stop_on_signal(stop.clone())?;
         anyhow::Ok(serve_stdio(server, stop).await?)
     });

@@ -200,8 +200,8 @@ fn command() -> clap::Command {
 }
 
 fn compact(command: clap::Command) -> clap::Command {
-    // Set as the texts before and after the help, because the template then controls their position and both forms
-    // print the same.
+    // These are set as the texts before and after the help, because the template then controls their position and both
+    // forms print the same.
     let about = command.get_long_about().or(command.get_about()).cloned().unwrap_or_default();
     let examples = command.get_after_help().map(|text| format!("{text}\n\n")).unwrap_or_default();
     let command = command.before_help(about).after_help("").mut_subcommands(compact);
@@ -242,7 +242,8 @@ pub fn main() -> ExitCode {
 fn dispatch(cli: &Cli, out: &Printer) -> anyhow::Result<ExitStatus> {
     let context = Context { global: &cli.global, out };
     let status = answer(&cli.command, &context)?;
-    // Not after an error: nothing may have been written, and a warning about vectors would distract from the error.
+    // Vectors are not computed after an error: nothing may have been written, and a warning would distract from the
+    // error.
     if says_new_things(&cli.command) {
         embed::catch_up(&context);
     }

@@ -142,7 +142,7 @@ impl Printer {
     /// Writes a line of data.
     #[expect(clippy::unused_self, reason = "all output goes through the printer")]
     pub(crate) fn line(&self, line: impl Display) -> io::Result<()> {
-        // Not `println!`, which panics on a closed pipe; `anstream` removes the colours where they cannot be shown.
+        // `println!` would panic on a closed pipe; `anstream` removes the colours where they cannot be shown.
         writeln!(anstream::stdout().lock(), "{}", painted(&line.to_string()))
     }
 
@@ -158,12 +158,12 @@ impl Printer {
             return Ok(());
         }
         let mut table = Table::new();
-        // One line under the header and none between the rows, so that the table reads as a list.
+        // The table has one line under the header and none between the rows, so that it reads as a list.
         table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
         if let Some(width) = width() {
             table.set_width(width);
         }
-        // Done before the columns are measured; otherwise their widths would not match the printed text.
+        // Cells are escaped before the columns are measured; otherwise their widths would not match the printed text.
         let cell = |text: String| cell(&text).into_owned();
         table.set_header(header).add_rows(rows.into_iter().map(|row| row.map(cell)));
         self.line(table.trim_fmt())
@@ -307,7 +307,7 @@ fn cell(text: &str) -> Cow<'_, str> {
 pub(crate) fn one_line(text: &str, limit: usize) -> String {
     // A line break in a memory would otherwise look like a line of output.
     let folded = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    // Escaped before it is cut, so that the printed length equals the counted length.
+    // The text is escaped before it is cut, so that the printed length equals the counted length.
     let folded = escaped(&folded, EscapeMode::Text).into_owned();
     // Cut by characters and not by bytes: cutting within a UTF-8 sequence would panic.
     if folded.chars().count() <= limit {

@@ -81,7 +81,7 @@ fn trust(path: Option<&Path>, is_agreed: bool, context: &Context<'_>) -> anyhow:
     };
     let file = found.map_err(|reason| anyhow::anyhow!("cannot trust the file: {reason}"))?;
     let folders = context.global.folders()?;
-    // Without any project's file, so that what this one changes is seen.
+    // The settings are read without any project's file, so that the changes of this file are visible.
     let root = folder.ancestors().last().unwrap_or(folder);
     let mut config = context.global.settings_at(root, Partial::default())?;
     config.add_project(&file, &folders.user_file)?;

@@ -11,7 +11,7 @@ pub(crate) fn can_ask() -> bool {
 
 /// Asks, and returns the answer in lower case; empty if there is none.
 pub(crate) fn ask(question: &str) -> io::Result<String> {
-    // Printed on standard error, since standard output may be redirected to a file.
+    // The question is printed on standard error, since standard output may be redirected to a file.
     let mut out = anstream::stderr().lock();
     write!(out, "{} ", painted(question))?;
     out.flush()?;

@@ -130,7 +130,7 @@ struct LogArgs {
 
 impl LogArgs {
     fn sources(&self) -> anyhow::Result<Sources> {
-        // Otherwise `run` without arguments would read nothing and report success.
+        // Without this check, `run` without arguments would read nothing and report success.
         ensure!(
             !self.paths.is_empty() || !self.from.is_empty(),
             "no log is given; pass a PATH, or --from NAME with a name from `afterthought log list`"

@@ -164,7 +164,7 @@ fn job_row(job: &Job) -> [String; 6] {
 }
 
 fn window_row(window: &FailedWindow) -> [String; 4] {
-    // Counted from 1 for people; the stored start counts from 0.
+    // People count messages from 1; the stored start counts from 0.
     let messages = format!("{}–{}", window.start + 1, window.start + window.len);
     let why = one_line(window.error.as_deref().unwrap_or_default(), 100);
     [window.attempts.to_string(), window.origin.clone(), messages, why]

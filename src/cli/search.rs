@@ -87,9 +87,10 @@ pub(crate) fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<Ex
     if !any {
         return Ok(out.nothing("no memory matches; try other words, or `afterthought memory list`"));
     }
-    // Opened for writing only here; the search itself also works on a read-only file.
+    // The file is opened for writing only here; the search itself also works on a read-only file.
     if let Ok(memories) = memories.into_writable() {
-        // Only after printing: counting needs the write lock, and a search must not wait for another process.
+        // Uses are counted after printing: counting needs the write lock, and a search must not wait for another
+        // process.
         memories.note_use(&ids, AccessKind::Search);
     }
     Ok(ExitStatus::Success)

@@ -50,8 +50,8 @@ pub(crate) fn run(args: &ServeArgs, context: &Context<'_>) -> anyhow::Result<Exi
             let file = file.display();
             context.out.note(format_args!("clients must send the token in {file} as `Authorization: Bearer TOKEN`"));
         }
-        // Printed only once the socket listens: callers wait for this line, and the actual port for port 0 is known
-        // only now.
+        // The address is printed only once the socket listens: callers wait for this line, and the actual port for port
+        // 0 is known only now.
         context.out.line(format_args!("http://{}/mcp", listening.address))?;
         listening.serving.await;
         anyhow::Ok(())

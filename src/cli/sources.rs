@@ -25,7 +25,7 @@ pub(crate) struct SourcesArgs {
 pub(crate) fn run(args: &SourcesArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     args.below.iter().try_for_each(|folder| must_be_folder(folder))?;
     let machine = machine();
-    // Works without a database, since people list their logs before the first run.
+    // The command works without a database, since people list their logs before the first run.
     let memories = context.memories_if_any()?;
     let found = survey(&machine, &args.below, memories.as_ref()).context("cannot find out which logs were read")?;
     let out = context.out;

@@ -160,7 +160,7 @@ fn all(config: &Config) -> Vec<Check> {
     let of_hooks = hook_checks(memories.as_ref(), path, now());
     // The connection that closes last removes the files of the write-ahead log, which a read-only connection cannot.
     drop(memories);
-    // Opened for writing, because a file that is readable but not writable is a fault, too.
+    // The database is opened for writing, because a file that is readable but not writable is a fault, too.
     checks.extend(database(path, config));
     checks.extend(of_hooks);
     checks
@@ -388,7 +388,7 @@ fn agent_checks(agent: Agent, fired: &[HookFiring], now: Timestamp) -> Vec<Check
     let missing: Vec<&str> = agent
         .events()
         .iter()
-        // Installed only with --subagents, so it is not missed.
+        // This hook is installed only with --subagents, so its absence is not reported.
         .filter(|event| event.as_str() != "subagent-stop")
         .map(|event| event.wire())
         .filter(|event| installed.iter().all(|one| one.event != *event))
@@ -411,7 +411,7 @@ fn agent_checks(agent: Agent, fired: &[HookFiring], now: Timestamp) -> Vec<Check
 fn fires(agent: Agent, fired: &[&HookFiring], now: Timestamp) -> Check {
     if fired.is_empty() {
         let trust = if agent == Agent::Codex { "; Codex runs them only once you trust them with /hooks" } else { "" };
-        // Not a fault: right after installation no session has begun yet.
+        // This is not a fault: right after installation no session has begun yet.
         return Check::new("fired", State::Note, format!("no hook has run yet; start a session{trust}"));
     }
     let times = fired.iter().map(|one| format!("{} {} ago", one.event, age(one.at, now)));
@@ -468,7 +468,7 @@ struct Spending {
 
 impl Spending {
     fn of(memories: &Memories) -> anyhow::Result<Self> {
-        // The local day, as `spending` groups the calls.
+        // Days are local days, as `spending` groups the calls by them.
         let (days, today) = (memories.spending(DAYS)?, Zoned::now().date());
         let of_today: Vec<_> = days.iter().filter(|one| one.spent.day == today).cloned().collect();
         let (thirty_days, is_partial) = known_cost(&days);

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &UiArgs, context: &Context<'_>) -> anyhow::Result<ExitSt
         stop_on_signal(stop.clone())?;
         let (address, served) = listen(config, args.addr, stop).await?;
         context.out.line(&address)?;
-        // Kept until the server ends: a browser may take long to start.
+        // The file is kept until the server ends: a browser may take long to start.
         let _file = if args.no_open { None } else { open(&address) };
         served.await;
         anyhow::Ok(())

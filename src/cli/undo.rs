@@ -69,7 +69,8 @@ pub(crate) fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<Exit
     } else {
         find_run(&args.run, &memories)?
     };
-    // Read before anything is written, since the person may have to choose what happens to later changes.
+    // Later runs are read before anything is written, since the person may have to choose what happens to their
+    // changes.
     let later = memories.built_upon(&run.id)?;
     let Some(runs) = choose(args, &run, &later, &memories, out)? else {
         out.note("nothing was undone");

@@ -106,7 +106,7 @@ pub(crate) fn run(args: &WorkArgs, context: &Context<'_>) -> anyhow::Result<Exit
         // Nobody reads its standard error.
         HookLog::beside(&memories.config().db.value).note("worker", &spelled(error), now());
     }
-    // Only after the log entry above, which is the only record of a failure when detached.
+    // The error is returned after the log entry above, which is the only record of a failure when detached.
     let worked = worked?;
     if let Some(pid) = worked.busy {
         context.out.note(format_args!("process {pid} is working on the queue"));
@@ -186,7 +186,8 @@ pub(crate) fn watch(args: &WatchArgs, context: &Context<'_>) -> anyhow::Result<E
         bail!("process {pid} is watching with this database; stop it first");
     }
     let outcome = runtime()?.block_on(watch_logs(args, context, &memories, &owner));
-    // Released even after a failure, so that the next watcher need not find out whether this process is still alive.
+    // The lease is released even after a failure, so that the next watcher need not check whether this process is
+    // alive.
     memories.end_lease(WATCH_LEASE, &owner)?;
     outcome
 }
@@ -242,7 +243,7 @@ impl Rounds<'_> {
         if now < self.next {
             return;
         }
-        // Set before the work, so that a failing scan is retried in the next round and not at every tick.
+        // The time is set before the work, so that a failing scan is retried in the next round and not at every tick.
         self.next = now + ROUND;
         let scan = Scan {
             idle: SignedDuration::from_mins(i64::from(self.args.idle)),

@@ -108,7 +108,7 @@ impl MemoryPool {
         }
         self.upkeep.is_wanted.store(true, Ordering::SeqCst);
         while self.upkeep.is_wanted.load(Ordering::SeqCst) && !self.upkeep.is_under_way.swap(true, Ordering::SeqCst) {
-            // Cleared before the work, so that the loop notices memories that are written during the work.
+            // The flag is cleared before the work, so that the loop notices memories that are written during the work.
             self.upkeep.is_wanted.store(false, Ordering::SeqCst);
             let made = self.embed_waiting().await;
             self.upkeep.is_under_way.store(false, Ordering::SeqCst);

@@ -192,7 +192,7 @@ impl Gather {
 
     /// Returns the name of the suite that contains `place`.
     pub(super) fn suite_of(&self, place: &Path) -> String {
-        // Otherwise links and relative paths would hide that a file is within a suite.
+        // Without this, links and relative paths would hide that a file is within a suite.
         let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let place = whole(place);
         let containing = self.manifest.suites.iter().filter(|suite| place.starts_with(whole(&suite.path)));
@@ -218,7 +218,7 @@ impl Gather {
         }
         let Some(path) = &self.out else { return Ok(()) };
         results.write(path)?;
-        // Removed only once the results are written, so that a failure in between loses no finished case.
+        // The cache is removed only once the results are written, so that a failure in between loses no finished case.
         self.cache.as_ref().map_or(Ok(()), Cache::prune)?;
         let kept = if hits > 0 { format!(", {hits} of them from an earlier run") } else { String::new() };
         out.note(format_args!("{}{kept} are in {}", counted(results.rows.len() as u64, "row"), path.display()));

@@ -181,7 +181,7 @@ impl CaseStore {
             RetrieverArg::Nothing => Vec::new(),
             RetrieverArg::Random => {
                 let mut pool = list_all(&self.store)?;
-                // Seeded by the query, so that a control gives the same figures in every run.
+                // The query is the seed, so that a control gives the same figures in every run.
                 let seed = query.bytes().fold(SEED, |seed, byte| seed.rotate_left(5) ^ u64::from(byte));
                 let mut random = SplitMix::new(seed);
                 (0..limit.min(pool.len())).map(|_| pool.swap_remove(random.below(pool.len()))).collect()

@@ -30,7 +30,7 @@ pub(super) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<Exit
         once,
         "a recording contains one reply to each request; record without --repeat, or keep the runs with --out"
     );
-    // Done before any prompt is rendered, since the hash of the prompts goes into the manifest.
+    // The folder is set before any prompt is rendered, since the manifest contains the hash of the prompts.
     if let Some(folder) = &args.prompt {
         prompts::use_folder(folder)?;
     }
@@ -56,7 +56,7 @@ pub(super) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<Exit
     };
     let price = args.price.or_else(|| Prices::default().of(&label)).filter(|_| asks);
     let limits = Limits { max_cost: config.max_cost.value, max_tokens: config.max_tokens.value, ..Limits::default() };
-    // One budget for all cases and repetitions: `--max-cost` limits the command and not each case.
+    // All cases and repetitions share one budget: `--max-cost` limits the command and not each case.
     let budget = Budget::new(limits, price, &label)?;
     let gather = Gather::new(args, &config, &label, asks, replay.is_some())?;
     let cancel = CancellationToken::new();

@@ -120,7 +120,7 @@ async fn run_lines<T: LineCase>(
     let (cases, errors) = read_cases::<T>(paths);
     let mut rows = Vec::new();
     for placed in &cases {
-        // Boxed, since the types of nested futures grow beyond what the compiler follows.
+        // The future is boxed, since the types of nested futures grow beyond what the compiler supports.
         let ran = run(placed).boxed_local().await;
         let ran = ran.unwrap_or_else(|error| vec![placed.row(kind).failed(spelled(&error))]);
         rows.extend(ran.into_iter().map(|row| (placed.file.clone(), row)));
@@ -190,7 +190,7 @@ async fn run_one_case(job: &Job<'_>, (folder, case): DiscoveredCase) -> Vec<Row>
             return vec![Row::new(Kind::Extraction, folder.display().to_string()).failed(spelled(&error.into()))];
         }
     };
-    // Created first, so that a case that cannot run still belongs to its groups.
+    // The row is created first, so that a case that cannot run still belongs to its groups.
     let empty = extraction::empty_row(&case);
     // Cases in progress may finish, but no further one starts after an interrupt.
     if job.options.cancel.is_cancelled() {
@@ -270,7 +270,7 @@ async fn run_halumem(job: &Job<'_>, file: &Path, retriever: &Retriever<'_>) -> a
         store.insert_predictions(&extraction.predictions)?;
         for (number, question) in user.questions() {
             let started = Instant::now();
-            // Searched by words alone, so that the figures of the extraction do not depend on an embedding server.
+            // The search uses only words, so that the figures of the extraction do not depend on an embedding server.
             let found = store.find(&Retriever::WORDS, &question.question, &[], halumem::LIMIT).await?;
             let row = halumem::score_question(&user, number, question, &found, tokens::count);
             questions.push(row.timed(started));

@@ -122,7 +122,7 @@ fn copy_log(from: &Path, to: &Path, changed_at: Timestamp) -> anyhow::Result<()>
             continue;
         }
         create_folder(copy.parent().unwrap_or(to))?;
-        // Not a copy of the file with its permissions: a suite may be read-only.
+        // The file is not copied with its permissions: a suite may be read-only.
         let written = fs::read(entry.path())
             .and_then(|text| fs::write(&copy, text))
             .and_then(|()| fs::File::options().write(true).open(&copy)?.set_modified(SystemTime::from(changed_at)));
@@ -212,7 +212,7 @@ async fn reread<C: Complete>(
     let mut paths = Vec::new();
     for path in &sources.paths {
         let copy = copies.path().join(path.file_name().unwrap_or_default());
-        // Under another path, as a new export has, so that the log is read again instead of being skipped.
+        // The copy has another path, as a new export has, so that the log is read again instead of being skipped.
         copy_log(path, &copy, CHANGED_AT)?;
         paths.push(copy);
     }
@@ -359,7 +359,8 @@ impl<C: Complete> Complete for Meter<'_, C> {
         let mut used = self.used.get();
         match &answer {
             Ok((reply, _)) => {
-                // Counted here and not by the ledger, so that recorded replies count with their original cost.
+                // Calls are counted here and not by the ledger, so that recorded replies count with their original
+                // cost.
                 used.calls += 1;
                 used.prompt_tokens += request.prompt_tokens();
                 used.completion_tokens += reply.completion_tokens;

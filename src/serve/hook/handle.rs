@@ -30,7 +30,7 @@ pub struct FollowUp {
 /// # Errors
 /// [`HookError`] if something could not be done; the output is nevertheless valid.
 pub fn handle(call: &HookCall, now: Timestamp, say: &mut dyn FnMut(HookOutput)) -> Result<FollowUp, HookError> {
-    // Of a sub-agent's events, only the end is used, and only if this is enabled.
+    // Only the end of a sub-agent's session is used, and only if this is enabled.
     let is_subagents = call.input.subagent.is_some() && call.event != Event::SubagentStop;
     if is_subagents && !call.subagents {
         return Ok(FollowUp::default());

@@ -218,7 +218,7 @@ impl ToolCall {
     fn of(name: String, value: &Value) -> Self {
         let input = &value["tool_input"];
         let file = ["file_path", "notebook_path", "path"].into_iter().find_map(|field| text(input, field));
-        // `apply_patch` comes as a tool of its own and as a command.
+        // `apply_patch` is called as a separate tool or as a command.
         let patch = [&input["command"], &input["input"], &input["patch"], input]
             .into_iter()
             .find_map(|value| command(value).filter(|text| text.contains("*** Begin Patch")));

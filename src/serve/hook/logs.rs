@@ -138,7 +138,7 @@ fn is_of_project(call: &HookCall, log: &Path) -> bool {
     let read = fs::File::open(log).and_then(|mut file| std::io::Read::read(&mut file, &mut head)).unwrap_or(0);
     // The head may end inside a character, which does not matter here.
     let head = String::from_utf8_lossy(&head[..read]);
-    // Compared in its JSON spelling, since the log escapes backslashes and quotes.
+    // The path is compared in its JSON spelling, since the log escapes backslashes and quotes.
     serde_json::to_string(cwd).is_ok_and(|cwd| head.contains(&format!("\"cwd\":{cwd}")))
 }
 

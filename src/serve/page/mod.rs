@@ -129,7 +129,8 @@ impl Page {
         match self.access.admit(&parts, token) {
             Ok(Admission::Granted) => {}
             Ok(Admission::Entered(cookie)) => {
-                // Not a redirect: the cookie would be withheld if the address was opened from another site or a file.
+                // A redirect would not work: the browser would withhold the cookie if the address was opened from
+                // another site or file.
                 let mut response = shown(StatusCode::OK, language, "entered", json!({}));
                 response.headers_mut().extend(HeaderValue::try_from(cookie).map(|cookie| (header::SET_COOKIE, cookie)));
                 return response;

@@ -73,7 +73,7 @@ impl Visit {
 
     /// Returns the page that a form was on, or else `other`.
     pub(super) fn back(&self, other: &str) -> String {
-        // Browsers take `//name` and `/\name` for other sites.
+        // Browsers treat `//name` and `/\name` as other sites.
         let is_ours = |path: &&str| {
             path.starts_with('/') && !path.starts_with("//") && path.bytes().all(|b| b.is_ascii_graphic() && b != b'\\')
         };

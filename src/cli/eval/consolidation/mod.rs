@@ -243,7 +243,7 @@ async fn run_pairs<C: Complete>(
     run: &mut Run<'_>,
 ) -> anyhow::Result<Vec<Row>> {
     let mut rows = Vec::with_capacity(pairs.len());
-    // In chunks, since the contexts of all pairs at once would take too much memory.
+    // Pairs are compared in chunks, since the contexts of all pairs at once would take too much memory.
     for chunk in pairs.chunks(BATCH) {
         let mut ready = Vec::with_capacity(chunk.len());
         let mut cases = Vec::with_capacity(chunk.len());

@@ -211,7 +211,7 @@ impl CaseHome {
     /// Returns the number of distractors that are no longer active.
     pub(super) fn retired_distractors(&self) -> Result<u64, StoreError> {
         let recalled = Filter { source: Some(DISTRACTORS.to_owned()), ..Filter::default() };
-        // Counted as the number missing among the active ones, which avoids a list of thousands.
+        // The number is that of distractors missing among the active memories, which avoids a list of thousands.
         let all = self.distractors * self.namespaces.len();
         Ok(all.saturating_sub(self.store.count(&recalled)?) as u64)
     }
