@@ -104,7 +104,7 @@ pub struct BriefCase {
 pub struct Situation {
     /// Id, unique within the case.
     pub id: String,
-    /// The topic of the conversation; without it, the brief has what matters whatever the topic.
+    /// The topic of the conversation; without a topic, the brief contains what matters for every topic.
     pub ask: Option<String>,
     /// What the situation tests; results are grouped by each entry.
     #[serde(default)]

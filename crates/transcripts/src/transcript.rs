@@ -64,7 +64,7 @@ pub enum Role {
     Assistant,
     /// The system or developer prompt.
     System,
-    /// A tool's answer.
+    /// A tool result.
     Tool,
     /// Another agent, or a role that the log does not explain.
     Other,
@@ -78,7 +78,7 @@ pub enum Kind {
     Prose,
     /// A tool call, as one short line: the tool's name and its main target.
     ToolCall,
-    /// A tool's answer, clipped.
+    /// A tool result, clipped.
     ToolResult,
     /// The assistant's hidden reasoning.
     Reasoning,
@@ -203,7 +203,7 @@ impl Message {
         self
     }
 
-    /// Returns a tool's answer.
+    /// Returns a tool result.
     pub(crate) fn answer(text: impl Into<String>) -> Self {
         Self::new(Role::Tool, Kind::ToolResult, text)
     }

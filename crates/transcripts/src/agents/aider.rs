@@ -207,7 +207,7 @@ fn typed(text: &str) -> Message {
     Message::new(Role::User, Kind::ToolCall, call).doing("run", &arguments)
 }
 
-/// Returns the files that the program says it has changed.
+/// Returns the files that the program reports as changed.
 fn edits(text: &str) -> Option<Box<Action>> {
     let file = |line: &str| {
         let (path, access) = match line.trim().strip_prefix("Applied edit to ") {

@@ -175,7 +175,7 @@ fn text(block: &Value) -> &str {
     block.as_str().or_else(|| block["text"].as_str()).unwrap_or_default()
 }
 
-/// Reads one message after another; answers of tools are recognised by the preceding messages.
+/// Reads one message after another; tool results are recognised by the preceding messages.
 #[derive(Default)]
 struct HistoryReader {
     /// Names of the called tools, by the id of the call.
@@ -198,7 +198,7 @@ impl HistoryReader {
 
     fn user(&mut self, blocks: &[Value]) -> Vec<Message> {
         let mut messages = Vec::new();
-        // The tool whose answer was announced and is in the next block.
+        // The tool whose result was announced and is in the next block.
         let mut announcing: Option<String> = None;
         for block in blocks {
             let said = text(block);
@@ -240,7 +240,8 @@ impl HistoryReader {
             Some("tool_use") => {
                 let name = block["name"].as_str().unwrap_or("tool");
                 let id = block["id"].string();
-                // An answer contains only the id of its call, and the tool determines whether the answer is the user's.
+                // A result contains only the id of its call, and the tool determines whether the result contains the
+                // user's words.
                 self.calls.insert(id.to_owned(), name.to_owned());
                 let spoken = SPOKEN.iter().find_map(|key| block["input"][*key].as_str());
                 if let Some(words) = spoken.filter(|_| SPEAKING.contains(&name)) {
@@ -378,17 +379,17 @@ fn shown(value: &Value, is_first: bool, text: &str) -> Message {
     }
 }
 
-// The user's turn: words in tags, what the program wrote around them, and answers of tools.
+// The user's turn: words in tags, the text that the program wrote around them, and tool results.
 
 /// Tags around the user's words.
 const TYPED: &[&str] = &["task", "user_message", "feedback", "answer"];
-/// Tools whose answer comes from the user.
+/// Tools whose result comes from the user.
 const ASKING: &[&str] =
     &["ask_followup_question", "attempt_completion", "plan_mode_respond", "act_mode_respond", "new_task", "condense"];
 /// Beginnings of the text that the program itself writes in the user's turn.
 const NOTES: &[&str] =
     &["[ERROR]", "[TASK RESUMPTION]", "[NOTE]", "# Reminder", "[PLAN MODE", "[ACT MODE", "The user "];
-/// Beginnings of an answer in which the program passes on the user's reaction to a call.
+/// Beginnings of a result in which the program passes on the user's reaction to a call.
 const FEEDBACK: &[&str] = &[
     "The user denied this operation and provided the following feedback:",
     "The user provided the following feedback:",
@@ -406,14 +407,14 @@ fn is_wrapped(text: &str) -> bool {
         || text.contains("\n<environment_details>\n")
 }
 
-/// Returns the tool whose answer is announced by a text such as `[read_file for 'a.py'] Result:`, and the answer.
+/// Returns the tool whose result is announced by a text such as `[read_file for 'a.py'] Result:`, and the result.
 fn announced(text: &str) -> Option<(&str, &str)> {
     let (head, answer) = text.trim_start().strip_prefix('[')?.split_once("] Result:")?;
     let name = head.split_whitespace().next().filter(|_| !head.contains('\n'))?;
     Some((name, answer))
 }
 
-/// Returns the messages in a text that is not the answer of a tool.
+/// Returns the messages in a text that is not a tool result.
 pub(crate) fn stated(text: &str) -> Vec<Message> {
     let mut messages = Vec::new();
     let mut rest = text;
@@ -444,7 +445,7 @@ pub(crate) fn stated(text: &str) -> Vec<Message> {
     messages
 }
 
-/// Returns the messages in the answer of `tool`; if the tool asks a question, they are the user's words.
+/// Returns the messages in a result of `tool`; if the tool asks a question, they are the user's words.
 fn answered(tool: &str, answer: &str) -> Vec<Message> {
     let trimmed = answer.trim();
     let is_passed_on = FEEDBACK.iter().any(|opening| trimmed.starts_with(opening));

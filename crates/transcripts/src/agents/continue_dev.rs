@@ -70,13 +70,13 @@ fn began(index: &Input, id: &str) -> Option<MessageTime> {
     Some(MessageTime::logged(at).derived())
 }
 
-/// Returns the calls whose answers are separate messages.
+/// Returns the calls whose results are separate messages.
 fn answered(history: &[Value]) -> HashSet<&str> {
     let answers = history.iter().map(|item| &item["message"]).filter(|said| said["role"] == "tool");
     answers.filter_map(|said| said["toolCallId"].as_str()).collect()
 }
 
-/// Returns the messages in one item of the history: attachments, words, reasoning, calls and their answers.
+/// Returns the messages in one item of the history: attachments, words, reasoning, calls and their results.
 fn messages(item: &Value, answered: &HashSet<&str>) -> Vec<Message> {
     let list = |value: &'_ Value| value.as_array().cloned().unwrap_or_default();
     let said = &item["message"];
@@ -108,7 +108,7 @@ fn messages(item: &Value, answered: &HashSet<&str>) -> Vec<Message> {
         if !calls.iter().any(|call| call["id"] == id) {
             pieces.push((Role::Assistant, Kind::ToolCall, call_of(&state["toolCall"])));
         }
-        // If the answer is a separate message, it is read there.
+        // If the result is a separate message, it is read there.
         if !answered.contains(id) {
             let outputs = list(&state["output"]);
             let output = outputs.iter().filter_map(|output| output["content"].as_str()).collect::<Vec<_>>().join("\n");

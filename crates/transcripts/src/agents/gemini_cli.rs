@@ -330,7 +330,7 @@ const OPENING: &str = "This is the Gemini CLI. We are setting up the context";
 const OPENING_ANSWER: &str = "Got it. Thanks for the context!";
 const REMEMBER: &str = "/memory add ";
 
-/// Returns the messages in a record of a session, in order: reasoning, words, and calls with their answers.
+/// Returns the messages in a record of a session, in order: reasoning, words, and calls with their results.
 fn messages(record: &Value, is_agents: bool) -> Vec<Message> {
     let mut messages = match record["type"].as_str() {
         Some("user") => user(record),

@@ -248,7 +248,7 @@ fn request(tool_call: &Value) -> Message {
     }
 }
 
-/// Returns the answer of a tool: a list of blocks, an object around one, or an error.
+/// Returns a tool result: a list of blocks, an object around one, or an error.
 fn response(result: &Value) -> Option<String> {
     let value = &result["value"];
     let blocks = value.as_array().or_else(|| value["content"].as_array());

@@ -68,7 +68,7 @@ impl Session {
     fn take(&mut self, line: &Value, sink: &mut Sink<'_>) {
         self.take_head(line);
         let messages = messages(line);
-        // A tool's answer is written as a user line as well, and must not count as a rewind.
+        // A tool result is written as a user line as well, and must not count as a rewind.
         if line["type"] == "user" && messages.iter().any(Message::is_human) {
             self.rewind(line["parentUuid"].as_str());
         }

@@ -62,7 +62,7 @@ pub(super) fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
-/// Returns a tool's answer.
+/// Returns a tool result.
 pub(super) fn answer(text: &str) -> Message {
     Message::answer(parts::without_data(text))
 }

@@ -95,7 +95,7 @@ fn read_thread(row: &Row<'_>, id: &str, document: &Value, origin: &str, sink: &m
     meta.project = folder.filter(|folder| !folder.is_empty()).or_else(worktree);
     meta.model = document["model"]["model"].owned();
     meta.created_at = written(8).or_else(|| identity::instant(&snapshot["timestamp"]));
-    // Messages have no time of their own, so they get that of the thread, preferably its start.
+    // Messages have no separate time, so they get that of the thread, preferably its start.
     let at = meta.created_at.or_else(|| written(3));
     let time = at.map(|at| MessageTime::logged(at).derived());
     for entry in document["messages"].list() {
@@ -179,7 +179,7 @@ fn agent(body: &Value) -> Vec<Message> {
     messages
 }
 
-/// Returns the answer of a tool: a text, a single variant or a list of variants.
+/// Returns a tool result: a text, a single variant or a list of variants.
 fn result(result: &Value) -> Option<Message> {
     let content = &result["content"];
     let pieces = content.items().iter().filter_map(|block| match variant(block) {

@@ -108,7 +108,7 @@ fn listed(value: &Value) -> Option<Vec<&Value>> {
         return None;
     }
     let mut items: Vec<&Value> = data.iter().collect();
-    // The order of the request is not part of the answer; only some programs record it.
+    // The response does not repeat the order that was requested; only some programs record it.
     let is_reversed = match value["order"].as_str() {
         Some(order) => order == "desc",
         None => is_newest_first(&items),

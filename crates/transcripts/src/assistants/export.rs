@@ -18,7 +18,7 @@ pub(crate) fn role_and_kind(role: &Value) -> Option<(Role, Kind)> {
     })
 }
 
-/// Returns the messages with the given `id` and `role`; a tool's answer always gets the role of the tool.
+/// Returns the messages with the given `id` and `role`; a tool result always gets the role of the tool.
 pub(crate) fn messages(id: &str, role: Role, time: Option<MessageTime>, said: Vec<(Kind, String)>) -> Vec<Message> {
     let made = |(kind, text)| {
         let role = if kind == Kind::ToolResult { Role::Tool } else { role };

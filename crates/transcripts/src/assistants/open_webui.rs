@@ -180,7 +180,7 @@ fn flush(spoken: &mut String, said: &mut Vec<(Kind, String)>) {
     }
 }
 
-/// Returns a tool call and its answer, which is in an attribute or inside the block.
+/// Returns a tool call and its result, which is in an attribute or inside the block.
 fn of_call(attributes: &str, inner: String) -> Vec<(Kind, String)> {
     let tool = attribute(attributes, "name").unwrap_or_else(|| "tool".to_owned());
     let arguments = attribute(attributes, "arguments").unwrap_or_default();

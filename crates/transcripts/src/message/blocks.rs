@@ -1,4 +1,4 @@
-//! The content blocks of coding agents: words, calls, answers of tools, and images.
+//! The content blocks of coding agents: words, calls, tool results, and images.
 //!
 //! A field of an unexpected type is treated as missing, so that it never makes a record unusable.
 

@@ -95,7 +95,7 @@ fn opened(value: &Value) -> Option<(Role, &Value)> {
     Some((named(body).unwrap_or(role), body))
 }
 
-/// Returns the content of `value`, in order: reasoning, words, files, calls, answers of tools.
+/// Returns the content of `value`, in order: reasoning, words, files, calls, tool results.
 pub(crate) fn messages_of(value: &Value) -> Vec<Message> {
     let Some((role, body)) = opened(value) else {
         return item(value).map(|pieces| made(value, pieces)).into_iter().collect();
@@ -113,7 +113,7 @@ fn pieces_of(role: Role, body: &Value) -> Vec<Piece> {
     let calls = calls.map_or(&[][..], Vec::as_slice);
     let content = if body["content"].is_null() { &body["parts"] } else { &body["content"] };
     match content {
-        // A tool's answer may be any JSON and is shown unchanged.
+        // A tool result may be any JSON and is shown unchanged.
         _ if role == Role::Tool && body["parts"].is_null() => {
             pieces.push((role, Kind::ToolResult, plain(content)));
         }
@@ -156,14 +156,14 @@ fn made(body: &Value, (role, kind, text): Piece) -> Message {
     Message {
         id: own("id").unwrap_or_default(),
         kind,
-        // The name in a call or in a tool's answer is that of the tool.
+        // The name in a call or in a tool result is that of the tool.
         speaker: own("name").filter(|_| !matches!(kind, Kind::ToolCall | Kind::ToolResult)),
         time: times.into_iter().find_map(|key| identity::stamp(&body[key])),
         ..Message::prose(role, text)
     }
 }
 
-// One part of a message's content from any vendor: words, a file, a call or an answer.
+// One part of a message's content from any vendor: words, a file, a call or a result.
 
 /// The content of a part: its role, its kind, and its text.
 type Piece = (Role, Kind, String);
@@ -207,7 +207,7 @@ fn read_part(role: Role, part: &Value, emit: &mut dyn FnMut(Piece)) {
     }
 }
 
-/// Returns the content of an item without a role: reasoning, a call, or the answer to a call.
+/// Returns the content of an item without a role: reasoning, a call, or the result of a call.
 fn item(value: &Value) -> Option<Piece> {
     let kind = value["type"].as_str()?;
     let pieces = if kind == "reasoning" {

@@ -1,7 +1,7 @@
 //! The export of a Slack workspace: a folder or zip file with lists of people and channels, and a file for each day of
 //! each channel; or a single such day.
 //!
-//! Each message is in one transcript. A thread is a transcript, however many days lie between its answers; the messages
+//! Each message is in one transcript. A thread is a transcript, however many days lie between its replies; the messages
 //! of a channel outside its threads are another transcript, which spans all days. Ids come from the log: the id of the
 //! channel, followed by the `ts` that opened the thread, and the `ts` of each message. Days are read one after another,
 //! and threads are passed on once they are known to be complete or much text is buffered, so memory use does not grow
@@ -150,7 +150,7 @@ impl Room {
                 return record.map(|_| ());
             };
             match read(&value, &self.names) {
-                // An answer that was also sent to the channel occurs there a second time.
+                // A reply that was also sent to the channel occurs there a second time.
                 Ok(Some(post)) if seen.insert(post.stamp) => {
                     bytes += weight(&post);
                     day.push(post);
@@ -200,7 +200,7 @@ impl Room {
     fn answer(&mut self, post: Post, sink: &mut Sink<'_>) {
         let bytes = weight(&post);
         let Some((opener, spelled)) = post.thread else { return };
-        // An answer after the one that was announced as the last must not replace the earlier ones.
+        // A reply after the one that was announced as the last must not replace the earlier ones.
         let late = if self.closed.contains(&opener) { "~2" } else { "" };
         let thread = self.threads.entry(opener).or_insert_with(|| {
             let mut draft = Assembler::new(SOURCE, format!("{}:{spelled}{late}", self.id), self.origin.clone());
@@ -220,7 +220,7 @@ impl Room {
         }
     }
 
-    /// Passes the threads whose last answer has been read to `sink`.
+    /// Passes the threads whose last reply has been read to `sink`.
     fn close_finished(&mut self, sink: &mut Sink<'_>) {
         let newest = self.newest;
         let is_finished = |_: &Stamp, thread: &mut Thread| thread.last_reply.is_some() && thread.last_reply <= newest;
@@ -277,7 +277,7 @@ struct Post {
     stamp: Stamp,
     /// The id of the message that opened its thread, if it is in one, as spelled in the log.
     thread: Option<(Stamp, String)>,
-    /// The time of the last answer in the thread, which only the message that opened the thread contains.
+    /// The time of the last reply in the thread, which only the message that opened the thread contains.
     last_reply: Option<Stamp>,
     /// Messages of the record, in the order in which they are shown.
     messages: Vec<Message>,
@@ -316,12 +316,12 @@ fn stamp_of(value: &Value) -> Option<Stamp> {
     value.as_str().and_then(Stamp::parse)
 }
 
-/// Returns the thread of a message: the one that it answers, or the one that it opened if others answered.
+/// Returns the thread of a message: the one in which it replies, or the one that it opened if others replied.
 fn thread(value: &Value, id: &str) -> Option<(Stamp, String)> {
     let named = value["thread_ts"].as_str();
     let is_answered = value["reply_count"].as_u64().is_some_and(|count| count > 0);
     let opener = match named {
-        // If all answers were deleted, there is no thread.
+        // If all replies were deleted, there is no thread.
         Some(opener) if opener == id && value["reply_count"] == 0 => return None,
         Some(opener) => opener,
         None if is_answered => id,

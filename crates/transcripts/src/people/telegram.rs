@@ -160,8 +160,8 @@ fn service(entry: &Value) -> Message {
     Message { kind: Kind::Context, speaker: actor.map(str::to_owned), ..Message::prose(Role::Other, text) }
 }
 
-/// Returns the id of the message that `entry` answers. The id is changed if that message is in another chat, so that it
-/// matches no message of this chat.
+/// Returns the id of the message to which `entry` replies. The id is changed if that message is in another chat, so
+/// that it matches no message of this chat.
 fn answered(entry: &Value) -> Option<String> {
     let id = entry["reply_to_message_id"].as_i64()?;
     Some(if entry.get("reply_to_peer_id").is_some() { format!("elsewhere {id}") } else { id.to_string() })

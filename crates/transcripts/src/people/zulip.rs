@@ -145,7 +145,8 @@ fn readable(name: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Splits the content of a message into the text that it answers, the sender's own words, and previews of linked pages.
+/// Splits the content of a message into the text to which it replies, the sender's own words, and previews of linked
+/// pages.
 fn messages(content: &str) -> Vec<(Kind, String)> {
     let is_html = content.trim_start().starts_with('<') && content.contains("</");
     if !is_html {

@@ -454,7 +454,7 @@ impl Archive {
         let entries = (0..zip.len()).map(|index| entry(&mut zip, index)).collect::<Result<Vec<_>, _>>();
         let mut entries: Vec<_> =
             entries.map_err(|error| failed(io::Error::other(error)))?.into_iter().flatten().collect();
-        // Packing a folder puts its name before every entry, whereas logs on disk are named without it.
+        // Packing a folder adds the folder's name to every entry, whereas logs on disk are named without it.
         strip_common_folder(&mut entries);
         entries.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(Self { path: path.to_owned(), entries })

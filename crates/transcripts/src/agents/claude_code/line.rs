@@ -194,7 +194,7 @@ impl Line {
     }
 }
 
-/// Returns a tool's answer, and what the user said when refusing the call.
+/// Returns a tool result, and what the user said when refusing the call.
 fn tool_answer(block: &Value) -> Vec<Message> {
     let answer = output(&block["content"]);
     // Only a refused call contains words of the user, and a refusal counts as an error.
@@ -261,7 +261,7 @@ pub(super) fn is_typed(text: &str) -> bool {
     !NOTES.iter().any(|note| text.starts_with(note)) && !is_only_injected(text) && !is_bare_command(text)
 }
 
-/// Returns what the user said when refusing a tool call; the log contains it only in the tool's answer.
+/// Returns what the user said when refusing a tool call; the log contains these words only in the tool result.
 pub(super) fn refusal_words(answer: &str) -> Option<String> {
     let (_, words) = answer.trim().strip_prefix(REFUSAL)?.split_once(REFUSAL_WORDS)?;
     Some(words.trim().to_owned())

@@ -188,7 +188,7 @@ struct Copies {
     folder: Option<(Folder, String)>,
     /// The path of the log, unless it is in an archive.
     path: Option<PathBuf>,
-    /// Whether each session named by a line has a log of its own.
+    /// Whether each session named by a line has a separate log.
     logged: HashMap<String, bool>,
     /// The lines of older logs with the same first line as this one, and the session to which each belongs.
     older: Option<HashMap<u64, String>>,

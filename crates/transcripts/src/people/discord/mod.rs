@@ -24,7 +24,7 @@ const DISCORD_EPOCH_MS: i64 = 1_420_070_400_000;
 const SAME_SECONDS: i64 = 60;
 /// Types of messages that contain a person's own words; all other types are notices from Discord.
 const SAID: &[&str] = &["Default", "Reply", "ThreadStarterMessage", "0", "19", "21"];
-/// Types of messages with which programs answer a command.
+/// Types of messages with which programs reply to a command.
 const ANSWERED: &[&str] = &["ChatInputCommand", "ApplicationCommand", "ContextMenuCommand", "20", "23"];
 
 patterns! {
@@ -112,7 +112,7 @@ impl Channel {
         let speaker = author["nickname"].as_str().filter(|name| !name.is_empty()).or(author["name"].as_str());
         let kind = value["type"].as_str().unwrap_or("Default");
         let is_answer = ANSWERED.contains(&kind);
-        // The answer to a command comes from a program, even if a person's name is attached to it.
+        // The reply to a command comes from a program, even if a person's name is attached to it.
         let role = if author["isBot"] == true || is_answer { Role::Other } else { Role::User };
         let id = value["id"].string();
         let by = |kind: Kind, id: String, text: String| Message {

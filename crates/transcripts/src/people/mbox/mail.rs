@@ -61,7 +61,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Mail, String> {
     }
     let subject = parsed.subject().map(str::trim).filter(|subject| !subject.is_empty());
     let mut stretches = stretches(&text(&parsed));
-    // Some programs give forwarded mail the same header lines as answered mail; only the subject distinguishes them.
+    // Some programs give forwarded mail the same header lines as replies; only the subject distinguishes them.
     if subject.is_some_and(is_forward) {
         stretches
             .iter_mut()
@@ -73,7 +73,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Mail, String> {
     if let Some(subject) = subject.filter(|_| stretches.is_empty() && files.is_empty()) {
         stretches.push((Stretch::Own, subject.to_owned()));
     }
-    // Some programs list only the answered mail, others the whole thread.
+    // Some programs list only the mail that is replied to, others the whole thread.
     let mut ancestors = ids(parsed.references());
     let answered = ids(parsed.in_reply_to());
     ancestors.extend(answered.into_iter().filter(|id| !ancestors.contains(id)).collect::<Vec<_>>());
@@ -219,7 +219,7 @@ fn unflowed(text: &str, drops_space: bool) -> String {
         let line = line.strip_prefix(' ').unwrap_or(line);
         joined.push_str(line);
         // The line that starts a signature also ends in a space.
-        // A quoted line must not be joined with the answer below it.
+        // A quoted line must not be joined with the reply below it.
         if line.ends_with(' ') && line != "-- " && !is_quoted {
             if drops_space {
                 joined.pop();
@@ -258,9 +258,9 @@ const HEADER_LINES: usize = 6;
 pub(crate) enum Stretch {
     /// The author's own words.
     Own,
-    /// Words of others that the author answers between the lines; without them, the answers would make no sense.
+    /// Words of others to which the author replies between the lines; without them, the replies would make no sense.
     Quoted,
-    /// Words of others after the author's own: the answered mail, which is part of the thread anyway.
+    /// Words of others after the author's own: the mail that is replied to, which is part of the thread anyway.
     Trailing,
     /// A mail of others that the author forwards.
     Forwarded,
@@ -330,7 +330,7 @@ impl Found {
             *text = text.trim().to_owned();
         }
         self.stretches.retain(|(_, text)| !text.is_empty());
-        // A quotation that is not followed by the author's words is the answered mail, repeated at the end.
+        // A quotation that is not followed by the author's words is the previous mail, repeated at the end.
         let answered = self.stretches.iter().any(|(stretch, _)| *stretch == Stretch::Own);
         if let Some((last @ Stretch::Quoted, _)) = self.stretches.last_mut().filter(|_| answered) {
             *last = Stretch::Trailing;
@@ -406,7 +406,7 @@ fn is_header_block(lines: &[&str]) -> bool {
 
 /// Returns whether `lines` begin with the footer of a mailing list.
 fn is_footer(lines: &[&str]) -> bool {
-    // Archives of lists remove attachments, and say so.
+    // Archives of lists remove attachments and leave a note.
     let is_removed = SCRUBBED.is_match(lines[0])
         && lines.get(1).is_none_or(|next| next.is_empty() || next.starts_with("URL: ") || next.starts_with("Name: "));
     if is_removed || lines[0].starts_with("-------------- next part --------------") {

@@ -6,9 +6,9 @@
 //! it, in an unnamed temporary file. Only then are the threads sorted by time. A file with a single mail is a separate
 //! transcript.
 //!
-//! Quoted text is context if the answer would make no sense without it: between the lines, forwarded, or above the
-//! first mail of a thread. The mail that an answer repeats at its end is left out, since the thread contains it, and so
-//! are signatures, the footers of lists, and duplicate mails. Spam, drafts and deleted mails are skipped.
+//! Quoted text is context if the reply would make no sense without it: between the lines, forwarded, or above the first
+//! mail of a thread. The mail that a reply repeats at its end is left out, since the thread contains it. Signatures,
+//! the footers of lists and duplicate mails are left out, too. Spam, drafts and deleted mails are skipped.
 
 mod mail;
 
