@@ -85,7 +85,7 @@ fn against(report: &mut Report, stored: usize) -> (Duration, Duration) {
     report.add(Row::new(name("writing"), ms(applying / each()), "ms a claim"));
     eprintln!("{stored} stored: {:?}", applied.counts);
     let whole = finding + (deciding + applying) / each();
-    report.add(Row::new(name("a decision in all"), ms(whole), "ms").beside("finding", ms(finding)));
+    report.add(Row::new(name("a whole decision"), ms(whole), "ms").beside("finding", ms(finding)));
     (finding, whole)
 }
 

@@ -56,9 +56,9 @@ fn measured(report: &mut Report, size: usize, is_largest: bool) -> Vec<Grown> {
     eprintln!("  {size} memories: writing …");
     let filled = Filled::new(folder.path(), size);
     filled.add_speed(report);
-    report.add(Row::new(format!("{size}: memory for writing, beyond that of the lines"), filled.written_with, "MB"));
+    report.add(Row::new(format!("{size}: memory for writing, without that of the lines"), filled.written_with, "MB"));
     let megabytes = megabytes(filled.file.metadata().unwrap().len());
-    report.add(Row::new(format!("{size}: file, a memory"), megabytes * 1_000.0 / figure(size), "KB"));
+    report.add(Row::new(format!("{size}: file size per memory"), megabytes * 1_000.0 / figure(size), "KB"));
     eprintln!("  {size} memories: searching …");
     let (one, all) = (filled.in_one(), filled.everywhere());
     one.add(report, is_largest.then_some(5.0));

@@ -77,7 +77,7 @@ impl Filled {
         let [[own, own_cpu], [bare, bare_cpu]] = self.speeds;
         let row = Row::new(what, own, "a second").beside("rows and FTS5 alone", bare);
         report.add(row.goal(Goal::AtLeast(20_000.0)));
-        report.add(Row::new("each of them, on all processors", own_cpu, "µs").beside("rows and FTS5 alone", bare_cpu));
+        report.add(Row::new("processor time of each", own_cpu, "µs").beside("rows and FTS5 alone", bare_cpu));
     }
 
     /// Times searches of the namespace to which each question refers.
@@ -113,7 +113,7 @@ impl Filled {
     /// query, which has other stems and another weight for rare words.
     pub fn add_agreement(&self, report: &mut Report) {
         let exhaustive = self.agreement(|query| self.exhaustive.first_ten(query));
-        let row = Row::new("of the first ten of exhaustive BM25, found", exhaustive, "");
+        let row = Row::new("share of the first ten of exhaustive BM25 that is found", exhaustive, "");
         report.add(row.goal(Goal::AtLeast(0.95)));
         let sql = "SELECT rowid - 1 FROM words WHERE words MATCH ?1 ORDER BY bm25(words, 2.0), rowid LIMIT 10";
         let fts5 = self.agreement(|query| {
@@ -121,7 +121,7 @@ impl Filled {
             let found = statement.query_map([expression(query)], |row| row.get(0)).unwrap();
             found.map(Result::unwrap).collect()
         });
-        report.add(Row::new("of the first ten of FTS5, found", fts5, ""));
+        report.add(Row::new("share of the first ten of FTS5 that is found", fts5, ""));
     }
 
     fn agreement(&self, first_ten: impl Fn(&str) -> Vec<usize>) -> f64 {
@@ -161,7 +161,7 @@ impl Times {
                 None => row,
             });
         }
-        let row = Row::new(format!("{}, on the processor, on average", self.what), ms(self.own.on_processor), "ms");
+        let row = Row::new(format!("{}, average processor time", self.what), ms(self.own.on_processor), "ms");
         report.add(row.beside("bare FTS5 OR query", ms(self.bare.on_processor)));
     }
 

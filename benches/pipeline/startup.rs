@@ -57,7 +57,7 @@ pub fn measure(report: &mut Report) {
             Row::new(format!("first output of search, {name}"), ms(search[at]), "ms").beside(beside, ms(value))
         };
         report.add(row("--version", version[at]).goal(Goal::AtMost(30.0)));
-        report.add(row("bare FTS5 query, in a process that runs", bare[at]));
+        report.add(row("bare FTS5 query in a running process", bare[at]));
         for (times, (event, ..)) in hooks.iter().zip(HOOKS) {
             let row = Row::new(format!("hook {event}, whole process, {name}"), ms(times[at]), "ms");
             let row = row.beside("--version", ms(version[at]));

@@ -40,7 +40,7 @@ pub fn measure(report: &mut Report) {
     let begun = Instant::now();
     let vectors = write_vectors(&store, &model, &drawn, &mut random);
     let speed = figure(MEMORIES) / begun.elapsed().as_secs_f64();
-    report.add(Row::new("vectors kept, with their memories read", speed, "a second"));
+    report.add(Row::new("vectors stored, with their memories read", speed, "a second"));
 
     let queries: Vec<Vec<f32>> = (0..QUERIES)
         .map(|number| {
@@ -66,9 +66,11 @@ pub fn measure(report: &mut Report) {
             .zip(&found)
             .map(|((places, _), (found, _))| places.iter().filter(|place| found.contains(&vectors[**place].0)).count());
         let share = figure(hits.sum()) / figure(QUERIES * FIRST);
-        report.add(Row::new(format!("{name}: of the 10 nearest, found"), share, "").goal(Goal::AtLeast(0.95)));
+        report.add(
+            Row::new(format!("{name}: share of the 10 nearest that is found"), share, "").goal(Goal::AtLeast(0.95)),
+        );
         report.add(Row::new(
-            format!("{name}: of the 200 nearest, found"),
+            format!("{name}: share of the 200 nearest that is found"),
             of_many(&store, &model, &vectors[..count], &queries, filter),
             "",
         ));
@@ -116,7 +118,7 @@ fn hybrid(
             .beside("words alone", alone),
     );
     report.add(
-        Row::new(format!("{name}: words and meaning, on the processor, on average"), on_processor, "ms")
+        Row::new(format!("{name}: words and meaning, average processor time"), on_processor, "ms")
             .goal(Goal::AtMost(2.0 * alone_on_processor))
             .beside("words alone", alone_on_processor),
     );
