@@ -107,7 +107,7 @@ actions! {
     Refined = "refined",
     /// Of two memories that cannot both be true, the one that became true later was kept.
     Contradicted = "contradicted",
-    /// Of two memories that cannot both be true, the one that arrived later went to the inbox.
+    /// Of two memories that cannot both be true, the later one was moved to the inbox.
     Conflict = "conflict",
     /// Values of one attribute were joined into a list.
     Listed = "listed",
@@ -115,7 +115,7 @@ actions! {
     Derived = "derived",
     /// A derived memory was updated.
     Recounted = "recounted",
-    /// Memories about the same matter were linked.
+    /// Memories about the same topic were linked.
     Linked = "linked",
     /// A repair found a row that its history does not explain.
     Repair = "repair",

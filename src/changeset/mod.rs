@@ -1,8 +1,8 @@
-//! The only form in which memories change: rows before and after each change, in order and with the reason.
+//! The only form in which memories change: the states of rows before and after each change, in order, with the reason.
 //!
-//! Every write produces a [`Changeset`]. It carries its content by value, so it can be printed, saved, applied to
+//! Every write produces a [`Changeset`]. A changeset contains the full rows, so it can be printed, saved, applied to
 //! another file, and inverted. Applying a changeset twice has the same effect as applying it once, because each
-//! [`RowChange`] first compares what is stored with its two sides.
+//! [`RowChange`] first compares the stored row with its states before and after.
 
 mod action;
 
@@ -21,11 +21,11 @@ pub const VERSION: u32 = 1;
 /// The changes of one write.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Changeset {
-    /// Version of the form, see [`VERSION`].
+    /// Version of the serialised form; see [`VERSION`].
     pub version: u32,
     /// A `UUIDv7`, or the id of the run if the changeset was written before changesets had ids.
     pub id: String,
-    /// The run that made it, if one did.
+    /// The run that made it; `None` if it was made outside a run.
     pub run: Option<String>,
     /// When it was made.
     pub at: Timestamp,
@@ -43,7 +43,8 @@ impl Changeset {
     /// Returns the changeset that reverts this one: the inverse of each change, in reverse order.
     #[must_use]
     pub fn inverse(&self, at: Timestamp) -> Self {
-        // In reverse, since a later change may depend on an earlier one: a relation needs both of its memories.
+        // The order is reversed, since a later change may depend on an earlier one: a relation needs both of its
+        // memories.
         let changes = self.changes.iter().rev().map(RowChange::inverse).collect();
         Self { changes, ..Self::new(None, at) }
     }
@@ -61,7 +62,8 @@ pub struct RowChange {
     pub reason: Option<String>,
 }
 
-/// A row of the memory state. A side is `None` if the row does not exist; both are `None` once the row has been purged.
+/// A row of the memory state. A state is `None` if the row does not exist; both are `None` once the row has been
+/// purged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "entity", rename_all = "lowercase")]
 pub enum Row {
@@ -74,7 +76,7 @@ pub enum Row {
     },
     /// A piece of evidence.
     Evidence {
-        /// The memory that rests on it.
+        /// The memory that is based on it.
         memory: MemoryId,
         /// Before.
         before: Option<Evidence>,
@@ -102,13 +104,13 @@ pub enum Row {
 pub struct Tombstone {
     /// The memory whose value was rejected.
     pub memory: MemoryId,
-    /// Where the value must not be learnt again.
+    /// The namespace in which the value must not be learnt again.
     pub namespace: Namespace,
-    /// Hash of its content, see [`crate::text::normalise::normalised_hash`].
+    /// Hash of its content; see [`crate::text::normalise::normalised_hash`].
     pub content_hash: String,
     /// Its attribute.
     pub key: Option<String>,
-    /// Hash of the attribute's value: the text of a rejected value is not kept.
+    /// Hash of the attribute's value, because the text of a rejected value is not kept.
     pub value_hash: Option<String>,
     /// Why, in a few words.
     pub reason: Option<String>,
@@ -122,11 +124,11 @@ pub struct Tombstone {
 pub enum Entity {
     /// The memory itself.
     Memory,
-    /// A quote that it rests on.
+    /// A quote that the memory is based on.
     Evidence,
-    /// A relation from it to another memory.
+    /// A relation from the memory to another memory.
     Relation,
-    /// The record that its value was rejected.
+    /// The record that the value of the memory was rejected.
     Tombstone,
 }
 
@@ -166,8 +168,8 @@ impl Row {
     /// Returns the change of a memory.
     #[must_use]
     pub(crate) fn memory(before: Option<Memory>, after: Option<Memory>) -> Self {
-        // Only the new side is rounded: `before` was read from the store, and both sides are compared with the store
-        // later.
+        // Only the new state is rounded, because `before` was read from the store; both states are later compared with
+        // the store.
         Self::Memory { before: before.map(Box::new), after: after.map(|memory| Box::new(memory_as_stored(&memory))) }
     }
 
@@ -184,7 +186,7 @@ impl Row {
         Self::Relation { before: None, after: Some(Relation { created_at, ..relation }) }
     }
 
-    /// Returns the kind of the row.
+    /// Returns the memory that the row belongs to and, for a relation, the memory at its other end.
     #[must_use]
     pub(crate) const fn entity(&self) -> Entity {
         match self {
@@ -195,14 +197,14 @@ impl Row {
         }
     }
 
-    /// Returns the memory that the row belongs to, and for a relation the one at its other end.
+    /// Returns `None` if both states are `None`, because nothing is known about a purged row.
     ///
     /// Returns `None` if both sides are `None`: nothing is known about a purged row.
     #[must_use]
     pub(crate) fn memories(&self) -> Option<(&MemoryId, Option<&MemoryId>)> {
         match self {
             Self::Memory { before, after } => after.as_ref().or(before.as_ref()).map(|memory| (&memory.id, None)),
-            // If both sides are missing, the row was purged and nothing is known about it.
+            // If both states are missing, the row was purged and nothing is known about it.
             Self::Evidence { memory, before, after } => (before.is_some() || after.is_some()).then_some((memory, None)),
             Self::Relation { before, after } => {
                 after.as_ref().or(before.as_ref()).map(|relation| (&relation.from, Some(&relation.to)))
@@ -211,7 +213,7 @@ impl Row {
         }
     }
 
-    /// Returns the identity of the row; `None` for a purged one.
+    /// Returns the identity of the row; `None` for a purged row.
     pub(crate) fn key(&self) -> Option<RowKey<'_>> {
         match self {
             Self::Memory { before, after } => {
@@ -227,13 +229,13 @@ impl Row {
         }
     }
 
-    /// Whether it is the row of this memory, or of its evidence.
+    /// Whether the row is this memory or a piece of its evidence.
     pub(crate) fn belongs_to(&self, id: &MemoryId) -> bool {
         matches!(self, Self::Memory { .. } | Self::Evidence { .. })
             && self.memories().is_some_and(|(memory, _)| memory == id)
     }
 
-    /// Whether it adds a piece of evidence to this memory.
+    /// Whether the change adds a piece of evidence to this memory.
     pub(crate) fn is_new_evidence_of(&self, id: &MemoryId) -> bool {
         matches!(self, Self::Evidence { memory, before: None, after: Some(_) } if memory == id)
     }
@@ -254,12 +256,13 @@ pub(crate) type RowKey<'r> = (Entity, [&'r str; 4]);
 /// Returns the identity of a piece of evidence, which its transcript, message and quote determine.
 #[expect(clippy::unnecessary_wraps, reason = "other rows may have no key")]
 pub(crate) fn evidence_key<'r>(memory: &'r MemoryId, piece: &'r Evidence) -> Option<RowKey<'r>> {
-    // The first message is enough: a quote that spans several messages is identified by the one in which it begins.
+    // The first message is enough, because a quote that spans several messages is identified by the message in which it
+    // begins.
     let message = piece.messages.first().map_or("", String::as_str);
     Some((Entity::Evidence, [memory.as_str(), &piece.transcript, message, &piece.quote]))
 }
 
-/// Returns the identity of a relation: there is at most one of each type between two memories.
+/// Returns the identity of a relation; two memories have at most one relation of each type.
 #[expect(clippy::unnecessary_wraps, reason = "other rows may have no key")]
 pub(crate) fn relation_key(relation: &Relation) -> Option<RowKey<'_>> {
     Some((Entity::Relation, [relation.from.as_str(), relation.to.as_str(), relation.relation_type.as_str(), ""]))
@@ -287,7 +290,7 @@ impl Redact for RowChange {
 
 impl Redact for Row {
     fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
-        // Both sides: the earlier state may come from a change that is not redacted yet.
+        // Both states are redacted, because the earlier one may come from a change that is not redacted yet.
         match self {
             Self::Memory { before, after } => {
                 before.iter_mut().chain(after).for_each(|memory| memory.edit_texts(edit));
@@ -323,17 +326,17 @@ impl Rows {
         Self { action, reason, now, changes: Vec::new() }
     }
 
-    /// Adds a memory that rests on this evidence; `reason` is why it was added.
+    /// Adds a memory that is based on this evidence; `reason` says why it was added.
     pub(crate) fn make(&mut self, memory: Memory, evidence: &[Evidence], reason: Option<&str>) {
         let id = memory.id.clone();
         self.changes.push(RowChange::new(Action::Add, Row::memory(None, Some(memory)), reason));
         self.gain(&id, evidence);
     }
 
-    /// Changes a memory, unless `after` does not differ.
+    /// Changes a memory, unless `after` equals its current state.
     pub(crate) fn change(&mut self, before: &Memory, after: Memory) {
         let row = Row::memory(Some(before.clone()), Some(Memory { updated_at: self.now, ..after }));
-        // `updated_at` always differs and use is counted elsewhere; a change of these alone is not recorded.
+        // `updated_at` always differs, and uses are counted elsewhere, so a change of these alone is not recorded.
         let is_change = match &row {
             Row::Memory { after: Some(after), .. } => {
                 Memory { updated_at: before.updated_at, usage: before.usage.clone(), ..(**after).clone() } != *before
@@ -351,7 +354,7 @@ impl Rows {
         self.changes.extend(evidence.iter().map(change));
     }
 
-    /// Links two memories; `reason` is that of the decision unless another one is given.
+    /// Links two memories; `reason` defaults to that of the decision.
     pub(crate) fn link(&mut self, from: &MemoryId, relation_type: RelationType, to: &MemoryId, reason: Option<&str>) {
         let reason = reason.unwrap_or(&self.reason).to_owned();
         let relation = Relation {
@@ -396,14 +399,14 @@ pub(crate) fn evidence_as_stored(piece: &Evidence) -> Evidence {
     Evidence { said_at, ..piece.clone() }
 }
 
-/// Returns a share between 0 and 1 whose JSON spelling reads back as the same number.
+/// Returns a number between 0 and 1, rounded so that reading its JSON form gives the same number.
 pub(crate) fn share_as_stored(share: f64) -> f64 {
-    // Six decimals survive JSON and SQLite unchanged, so a changeset can be compared with the row by value.
+    // Six decimals are preserved by JSON and SQLite, so a changeset can be compared with the row by value.
     if share.is_finite() { (share.clamp(0.0, 1.0) * 1e6).round() / 1e6 } else { 0.0 }
 }
 
 /// Returns a time in whole milliseconds.
 pub(crate) fn time_as_stored(at: Timestamp) -> Timestamp {
-    // The database keeps milliseconds; finer times would make every applied row look different from its change.
+    // The database stores milliseconds; finer times would make every applied row differ from its change.
     Timestamp::from_millisecond(at.as_millisecond()).unwrap_or(at)
 }

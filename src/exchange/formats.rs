@@ -1,6 +1,6 @@
 //! Memory files of other programs, each recognised by its content.
 //!
-//! Markdown notes have no distinctive content and are recognised by the file's name.
+//! Markdown notes have no distinctive content and are recognised by the name of the file.
 
 use serde_json::Value;
 use transcripts::{Head, IngestError, Input, Records, Sink, instant};
@@ -11,11 +11,12 @@ use super::{ExportedTask, Gathered, MemoryFormat, Terms, claim, tagged, text_of}
 use crate::memory::{Claim, Namespace};
 
 /// Every format that can be imported, in sniffing order.
-// The loosest come last: any object with `text` is JSONL, and notes are recognised by the file's name alone.
+// The least specific formats come last: any object with `text` is JSONL, and notes are recognised only by the name of
+// the file.
 pub const MEMORY_FORMATS: &[MemoryFormat] =
     &[CLAUDE_AI, MCP_MEMORY, MCP_SERVICE, MEM0, MEM0_MARKDOWN, JSONL, INSTRUCTIONS, NOTES];
 
-/// Reads `input` as the format called `name`, or as the one that recognises it.
+/// Reads `input` as the format called `name`, or as the format that recognises it.
 ///
 /// # Errors
 /// [`IngestError::NoSuchFormat`], [`IngestError::UnknownFormat`], or [`IngestError::Read`] if the file ends
@@ -55,7 +56,7 @@ fn sniff_jsonl(head: &Head<'_>) -> bool {
     let has_words = |line: &serde_json::Value| {
         let words =
             ["content", "memory", "text"].iter().any(|key| line.get(key).is_some_and(serde_json::Value::is_string));
-        // A chat message has text, too, but also a role.
+        // A chat message also has text, but it has a role as well.
         let is_task = line.get("task").is_some_and(|task| task.get("goal").is_some());
         is_task || words && line.get("role").is_none()
     };
@@ -81,7 +82,7 @@ fn read_jsonl(input: Input, terms: &Terms, gathered: &mut Gathered) -> Result<()
                 }
                 gathered.memories.push(imported);
             }
-            // Counted and reported; one bad line must not prevent the import of the others.
+            // The line is counted and reported, because one bad line must not prevent the import of the others.
             Err(ImportError::Line { reason, .. }) => gathered.skip(
                 record.number,
                 format!("no memory: {reason}; each line must be an object with at least \"content\""),
@@ -92,7 +93,7 @@ fn read_jsonl(input: Input, terms: &Terms, gathered: &mut Gathered) -> Result<()
     Ok(())
 }
 
-/// Returns the task of a line; only the line's start is read of one that is none.
+/// Returns the task of a line; if the line contains no task, only its start is read.
 fn task_of(line: &str) -> Option<ExportedTask> {
     let begins = line.trim_start().starts_with("{\"task\"");
     begins.then(|| serde_json::from_str(line).ok())?
@@ -127,8 +128,8 @@ fn read_claude_ai(input: Input, terms: &Terms, gathered: &mut Gathered) -> Resul
                 gathered.skip(number, "the memory of a project is not text");
                 continue;
             };
-            // Kept separate from the person's own memories, since what one project contains does not concern another.
-            // If the id is not a valid project name, or if a namespace is forced, the given one is used.
+            // These memories are kept separate from the person's own, since the contents of one project do not concern
+            // another. If the id is not a valid project name, or if a namespace is forced, the given namespace is used.
             let apart = Namespace::project(&format!("claude-ai-{id}")).ok().filter(|_| !terms.is_forced);
             take_parts(text, id, apart.as_ref().unwrap_or(&terms.namespace), terms, gathered);
         }
@@ -153,7 +154,7 @@ fn take_parts(text: &str, project: &str, namespace: &Namespace, terms: &Terms, g
         if !heading.is_empty() {
             taken.title.clone_from(heading);
         }
-        // The key makes a second import of the export replace the part instead of adding it again.
+        // With this key, a second import of the export replaces the part instead of adding it again.
         let key = [project, heading].map(slug).join(".");
         let taken = Claim { key: Some(format!("import.claude_ai.{}", key.trim_matches('.'))), ..taken };
         gathered.add(taken, namespace.clone(), CLAUDE_AI.name, terms.now);
@@ -200,7 +201,7 @@ fn read_mcp_memory(input: Input, terms: &Terms, gathered: &mut Gathered) -> Resu
 fn take_entity(line: &Value, number: usize, terms: &Terms, gathered: &mut Gathered) {
     let Some(name) = text(line, "name") else { return gathered.skip(number, "the entity has no name") };
     let observations = line.get("observations").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    // Left out, not skipped: an entity without observations is not an error.
+    // The entity is left out, not skipped, because an entity without observations is not an error.
     if observations.is_empty() {
         gathered.leave_out(number, "the entity has no observations");
     }
@@ -210,7 +211,7 @@ fn take_entity(line: &Value, number: usize, terms: &Terms, gathered: &mut Gather
             continue;
         };
         let tags = text(line, "entityType").map(str::to_lowercase).into_iter().collect();
-        // Observations are written about an entity and rarely name it; alone, the sentence would have no subject.
+        // Observations are written about an entity and rarely name it, so the sentence alone would have no subject.
         let claim =
             Claim { subject: Some(name.to_owned()), tags, ..claim("fact", &format!("{name}: {}", said.trim())) };
         gathered.add(claim, terms.namespace.clone(), MCP_MEMORY.name, terms.now);
@@ -221,7 +222,7 @@ fn take_relation(line: &Value, number: usize, terms: &Terms, gathered: &mut Gath
     let (Some(from), Some(to), Some(kind)) = (text(line, "from"), text(line, "to"), text(line, "relationType")) else {
         return gathered.skip(number, "the relation lacks from, to or relationType");
     };
-    // `owner_of` and `works-at` become words that a search can find.
+    // `owner_of` and `works-at` are turned into words that a search can find.
     let content = format!("{from} {} {to}", kind.replace(['_', '-'], " "));
     let claim = Claim { subject: Some(from.to_owned()), tags: vec![to.to_lowercase()], ..claim("fact", &content) };
     gathered.add(claim, terms.namespace.clone(), MCP_MEMORY.name, terms.now);
@@ -326,7 +327,7 @@ fn take_mem0_memory(memory: &Value, number: usize, terms: &Terms, gathered: &mut
         claim,
         terms.namespace.clone(),
         MEM0.name,
-        // The text is that of the last update. `updated_at` is null for a memory that never changed.
+        // The text is from the last update. `updated_at` is null for a memory that never changed.
         time("updated_at").or(time("created_at")).unwrap_or(terms.now),
     );
 }

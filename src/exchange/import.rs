@@ -12,7 +12,7 @@ use crate::consolidate::compare::key::canonical;
 use crate::memory::{Claim, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Relation, Scope, Status};
 use crate::store::{CleanMemory, Store, StoreError, Writer, normalised_hash};
 
-/// Why a line cannot be imported.
+/// The reason why a line cannot be imported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
     /// The line is not JSON, or not an object with the fields of a memory.
@@ -35,7 +35,7 @@ struct Plain {
     category: Option<String>,
     title: Option<String>,
     summary: Option<String>,
-    // Read as it is, since another program's shape is no reason to refuse the line.
+    // This is read without a check, since another structure is no reason to reject the line.
     structured: Option<serde_json::Value>,
     subject: Option<String>,
     #[serde(alias = "dedup_key")]
@@ -51,13 +51,13 @@ struct Plain {
     created_at: Option<Timestamp>,
 }
 
-/// Reads one line with the number `number`; `namespace` is used for a memory that names none.
+/// Reads one line with the number `number`; `namespace` is used for a memory that specifies none.
 ///
 /// # Errors
 /// `ImportError::Line`.
 pub fn parse_line(text: &str, number: usize, namespace: &Namespace, now: Timestamp) -> Result<Imported, ImportError> {
-    // Tried first: an export also has `content` and would parse as a plain object, which would lose id, status and
-    // evidence.
+    // This is tried first, because an export also has `content` and would parse as a plain object, which would lose id,
+    // status and evidence.
     if let Ok((exported, _)) = json::parse::<Exported>(text) {
         return Ok(own(exported));
     }
@@ -69,7 +69,7 @@ pub fn parse_line(text: &str, number: usize, namespace: &Namespace, now: Timesta
     Ok(foreign(plain, namespace, now))
 }
 
-/// serde quotes what it read, which may be private.
+/// Describes an error without its text, since serde quotes what it read, which may be private.
 fn reason_without_content(error: &serde_json::Error) -> String {
     if error.is_data() {
         format!("a field is missing or of the wrong type near column {}", error.column())
@@ -80,7 +80,8 @@ fn reason_without_content(error: &serde_json::Error) -> String {
 
 fn own(exported: Exported) -> Imported {
     let relations = exported.relations.into_iter().map(|relation| (relation.relation_type, relation.to.into_uuid()));
-    // The ids of another program may be any text; here they must be UUIDs, always the same one for the same text.
+    // The ids of another program may be any text, but here they must be UUIDs, and the same text must always become the
+    // same UUID.
     let memory = Memory { id: exported.memory.id.into_uuid(), ..exported.memory };
     Imported { memory, has_id: true, evidence: exported.evidence, relations: relations.collect() }
 }
@@ -125,7 +126,7 @@ fn foreign(plain: Plain, namespace: &Namespace, now: Timestamp) -> Imported {
 pub struct Counts {
     /// Memories that are new.
     pub added: usize,
-    /// Memories from an earlier import of the same file whose text has since changed in the file.
+    /// Memories from an earlier import of the same file whose text has changed in the file since.
     pub changed: usize,
     /// Memories whose id or words already exist, or existed before and were superseded or forgotten.
     pub known: usize,
@@ -135,14 +136,14 @@ pub struct Counts {
     pub context: usize,
 }
 
-/// Writes memories as they are, except for the secrets in them, in one transaction; existing memories are kept.
+/// Writes memories unchanged, except for the secrets in them, in one transaction; existing memories are kept.
 ///
 /// Importing a retired or rejected memory again does not restore it. A memory with a key from an earlier import
-/// receives the new text of the file. Links are written if both ends exist after the import. The known context of a
-/// file replaces its earlier one.
+/// receives the new text of the file. Links are written if both ends exist after the import. The known lines of a file
+/// replace those of its earlier import.
 ///
 /// # Errors
-/// [`StoreError`] if the file cannot be written; nothing is then changed.
+/// [`StoreError`] if the file cannot be written; nothing is changed in that case.
 pub fn import_as_is(
     store: &Store,
     gathered: Gathered,
@@ -153,19 +154,20 @@ pub fn import_as_is(
         let (mut counts, mut links, mut several) = (Counts::default(), Vec::new(), Several::default());
         for imported in gathered.memories {
             let Imported { memory, has_id, evidence, relations } = imported;
-            // Redacted first, since a second import of the same file compares with the redacted text.
+            // The memory is redacted first, since a second import of the same file compares with the redacted text.
             let memory = writer.redact(memory);
             links.extend(relations.into_iter().map(|(relation_type, to)| (memory.id.clone(), relation_type, to)));
             let Memory { id, claim, namespace, .. } = &*memory;
-            // Written before the comparison: `fate` queries the store, which does not contain collected memories yet.
+            // The memories are written before the comparison, because `fate` queries the store, which does not contain
+            // collected memories yet.
             several.before(writer, id, namespace, (&claim.content, claim.key.as_deref()))?;
             match fate(writer, &memory, has_id)? {
                 Fate::Known => counts.known += 1,
                 Fate::Changes(before) => {
                     let Memory { claim, .. } = memory.into_inner();
-                    // Id, evidence and history are kept, so links to the memory remain valid.
+                    // Id, evidence and history are kept, so that links to the memory remain valid.
                     let after = writer.redact(Memory { claim, ..*before });
-                    writer.update(&after, Action::Import, Some("the file says it in other words now".into()))?;
+                    writer.update(&after, Action::Import, Some("the file now contains a different wording".into()))?;
                     counts.changed += 1;
                 }
                 Fate::New => {
@@ -174,10 +176,10 @@ pub fn import_as_is(
                 }
             }
         }
-        // Written before the links: the check of both ends reads the store.
+        // The memories are written before the links, because the check of both ends reads the store.
         several.write(writer)?;
         for (from, relation_type, to) in links {
-            // Both ends are checked: a filtered export has links to memories that it does not contain.
+            // Both ends are checked, because a filtered export contains links to memories that are not part of it.
             if from != to && writer.find(&from)?.is_some() && writer.find(&to)?.is_some() {
                 writer.relate(&Relation { from, to, relation_type, reason: None, created_at: now })?;
             }
@@ -207,7 +209,7 @@ fn fate(writer: &Writer<'_>, memory: &Memory, has_id: bool) -> Result<Fate, Stor
             // A memory with its own id is rejected only if a current memory has the same words.
             !writer.by_content(namespace, &claim.content)?.is_empty()
         } else {
-            // Without an id the words are the identity: a memory that was superseded here must not come back.
+            // Without an id, the words are the identity, and a memory that was superseded here must not return.
             writer.ever_held(namespace, &claim.content)?
         }
         || writer.rejected(namespace, &claim.content, attribute)?.is_some()
@@ -215,14 +217,14 @@ fn fate(writer: &Writer<'_>, memory: &Memory, has_id: bool) -> Result<Fate, Stor
     if is_known {
         return Ok(Fate::Known);
     }
-    // Any other key may have several values; only keys assigned by an import identify one place in one file.
+    // Only keys assigned by an import identify one place in one file; any other key may have several values.
     let Some(key) = claim.key.as_deref().filter(|key| key.starts_with("import.")) else { return Ok(Fate::New) };
     // A pinned memory keeps its text; the new text becomes a separate memory.
     let before = writer.by_key(namespace, key)?.into_iter().find(|before| !before.pinned);
     Ok(before.map_or(Fate::New, |before| Fate::Changes(Box::new(before))))
 }
 
-/// Whether the value was rejected under the canonical spelling of its attribute.
+/// Whether the value was rejected under the canonical form of its attribute.
 fn is_rejected_by_another_spelling(writer: &Writer<'_>, memory: &Memory) -> Result<bool, StoreError> {
     let Some((key, value)) = memory.claim.key.as_deref().zip(memory.claim.value.as_deref()) else { return Ok(false) };
     Ok(writer.rejected(&memory.namespace, &memory.claim.content, Some((&canonical(key), value)))?.is_some())
@@ -231,7 +233,7 @@ fn is_rejected_by_another_spelling(writer: &Writer<'_>, memory: &Memory) -> Resu
 /// Maximum number of memories that are collected before they are written.
 const MOST: usize = 4_096;
 
-/// New memories that are not written yet, with the fields of each by which later ones are compared.
+/// New memories that are not written yet, with the fields that later memories are compared with.
 #[derive(Default)]
 pub(super) struct Several {
     new: Vec<CleanMemory>,
@@ -241,7 +243,7 @@ pub(super) struct Several {
 }
 
 impl Several {
-    /// Writes the collected memories if another one can only be compared with them in the store.
+    /// Writes the collected memories if another memory can only be compared with them in the store.
     pub(super) fn before(
         &mut self,
         writer: &Writer<'_>,
@@ -267,7 +269,7 @@ impl Several {
 
     /// Writes all collected memories.
     pub(super) fn write(&mut self, writer: &Writer<'_>) -> Result<(), StoreError> {
-        // The sets are cleared together with the memories, which can be found in the store from now on.
+        // The sets are cleared together with the memories, which the store contains from now on.
         let Self { new, .. } = std::mem::take(self);
         writer.insert_all(&new, Clone::clone)
     }

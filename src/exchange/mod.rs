@@ -42,7 +42,7 @@ pub struct ExportedTask {
     pub task: Task,
 }
 
-/// Where a quote is.
+/// The position of a quote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportedSource {
     /// Key of the transcript.
@@ -75,7 +75,8 @@ pub fn exported(database: &Database, memory: Memory) -> Result<Exported, StoreEr
         messages: piece.messages.clone(),
         quote: piece.quote.clone(),
     });
-    // Only outgoing relations: the other memory exports its own, and an import would otherwise write each link twice.
+    // Only outgoing relations are exported, because the other memory exports its own, and an import would otherwise
+    // write each link twice.
     let own = relations.into_iter().filter(|relation| relation.from == memory.id);
     Ok(Exported {
         sources: sources.collect(),
@@ -130,7 +131,7 @@ fn write_line(text: &mut String, line: std::fmt::Arguments<'_>) {
 }
 
 /// Maximum size of a file of notes that is read, in bytes.
-// Unlike logs, notes are read as a whole; a larger file is not written by hand.
+// Unlike logs, notes are read as a whole; a larger file was not written by hand.
 const MAX_NOTES_BYTES: usize = 4 << 20;
 
 /// A format in which another program stores memories.
@@ -139,7 +140,7 @@ pub struct MemoryFormat {
     pub name: &'static str,
     /// A short description.
     pub about: &'static str,
-    /// How it is recognised, on one line.
+    /// How the format is recognised, on one line.
     pub rule: &'static str,
     sniff: fn(&Head<'_>) -> bool,
     read: fn(Input, &Terms, &mut Gathered) -> Result<(), IngestError>,
@@ -148,15 +149,15 @@ pub struct MemoryFormat {
 /// Settings for reading a file.
 #[derive(Debug, Clone)]
 pub struct Terms {
-    /// The namespace of memories that name none.
+    /// The namespace of memories that specify none.
     pub namespace: Namespace,
-    /// Whether all memories go to `namespace`, whatever the file says.
+    /// Whether all memories belong to `namespace`, regardless of the file.
     pub is_forced: bool,
     /// The time of the import.
     pub now: Timestamp,
-    /// Whether instructions for an agent are taken as memories, not only as known context.
+    /// Whether instructions for an agent become memories, and not only known lines.
     pub instructions_as_memories: bool,
-    /// Digits of a hash of the file's folder, so that files with the same name in several folders do not replace each
+    /// Digits of a hash of the file's folder, so that files with the same name in different folders do not replace each
     /// other.
     pub folder: String,
 }
@@ -175,7 +176,7 @@ pub struct Gathered {
     pub memories: Vec<Imported>,
     /// Tasks of a work ledger.
     pub tasks: Vec<Task>,
-    /// Lines that an agent knows anyway, so that they are not learnt again.
+    /// Lines that an agent reads anyway, so that they are not learnt again.
     pub known: Vec<KnownLine>,
     /// Records that could not be used, and why.
     pub skipped: Vec<Skipped>,
@@ -192,14 +193,14 @@ impl Gathered {
         self.left_out.push(Skipped { record, reason: reason.into() });
     }
 
-    /// Adds a memory that names no source of its own.
+    /// Adds a memory that specifies no source of its own.
     pub(super) fn add(&mut self, claim: Claim, namespace: Namespace, format: &str, at: Timestamp) {
         let memory = Memory::new(claim, namespace, format!("import:{format}"), ExtractionMethod::Imported, at);
         self.memories.push(Imported { memory, has_id: false, evidence: Vec::new(), relations: Vec::new() });
     }
 }
 
-/// Returns a long-term claim with the content `content` and its first words as title; an unknown category becomes a
+/// Returns a long-term claim with the content `content` and its first words as the title; an unknown category becomes a
 /// tag.
 pub(super) fn claim(category: &str, content: &str) -> Claim {
     let content = content.trim();
@@ -209,7 +210,7 @@ pub(super) fn claim(category: &str, content: &str) -> Claim {
     Claim { tags: if known { Vec::new() } else { vec![category.to_lowercase()] }, ..claim }
 }
 
-/// Adds `tags` to those that `claim` has.
+/// Adds `tags` to the tags of `claim`.
 pub(super) fn tagged(mut claim: Claim, tags: impl IntoIterator<Item = String>) -> Claim {
     claim.tags.extend(tags);
     claim
@@ -227,12 +228,12 @@ pub(super) fn text_of(input: Input, gathered: &mut Gathered) -> Result<Option<St
 /// A line that was read successfully.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Imported {
-    /// The memory; it gets a new id if the line has none.
+    /// The memory; it gets a new id if the line contains none.
     pub memory: Memory,
-    /// Whether its id comes from the line, so that it is distinct from a memory with the same words.
+    /// Whether its id comes from the line, so that it is distinct from other memories with the same words.
     pub has_id: bool,
     /// Its evidence.
     pub evidence: Vec<Evidence>,
-    /// Its links, by the ids of the file.
+    /// Its links, identified by the ids in the file.
     pub relations: Vec<(RelationType, MemoryId)>,
 }

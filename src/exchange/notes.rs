@@ -1,6 +1,6 @@
 //! Markdown notes: `MEMORY.md`, daily notes, and instruction files such as `CLAUDE.md`.
 //!
-//! An agent reads instruction files at every start. They are stored as known context, so that nothing is learnt from a
+//! An agent reads instruction files at every start. They are stored as known lines, so that nothing is learnt from a
 //! conversation that repeats them, and become memories only on request.
 
 use jiff::ToSpan;
@@ -12,7 +12,7 @@ use super::{Gathered, MemoryFormat, Terms, claim, text_of};
 use crate::memory::{Claim, MemoryType, Scope};
 use crate::store::KnownLine;
 
-/// Number of days that the content of a daily note is kept.
+/// Number of days for which the content of a daily note is kept.
 const DAILY_DAYS: i64 = 30;
 /// Importance of the content of a daily note.
 const DAILY_IMPORTANCE: f64 = 0.4;
@@ -58,11 +58,11 @@ fn read_sections(text: &str, stem: &str, terms: &Terms, gathered: &mut Gathered)
             continue;
         }
         if part.body.starts_with('(') && part.body.ends_with(')') {
-            // Templates of notes have sections such as "(nothing yet)", which contain nothing about the user.
-            gathered.leave_out(part.line, format!("the section {:?} holds only a placeholder", part.heading));
+            // Templates of notes have sections such as "(nothing yet)", which say nothing about the user.
+            gathered.leave_out(part.line, format!("the section {:?} contains only a placeholder", part.heading));
         // An introduction describes the file itself.
         } else if has_headings && part.level < 2 {
-            gathered.leave_out(part.line, "the text before the first section is not a memory of its own");
+            gathered.leave_out(part.line, "the text before the first section is not a separate memory");
         } else {
             let heading = if part.heading.is_empty() { described.unwrap_or(stem) } else { &part.heading };
             // Topic files may share headings, so the stem distinguishes their keys. `MEMORY.md` is the main file.
@@ -81,11 +81,11 @@ fn section_claim(part: &Section, heading: &str, key: String) -> Claim {
 /// Adds the note of a day, or each of its sections, as a short-term memory of that day.
 fn read_day(text: &str, day: Date, terms: &Terms, gathered: &mut Gathered) {
     let start = day.to_zoned(TimeZone::UTC).map(|start| start.timestamp()).ok();
-    // Counted from the import, not from the day: an old note would otherwise expire as soon as it is read.
+    // The days are counted from the import, because an old note would otherwise expire as soon as it is read.
     let expires_at = terms.now.checked_add((DAILY_DAYS * 24).hours()).ok();
     for part in sections(text).iter().filter(|part| !part.body.is_empty()) {
         if part.body.starts_with('(') && part.body.ends_with(')') {
-            gathered.leave_out(part.line, "the section holds only a placeholder");
+            gathered.leave_out(part.line, "the section contains only a placeholder");
             continue;
         }
         let title = if part.heading.is_empty() { day.to_string() } else { format!("{day}: {}", part.heading) };
@@ -133,7 +133,7 @@ const WRITTEN_BY_PROGRAMS: &[(&str, &str)] = &[
     ("<!--", "-->"),
 ];
 /// Minimum length of a known line; a shorter one is not distinctive.
-// Nothing is learnt from text that matches a known line; a short line would match too much.
+// Nothing is learnt from text that matches a known line, so a short line would match too much.
 const MIN_KNOWN_CHARS: usize = 8;
 
 fn sniff_instructions(head: &Head<'_>) -> bool {
@@ -144,7 +144,7 @@ fn read_instructions(input: Input, terms: &Terms, gathered: &mut Gathered) -> Re
     let name = input.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let origin = if terms.folder.is_empty() { name.clone() } else { format!("{}/{name}", terms.folder) };
     let Some(text) = text_of(input, gathered)? else { return Ok(()) };
-    // Text written there by a memory program would otherwise be learnt as if the user had said it.
+    // Text that a memory program wrote there would otherwise be learnt as if the user had said it.
     let text = without_blocks(&text, WRITTEN_BY_PROGRAMS);
     for part in sections(&text).iter().filter(|part| !part.body.is_empty()) {
         if terms.instructions_as_memories {
@@ -166,7 +166,7 @@ fn read_instructions(input: Input, terms: &Terms, gathered: &mut Gathered) -> Re
 
 /// Returns the lines of a section without list and quote markers.
 fn lines(body: &str) -> impl Iterator<Item = &str> {
-    // A conversation repeats the sentence, not the bullet before it.
+    // A conversation repeats the sentence, but not the bullet before it.
     let marks = |c: char| matches!(c, '-' | '*' | '+' | '>' | '.' | ')') || c.is_ascii_digit() || c.is_whitespace();
     body.lines()
         .map(move |line| line.trim_start_matches(marks).trim())
@@ -182,7 +182,7 @@ pub(super) struct Section {
     pub level: usize,
     /// The heading's text.
     pub heading: String,
-    /// The text under it, trimmed.
+    /// The text under the heading, without leading and trailing spaces.
     pub body: String,
 }
 
@@ -194,7 +194,7 @@ pub(super) fn sections(text: &str) -> Vec<Section> {
         let mark = ["```", "~~~"].into_iter().find(|mark| line.trim_start().starts_with(mark));
         fence = match (fence, mark) {
             (None, mark) => mark,
-            // Only the marker that opened a fence closes it: `~~~` may appear inside a block of backticks.
+            // Only the marker that opened a fence closes it, because `~~~` may appear inside a block of backticks.
             (Some(open), Some(mark)) if open == mark => None,
             (open, _) => open,
         };
@@ -217,7 +217,7 @@ pub(super) fn sections(text: &str) -> Vec<Section> {
 
 fn heading(line: &str) -> Option<(usize, &str)> {
     let level = line.bytes().take_while(|byte| *byte == b'#').count();
-    // `#tag` is not a heading in CommonMark; the space is required.
+    // `#tag` is not a heading in CommonMark, so the space is required.
     let text = line.get(level..)?.strip_prefix(' ')?.trim().trim_end_matches('#').trim();
     ((1..=6).contains(&level) && !text.is_empty()).then_some((level, text))
 }
@@ -227,7 +227,7 @@ pub(super) fn without_blocks(text: &str, blocks: &[(&str, &str)]) -> String {
     let mut kept = text.to_owned();
     for (open, close) in blocks {
         while let Some(start) = kept.find(open) {
-            // A block that is not closed extends to the end: injected text must not be mistaken for the user's.
+            // A block that is not closed extends to the end, because injected text must not be mistaken for the user's.
             let end = kept[start..].find(close).map_or(kept.len(), |at| start + at + close.len());
             kept.replace_range(start..end, "");
         }
@@ -235,10 +235,11 @@ pub(super) fn without_blocks(text: &str, blocks: &[(&str, &str)]) -> String {
     kept
 }
 
-/// Returns the front matter of `text`, as lines of `key: value`, and the text after it.
+/// Returns the front matter of `text`, as lines of `key: value`, and the text after the front matter.
 pub(super) fn front_matter(text: &str) -> Option<(Vec<(&str, &str)>, &str)> {
     let rest = text.trim_start().strip_prefix("---\n")?;
-    // No YAML parser: these programs write flat `key: value` lines, and a value may contain further colons.
+    // No YAML parser is needed, because these programs write flat `key: value` lines, and a value may contain further
+    // colons.
     let (head, body) = rest.split_once("\n---")?;
     let pairs = head.lines().filter_map(|line| line.split_once(':')).map(|(key, value)| (key.trim(), value.trim()));
     Some((pairs.collect(), body.trim_start_matches('-').trim()))

@@ -1,4 +1,4 @@
-//! The project that a file of memories or instructions is written for, judged by its path.
+//! Determines, from its path, the project for which a file of memories or instructions is written.
 
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader};
@@ -9,28 +9,29 @@ use serde_json::Value;
 use crate::memory::Namespace;
 use transcripts::json;
 
-/// Number of lines of a log that are searched for the folder of its conversation.
+/// Maximum number of lines of a log that are searched for the folder of its conversation.
 const MAX_LINES: usize = 50;
 
 /// The project to which a file belongs, according to its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FilePlace {
-    /// It belongs to no particular project.
+    /// The file belongs to no particular project.
     Anywhere,
-    /// It belongs to the project in this folder.
+    /// The file belongs to the project in this folder.
     Folder(String),
-    /// It belongs to a project of which only the name is known.
+    /// The file belongs to a project of which only the name is known.
     Project(Namespace),
 }
 
 /// Returns the project to which the file at `path` belongs.
 ///
-/// Instructions for agents belong to the folder that contains them or, if that is an agent's settings folder such as
-/// `.claude`, to the folder above it. Notes that Claude Code stores beside its logs belong to the folder of those
-/// conversations.
+/// Instructions for agents belong to the folder that contains them. If that is an agent's settings folder, such as
+/// `.claude`, they belong to its parent folder. Notes that Claude Code stores beside its logs belong to the folder of
+/// those conversations.
 #[must_use]
 pub fn place_of(path: &Path, are_instructions: bool) -> FilePlace {
-    // Made absolute without touching the disk: `canonicalize` would fail on a missing file and resolve symlinks.
+    // The path is made absolute without accessing the disk, because `canonicalize` would fail on a missing file and
+    // resolve symlinks.
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     if are_instructions {
         // `.claude/CLAUDE.md` and `.cursor/rules/*.mdc` apply to the project that contains these folders.
@@ -57,10 +58,10 @@ fn folder_of_logs(path: &Path) -> Option<&Path> {
 }
 
 fn logs_in(folder: &Path) -> Vec<PathBuf> {
-    // A folder that cannot be read is treated as one without logs: the project's name is still known.
+    // A folder that cannot be read is treated as a folder without logs, because the project's name is still known.
     let entries = folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
     let mut logs: Vec<_> = entries.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl")).collect();
-    // `read_dir` has no order; the result must not depend on the file system.
+    // `read_dir` has no fixed order, and the result must not depend on the file system.
     logs.sort();
     logs
 }
@@ -68,7 +69,7 @@ fn logs_in(folder: &Path) -> Vec<PathBuf> {
 /// Returns the folder of the first conversation of a log.
 fn folder_of(log: &Path) -> Option<String> {
     let lines = BufReader::new(std::fs::File::open(log).ok()?).lines().take(MAX_LINES);
-    // A read error ends the search: further reads of the same file would most likely fail, too.
+    // A read error ends the search, because further reads of the same file would most likely fail, too.
     lines.map_while(Result::ok).find_map(|line| {
         let (value, _) = json::parse::<Value>(&line).ok()?;
         value["cwd"].as_str().map(str::to_owned)

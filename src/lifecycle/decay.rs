@@ -1,4 +1,4 @@
-//! The confidence of a memory over time, its warmth, and its tier.
+//! The confidence of a memory over time, how much it is used (its warmth), and its tier.
 //!
 //! The functions are pure: the caller passes the time, and no stored value is changed.
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::memory::{Memory, MemoryType, Tier, Usage};
 use crate::store::Outline;
 
-/// Number of uses from which a memory fades half as fast; with the same number it is hot.
+/// Number of uses from which a memory fades half as fast; with as many recent uses it is hot.
 pub(crate) const FULL_USE: u32 = 10;
 
 /// Days after which the confidence of a memory that is neither used nor confirmed has halved, by type; 0 means never.
@@ -49,29 +49,29 @@ pub(crate) struct Certainty {
     pub memory_type: MemoryType,
     /// Whether a person pinned it.
     pub pinned: bool,
-    /// How often it was used.
+    /// Number of times it was used.
     pub access_count: u32,
-    /// When it was last used, confirmed or changed.
+    /// Time at which it was last used, confirmed or changed.
     pub last_sure: Timestamp,
 }
 
 impl Certainty {
-    /// Returns the confidence that is left at `now`; see `confidence_at`.
+    /// Returns the remaining confidence at `now`; see `confidence_at`.
     #[must_use]
     pub(crate) fn at(&self, half_lives: &HalfLives, now: Timestamp) -> f64 {
         let half_life = half_lives.of(self.memory_type);
-        // 0 means never; without this the exponent would divide by zero.
+        // 0 means never; without this check, the exponent would divide by zero.
         if self.pinned || half_life <= 0.0 {
             return self.confidence;
         }
-        // At most twice as slow: use is a sign that a memory is true, but no proof.
+        // A memory fades at most half as fast: use is a sign that it is true, but no proof.
         let slowed = 1.0 + f64::from(self.access_count.min(FULL_USE)) / f64::from(FULL_USE);
         self.confidence * 0.5_f64.powf(days_between(self.last_sure, now) / (half_life * slowed))
     }
 }
 
 impl From<&Memory> for Certainty {
-    /// Without its evidence, a memory does not show when that was said, so only its last change and use count.
+    /// Without its evidence, it is unknown when the memory was stated, so only its last change and use count.
     fn from(memory: &Memory) -> Self {
         let used = memory.usage.last_accessed_at;
         Self {
@@ -84,20 +84,20 @@ impl From<&Memory> for Certainty {
     }
 }
 
-/// Returns when a memory was last used, confirmed or changed, from which time it fades.
+/// Returns when a memory was last used, confirmed or changed; it fades from then on.
 #[must_use]
 pub(crate) fn last_sure(memory: &Outline) -> Timestamp {
     let later = memory.usage.last_accessed_at.max(memory.confirmed_at);
     later.map_or(memory.updated_at, |at| at.max(memory.updated_at))
 }
 
-/// Returns the confidence that a memory has left at `now`, between 0 and the stored confidence:
+/// Returns the remaining confidence of a memory at `now`, between 0 and the stored confidence:
 ///
 /// ```text
 /// confidence × 0.5 ^ (days since it was last sure / (half-life of its type × (1 + min(uses, 10) / 10)))
 /// ```
 ///
-/// A pinned memory does not fade; nor does one whose type has no half-life.
+/// A pinned memory does not fade, nor does a memory whose type has no half-life.
 #[must_use]
 pub(crate) fn confidence_at(memory: &Outline, half_lives: &HalfLives, now: Timestamp) -> f64 {
     let certainty = Certainty {
@@ -120,18 +120,18 @@ pub(crate) fn days_between(from: Timestamp, to: Timestamp) -> f64 {
 /// Days without a use after which a memory is half as warm.
 pub(crate) const COOLING_HALF_LIFE_DAYS: f64 = 30.0;
 /// Warmth from which a memory counts as warm.
-// This number and the next are those of the Base Coat specification.
+// This constant and the next have the values of the Base Coat specification.
 pub(crate) const WARM: f64 = 3.0;
 /// Warmth from which a memory counts as hot.
 pub(crate) const HOT: f64 = 10.0;
 /// Warmth at which a memory rises to each tier, highest tier first. No memory rises to `l0`, which is reserved for
 /// pinned memories.
 pub(crate) const RISES: [(Tier, f64); 3] = [(Tier::L1, HOT), (Tier::L2, 6.0), (Tier::L3, WARM)];
-/// Share of that warmth below which a memory sinks again.
-// Well below the threshold for rising: a memory near it would otherwise move up and down in every run.
+/// Share of that warmth below which a memory falls to a lower tier again.
+// The share is well below 1, because a memory near the threshold would otherwise move up and down in every run.
 pub(crate) const SINKS_BELOW: f64 = 0.5;
 
-/// How much a memory is in use.
+/// How much a memory is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Heat {
@@ -158,7 +158,7 @@ impl Heat {
 /// Returns how warm a memory is at `now`: `uses × 0.5 ^ (whole days since the last use / 30)`.
 #[must_use]
 pub(crate) fn warmth(usage: &Usage, now: Timestamp) -> f64 {
-    // Whole days, so that the warmth, and with it the tier, does not change within a day.
+    // The days are whole, so that the warmth, and with it the tier, does not change within a day.
     let idle = usage.last_accessed_at.map_or(0.0, |at| days_between(at, now).floor());
     f64::from(usage.access_count) * 0.5_f64.powf(idle / COOLING_HALF_LIFE_DAYS)
 }
@@ -173,14 +173,14 @@ pub fn heat(usage: &Usage, now: Timestamp) -> Heat {
     }
 }
 
-/// Returns the tier of a memory that is not pinned: it rises as soon as it is warm enough, and sinks, one tier after
-/// the other, only once it has cooled to half of that. The result is stable: at the same warmth the memory stays in
-/// that tier.
+/// Returns the tier of a memory that is not pinned. The memory rises as soon as it is warm enough, and falls, one tier
+/// after the other, only once it has cooled to half of that. The result is stable: if the warmth does not change, the
+/// memory stays in that tier.
 #[must_use]
 pub(crate) fn tier_at(current: Tier, warmth: f64) -> Tier {
-    // A memory that was always loaded because it was pinned starts from the tier below.
+    // A memory that was always loaded because it was pinned starts from the next lower tier.
     let mut tier = current.max(Tier::L1);
-    // Repeated until the tier is stable, so that a second run at the same time has nothing to do.
+    // This is repeated until the tier is stable, so that a second run at the same time has nothing to do.
     while let Some((_, rises)) = RISES.iter().find(|(one, _)| *one == tier)
         && warmth < rises * SINKS_BELOW
     {

@@ -1,4 +1,4 @@
-//! Scheduled maintenance: plans what is due, applies it as one run, and counts the active memories.
+//! Scheduled maintenance: plans the actions that are due, applies them as one run, and counts the active memories.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -29,7 +29,7 @@ pub struct Step {
 pub struct Upkeep {
     /// Actions that can be undone, by memory.
     pub steps: Vec<Step>,
-    /// Ids of memories to be deleted permanently: those that were forgotten or retired long enough ago.
+    /// Ids of memories to be deleted permanently, because they were forgotten or retired long enough ago.
     pub purges: Vec<MemoryId>,
     /// Number of old model replies to be deleted permanently.
     pub replies: usize,
@@ -53,7 +53,7 @@ impl Upkeep {
     }
 }
 
-/// Returns what has to be done at `now`.
+/// Returns the actions that are due at `now`.
 ///
 /// A memory that a person restored, directly or by undoing a run, is not removed again by the same rule.
 ///
@@ -68,7 +68,7 @@ pub fn plan(store: &Database, rules: &Rules, now: Timestamp) -> Result<Upkeep, S
             add(store, &mut steps, memory, act)?;
         }
     }
-    // A memory that is about to be removed must not be the one that its duplicate is united with.
+    // A memory that is about to be removed must not be the one that receives the evidence of its duplicate.
     let staying = outlines.iter().filter(|memory| !steps.contains_key(&memory.id));
     for (lesser, into) in duplicates(store, &staying.collect::<Vec<_>>(), rules, now)? {
         add(store, &mut steps, lesser, Act::Unite { into })?;
@@ -85,8 +85,7 @@ pub fn plan(store: &Database, rules: &Rules, now: Timestamp) -> Result<Upkeep, S
     Ok(Upkeep { steps: steps.into_values().collect(), purges, replies })
 }
 
-/// Returns what has to be done at `now` as far as an index shows it quickly: memories to expire, and rows to delete
-/// permanently.
+/// Returns the due actions at `now` that an index finds quickly: memories to expire, and rows to delete permanently.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -100,7 +99,7 @@ pub(crate) fn plan_quickly(store: &Database, rules: &Rules, now: Timestamp) -> R
     Ok(Upkeep { steps: steps.into_values().collect(), purges, replies })
 }
 
-/// Returns the memories, and the number of replies, to be deleted permanently at `now`: none while the clock seems
+/// Returns the memories, and the number of replies, to be deleted permanently at `now`; none while the clock seems
 /// wrong.
 fn gone_for_good(store: &Database, rules: &Rules, now: Timestamp) -> Result<(Vec<MemoryId>, usize), StoreError> {
     let cutoff = purge_before(rules, now);
@@ -116,9 +115,11 @@ pub(super) fn purge_before(rules: &Rules, now: Timestamp) -> Timestamp {
     now.checked_sub(SignedDuration::from_hours(24 * i64::from(rules.purge_days))).unwrap_or(Timestamp::MIN)
 }
 
-/// Adds a step and returns whether it was added: not if the memory already has one, or if a person rejected it before.
+/// Adds a step and returns whether it was added. It is not added if the memory already has one, or if a person rejected
+/// it before.
 fn add(store: &Database, steps: &mut BTreeMap<MemoryId, Step>, memory: &Outline, act: Act) -> Result<bool, StoreError> {
-    // Checked here and not in the rules, because it reads the memory's history, which is unnecessary for most memories.
+    // This is checked here and not in the rules, because it reads the memory's history, which is unnecessary for most
+    // memories.
     if steps.contains_key(&memory.id) || act.takes_away() && store.is_wanted(&memory.id, act.action())? {
         return Ok(false);
     }
@@ -127,8 +128,8 @@ fn add(store: &Database, steps: &mut BTreeMap<MemoryId, Step>, memory: &Outline,
     Ok(true)
 }
 
-/// Returns the active memories that have the same words as another, paired with the one to keep: the pinned one, else
-/// the most valuable one, else the oldest.
+/// Returns the active memories that have the same words as another, each paired with the memory to keep: the pinned
+/// one, else the most valuable one, else the oldest.
 fn duplicates<'o>(
     store: &Database,
     outlines: &[&'o Outline],
@@ -144,14 +145,14 @@ fn duplicates<'o>(
         let mut alike: Vec<&Outline> = alike.iter().filter_map(|id| by_id.get(id).copied()).collect();
         alike.sort_by(|a, b| {
             let by_worth = || worth(b, rules, now).total_cmp(&worth(a, rules, now));
-            // Of equally valuable memories the older is kept; the id makes the choice the same in every run.
+            // Of equally valuable memories, the older one is kept; the id makes the choice the same in every run.
             let by_age = || (a.created_at, &a.id).cmp(&(b.created_at, &b.id));
             b.pinned.cmp(&a.pinned).then_with(by_worth).then_with(by_age)
         });
         let Some((kept, others)) = alike.split_first() else { continue };
         for other in others.iter().filter(|one| !one.pinned && is_past(rules.duplicate_days, one.created_at, now)) {
-            // Both memories are read in full, which outlines do not contain; pairs with equal words are rare enough for
-            // that.
+            // Both memories are read in full, because outlines contain no texts; pairs with equal words are rare enough
+            // for that.
             if is_same(&store.memory(&kept.id)?, &store.memory(&other.id)?) {
                 found.push((*other, kept.id.clone()));
             }
@@ -160,7 +161,7 @@ fn duplicates<'o>(
     Ok(found)
 }
 
-/// Whether two memories with the same words mean the same: an event on two different days happened twice.
+/// Whether two memories with the same words mean the same. An event on two different days happened twice.
 fn is_same(a: &Memory, b: &Memory) -> bool {
     let (a, b) = (&a.claim, &b.claim);
     // `div_euclid` rounds down for times before 1970 as well.
@@ -169,8 +170,8 @@ fn is_same(a: &Memory, b: &Memory) -> bool {
     a.memory_type == b.memory_type && a.key == b.key && a.value == b.value && a.valid_to == b.valid_to && once
 }
 
-/// Adds the least valuable memories of namespaces that contain too many, the least valuable first and, of equally
-/// valuable ones, the older first.
+/// Adds steps for the least valuable memories of namespaces that contain too many. The least valuable come first, and
+/// of equally valuable ones, the older.
 fn crowded_out(
     store: &Database,
     outlines: &[Outline],
@@ -191,7 +192,8 @@ fn crowded_out(
         if over == 0 {
             continue;
         }
-        // Removed only after counting: pinned memories count towards the limit, but are never retired because of it.
+        // Pinned memories are removed only after counting: they count towards the limit, but are never retired because
+        // of it.
         memories.retain(|memory| !memory.pinned);
         memories.sort_by(|a, b| {
             let by_worth = worth(a, rules, now).total_cmp(&worth(b, rules, now));
@@ -210,20 +212,21 @@ fn crowded_out(
 
 /// Command name of maintenance runs.
 pub(crate) const COMMAND: &str = "maintain";
-/// Days for which the times are kept at which a memory was read, found or shown; use counts are kept permanently.
+/// Number of days for which the times at which a memory was read, found or shown are kept; use counts are kept
+/// permanently.
 const LOG_DAYS: u32 = 90;
 
-/// What maintenance did.
+/// The result of maintenance.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Report {
-    /// The run, which can be undone; `None` if no change was made that can be undone.
+    /// The run, which can be undone; `None` if nothing was changed that can be undone.
     pub run: Option<RunId>,
-    /// What was done.
+    /// The actions that were taken.
     #[serde(flatten)]
     pub done: Upkeep,
 }
 
-/// Does everything that is due at `now` and returns it. A second call with the same `now` does nothing.
+/// Takes all actions that are due at `now` and returns them. A second call with the same `now` does nothing.
 ///
 /// Pinned memories are never changed. Undoing the run reverts everything except the purge.
 ///
@@ -233,8 +236,9 @@ pub fn maintain(store: &Store, rules: &Rules, now: Timestamp) -> Result<Report, 
     carry_out(store, rules, now, plan)
 }
 
-/// Does what is due at `now` and can be found quickly however many memories there are: expires memories and deletes
-/// rows permanently. It is meant for callers that run every minute; [`maintain`] does the rest about once an hour.
+/// Takes the actions due at `now` that can be found quickly, regardless of the number of memories: expires memories and
+/// deletes rows permanently. It is meant for callers that run every minute; [`maintain`] takes all actions about once
+/// an hour.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be written.
@@ -255,14 +259,14 @@ fn carry_out(
              put the clock right if it is wrong"
         );
     }
-    // Done before the steps, so that only what was planned is deleted permanently.
+    // This is done before the steps, so that only planned rows are deleted permanently.
     if !report.done.purges.is_empty() || report.done.replies > 0 {
         store.purge(rules.purge_days, now)?;
     }
     if !report.done.steps.is_empty() {
-        // Only if there are steps: runs without changes would fill the history every minute.
+        // A run is begun only if there are steps, because runs without changes would fill the history every minute.
         let run = store.begin_run(COMMAND, &json!({}), now)?.id;
-        // Planned again within the transaction, since other processes may have written in the meantime.
+        // The steps are planned again within the transaction, since other processes may have written in the meantime.
         let done = store.write(Some(&run), now, |w| {
             let due = plan(w, rules, now)?;
             due.steps.iter().try_for_each(|step| take(w, step, now))?;
@@ -270,7 +274,7 @@ fn carry_out(
         });
         let status = if done.is_ok() { RunStatus::Finished } else { RunStatus::Failed };
         let summary = done.as_ref().map_or_else(|error| json!({"error": error.to_string()}), |due| json!(due.counts()));
-        // Ended even after a failure; otherwise the run would appear to be still in progress.
+        // The run is ended even after a failure; otherwise it would appear to be still in progress.
         store.finish_run(&run, status, &summary, now)?;
         (report.run, report.done.steps) = (Some(run), done?.steps);
     }
@@ -289,10 +293,10 @@ fn take(w: &Writer<'_>, step: &Step, now: Timestamp) -> Result<(), StoreError> {
     }
 }
 
-/// Supersedes a memory by one with the same words, which receives its evidence.
+/// Supersedes a memory by another with the same words, which receives its evidence.
 fn unite(w: &Writer<'_>, id: &MemoryId, into: &MemoryId, now: Timestamp) -> Result<(), StoreError> {
     let reason = "the same words";
-    // Copied, not moved: an undo restores the other memory with its own evidence.
+    // The evidence is copied, not moved, so that an undo restores the other memory with its own evidence.
     w.take_over_evidence(into, id)?;
     let relation_type = RelationType::Supersedes;
     let link = Relation {

@@ -6,7 +6,7 @@
 //!          ─▶ moves (warmth, tier) ─────────┘          ─▶ the purge, which cannot
 //! ```
 //!
-//! The formulas and where each of their numbers comes from are in `docs/reference/lifecycle.md`.
+//! The formulas and the sources of their numbers are in `docs/reference/lifecycle.md`.
 
 pub(crate) mod decay;
 mod maintain;

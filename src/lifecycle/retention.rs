@@ -57,33 +57,34 @@ impl Default for Rules {
     }
 }
 
-/// Weight of the importance in the value of a memory when there are too many; the rest is the weight of its confidence.
+/// Weight of the importance in the value of a memory when there are too many; the remaining weight is that of its
+/// confidence.
 pub const WORTH_IMPORTANCE: f64 = 0.6;
 
 /// What maintenance does to a memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "act", rename_all = "snake_case")]
 pub enum Act {
-    /// Its lifetime has ended: it is no longer recalled.
+    /// The lifetime of the memory has ended, so it is no longer recalled.
     Expire,
-    /// Its confidence has fallen too low: it is no longer recalled.
+    /// The confidence of the memory has fallen too low, so it is no longer recalled.
     Fade,
-    /// It is superseded by another memory with the same words.
+    /// The memory is superseded by another with the same words.
     Unite {
         /// The other memory.
         into: MemoryId,
     },
-    /// It is retired; it can be restored until it is purged.
+    /// The memory is retired; it can be restored until it is purged.
     Retire {
         /// The reason.
         because: RetirementReason,
     },
-    /// It is used more, and loaded more readily.
+    /// The memory is used more, so it is loaded more readily.
     Promote {
         /// Its new tier.
         to: Tier,
     },
-    /// It is used less, and loaded less readily.
+    /// The memory is used less, so it is loaded less readily.
     Demote {
         /// Its new tier.
         to: Tier,
@@ -94,13 +95,13 @@ pub enum Act {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RetirementReason {
-    /// It matters too little, and nobody has used or confirmed it for a long time.
+    /// The memory matters too little, and nobody has used or confirmed it for a long time.
     Age,
-    /// Its namespace contains too many memories, and it is the least valuable.
+    /// The namespace of the memory contains too many memories, and this one is the least valuable.
     Count,
-    /// Another one took its place long ago.
+    /// Another memory replaced it long ago.
     Superseded,
-    /// It expired long ago.
+    /// The memory expired long ago.
     Expired,
 }
 
@@ -118,21 +119,21 @@ impl Act {
         }
     }
 
-    /// Returns why it is done, in a few words.
+    /// Returns the reason for the action, in a few words.
     #[must_use]
     pub(crate) const fn reason(&self) -> &'static str {
         match self {
             Self::Expire => "its lifetime has ended",
-            Self::Fade => "nobody has used or confirmed it for long",
-            Self::Unite { .. } => "another one has the same words",
+            Self::Fade => "nobody has used or confirmed it for a long time",
+            Self::Unite { .. } => "another memory has the same words",
             Self::Retire { because: RetirementReason::Age } => {
-                "it matters little, and nobody has used or confirmed it for long"
+                "it matters little, and nobody has used or confirmed it for a long time"
             }
             Self::Retire { because: RetirementReason::Count } => {
-                "there are too many in its namespace, and it is worth least"
+                "there are too many in its namespace, and it is the least valuable"
             }
-            Self::Retire { because: RetirementReason::Superseded } => "another one took its place long ago",
-            Self::Retire { because: RetirementReason::Expired } => "its time was over long ago",
+            Self::Retire { because: RetirementReason::Superseded } => "another memory replaced it long ago",
+            Self::Retire { because: RetirementReason::Expired } => "it expired long ago",
             Self::Promote { .. } => "it is used more",
             Self::Demote { .. } => "it is used less",
         }
@@ -157,7 +158,7 @@ pub fn due(memory: &Outline, rules: &Rules, now: Timestamp) -> Option<Act> {
         Status::Superseded if is_past(rules.superseded_days, memory.updated_at, now) => {
             Some(Act::Retire { because: RetirementReason::Superseded })
         }
-        // Only short-term ones: a long-term memory that has faded can still be restored.
+        // Only short-term memories are retired: a long-term memory that has faded can still be restored.
         Status::Expired if memory.scope == Scope::ShortTerm && is_past(rules.expired_days, memory.updated_at, now) => {
             Some(Act::Retire { because: RetirementReason::Expired })
         }
@@ -166,7 +167,7 @@ pub fn due(memory: &Outline, rules: &Rules, now: Timestamp) -> Option<Act> {
 }
 
 fn of_active(memory: &Outline, rules: &Rules, now: Timestamp) -> Option<Act> {
-    // Checked first: an expiry that was set explains the action better than fading does.
+    // The expiry is checked first, because an expiry that was set explains the action better than fading does.
     if memory.expires_at.is_some_and(|at| at <= now) {
         return Some(Act::Expire);
     }
@@ -176,12 +177,12 @@ fn of_active(memory: &Outline, rules: &Rules, now: Timestamp) -> Option<Act> {
         return Some(Act::Fade);
     }
     let is_unimportant = memory.importance < rules.auto_delete_below;
-    // Counted from the last use or confirmation, so that unimportant but used memories remain.
+    // The days are counted from the last use or confirmation, so that unimportant but used memories remain.
     (is_unimportant && is_past(rules.auto_delete_days, last_sure(memory), now))
         .then_some(Act::Retire { because: RetirementReason::Age })
 }
 
-/// Returns where a memory moves in the hierarchy at `now`, if it does.
+/// Returns the action that moves a memory in the hierarchy at `now`; `None` if it does not move.
 #[must_use]
 pub fn moves(memory: &Outline, now: Timestamp) -> Option<Act> {
     if memory.pinned || memory.status != Status::Active {
@@ -195,8 +196,8 @@ pub fn moves(memory: &Outline, now: Timestamp) -> Option<Act> {
     }
 }
 
-/// Returns the value of a memory at `now`, 0–1, which decides when there are too many: `0.6 importance + 0.4
-/// confidence`, with the faded confidence.
+/// Returns the value of a memory at `now`, 0–1, which decides which memories are removed when there are too many. It is
+/// `0.6 importance + 0.4 confidence`, with the faded confidence.
 #[must_use]
 pub fn worth(memory: &Outline, rules: &Rules, now: Timestamp) -> f64 {
     WORTH_IMPORTANCE * memory.importance + (1.0 - WORTH_IMPORTANCE) * confidence_at(memory, &rules.half_lives, now)

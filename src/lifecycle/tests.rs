@@ -127,20 +127,20 @@ fn each_rule_acts_on_its_day_and_not_before() {
     for (name, memory, rules, due_on) in [
         ("its lifetime has ended", changed(|m| m.claim.expires_at = Some(day(5))), Rules::default(), 5),
         (
-            "nobody has used or confirmed it for long",
+            "nobody has used or confirmed it for a long time",
             changed(|m| m.claim.memory_type = MemoryType::Episodic),
             Rules::default(),
             130,
         ),
         (
-            "it matters little, and nobody has used or confirmed it for long",
+            "it matters little, and nobody has used or confirmed it for a long time",
             changed(|m| m.claim.importance = 0.2),
             ever,
             50,
         ),
-        ("another one took its place long ago", changed(|m| m.status = Status::Superseded), Rules::default(), 180),
+        ("another memory replaced it long ago", changed(|m| m.status = Status::Superseded), Rules::default(), 180),
         (
-            "its time was over long ago",
+            "it expired long ago",
             changed(|m| (m.status, m.claim.scope) = (Status::Expired, Scope::ShortTerm)),
             Rules::default(),
             30,

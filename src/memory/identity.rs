@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::ParseError;
 
-/// Identity of a memory: a `UUIDv7` in its hyphenated spelling, so that ids sort by creation.
+/// Identity of a memory: a `UUIDv7` in hyphenated form, so that ids sort by creation time.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct MemoryId(String);
@@ -26,7 +26,7 @@ impl MemoryId {
         if uuid::Uuid::try_parse(&self.0).is_ok() {
             return self;
         }
-        // The same id from another program always becomes the same UUID, so that a second import finds its memory.
+        // The same id from another program always becomes the same UUID, so that a second import finds the same memory.
         let digest = Sha256::digest(self.0.as_bytes());
         let start: [u8; 16] = digest[..16].try_into().expect("a digest has 32 bytes");
         Self(uuid::Builder::from_custom_bytes(start).into_uuid().to_string())
@@ -44,14 +44,15 @@ impl MemoryId {
         &self.0
     }
 
-    /// Returns the last eight characters: what is shown to people, and what they type.
+    /// Returns the last eight characters, which are shown to people and which they type.
     #[must_use]
     pub fn short(&self) -> &str {
         short(&self.0)
     }
 }
 
-/// Returns the end of an id. A `UUIDv7` begins with its time, which all ids of one run share, and ends with chance.
+/// Returns the end of an id. A `UUIDv7` begins with the time, which all ids of one run share, and ends with random
+/// digits.
 pub(crate) fn short(id: &str) -> &str {
     id.char_indices().nth_back(7).map_or(id, |(start, _)| &id[start..])
 }
@@ -68,7 +69,8 @@ impl fmt::Display for MemoryId {
     }
 }
 
-/// Where a memory belongs: a path such as `project/shop`. Nothing is shared between two namespaces.
+/// The set of memories that a memory belongs to: a path such as `project/shop`. Nothing is shared between two
+/// namespaces.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Vec<String>", into = "Vec<String>")]
 pub struct Namespace(Vec<String>);
@@ -92,12 +94,12 @@ impl Namespace {
     /// The namespace of one conversation among people.
     ///
     /// # Errors
-    /// [`ParseError`] if `id` is empty or holds a control character.
+    /// [`ParseError`] if `id` is empty or contains a control character.
     pub(crate) fn chat(id: &str) -> Result<Self, ParseError> {
         Self::try_from(vec!["chat".to_owned(), id.replace('/', "-")])
     }
 
-    /// Whether it is that of a conversation among people.
+    /// Whether the namespace is that of a conversation among people.
     #[must_use]
     pub(crate) fn is_chat(&self) -> bool {
         self.0.first().is_some_and(|part| part == "chat")

@@ -1,4 +1,4 @@
-//! The memory record and everything attached to it: plain data without behaviour of its own.
+//! The memory record and its parts, as plain data without behaviour.
 
 mod identity;
 mod spelled;
@@ -23,19 +23,19 @@ pub struct Claim {
     /// The type: a fact, an event or a way of doing something.
     #[serde(rename = "type")]
     pub memory_type: MemoryType,
-    /// One of the allowed categories, see [`CATEGORIES`].
+    /// One of the allowed categories; see [`CATEGORIES`].
     pub category: String,
     /// A few words.
     pub title: String,
-    /// One self-contained sentence or short paragraph, third person, absolute dates.
+    /// One self-contained sentence or short paragraph, in the third person and with absolute dates.
     pub content: String,
     /// A shorter wording for briefs.
     pub summary: Option<String>,
-    /// Topic tag, e.g. `auth`.
+    /// Topic tag, such as `auth`.
     pub subject: Option<String>,
-    /// Normalised attribute, e.g. `user.residence`; two claims with the same key are about the same thing.
+    /// Normalised attribute, such as `user.residence`; two claims with the same key are about the same thing.
     pub key: Option<String>,
-    /// Value of the attribute, e.g. `Berlin`.
+    /// Value of the attribute, such as `Berlin`.
     pub value: Option<String>,
     /// Structured parts, which depend on the type.
     pub structured: Option<Structured>,
@@ -47,16 +47,16 @@ pub struct Claim {
     pub confidence: f64,
     /// Free tags.
     pub tags: Vec<String>,
-    /// When the claim became true.
+    /// Time from which the claim is true.
     pub valid_from: Option<Timestamp>,
-    /// When the claim ceased to be true.
+    /// Time at which the claim ceased to be true.
     pub valid_to: Option<Timestamp>,
-    /// When the memory stops being recalled.
+    /// Time from which the memory is no longer recalled.
     pub expires_at: Option<Timestamp>,
 }
 
 impl Claim {
-    /// Returns a long-term claim of middling importance and full confidence with nothing else set.
+    /// Returns a long-term claim of medium importance and full confidence, with all other fields empty.
     #[must_use]
     pub fn new(memory_type: MemoryType, category: &str, title: impl Into<String>, content: impl Into<String>) -> Self {
         Self {
@@ -92,20 +92,20 @@ pub struct Memory {
     pub namespace: Namespace,
     /// Whether it is recalled.
     pub status: Status,
-    /// Never changed, decayed or retired without a person.
+    /// Whether a person pinned it; only a person may then change or retire it, and its confidence does not fade.
     pub pinned: bool,
-    /// How often and when it was used.
+    /// How often and when the memory was used.
     #[serde(flatten)]
     pub usage: Usage,
-    /// Where it came from: a transcript key, a file, or a person's command.
+    /// Its source: a transcript key, a file, or a person's command.
     pub source: String,
-    /// How it came to be.
+    /// How it was created.
     pub extraction_method: ExtractionMethod,
     /// When it was forgotten.
     pub deleted_at: Option<Timestamp>,
     /// When it was learnt.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time of its last change.
     pub updated_at: Timestamp,
 }
 
@@ -135,18 +135,18 @@ impl Memory {
     }
 }
 
-/// How a memory has been used; stored separately so that a read never re-indexes its text.
+/// How often and when a memory was used; stored separately so that a read never re-indexes the text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// Times it was recalled.
+    /// Number of times it was recalled.
     pub access_count: u32,
-    /// When it was last recalled.
+    /// Time at which it was last recalled.
     pub last_accessed_at: Option<Timestamp>,
     /// Place in the lookup hierarchy.
     pub tier: Tier,
     /// Promotions so far.
     pub promotion_count: u32,
-    /// When it was last promoted.
+    /// Time at which it was last promoted.
     pub last_promoted_at: Option<Timestamp>,
 }
 
@@ -161,15 +161,15 @@ impl Default for Usage {
 pub struct Evidence {
     /// Key of the transcript, `source:external_id`.
     pub transcript: String,
-    /// Ids of the messages that the claim rests on; the quote is in the first.
+    /// Ids of the messages that the claim is based on; the quote is in the first of them.
     pub messages: Vec<String>,
     /// Verbatim words of that message.
     pub quote: String,
     /// Who said it.
     pub speaker: Option<String>,
-    /// When it was said.
+    /// The time of the message.
     pub said_at: Option<MessageTime>,
-    /// Hash of that message's content, see [`transcripts::Message::content_hash`].
+    /// Hash of that message's content; see [`transcripts::Message::content_hash`].
     pub content_hash: String,
 }
 
@@ -189,16 +189,16 @@ pub struct Relation {
     pub created_at: Timestamp,
 }
 
-/// What an extractor proposes: a claim with the words that it rests on.
+/// A proposal of an extractor: a claim with the words that it is based on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Candidate {
     /// The claim that would be remembered.
     pub claim: Claim,
-    /// To whom the claim applies; determines the namespace.
+    /// The people or projects to which the claim applies; this determines the namespace.
     pub audience: Audience,
-    /// At least one piece, each quote found in its message.
+    /// At least one piece of evidence; each quote was found in its message.
     pub evidence: Vec<Evidence>,
-    /// A known memory that this one replaces, according to the extractor.
+    /// A known memory that this claim replaces, according to the extractor.
     pub replaces: Option<MemoryId>,
     /// Whether its words were copied from elsewhere, such as a page, a file or the output of a tool.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -213,14 +213,14 @@ pub enum Structured {
     Episode(Episode),
     /// How to act.
     Procedure(Procedure),
-    /// A pattern seen in several episodes.
+    /// A pattern found in several episodes.
     Pattern {
-        /// What recurs, and when it helps.
+        /// What recurs, and when the pattern helps.
         pattern: String,
     },
     /// Attributes of the user.
     Profile {
-        /// Attribute to value, e.g. `name` to `Ana`.
+        /// Map from attribute to value, such as `name` to `Ana`.
         profile: serde_json::Map<String, serde_json::Value>,
     },
 }

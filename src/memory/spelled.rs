@@ -52,33 +52,33 @@ macro_rules! string_enum {
 pub(crate) use string_enum;
 
 string_enum!(
-    /// The kind of remembering that a memory serves.
+    /// The kind of knowledge that a memory contains.
     MemoryType, "a memory type", "semantic, episodic or procedural", {
-    /// What is so: facts, preferences, decisions.
+    /// Something that is true: facts, preferences, decisions.
     Semantic = "semantic",
-    /// What happened: a situation, what was done, how it ended.
+    /// Something that happened: a situation, the action taken, and how it ended.
     Episodic = "episodic",
-    /// How to act: instructions, conventions, workflows.
+    /// A way of acting: instructions, conventions, workflows.
     Procedural = "procedural",
 });
 
 string_enum!(
-    /// How long a memory is meant to live.
+    /// The intended lifetime of a memory.
     Scope, "a scope", "long_term or short_term", {
-    /// Kept until it is superseded or forgotten.
+    /// The memory is kept until it is superseded or forgotten.
     LongTerm = "long_term",
-    /// Current state that expires.
+    /// The memory describes a current state that expires.
     ShortTerm = "short_term",
 });
 
 string_enum!(
-    /// Whether a memory is recalled, and if not, why.
+    /// Whether a memory is recalled and, if it is not, why.
     Status, "a status", "active, superseded, forgotten, expired or pending", {
     /// Recalled.
     Active = "active",
-    /// Replaced by a newer memory that is linked to it.
+    /// Replaced by a newer memory, which is linked to it.
     Superseded = "superseded",
-    /// Removed by a person or a rule; can be restored until it is purged.
+    /// Removed by a person or a rule; it can be restored until it is purged.
     Forgotten = "forgotten",
     /// Past its `expires_at`.
     Expired = "expired",
@@ -87,7 +87,7 @@ string_enum!(
 });
 
 string_enum!(
-    /// How a memory came to be.
+    /// How a memory was created.
     ExtractionMethod, "an extraction method", "auto, manual or imported", {
     /// Extracted from a transcript.
     Auto = "auto",
@@ -98,34 +98,34 @@ string_enum!(
 });
 
 string_enum!(
-    /// What one memory is to another.
+    /// The role of one memory with respect to another.
     RelationType, "a relation", "supports, contradicts, refines, supersedes, derived_from or related", {
-    /// Confirms it independently.
+    /// Confirms the other memory independently.
     Supports = "supports",
-    /// Cannot hold at the same time.
+    /// Cannot be true at the same time as the other memory.
     Contradicts = "contradicts",
-    /// Says the same in more detail.
+    /// Says the same as the other memory in more detail.
     Refines = "refines",
-    /// Takes its place.
+    /// Replaces the other memory.
     Supersedes = "supersedes",
-    /// Was concluded from it.
+    /// Was derived from the other memory.
     DerivedFrom = "derived_from",
-    /// Belongs to the same matter.
+    /// Is about the same topic as the other memory.
     Related = "related",
 });
 
 string_enum!(
-    /// Place in the lookup hierarchy, from most to least readily loaded.
+    /// Place in the lookup hierarchy, from the most to the least readily loaded.
     Tier, "a tier", "l0, l1, l2, l3 or l4", {
     /// Always loaded.
     L0 = "l0",
     /// Loaded for most sessions.
     L1 = "l1",
-    /// Loaded on a match of subject.
+    /// Loaded if the subject matches.
     L2 = "l2",
     /// Found by search.
     L3 = "l3",
-    /// Found by search; where every memory starts.
+    /// Found by search; the tier in which every memory starts.
     L4 = "l4",
 });
 
@@ -134,22 +134,22 @@ string_enum!(
     Outcome, "an outcome", "success, partial or failure", {
     /// It worked.
     Success = "success",
-    /// It worked in part.
+    /// It worked only partly.
     Partial = "partial",
     /// It did not work.
     Failure = "failure",
 });
 
 string_enum!(
-    /// For whom a claim holds.
+    /// To whom a claim applies.
     Audience, "an audience", "user or project", {
-    /// For the person, wherever they work.
+    /// The claim applies to the person, wherever they work.
     User = "user",
-    /// For the project or conversation that the transcript belongs to.
+    /// The claim applies to the project or conversation that the transcript belongs to.
     Project = "project",
 });
 
-/// Categories that are accepted unless the configuration lists others.
+/// Categories that are accepted unless the settings list others.
 pub const CATEGORIES: &[&str] = &[
     "fact",
     "preference",

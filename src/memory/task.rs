@@ -1,4 +1,4 @@
-//! The record of a task: the request to an agent, its actions, and the outcome. Plain data.
+//! The record of a task: the request to an agent, its actions, and the outcome. It is plain data.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -8,13 +8,13 @@ use super::{Namespace, string_enum};
 string_enum!(
     /// How a task ended, as far as its log shows.
     TaskOutcome, "the outcome of a task", "done, failed, abandoned or unknown", {
-    /// A commit, a passing test or a closing report shows that it was finished.
+    /// A commit, a passing test or a closing report shows that the task was finished.
     Done = "done",
-    /// The last thing that was checked failed.
+    /// The last check of the task failed.
     Failed = "failed",
-    /// It was interrupted, or the log ends in the middle of it.
+    /// The task was interrupted, or the log ends in the middle of it.
     Abandoned = "abandoned",
-    /// The log does not show it.
+    /// The log does not show how the task ended.
     Unknown = "unknown",
 });
 
@@ -28,14 +28,14 @@ pub struct Task {
     pub id: String,
     /// The log's key.
     pub transcript: String,
-    /// The key of the session that started the sub-agent whose log this is.
+    /// If the log is that of a sub-agent: the key of the session that started the sub-agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
     /// Its position among the tasks of the log, counted from 0.
     pub place: usize,
     /// The namespace that it belongs to.
     pub namespace: Namespace,
-    /// What is known about it.
+    /// The recorded data about it.
     #[serde(flatten)]
     pub record: TaskRecord,
 }
@@ -44,13 +44,13 @@ pub struct Task {
 /// show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskRecord {
-    /// The request, clipped.
+    /// The request, truncated.
     pub goal: String,
     /// How it ended.
     pub outcome: TaskOutcome,
     /// The reason for assuming this outcome.
     pub reason: String,
-    /// When the request was made.
+    /// Time of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
     /// The time of its last event.
@@ -62,10 +62,10 @@ pub struct TaskRecord {
     /// The git branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// The assistant's last words, clipped.
+    /// The assistant's last words, truncated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<Citation>,
-    /// Files, those that were changed first.
+    /// Files; those that were changed come first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<TaskFile>,
     /// Names that the changes define or mention.
@@ -77,7 +77,7 @@ pub struct TaskRecord {
     /// Errors of commands, in the order in which they first occurred.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<TaskError>,
-    /// Test runs: the last one of each command.
+    /// Test runs; only the last run of each command.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<TestRun>,
     /// Commits.
@@ -86,7 +86,7 @@ pub struct TaskRecord {
     /// Addresses of pull requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pull_requests: Vec<Citation>,
-    /// The first message and the last.
+    /// The first and the last message.
     pub messages: (String, String),
 }
 
@@ -105,10 +105,10 @@ pub struct Citation {
 pub struct TaskFile {
     /// The path.
     pub path: String,
-    /// How often it was read.
+    /// Number of times it was read.
     #[serde(skip_serializing_if = "is_zero")]
     pub read: u32,
-    /// How often it was edited.
+    /// Number of times it was edited.
     #[serde(skip_serializing_if = "is_zero")]
     pub edited: u32,
     /// Whether the task created it.
@@ -120,7 +120,7 @@ pub struct TaskFile {
     /// The path to which the task moved it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub renamed_to: Option<String>,
-    /// The first messages that show it, changes before reads.
+    /// The first messages that show the file, with changes before reads.
     pub messages: Vec<String>,
 }
 
@@ -140,12 +140,12 @@ pub struct TaskCommand {
     /// The signature that identifies it, such as `cargo test`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
-    /// The folder in which it ran, if that is not the project's.
+    /// The folder in which it ran, if it is not the project's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
-    /// How often it ran.
+    /// Number of times it ran.
     pub runs: u32,
-    /// How often it failed.
+    /// Number of times it failed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failed: u32,
     /// The exit status of the last run, if the log contains it.
@@ -158,13 +158,13 @@ pub struct TaskCommand {
 /// An error with which a command ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskError {
-    /// The line that says what is wrong, without paths, numbers and hashes.
+    /// The line that states the problem, without paths, numbers and hashes.
     pub signature: String,
     /// The original line.
     pub line: String,
     /// The command.
     pub command: String,
-    /// How often it occurred.
+    /// Number of times it occurred.
     pub count: u32,
     /// The first message that shows it.
     pub message: String,
@@ -173,7 +173,7 @@ pub struct TaskError {
     pub cleared: Option<Remedy>,
 }
 
-/// How an error was resolved: the later success of the command, and what was done in between.
+/// How an error was resolved: the later success of the command, and the actions in between.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Remedy {
     /// The command that succeeded.
@@ -181,7 +181,7 @@ pub struct Remedy {
     /// The files that were changed in between.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// Other commands in between that did more than read.
+    /// Other commands that ran in between and did more than read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
     /// The message that shows the success.
@@ -193,10 +193,10 @@ pub struct Remedy {
 pub struct TestRun {
     /// The command.
     pub command: String,
-    /// Whether all passed; `None` if that is unknown.
+    /// Whether all tests passed; `None` if that is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passed: Option<bool>,
-    /// The line that sums it up.
+    /// The line that summarises the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// The message that shows it.

@@ -12,30 +12,30 @@ use super::remote::{Address, Remote};
 
 /// Maximum size of a git file that is read, in bytes; git itself writes no larger one.
 const MAX_BYTES: u64 = 1 << 20;
-/// Maximum number of local clones of clones that are followed.
-// Bounded, since two clones may name each other as their origin.
+/// Maximum number of local clones that are followed from one to the next.
+// The number is limited, since two clones may name each other as their origin.
 const MAX_CLONES: usize = 4;
 
-/// A repository of this machine.
+/// A repository on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Repository {
-    /// Its folder: the one that contains `.git`, or the repository itself if it is bare or belongs to a submodule.
-    /// Worktrees of one repository share it.
+    /// The folder of the repository: the folder that contains `.git`, or the repository itself if it is bare or belongs
+    /// to a submodule. All worktrees of one repository have the same folder.
     pub(super) root: PathBuf,
     /// The server that it was cloned from.
     pub(super) remote: Option<Remote>,
-    /// Identifies the repository when it is found in another place: a hash of the first line of its log, which names
-    /// its first commit, the author and the time.
+    /// Identifies the repository when it is found in another place. It is a hash of the first line of the repository's
+    /// log, which names the first commit, the author and the time.
     pub(super) mark: Option<String>,
 }
 
-/// Returns the repository that `path` is in, or was in before it was deleted.
+/// Returns the repository that contains `path`, or that contained it before it was deleted.
 ///
 /// Searches upwards from the nearest existing folder, but not in or above `home`, nor in a root folder.
 pub(super) fn find(path: &Path, home: Option<&Path>) -> Option<Repository> {
     let start = path.ancestors().find_map(|folder| folder.canonicalize().ok())?;
     let home = home.and_then(|home| home.canonicalize().ok());
-    // A repository in the home folder, such as one of dotfiles, would turn everything into one project.
+    // A repository in the home folder, such as one of dotfiles, would combine all projects into one.
     let below_home = |folder: &&Path| folder.parent().is_some() && home.as_deref() != Some(folder);
     let mut bare = None;
     for folder in start.ancestors().take_while(below_home) {
@@ -44,8 +44,8 @@ pub(super) fn find(path: &Path, home: Option<&Path>) -> Option<Repository> {
         }
         bare = bare.or_else(|| Some(folder).filter(|folder| is_repository(folder)));
     }
-    // Last, since files that look like a bare repository can be part of any repository, and would name another project
-    // as its own. `.git` cannot.
+    // A bare repository is considered last: files that look like one can be part of any repository, and would make it
+    // appear to be another project. This is impossible with `.git`.
     bare.map(|folder| identify(folder, MAX_CLONES))
 }
 
@@ -54,7 +54,7 @@ pub(super) fn stands_in(folder: &Path) -> bool {
     working_tree(folder).is_some() || is_repository(folder)
 }
 
-/// Returns the folder with the objects and settings of the repository whose working tree this is.
+/// Returns the folder with the objects and settings of the repository whose working tree this folder is.
 fn working_tree(folder: &Path) -> Option<PathBuf> {
     let dot = folder.join(".git");
     if dot.is_dir() {
@@ -67,14 +67,13 @@ fn working_tree(folder: &Path) -> Option<PathBuf> {
     None
 }
 
-/// Returns what the git folder of a worktree shares with the others; for any other git folder, returns the folder
-/// itself.
+/// Returns the folder that the worktrees of a repository share; for any other git folder, returns the folder itself.
 fn shared(git: &Path) -> Option<PathBuf> {
     let common = read(&git.join("commondir")).map_or_else(|| git.to_owned(), |text| git.join(text.trim()));
     common.canonicalize().ok().filter(|common| is_repository(common))
 }
 
-/// Returns where the repository of a worktree was before somebody moved it.
+/// Returns where the repository of a worktree was before it was moved.
 fn lost(git: &Path) -> Option<PathBuf> {
     let worktrees = git.parent().filter(|folder| folder.ends_with("worktrees"))?;
     worktrees.parent().filter(|common| common.is_absolute()).map(Path::to_owned)
@@ -92,7 +91,7 @@ fn identify(common: &Path, clones: usize) -> Repository {
             let path = lone.root.join(path);
             let names = [path.join(".git"), path.clone(), path.with_added_extension("git")];
             let origin = names.iter().filter(|path| !is_share(path)).find_map(|path| shared(path));
-            // A clone that is its own remote leads nowhere.
+            // A clone that names itself as its remote identifies no other repository.
             let other = origin.filter(|origin| origin != common);
             other.map_or(lone, |other| identify(&other, clones - 1))
         }
@@ -102,7 +101,7 @@ fn identify(common: &Path, clones: usize) -> Repository {
 
 fn mark_of(common: &Path) -> Option<String> {
     let log = common.join("logs").join("HEAD");
-    // Anything but a regular file could block the reader.
+    // Only a regular file is read, because any other file could block the reader.
     let file = fs::metadata(&log).ok().filter(fs::Metadata::is_file).and_then(|_| fs::File::open(log).ok())?;
     let mut line = Vec::new();
     BufReader::new(file.take(MAX_BYTES)).read_until(b'\n', &mut line).ok()?;
@@ -120,14 +119,14 @@ pub(super) fn is_share(path: &Path) -> bool {
     text.starts_with(b"\\\\") || text.starts_with(b"//")
 }
 
-/// Reads a small file; anything but a regular file could block the reader for ever.
+/// Reads a small regular file; any other file could block the reader for ever.
 pub(super) fn read(path: &Path) -> Option<String> {
     let data = fs::metadata(path).ok()?;
     let is_small = data.is_file() && data.len() <= MAX_BYTES;
     is_small.then(|| fs::read(path).ok()).flatten().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Returns the address of the remote `origin`, or of the only remote there is.
+/// Returns the address of the remote `origin`, or of the only remote.
 pub(super) fn origin(settings: &str) -> Option<String> {
     let mut remotes: Vec<(String, String)> = Vec::new();
     let mut remote: Option<String> = None;
@@ -153,7 +152,7 @@ pub(super) fn origin(settings: &str) -> Option<String> {
     Some(remotes.swap_remove(at).1).filter(|address| !address.is_empty())
 }
 
-/// Splits what follows `[` at the bracket that closes it outside of quotes.
+/// Splits the text after `[` at the matching closing bracket, ignoring brackets in quotes.
 fn header_and_rest(header: &str) -> (&str, &str) {
     let (mut quoted, mut escaped) = (false, false);
     for (at, letter) in header.char_indices() {

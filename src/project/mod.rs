@@ -7,10 +7,10 @@
 //!                                ─▶ the folder as text ──────┘
 //! ```
 //!
-//! Worktrees and clones of one repository, and all folders in it, have one identity. The identity is the same on every
-//! machine if the repository has a remote or a name. The text of a folder's path is the last resort: on another machine
-//! the same path may be another project. For this reason an address that the log itself names takes precedence over
-//! what exists on this machine.
+//! Worktrees and clones of one repository, and all folders in it, have the same identity. The identity is the same on
+//! every machine if the repository has a remote or a name. The text of a folder's path is used only as a last resort,
+//! because the same path on another machine may be another project. For this reason, an address that the log itself
+//! contains takes precedence over the repositories on this machine.
 
 mod git;
 mod remote;
@@ -29,11 +29,11 @@ pub(crate) use remote::{Remote, without_credentials};
 const MAX_PART: usize = 200;
 
 string_enum!(
-    /// What an identity rests on, from the weakest to the strongest.
+    /// The basis of an identity, from the weakest to the strongest.
     Basis, "the basis of a project's identity", "text, folder, remote or name", {
-    /// The text from the log: a folder that does not exist (any more), or the name of a channel.
+    /// The text from the log: a folder that does not exist or no longer exists, or the name of a channel.
     Text = "text",
-    /// A repository of this machine.
+    /// A repository on this machine.
     Folder = "folder",
     /// A repository on a server.
     Remote = "remote",
@@ -41,10 +41,10 @@ string_enum!(
     Name = "name",
 });
 
-/// Numbers of hash bytes that may follow the name of a project.
+/// Possible numbers of hash bytes after the name of a project.
 const HASHED: &[usize] = &[3, 6, 16];
 
-/// What distinguishes a project from every other.
+/// The data that distinguishes a project from every other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Identity {
     /// The basis of the identity.
@@ -91,15 +91,15 @@ impl Identity {
         Some(Self { basis, key: key.to_owned(), name })
     }
 
-    /// Returns its spelling in the database, e.g. `remote:github.com/ana/shop`.
+    /// Returns the form stored in the database, such as `remote:github.com/ana/shop`.
     #[must_use]
     pub(crate) fn id(&self) -> String {
         format!("{}:{}", self.basis.as_str(), self.key)
     }
 
-    /// Returns the namespaces that the project may have, in order of preference; it gets the first that is free. Each
-    /// consists of its name and, unless a person chose the name, digits of a hash that distinguish it from other
-    /// projects of that name.
+    /// Returns the namespaces that the project may have, in order of preference; the project gets the first one that is
+    /// free. Each consists of the project's name and, unless a person chose the name, digits of a hash that distinguish
+    /// it from other projects of that name.
     pub(crate) fn namespaces(&self) -> impl Iterator<Item = Namespace> + '_ {
         self.spelled_with(if self.basis == Basis::Name { &[0] } else { HASHED })
     }
@@ -119,48 +119,48 @@ impl Identity {
     }
 }
 
-/// What is known about a conversation's project before the store is read.
+/// The information about a conversation's project that is available without the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProjectSighting {
-    /// The folder as the log spells it, under which the project is stored; `None` if the log names only an address, or
-    /// if the folder must be on another machine.
+    /// The folder as the log spells it, under which the project is stored. `None` if the log contains only an address,
+    /// or if the folder must be on another machine.
     pub path: Option<String>,
-    /// What identifies the project.
+    /// The identity of the project.
     pub identity: Identity,
     /// The folder of its repository on this machine.
     pub root: Option<String>,
-    /// What identifies that repository when it is found in another place.
+    /// The mark that identifies that repository when it is found in another place.
     pub mark: Option<String>,
     /// Whether the folder that the log names exists.
     pub is_here: bool,
     /// Whether the log itself names the repository of a folder that does not exist, which is the best available
     /// information.
     pub is_claim: bool,
-    /// The identity derived from the log's text alone, which is all that earlier versions used.
+    /// The identity derived only from the log's text, which is all that earlier versions used.
     pub text: Option<Identity>,
     /// A settings file that was ignored, and why.
     pub warning: Option<String>,
 }
 
-/// The machine that the program runs on.
+/// The machine on which the program runs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Machine {
-    /// The person's own folder, which is not a project.
+    /// The person's home folder, which is not a project.
     pub home: Option<PathBuf>,
     /// The project files that the person has trusted.
     pub trusted: TrustedFiles,
 }
 
 impl Machine {
-    /// Returns the machine that this process runs on.
+    /// Returns the machine on which this process runs.
     #[must_use]
     pub(crate) fn this() -> Self {
-        // Without a home folder, none is trusted.
+        // Without a home folder, no project file is trusted.
         let trusted = Folders::of_platform().map(|folders| TrustedFiles::in_state(&folders.state));
         Self { home: etcetera::home_dir().ok(), trusted: trusted.unwrap_or_default() }
     }
 
-    /// Returns the project that `transcript` belongs to, or `None` if it names none.
+    /// Returns the project that `transcript` belongs to; `None` if the transcript names no project.
     #[must_use]
     pub(crate) fn sight(&self, transcript: &Transcript) -> Option<ProjectSighting> {
         let address = transcript.repository.as_deref().and_then(Remote::parse);
@@ -173,7 +173,7 @@ impl Machine {
         }
     }
 
-    /// Returns the project that a folder of this machine belongs to, or `None` if it belongs to none.
+    /// Returns the project that a folder on this machine belongs to; `None` if it belongs to no project.
     #[must_use]
     pub(crate) fn sight_path(&self, path: &str) -> Option<ProjectSighting> {
         self.sight_folder(&tidied(path), None)
@@ -186,7 +186,7 @@ impl Machine {
             return Self::sight_address(&address?, None);
         }
         let here = place.and_then(|place| git::find(place, self.home.as_deref()));
-        // An address that differs from the repository here means that the log is from another machine.
+        // If the address differs from that of the repository here, the log is from another machine.
         let elsewhere = address.is_some() && here.as_ref().is_none_or(|here| here.remote != address);
         if let Some(address) = address.filter(|_| elsewhere) {
             let is_free = here.is_none() && place.is_some_and(Path::is_dir);
@@ -231,11 +231,11 @@ impl Machine {
         place.map(|place| nearest(place, self.home.as_deref(), &self.trusted)).unwrap_or_default()
     }
 
-    /// Whether the path is somebody's home or a root folder, on this machine or any other.
+    /// Whether the path is a person's home or a root folder, on this machine or any other.
     fn is_home(&self, path: &str) -> bool {
         let parts: Vec<&str> = path.split(['/', '\\']).filter(|part| !part.is_empty()).collect();
         let is_rooted = path.starts_with(['/', '\\']);
-        // A log may come from another system, so the homes of all systems count.
+        // A log may come from another system, so the home folders of all systems are recognised.
         let by_shape = match parts.as_slice() {
             ["root" | "home" | "Users"] | ["home" | "Users", _] => is_rooted,
             [drive] | [drive, "Users"] | [drive, "Users", _] => is_drive(drive),
@@ -256,7 +256,7 @@ fn is_drive(part: &str) -> bool {
     part.len() == 2 && part.ends_with(':')
 }
 
-/// Whether exactly this folder contains a repository or a worktree of one.
+/// Whether exactly this folder contains a repository or a worktree of a repository.
 #[must_use]
 pub(crate) fn is_repository(folder: &str) -> bool {
     git::stands_in(Path::new(folder))
@@ -269,7 +269,7 @@ fn tidied(text: &str) -> String {
     path.unwrap_or(text).trim_end_matches(['/', '\\']).to_owned()
 }
 
-/// Returns a path as people write it.
+/// Returns a path in the form that people write.
 fn plain(path: &Path) -> String {
     // On Windows, `canonicalize` adds a prefix that people do not write.
     let text = path.to_string_lossy();
@@ -279,7 +279,7 @@ fn plain(path: &Path) -> String {
 /// Maximum length of a project's name, in bytes.
 const MAX_NAME: usize = 100;
 
-/// What the nearest settings file says.
+/// The contents of the nearest settings file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Named {
     /// The name.
@@ -289,9 +289,9 @@ pub(super) struct Named {
 }
 
 /// Reads the nearest trusted settings file at or above `path`, but not in `home` or above it. Only its `project` is
-/// used: no other setting is read here from a file that came with a repository.
+/// used, and no other setting is read from a file that is part of a repository.
 pub(super) fn nearest(path: &Path, home: Option<&Path>, trusted: &TrustedFiles) -> Named {
-    // The home folder may be a link, and `path` may lead through the link or its target.
+    // The home folder may be a link, and `path` may contain either the link or its target.
     let homes = [home.map(Path::to_owned), home.and_then(|home| home.canonicalize().ok())];
     let below_home =
         |folder: &&Path| folder.parent().is_some() && !homes.iter().any(|home| home.as_deref() == Some(folder));
@@ -321,17 +321,17 @@ fn name_in(text: &str) -> Result<Option<String>, String> {
     }
 }
 
-/// Whether a name ends as the namespaces of projects do that nobody named.
+/// Whether a name ends like the namespaces of projects that nobody named.
 fn is_derived(name: &str) -> bool {
     name.rsplit_once('-').is_some_and(|(_, end)| {
         HASHED.iter().any(|bytes| end.len() == 2 * bytes) && end.bytes().all(|byte| byte.is_ascii_hexdigit())
     })
 }
 
-/// The rules for the name of a project, for messages.
+/// The rules for project names, for use in messages.
 pub(crate) const ALLOWED: &str = "use up to 100 letters, digits and signs, without / and \\";
 
-/// Returns the name if it is allowed as the name of a project.
+/// Returns the name if it is allowed for a project.
 #[must_use]
 pub(crate) fn checked(name: &str) -> Option<String> {
     let name = name.trim();

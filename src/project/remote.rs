@@ -1,11 +1,11 @@
-//! Addresses of repositories: one spelling for each, without credentials.
+//! Addresses of repositories, in one canonical form without credentials.
 
 use std::path::PathBuf;
 
 /// Hosts that ignore case in the names of repositories.
 const CASELESS: &[&str] = &["github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "dev.azure.com"];
 
-/// Alternative names of hosts, with the port that belongs to each.
+/// Alternative names of hosts, each with its port.
 const SAME_HOST: &[(&str, &str)] = &[
     ("www.github.com", "github.com"),
     ("ssh.github.com:443", "github.com"),
@@ -13,30 +13,30 @@ const SAME_HOST: &[(&str, &str)] = &[
     ("altssh.bitbucket.org:443", "bitbucket.org"),
 ];
 
-/// Schemes by which a repository is reached, each with its default port.
+/// Schemes of repository addresses, each with its default port.
 const SCHEMES: &[(&str, &str)] =
     &[("https", ":443"), ("http", ":80"), ("ssh", ":22"), ("git+ssh", ":22"), ("ssh+git", ":22"), ("git", ":9418")];
 
 /// A repository on a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Remote {
-    /// Host and path, e.g. `github.com/ana/shop`: the same however the address is spelled.
+    /// Host and path, such as `github.com/ana/shop`. The key is the same for all spellings of the address.
     pub key: String,
-    /// The last part of the path as it was spelled, for people.
+    /// The last part of the path in its original spelling, for people.
     pub name: String,
 }
 
-/// Where the address of a remote leads.
+/// The target of a remote's address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Address {
-    /// To a server.
+    /// A repository on a server.
     Server(Remote),
-    /// To a folder of this machine.
+    /// A folder on this machine.
     Local(PathBuf),
 }
 
 impl Address {
-    /// Reads the address of a remote as git's settings give it; `None` for one of another kind.
+    /// Reads the address of a remote as git's settings contain it; `None` for an address of another kind.
     pub(super) fn parse(address: &str) -> Option<Self> {
         let address = address.trim();
         if let Some((scheme, rest)) = address.split_once("://") {
@@ -63,9 +63,9 @@ impl Remote {
         }
     }
 
-    /// Reads the text that a log names as its project, if it is clearly the address of a repository.
+    /// Reads the project named in a log, if it is clearly the address of a repository.
     pub(super) fn named(project: &str) -> Option<Self> {
-        // What follows a question mark may be all that distinguishes one page from another.
+        // Only the text after a question mark may distinguish one page from another.
         let is_whole = !project.contains(['?', '#']) && !project.contains(char::is_whitespace);
         let beyond_doubt = is_whole && (project.contains("://") || project.find('@').is_some_and(|at| at > 0));
         Self::parse(project).filter(|_| beyond_doubt)
@@ -91,15 +91,15 @@ impl Remote {
     }
 }
 
-/// Reads what follows `scheme://`.
+/// Reads the text after `scheme://`.
 fn url(scheme: &str, rest: &str) -> Option<Remote> {
     let (_, usual_port) = SCHEMES.iter().find(|(name, _)| *name == scheme)?;
     let (authority, path) = rest.split_once('/')?;
-    // Split from the right: a password may contain an `@`, a host cannot.
+    // The text is split from the right: a password may contain an `@`, but a host cannot.
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host).to_lowercase();
     // The colons of an IPv6 address are inside brackets.
     let port = host.rsplit_once(':').filter(|_| !host.ends_with(']')).map_or("", |(_, port)| port);
-    // A password with a slash in it would otherwise become part of the path.
+    // A password that contains a slash would otherwise become part of the path.
     if host.is_empty() || !port.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
@@ -116,7 +116,7 @@ fn scp(address: &str) -> Option<Remote> {
     }
     let (user, host) = before.rsplit_once('@').map_or((None, before), |(user, host)| (Some(user), host));
     let host = host.to_lowercase();
-    // A relative path starts in the home of its user, unless the user is that of the hosting service itself.
+    // A relative path starts in the home of its user, unless that user belongs to the hosting service.
     let is_personal = !path.starts_with('/') && !CASELESS.contains(&host.as_str());
     let user = user.filter(|user| is_personal && !matches!(*user, "git" | "gitea" | "forgejo" | "gogs" | "hg"));
     let user = user.map(|user| user.split(':').next().unwrap_or(user));
