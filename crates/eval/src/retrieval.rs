@@ -324,7 +324,7 @@ pub(crate) const BRIEF_MEASURES: &[Definition] = &[
     share("held", "required memories that the brief contains"),
     share("all held", "briefs that contain all required memories"),
     fault("leaks", "briefs that contain forbidden memories or text"),
-    share("empty kept", "required empty briefs that are empty"),
+    share("empty kept", "briefs that must be empty and are empty"),
     share("in budget", "briefs within their token limit"),
     number("tokens", "tokens per brief"),
 ];
@@ -334,7 +334,7 @@ pub(crate) const QA_MEASURES: &[Definition] = &[
     share("complete", "contexts that contain every part of the answer"),
     share("parts", "parts of the answers that the contexts contain"),
     share("kept", "questions for which the memories contain every part of the answer"),
-    share("found of kept", "questions answerable from the memories whose context is complete"),
+    share("found of kept", "of the questions that the memories answer, those with a complete context"),
     share("evidence", "pieces of evidence that the contexts cite"),
     fault("misled", "contexts that contain misleading text"),
     share("abstained", "questions without an answer whose context suggests none"),

@@ -30,7 +30,7 @@ pub(crate) struct HfChat;
 impl Ingestor for HfChat {
     describe!(
         "hf-chat",
-        "chat training sets: preferences (the chosen answer is read), completions, and messages beside other columns of a set",
+        "chat training sets: preferences (the chosen answer is read), completions, and messages in rows with extra columns",
         "rows with `chosen` and `rejected`, with `prompt` and `completion`, or `messages` beside columns such as `prompt_id`"
     );
 

@@ -303,7 +303,7 @@ pub(crate) const QUESTION_MEASURES: &[Definition] = &[
     share("memories recall@10", "answering turns that the first 10 memories found cite"),
     share("memories complete", "answers contained in the first 400 tokens of memories"),
     share("kept", "answers contained in the memories that cite the answering turns"),
-    share("complete of kept", "answers contained in the memories whose context is complete"),
+    share("complete of kept", "of the answers that the memories contain, those with a complete context"),
     fault("turns trap", "questions about things nobody said whose wrong answer occurs in the turns found"),
     fault("memories trap", "questions about things nobody said whose wrong answer occurs in the memories found"),
 ];

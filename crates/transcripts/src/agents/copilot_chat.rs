@@ -223,7 +223,7 @@ fn append(parent: &mut Value, step: &Value, value: Value, kept: Option<u64>) -> 
     let added = match value {
         Value::Array(added) => added,
         Value::Null => Vec::new(),
-        _ => return Err("a value to append that is not a list"),
+        _ => return Err("an appended value that is not a list"),
     };
     if let (Value::Object(fields), Some(name)) = (&mut *parent, step.as_str()) {
         let there = fields.entry(name).or_insert_with(|| Value::Array(Vec::new()));
