@@ -12,7 +12,7 @@ use crate::pipeline::{NamingError, PipelineError};
 use crate::store::StoreError;
 use transcripts::IngestError;
 
-/// Why an operation failed; every message names the object and the remedy.
+/// Reasons why an operation failed; every message names the object and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
     /// No adapter opens such an address.
@@ -79,7 +79,7 @@ pub enum ApiError {
     /// The text would act as an instruction to a model that recalls it.
     #[error("the text {reason}, and only a person may store such a memory; state a fact instead of an instruction")]
     Order {
-        /// Why it was refused.
+        /// The reason for the refusal.
         reason: &'static str,
     },
     /// The category does not exist.
@@ -120,7 +120,7 @@ pub enum ApiError {
         id: String,
         /// Its status.
         status: Status,
-        /// What can be done.
+        /// The possible remedy.
         remedy: &'static str,
     },
     /// The namespace is not one of those that the caller may access.

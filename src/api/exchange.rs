@@ -21,7 +21,7 @@ use crate::store::{Applied, AuditAction, Filter, NamespaceSubtree, Order, PlanLe
 /// Number of memories that an export reads at a time.
 const PAGE: usize = 500;
 
-/// How files are imported.
+/// Options for importing files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImportOptions {
     /// The format of every file, instead of recognising each file's format.
@@ -102,7 +102,7 @@ pub struct ConsolidatedImport {
     pub plan: SavedPlan,
     /// Decisions, calls and tokens.
     pub settled: ImportResult,
-    /// Why the model was no longer used; `None` if it was used throughout.
+    /// The reason why the model was no longer used; `None` if it was used throughout.
     pub halted: Option<String>,
 }
 

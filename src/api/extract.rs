@@ -172,7 +172,7 @@ pub struct ConsolidationResult {
     pub created: Vec<Memory>,
     /// Known memories that were extended or confirmed.
     pub updated: Vec<Memory>,
-    /// Memories that other memories superseded. They stay in the history.
+    /// Memories that other memories superseded. The superseded memories stay in the history.
     pub deleted: Vec<MemoryId>,
     /// The decision about each given memory, in order.
     pub changes: Vec<Change>,

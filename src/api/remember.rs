@@ -197,7 +197,7 @@ pub struct Erasure {
 pub fn unit_importance(value: f64) -> Result<f64, ApiError> {
     match value {
         value if (0.0..=1.0).contains(&value) => Ok(value),
-        // This case comes second, because 1 is the maximum of the first scale and not a tenth.
+        // The second scale is checked last, because 1 is the maximum of the first scale and not a tenth.
         value if (1.0..=10.0).contains(&value) => Ok(value / 10.0),
         value => Err(ApiError::Importance { value }),
     }
@@ -390,8 +390,8 @@ impl Memories {
         Ok(ids.iter().map(|id| store.memory(id)).collect::<Result<_, _>>()?)
     }
 
-    /// Deletes memories by id, so that they are neither recalled nor learnt again, and returns their number. They can
-    /// be restored until maintenance purges them.
+    /// Deletes memories by id, so that they are neither recalled nor learnt again, and returns their number. Deleted
+    /// memories can be restored until maintenance purges them.
     ///
     /// # Errors
     /// [`ApiError`] if the memories cannot be written; ids from other namespaces are skipped.
@@ -580,7 +580,7 @@ impl Memories {
         ids.iter().map(|id| Ok(self.resolve(id.as_ref())?.id)).collect()
     }
 
-    /// Opens the audit log, if one is kept. This happens before a change, so that every change can be logged.
+    /// Opens the audit log, if one is kept. The log is opened before a change, so that every change can be logged.
     pub(super) fn audit(&self) -> Result<Option<AuditLog>, ApiError> {
         match self.storage.as_store().and_then(|store| store.file()) {
             Some(file) if self.config.audit.value => Ok(Some(AuditLog::open(file)?)),

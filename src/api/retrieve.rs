@@ -58,7 +58,7 @@ pub struct SearchResults {
     pub found: Vec<Found>,
     /// Memories that were not found but apply to every query.
     pub standing: Vec<Found>,
-    /// Why the search used words alone although vectors are configured.
+    /// The reason why the search used words alone although vectors are configured.
     pub fallback: Option<EmbedError>,
 }
 

@@ -105,7 +105,7 @@ pub struct RunRequest {
     pub sources: Sources,
     /// Selects messages, projects and files in the logs.
     pub selection: Selection,
-    /// Which finished and unchanged logs are opened anyway.
+    /// The finished and unchanged logs that are opened anyway.
     pub reread: RereadPolicy,
     /// Identity of the run; an interrupted run with the same identity is resumed.
     pub arguments: Value,
@@ -179,7 +179,8 @@ impl Memories {
         Ok((summary, plan))
     }
 
-    /// Estimates what a run would send and cost. It sends nothing, so any model can be named, even without a server.
+    /// Estimates what a run would send and cost. The estimate sends nothing, so any model can be named, even without a
+    /// server.
     ///
     /// # Errors
     /// [`ApiError`] if nothing can be read.

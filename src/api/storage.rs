@@ -137,7 +137,7 @@ pub struct NewMemory {
     pub namespace: Namespace,
     /// Its source.
     pub source: String,
-    /// How it was created.
+    /// The way in which it was created.
     pub method: ExtractionMethod,
     /// Its evidence.
     pub evidence: Vec<Evidence>,
@@ -187,7 +187,7 @@ impl Default for SearchOptions {
 pub struct SearchResult {
     /// The memory.
     pub memory: Memory,
-    /// How well it matches, from 0 to 1.
+    /// The quality of the match, from 0 to 1.
     pub score: f64,
     /// The part of its text that shows why it was found.
     pub highlight: Highlight,

@@ -13,7 +13,7 @@ use crate::guard::Guard;
 use crate::llm::{Budget, DayLimit, Limits, Price};
 use crate::store::{Coverage, Spent, Store, StoreError, VectorModel, Writer};
 
-/// How long an agent waits for the vector of its query before words alone are used.
+/// Maximum time for which an agent waits for the vector of its query; after that, words alone are used.
 pub const AGENT_WAIT: Duration = Duration::from_millis(1_500);
 
 /// Returns the access data for an embedding server. `environment` looks up variables by name.
@@ -161,7 +161,7 @@ const EMBED: &str = "make vectors";
 /// An event during the creation of vectors.
 #[derive(Debug, Clone, Copy)]
 pub enum EmbedEvent {
-    /// Some vectors were made.
+    /// Vectors for some memories were made.
     Progress(Progress),
     /// Another process is making vectors, and the call waits for it.
     Waits,

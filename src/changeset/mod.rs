@@ -27,9 +27,9 @@ pub struct Changeset {
     pub id: String,
     /// The run that made it; `None` if it was made outside a run.
     pub run: Option<String>,
-    /// When it was made.
+    /// Time at which it was made.
     pub at: Timestamp,
-    /// What it changes, in order.
+    /// The changes, in order.
     pub changes: Vec<RowChange>,
 }
 
@@ -290,7 +290,7 @@ impl Redact for RowChange {
 
 impl Redact for Row {
     fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String)) {
-        // Both states are redacted, because the earlier one may come from a change that is not redacted yet.
+        // Both states are redacted, because the earlier state may come from a change that is not redacted yet.
         match self {
             Self::Memory { before, after } => {
                 before.iter_mut().chain(after).for_each(|memory| memory.edit_texts(edit));

@@ -346,7 +346,7 @@ struct Relations {
     relations: Vec<Entry>,
 }
 
-/// One relation that the model named.
+/// A relation that the model named.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub(super) struct Entry {
     /// Number of the candidate.

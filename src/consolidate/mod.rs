@@ -77,7 +77,7 @@ impl Decision {
     }
 }
 
-/// Why two claims contradict each other.
+/// The reason why two claims contradict each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Conflict {
@@ -110,7 +110,7 @@ pub struct IncomingClaim {
     pub namespace: Namespace,
     /// The origin of the candidate, stored as the memory's `source`.
     pub source: String,
-    /// How it was obtained.
+    /// The way in which it was obtained.
     pub method: ExtractionMethod,
 }
 
@@ -136,7 +136,7 @@ pub struct Rejected {
     pub value: Option<String>,
 }
 
-/// What happens to one candidate, before ids and wording are determined.
+/// The decision about one candidate, before ids and wording are determined.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Ruling {
     /// The decision.
@@ -174,7 +174,7 @@ pub struct Plan {
     pub failed_calls: u64,
 }
 
-/// What happens to one incoming candidate.
+/// The change that one incoming candidate leads to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     /// The candidate.

@@ -1,4 +1,4 @@
-//! Memories as they would be after changes that are not written yet. This is the only simulation of the store.
+//! Memories as they would be after changes that are not written yet. No other code simulates the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -10,7 +10,7 @@ use super::plan::neighbours::gather_afresh;
 use super::plan::{Answers, Stage, draft};
 use super::{Decision, IncomingClaim};
 
-/// What happens to memories that contradict a restored one.
+/// The treatment of memories that contradict a restored memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RivalPolicy {
     /// The restored memory replaces them. If one of them is pinned, the restored memory waits in the inbox instead.

@@ -194,7 +194,7 @@ pub fn import_as_is(
     })
 }
 
-/// What happens to a memory from the file.
+/// The treatment of a memory from the file.
 enum Fate {
     New,
     Known,

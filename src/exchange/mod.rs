@@ -140,7 +140,7 @@ pub struct MemoryFormat {
     pub name: &'static str,
     /// A short description.
     pub about: &'static str,
-    /// How the format is recognised, on one line.
+    /// One line that describes how the format is recognised.
     pub rule: &'static str,
     sniff: fn(&Head<'_>) -> bool,
     read: fn(Input, &Terms, &mut Gathered) -> Result<(), IngestError>,
@@ -169,7 +169,7 @@ impl Terms {
     }
 }
 
-/// What a file contains.
+/// The contents of a file.
 #[derive(Debug, Default)]
 pub struct Gathered {
     /// Memories.

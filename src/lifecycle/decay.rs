@@ -131,7 +131,7 @@ pub(crate) const RISES: [(Tier, f64); 3] = [(Tier::L1, HOT), (Tier::L2, 6.0), (T
 // The share is well below 1, because a memory near the threshold would otherwise move up and down in every run.
 pub(crate) const SINKS_BELOW: f64 = 0.5;
 
-/// How much a memory is used.
+/// The intensity with which a memory is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Heat {

@@ -73,7 +73,7 @@ pub fn plan(store: &Database, rules: &Rules, now: Timestamp) -> Result<Upkeep, S
     for (lesser, into) in duplicates(store, &staying.collect::<Vec<_>>(), rules, now)? {
         add(store, &mut steps, lesser, Act::Unite { into })?;
     }
-    // This runs after the other rules, which may already make enough room.
+    // This rule runs last, because the other rules may already make enough room.
     crowded_out(store, &outlines, rules, now, &mut steps)?;
     for memory in &outlines {
         // A memory that is removed needs no tier, and one step per memory keeps the run's history readable.
@@ -115,10 +115,10 @@ pub(super) fn purge_before(rules: &Rules, now: Timestamp) -> Timestamp {
     now.checked_sub(SignedDuration::from_hours(24 * i64::from(rules.purge_days))).unwrap_or(Timestamp::MIN)
 }
 
-/// Adds a step and returns whether it was added. It is not added if the memory already has one, or if a person rejected
-/// it before.
+/// Adds a step and returns whether it was added. The step is not added if the memory already has a step, or if a person
+/// rejected the step before.
 fn add(store: &Database, steps: &mut BTreeMap<MemoryId, Step>, memory: &Outline, act: Act) -> Result<bool, StoreError> {
-    // This is checked here and not in the rules, because it reads the memory's history, which is unnecessary for most
+    // The check is here and not in the rules, because it reads the memory's history, which is unnecessary for most
     // memories.
     if steps.contains_key(&memory.id) || act.takes_away() && store.is_wanted(&memory.id, act.action())? {
         return Ok(false);
@@ -237,8 +237,8 @@ pub fn maintain(store: &Store, rules: &Rules, now: Timestamp) -> Result<Report, 
 }
 
 /// Takes the actions due at `now` that can be found quickly, regardless of the number of memories: expires memories and
-/// deletes rows permanently. It is meant for callers that run every minute; [`maintain`] takes all actions about once
-/// an hour.
+/// deletes rows permanently. The function is meant for callers that run every minute; [`maintain`] takes all actions
+/// about once an hour.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be written.
@@ -259,7 +259,7 @@ fn carry_out(
              put the clock right if it is wrong"
         );
     }
-    // This is done before the steps, so that only planned rows are deleted permanently.
+    // Rows are purged before the steps are taken, so that only planned rows are deleted permanently.
     if !report.done.purges.is_empty() || report.done.replies > 0 {
         store.purge(rules.purge_days, now)?;
     }

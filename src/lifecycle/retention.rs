@@ -14,7 +14,7 @@ use crate::store::Outline;
 /// The numbers that maintenance uses. Days of 0 mean never, except for [`Rules::purge_days`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rules {
-    /// How fast confidence fades.
+    /// The half-lives by which confidence fades.
     pub half_lives: HalfLives,
     /// Faded confidence below which a memory is no longer recalled.
     pub min_confidence: f64,
@@ -61,7 +61,7 @@ impl Default for Rules {
 /// confidence.
 pub const WORTH_IMPORTANCE: f64 = 0.6;
 
-/// What maintenance does to a memory.
+/// An action of maintenance on a memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "act", rename_all = "snake_case")]
 pub enum Act {
@@ -91,7 +91,7 @@ pub enum Act {
     },
 }
 
-/// Why a memory is retired.
+/// Reasons for retiring a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RetirementReason {
@@ -196,8 +196,8 @@ pub fn moves(memory: &Outline, now: Timestamp) -> Option<Act> {
     }
 }
 
-/// Returns the value of a memory at `now`, 0–1, which decides which memories are removed when there are too many. It is
-/// `0.6 importance + 0.4 confidence`, with the faded confidence.
+/// Returns the value of a memory at `now`, 0–1, which decides which memories are removed when there are too many. The
+/// value is `0.6 importance + 0.4 confidence`, with the faded confidence.
 #[must_use]
 pub fn worth(memory: &Outline, rules: &Rules, now: Timestamp) -> f64 {
     WORTH_IMPORTANCE * memory.importance + (1.0 - WORTH_IMPORTANCE) * confidence_at(memory, &rules.half_lives, now)

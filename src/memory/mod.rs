@@ -94,16 +94,16 @@ pub struct Memory {
     pub status: Status,
     /// Whether a person pinned it; only a person may then change or retire it, and its confidence does not fade.
     pub pinned: bool,
-    /// How often and when the memory was used.
+    /// The number and times of its uses.
     #[serde(flatten)]
     pub usage: Usage,
     /// Its source: a transcript key, a file, or a person's command.
     pub source: String,
-    /// How it was created.
+    /// The way in which it was created.
     pub extraction_method: ExtractionMethod,
-    /// When it was forgotten.
+    /// Time at which it was forgotten.
     pub deleted_at: Option<Timestamp>,
-    /// When it was learnt.
+    /// Time at which it was learnt.
     pub created_at: Timestamp,
     /// Time of its last change.
     pub updated_at: Timestamp,
@@ -135,7 +135,7 @@ impl Memory {
     }
 }
 
-/// How often and when a memory was used; stored separately so that a read never re-indexes the text.
+/// The number and times of a memory's uses; stored separately so that a read never re-indexes the text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Number of times it was recalled.
@@ -185,7 +185,7 @@ pub struct Relation {
     pub relation_type: RelationType,
     /// Why, in a few words.
     pub reason: Option<String>,
-    /// When it was written.
+    /// Time at which it was written.
     pub created_at: Timestamp,
 }
 
@@ -215,7 +215,7 @@ pub enum Structured {
     Procedure(Procedure),
     /// A pattern found in several episodes.
     Pattern {
-        /// What recurs, and when the pattern helps.
+        /// Description of what recurs, and of when it helps to know it.
         pattern: String,
     },
     /// Attributes of the user.

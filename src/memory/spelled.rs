@@ -6,7 +6,7 @@
 pub struct ParseError {
     /// The value that was given.
     pub value: String,
-    /// What was expected, with its article.
+    /// The kind of value that was expected, with its article.
     pub what: &'static str,
     /// The allowed spellings.
     pub allowed: &'static str,
@@ -87,7 +87,7 @@ string_enum!(
 });
 
 string_enum!(
-    /// How a memory was created.
+    /// The way in which a memory was created.
     ExtractionMethod, "an extraction method", "auto, manual or imported", {
     /// Extracted from a transcript.
     Auto = "auto",
@@ -130,13 +130,13 @@ string_enum!(
 });
 
 string_enum!(
-    /// How an episode ended.
+    /// The outcome of an episode.
     Outcome, "an outcome", "success, partial or failure", {
     /// It worked.
     Success = "success",
-    /// It worked only partly.
+    /// The action worked only partly.
     Partial = "partial",
-    /// It did not work.
+    /// The action did not work.
     Failure = "failure",
 });
 

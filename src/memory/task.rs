@@ -1,4 +1,5 @@
-//! The record of a task: the request to an agent, its actions, and the outcome. It is plain data.
+//! The record of a task: the request to an agent, its actions, and the outcome. The types in this module contain no
+//! logic.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -6,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Namespace, string_enum};
 
 string_enum!(
-    /// How a task ended, as far as its log shows.
+    /// The outcome of a task, as far as its log shows.
     TaskOutcome, "the outcome of a task", "done, failed, abandoned or unknown", {
     /// A commit, a passing test or a closing report shows that the task was finished.
     Done = "done",
@@ -173,7 +174,7 @@ pub struct TaskError {
     pub cleared: Option<Remedy>,
 }
 
-/// How an error was resolved: the later success of the command, and the actions in between.
+/// The remedy for an error: the later success of the command, and the actions in between.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Remedy {
     /// The command that succeeded.

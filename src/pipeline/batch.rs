@@ -45,7 +45,7 @@ const LATE: SignedDuration = SignedDuration::from_secs(10);
 /// Pause between two requests for the provider's list.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// How batches are used.
+/// Options for using batches.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Batching<'a> {
     /// The client of the server that answers the requests.
@@ -83,7 +83,7 @@ impl BatchCounts {
     }
 }
 
-/// What happens to a gathered request that no batch answers.
+/// The outcome of a gathered request that no batch answers.
 #[derive(Clone)]
 pub(super) enum Outcome {
     /// The request is sent directly.
@@ -94,7 +94,7 @@ pub(super) enum Outcome {
     Refused(LlmError),
 }
 
-/// Why a run submits and collects nothing more.
+/// Reasons why a run stops submitting and collecting.
 enum Stop {
     /// The person chose not to wait.
     NotWaiting,
@@ -123,7 +123,7 @@ struct State<'a> {
     paid: HashMap<String, Option<WindowId>>,
     /// Requests that are in batches of other servers.
     elsewhere: HashSet<String>,
-    /// Why nothing more is submitted.
+    /// The reason why nothing more is submitted.
     stop: Option<Stop>,
     /// Whether a request was already sent directly, to learn what the server accepts.
     is_sounded: bool,

@@ -23,8 +23,8 @@ use crate::llm::{Budget, Complete};
 use crate::memory::{Candidate, Evidence, ExtractionMethod, Memory, MemoryId, Namespace, Status};
 use crate::store::{Database, PendingWindow, RunId, Store, StoreError, WindowId, normalised_hash};
 
-/// Maximum number of candidates consolidated together. It is large enough to combine many pairs in one request, and
-/// small enough for one transaction.
+/// Maximum number of candidates consolidated together. The number is large enough to combine many pairs in one request,
+/// and small enough for one transaction.
 const BATCH: usize = 200;
 /// Maximum number of times that a plan is made again because another process wrote in between.
 const MAX_REPLANS: usize = 8;
@@ -113,7 +113,7 @@ async fn consolidate_batch<C: Complete>(
     Err(PipelineError::Contended { attempts: MAX_REPLANS })
 }
 
-/// Why a batch was not written.
+/// Reasons why a batch was not written.
 enum Taken {
     /// Another process has written some of its windows; the next batch contains the remaining ones.
     Windows,
@@ -165,7 +165,7 @@ pub(crate) struct FullPass<'a, C> {
     pub within: Option<Namespace>,
     /// Number of namespaces processed at the same time.
     pub jobs: usize,
-    /// How changes that were undone are treated.
+    /// The treatment of changes that were undone.
     pub taken_back: UndonePolicy,
 }
 
@@ -191,7 +191,7 @@ pub struct FullSummary {
     pub completion_tokens: u64,
     /// Cost in dollars, if the price of the model is known.
     pub cost: Option<f64>,
-    /// Why some questions were not sent to the model; `None` if all were sent.
+    /// The reason why some questions were not sent to the model; `None` if all were sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub halted: Option<String>,
     /// Whether an interrupt left some namespaces unprocessed.
@@ -305,8 +305,8 @@ fn refused(error: ApplyError) -> PipelineError {
     }
 }
 
-/// Maximum number of memories consolidated together. It is large enough to combine many pairs in one request, and small
-/// enough for one transaction.
+/// Maximum number of memories consolidated together. The number is large enough to combine many pairs in one request,
+/// and small enough for one transaction.
 const IMPORTED_AT_ONCE: usize = 200;
 /// Maximum number of times that a plan is made again because another process wrote in between.
 const MAX_IMPORT_REPLANS: usize = 50;
@@ -320,7 +320,7 @@ pub(crate) struct ImportedMemory {
     pub incoming: IncomingClaim,
     /// Its own id, if the file contains one.
     pub id: Option<MemoryId>,
-    /// When it was learnt, if the file states it; otherwise the time of the import.
+    /// Time at which it was learnt, if the file states it; otherwise the time of the import.
     pub at: Timestamp,
 }
 

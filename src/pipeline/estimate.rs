@@ -23,7 +23,7 @@ const ASSUMED_COMPLETION_TOKENS: u64 = 1_000;
 /// Minimum number of calls for using the average from the ledger.
 const MIN_CALLS: u64 = 5;
 
-/// What a run would send, and what it would cost.
+/// Counts of what a run would send, and its cost.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Estimate {
     /// The name of the model, or of the rules, which cost nothing.
@@ -48,7 +48,7 @@ pub struct Estimate {
     pub completion_tokens: u64,
     /// Expected number of tokens in a reply.
     pub completion_tokens_per_call: u64,
-    /// How the expected number was determined.
+    /// The basis of the expected number.
     pub completion_tokens_from: Basis,
     /// Cost in dollars, if the price of the model is known.
     pub cost: Option<f64>,
@@ -71,7 +71,7 @@ pub struct EstimatedWindows {
     pub new: u64,
 }
 
-/// How the expected length of a reply was determined.
+/// The basis of the expected length of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {

@@ -151,8 +151,8 @@ fn write<C: Complete>(
     let finished: Vec<_> = finished.collect();
     let written = pipeline.store.finish_windows(&finished, &pipeline.owner, Timestamp::now())?;
     if let Some(model) = model {
-        // This is done only after the windows are written: if the process were killed in between, the replies would be
-        // paid for again.
+        // Replies are deleted only after the windows are written: if the process were killed in between, the replies
+        // would be paid for again.
         extractions.iter().for_each(|extraction| model.forget(&extraction.useless));
     }
     // If another process claimed windows while this one was suspended, that process finishes them.
@@ -271,7 +271,7 @@ impl Tally<'_> {
     }
 }
 
-/// How long a window is reserved for the process that claimed it, which is longer than all retries of a call. After
+/// Time for which a window is reserved for the process that claimed it; it is longer than all retries of a call. After
 /// that, another process may claim a window whose request waits in a batch, but the stored request prevents a second
 /// submission.
 const LEASE: SignedDuration = SignedDuration::from_mins(30);

@@ -56,7 +56,7 @@ pub(crate) fn is_subagents(agent: &str, log: &Path) -> bool {
 /// The criteria for logs that a scan queues.
 #[derive(Debug, Clone)]
 pub struct Scan {
-    /// How long a log must have been unchanged.
+    /// Minimum time for which a log must have been unchanged.
     pub idle: SignedDuration,
     /// Maximum time for which a log may have been unchanged; older logs are left to `run`.
     pub max_age: SignedDuration,
@@ -107,7 +107,7 @@ const PAUSE: Duration = Duration::from_millis(1_500);
 // Each lease lasts for several heartbeats, so that a late one does no harm.
 const HEARTBEAT: SignedDuration = SignedDuration::from_secs(15);
 
-/// Why a job was not done.
+/// Reasons why a job was not done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
     /// The job failed. The reason contains no text of the conversation.
@@ -203,7 +203,7 @@ async fn go<F: Future<Output = Result<(), Fault>>>(
             held.insert(id, job);
             running.push(async move { (id, task.await) });
         }
-        // This is checked last, so that a job that became due while the others ran is still processed.
+        // Due jobs are checked last, so that a job that became due while the others ran is still processed.
         if held.is_empty() && is_over(store, shift)? {
             return Ok(worked);
         }

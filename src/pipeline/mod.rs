@@ -69,13 +69,13 @@ pub struct Options {
     pub sources: Sources,
     /// The part of the logs that is selected.
     pub selection: Selection,
-    /// Which finished and unchanged logs are opened anyway.
+    /// The finished and unchanged logs that are opened anyway.
     pub reread: RereadPolicy,
     /// The namespace for all memories, instead of one per project.
     pub namespace: Option<Namespace>,
     /// Categories that are allowed.
     pub categories: Vec<String>,
-    /// What the person asked to keep or to discard.
+    /// The person's instructions on what to keep or to discard.
     pub instructions: Option<InstructionText>,
     /// The size of the windows.
     pub window: WindowBudget,
@@ -83,7 +83,7 @@ pub struct Options {
     pub jobs: usize,
 }
 
-/// What to keep or to discard, in prose.
+/// Instructions in prose on what to keep or to discard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstructionText {
     /// The text.
@@ -92,7 +92,7 @@ pub struct InstructionText {
     pub project: Option<Namespace>,
 }
 
-/// Which finished and unchanged logs are opened anyway.
+/// The finished and unchanged logs that are opened anyway.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum RereadPolicy {
     /// None.
@@ -162,7 +162,7 @@ pub enum Event<'a> {
     Failure(&'a Failure),
 }
 
-/// Why a run could not be started or completed. The content of the ledger is kept.
+/// Reasons why a run could not be started or completed. The content of the ledger is kept.
 #[derive(Debug, thiserror::Error)]
 pub enum PipelineError {
     /// Nothing could be read.
@@ -212,11 +212,11 @@ pub struct Pipeline<'a, C> {
     pub budget: &'a Budget,
     /// The options of the run.
     pub options: Options,
-    /// How questions about windows are answered in batches; `None` to send them directly.
+    /// The options for answering questions about windows in batches; `None` to send them directly.
     batching: Option<Batching<'a>>,
     /// The owner of claimed windows: the run's id.
     owner: String,
-    /// When this run began; for a resumed run, when it first began.
+    /// Start time of this run; for a resumed run, its first start.
     started_at: Timestamp,
     /// Determines the project of a conversation.
     projects: ProjectResolver,

@@ -77,7 +77,7 @@ impl<'a, C: Complete> CachedModel<'a, C> {
             }
             // An invalid API key or an exhausted budget would affect every further request.
             LlmError::Permanent { .. } | LlmError::Budget { .. } => true,
-            // These affect only one request, so the next may succeed.
+            // These errors affect only one request, so the next may succeed.
             LlmError::TooLong { .. } | LlmError::InBatch | LlmError::NotRecorded { .. } | LlmError::Cassette { .. } => {
                 false
             }
@@ -116,7 +116,7 @@ impl<'a, C: Complete> CachedModel<'a, C> {
         }
         // The claim has its own owner, because two tasks of one run must not send the same request either.
         let claim = SendingClaim { store: self.store, key, owner };
-        // This is checked after waiting for the claim, because the error may have occurred in another task in the
+        // The error is checked after waiting for the claim, because it may have occurred in another task in the
         // meantime.
         if let Some(error) = self.halted() {
             return Err(error);

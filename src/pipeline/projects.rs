@@ -64,7 +64,7 @@ struct Resolved {
 /// The parameters of a lookup.
 pub(super) struct Lookup<'a> {
     pub(super) store: &'a Store,
-    /// When the run began.
+    /// Start time of the run.
     pub(super) started_at: Timestamp,
     /// Shows warnings to the person.
     pub(super) warn: &'a mut dyn FnMut(&str),
@@ -206,7 +206,7 @@ fn remember(sighting: &Redacted<ProjectSighting>, lookup: &mut Lookup<'_>) -> Re
     Ok(placement)
 }
 
-/// Why a project could not be named or merged.
+/// Reasons why a project could not be named or merged.
 #[derive(Debug, thiserror::Error)]
 pub enum NamingError {
     /// The name is not valid.

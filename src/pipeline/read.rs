@@ -489,7 +489,7 @@ impl Selection {
 
     fn holds(&self, time: &MessageTime) -> bool {
         let at = match (&self.zone, time.offset_seconds) {
-            // This is a local time without a zone; most logs were written in the zone in which they are read.
+            // The text is a local time without a zone; most logs were written in the zone in which they are read.
             (Some(zone), None) => {
                 let reading = Offset::UTC.to_datetime(time.at);
                 // A local time that a clock change skipped or repeated is resolved as calendars do (RFC 5545).

@@ -59,7 +59,7 @@ pub struct Summary {
     /// Counts of batches; zero if there were none.
     #[serde(skip_serializing_if = "BatchCounts::is_nothing")]
     pub batches: BatchCounts,
-    /// Why some requests were not sent to the model; `None` if all were sent.
+    /// The reason why some requests were not sent to the model; `None` if all were sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub halted: Option<String>,
     /// Whether an interrupt kept windows from being started.
@@ -73,8 +73,8 @@ pub struct Summary {
 pub struct Files {
     /// Files that were read as a known format.
     pub read: u64,
-    /// Files that an earlier run finished and that have not changed since. They were not opened, and their content is
-    /// counted as known.
+    /// Files that an earlier run finished and that have not changed since. Unchanged files are not opened, and their
+    /// content is counted as known.
     pub unchanged: u64,
     /// Files in a folder that are not logs of a known format.
     pub passed_over: u64,

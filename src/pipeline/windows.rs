@@ -32,7 +32,7 @@ pub(super) struct Job {
     pub(super) span: Span,
     /// Number of tokens of the window in a prompt.
     tokens: usize,
-    /// The other windows with which it may share a request.
+    /// The windows with which this window may share a request.
     company: Company,
     /// The transcript's row in the ledger.
     pub(super) row: TranscriptId,
@@ -327,11 +327,11 @@ struct Load<'p> {
     namespaces: &'p Namespaces,
     /// Number of tokens of the window in a prompt.
     tokens: usize,
-    /// The other windows with which it may share a request.
+    /// The windows with which this window may share a request.
     company: Company,
 }
 
-/// The other windows with which a window may share a request.
+/// The windows with which a window may share a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Company {
     /// Any windows that fit.

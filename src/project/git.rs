@@ -24,8 +24,8 @@ pub(super) struct Repository {
     pub(super) root: PathBuf,
     /// The server that it was cloned from.
     pub(super) remote: Option<Remote>,
-    /// Identifies the repository when it is found in another place. It is a hash of the first line of the repository's
-    /// log, which names the first commit, the author and the time.
+    /// Identifies the repository when it is found in another place. The mark is a hash of the first line of the
+    /// repository's log, which names the first commit, the author and the time.
     pub(super) mark: Option<String>,
 }
 
@@ -45,7 +45,7 @@ pub(super) fn find(path: &Path, home: Option<&Path>) -> Option<Repository> {
         bare = bare.or_else(|| Some(folder).filter(|folder| is_repository(folder)));
     }
     // A bare repository is considered last: files that look like one can be part of any repository, and would make it
-    // appear to be another project. This is impossible with `.git`.
+    // appear to be another project. A folder called `.git` has no such problem.
     bare.map(|folder| identify(folder, MAX_CLONES))
 }
 

@@ -98,8 +98,8 @@ impl Identity {
     }
 
     /// Returns the namespaces that the project may have, in order of preference; the project gets the first one that is
-    /// free. Each consists of the project's name and, unless a person chose the name, digits of a hash that distinguish
-    /// it from other projects of that name.
+    /// free. Each namespace consists of the project's name and, unless a person chose the name, digits of a hash that
+    /// distinguish it from other projects of that name.
     pub(crate) fn namespaces(&self) -> impl Iterator<Item = Namespace> + '_ {
         self.spelled_with(if self.basis == Basis::Name { &[0] } else { HASHED })
     }
@@ -284,7 +284,7 @@ const MAX_NAME: usize = 100;
 pub(super) struct Named {
     /// The name.
     pub(super) name: Option<String>,
-    /// Why the file was ignored.
+    /// The reason why the file was ignored.
     pub(super) warning: Option<String>,
 }
 

@@ -18,7 +18,7 @@ use crate::guard::CleanText;
 use crate::memory::{Claim, Evidence, Memory, MemoryId, Tier, Usage};
 use crate::store::row::to_json;
 
-/// How a change relates to the stored state.
+/// The relation of a change to the stored state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
     /// The stored state equals the `before` side.

@@ -1,7 +1,8 @@
 //! The audit log: who changed, exported or erased what, and when, as ids and counts.
 //!
 //! One line of JSON per action, in an append-only file beside the database. The log contains no text of any memory, so
-//! it can be kept when memories are erased. It is not part of the database, so restoring a backup does not revert it.
+//! it can be kept when memories are erased. The log is not part of the database, so restoring a backup does not revert
+//! the log.
 
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
@@ -15,7 +16,7 @@ use crate::memory::MemoryId;
 use crate::private;
 
 /// Size in bytes at which a new log file is started; at most two files are kept.
-// This is enough for many thousands of lines, but small enough to read both files completely.
+// The size is enough for many thousands of lines, but small enough to read both files completely.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 /// Maximum number of ids in a line; the count of memories includes those whose ids are left out.
 const MAX_IDS: usize = 1_000;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-/// Why the store could not do what was requested; one variant for each case that callers handle differently.
+/// Reasons why the store could not do what was requested; one variant for each case that callers handle differently.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The folder of the file is missing and cannot be created.
@@ -53,7 +53,7 @@ pub enum StoreError {
     CannotEncrypt {
         /// The file that would be created.
         path: PathBuf,
-        /// Where the key was found.
+        /// The place where the key was found.
         place: KeyPlace,
     },
     /// A file was to be encrypted, and this build has no encryption.
@@ -67,7 +67,7 @@ pub enum StoreError {
     NoKey {
         /// The file.
         path: PathBuf,
-        /// Why the keyring could not be used, if it could not.
+        /// The reason why the keyring could not be used, if there is one.
         keyring: Option<String>,
     },
     /// The file is encrypted with another key.
@@ -75,15 +75,15 @@ pub enum StoreError {
     WrongKey {
         /// The file.
         path: PathBuf,
-        /// Where the key came from.
+        /// The source of the key.
         place: KeyPlace,
     },
     /// The text given as a key is not a valid key.
     #[error("the key from {place} cannot be used: {why}")]
     BadKey {
-        /// Where it came from.
+        /// The source of the text.
         place: KeyPlace,
-        /// What is wrong, without quoting the key.
+        /// The error, described without quoting the key.
         why: String,
     },
     /// A new key was to be created, but there is one already.
@@ -180,7 +180,7 @@ pub enum StoreError {
         /// The number of matches.
         count: usize,
     },
-    /// What was given is not part of an id.
+    /// The given text is not part of an id.
     #[error(
         "{id:?} is not an id; give at least four characters of one, from its start or its end, as `afterthought memory list` prints it"
     )]
@@ -217,7 +217,7 @@ pub enum StoreError {
     AmbiguousProject {
         /// The text that was given.
         name: String,
-        /// How the projects differ.
+        /// The identities by which the projects differ.
         candidates: String,
     },
     /// No run has this id.
@@ -295,7 +295,7 @@ impl StoreError {
     }
 }
 
-/// Where a key was found.
+/// The place where a key was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyPlace {
     /// The environment variable `AFTERTHOUGHT_DB_KEY`.

@@ -98,8 +98,8 @@ pub struct Database {
     guard: RefCell<Guard>,
 }
 
-/// The memories of one file. It is a single connection, which can be sent to another thread. Each thread may have its
-/// own store.
+/// The memories of one file. A store is a single connection, which can be sent to another thread. Each thread may have
+/// its own store.
 #[derive(Debug)]
 pub struct Store {
     db: Database,

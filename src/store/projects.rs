@@ -47,7 +47,7 @@ struct Seen {
     mark: Option<String>,
 }
 
-/// What is stored about a folder.
+/// The stored information about a folder.
 #[derive(Default)]
 struct Remembered {
     /// The project of the folder itself.
@@ -226,8 +226,8 @@ impl Database {
         let plain = identity.namespaces().filter(|_| given.is_none());
         let mut last = Namespace::global();
         for namespace in plain.chain(identity.namespaces_apart()) {
-            // The file that names a project is part of the repository. It may choose a name, but must never gain access
-            // to the memories of a repository or folder that is identified by something other than its name.
+            // The file that names a project is part of the repository. The file may choose a name, but must never gain
+            // access to the memories of a repository or folder that is identified by something other than its name.
             let bound = self.bound_to(&namespace)?;
             let is_shared = |id: &String| id.starts_with("name:");
             if bound.is_empty() || identity.basis == Basis::Name && bound.iter().all(is_shared) {
@@ -322,7 +322,7 @@ fn seen_from_row(row: &Row<'_>) -> rusqlite::Result<Option<Seen>> {
 }
 
 /// Maximum number of merges that are followed from one project to the next.
-// This ends circular merges, if there are any; nobody merges so often on purpose.
+// The limit ends circular merges, if there are any; nobody merges so often on purpose.
 const MAX_MERGES: usize = 32;
 
 /// A name or folder that refers to a project.

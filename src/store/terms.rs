@@ -94,7 +94,7 @@ impl Stems {
         let mut weights: Vec<(i64, u32)> = Vec::with_capacity(all.len());
         for (weight, piece) in &all {
             match piece {
-                // Such words are not looked up, but counted in the length above.
+                // Stop words are not looked up, but counted in the length above.
                 Piece::Stop(_) => {}
                 Piece::Exact(word) => weights.push((hashed("", word), *weight)),
                 Piece::Word(word) => {

@@ -9,17 +9,17 @@ use crate::memory::MemoryId;
 use crate::store::row::time;
 use crate::store::{Database, Store, StoreError};
 
-/// How long counting waits for another process, which is the most by which it can slow down a read.
+/// Maximum time for which counting waits for another process; it can slow down a read by no more than this.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The ways in which a memory is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AccessKind {
-    /// Somebody looked at it.
+    /// A person or program looked at the memory.
     Read,
-    /// A search returned it.
+    /// A search returned the memory.
     Search,
-    /// It was shown to a model.
+    /// The memory was shown to a model.
     Prompt,
 }
 

@@ -270,7 +270,7 @@ fn hear(words: &[Word]) -> Heard {
         heard.rest.push(' ');
         // A negation in the reason does not negate the claim: `left, because nobody came`.
         given |= cue == Cue::Reason && found.start() > 0;
-        // Other cues in the reason still count, because it often states when or why something changed.
+        // Other cues in the reason still count, because a reason often states when or why something changed.
         if !(given && matches!(cue, Cue::Negate)) {
             heard.note(cue, &text[found.start()..found.end()]);
             heard.habit |= always;

@@ -6,7 +6,7 @@ use crate::text::normalise::comparable;
 /// The number of values that an attribute has at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Arity {
-    /// One value: another value contradicts it.
+    /// One value; a different value contradicts it.
     Single,
     /// Several values: another value may exist alongside it.
     Many,
@@ -115,7 +115,7 @@ pub(crate) fn arity(key: &str) -> Arity {
     if under_many || names(MANY, last) || is_plural(last) { Arity::Many } else { Arity::Open }
 }
 
-/// Separator of the values of a list. It is not a comma, because a comma separates the parts of one value.
+/// Separator of the values of a list. The separator is not a comma, because a comma separates the parts of one value.
 pub(in crate::consolidate) const BETWEEN_VALUES: &str = "; ";
 
 /// Whether a value is a list of several values.
@@ -131,7 +131,7 @@ fn is_plural(name: &str) -> bool {
     name.len() > 3 && name.ends_with('s') && !["ss", "us", "is", "os"].iter().any(|ending| name.ends_with(ending))
 }
 
-/// How one value relates to another.
+/// The relation of one value to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::consolidate) enum Values {
     /// Both values are the same.

@@ -192,7 +192,7 @@ pub(super) const CUES: &[(Cue, &str)] = &[
         "also|too|as well|additionally|in addition|besides|likewise|也|还|另外|此外|にも|もある|もいる|もできる|ほかに|또한|역시|\
          también|además|asimismo|auch|außerdem|zudem|ebenfalls",
     ),
-    // What a thing lacks is part of its identity: `bread without salt`.
+    // The things that something lacks are part of its identity, as in `bread without salt`.
     (Cue::Setting("without"), "without|无|無|sin|ohne|なしで|無しで|없이"),
     (
         Cue::Setting("staging"),

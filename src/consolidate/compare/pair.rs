@@ -10,7 +10,7 @@ use super::view::{About, RETIRE_OVERLAP, View, Words, extra, guard, is_episode, 
 use crate::text::normalise::comparable;
 use crate::text::script::is_hiragana;
 
-/// How an incoming claim relates to a known one.
+/// The relation of an incoming claim to a known claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ClaimRelation {
     /// The incoming claim says nothing new.
@@ -30,7 +30,7 @@ pub(crate) enum ClaimRelation {
 /// A relation and the reason for it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct PairFinding {
-    /// How the incoming claim relates to the known one.
+    /// The relation of the incoming claim to the known claim.
     pub pairing: ClaimRelation,
     /// A short reason for people to read.
     pub why: &'static str,
@@ -90,7 +90,8 @@ fn by_key(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (ClaimRela
     }
 }
 
-/// Compares a claim and its negation. They are opposed unless one is about a case that the other does not mention.
+/// Compares a claim and its negation. The claims are opposed unless one is about a case that the other does not
+/// mention.
 fn turned_round(a: &View<'_>, b: &View<'_>, words: &Words) -> (ClaimRelation, &'static str) {
     if a.features.except != b.features.except || a.features.settings != b.features.settings {
         return (ClaimRelation::Unsure, "one is true only in a special case");
@@ -242,8 +243,8 @@ fn by_words(a: &View<'_>, b: &View<'_>, words: &Words, hinted: bool) -> (ClaimRe
     }
 }
 
-/// Whether claims with differently named attributes state the same thing. They have exactly the same words, or the same
-/// value and only words that also appear in the known claim.
+/// Whether claims with differently named attributes state the same thing. Such claims have exactly the same words, or
+/// the same value and only words that also appear in the known claim.
 fn are_one_value(a: &View<'_>, b: &View<'_>, words: &Words) -> bool {
     let (new, old) = (extra(a, b), extra(b, a));
     let same_words = words.incoming_only == 0 && words.known_only == 0 && !new.any() && !old.any();
@@ -305,7 +306,7 @@ fn opposite(a: &View<'_>, b: &View<'_>, words: &Words) -> (ClaimRelation, &'stat
     }
 }
 
-/// What the comparison has found about two claims before their sentences are aligned.
+/// Findings about two claims from before their sentences are aligned.
 struct Frame {
     same_subject: bool,
     /// Whether their words are nearly the same.

@@ -274,8 +274,8 @@ fn speakers_differ(a: &View<'_>, b: &View<'_>) -> bool {
         && !a.speakers.iter().any(alike)
 }
 
-/// Whether the first words name different subjects. They do not if the attributes are the same. Otherwise, a first word
-/// that does not appear in the other claim names a different person or thing.
+/// Whether the first words name different subjects. The subjects count as the same if the attributes are the same.
+/// Otherwise, a first word that does not appear in the other claim names a different person or thing.
 fn subjects_differ(a: &View<'_>, b: &View<'_>) -> bool {
     if tags_differ(a, b) {
         return true;

@@ -52,7 +52,8 @@ const STEM: usize = 6;
 pub(crate) struct Ask {
     /// The memory.
     pub id: MemoryId,
-    /// How close it is: the share of common terms, weighted by rarity, and increased by a common attribute or subject.
+    /// Closeness of the memory: the share of common terms, weighted by rarity, and increased by a common attribute or
+    /// subject.
     pub closeness: f64,
 }
 
@@ -140,7 +141,7 @@ fn folded(term: &str) -> String {
     }
 }
 
-/// How a candidate relates to a known memory, as named by a model.
+/// The relation of a candidate to a known memory, as a model names it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Named {
     /// The candidate says nothing new.
@@ -153,7 +154,7 @@ pub enum Named {
     Complementary,
     /// The two cannot both be true.
     Contradicts {
-        /// Why they contradict each other, if the texts show it.
+        /// The reason for the contradiction, if the texts show it.
         turn: Option<Turn>,
         /// The part of the known memory that is not contradicted.
         rest: Option<String>,

@@ -64,7 +64,7 @@ pub(super) fn left_of(known: &Known, view: &View<'_>, incoming: &View<'_>) -> Le
     }
 }
 
-/// How much of a statement the incoming claim covers, ignoring its subject.
+/// The part of a statement that the incoming claim covers, ignoring the subject.
 struct Coverage {
     /// Number of words and numbers in the statement.
     own: usize,

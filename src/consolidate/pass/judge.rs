@@ -1,4 +1,4 @@
-//! Determines the relation of two memories. This is the only place where a pass consults the rules and the model.
+//! Determines the relation of two memories. A pass consults the rules and the model only here.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -58,16 +58,16 @@ pub struct Terms<'a, C> {
     pub now: Timestamp,
     /// The number of calls left for the whole pass.
     pub allowance: &'a Allowance,
-    /// How changes that were undone are treated.
+    /// The treatment of changes that were undone.
     pub taken_back: UndonePolicy,
 }
 
-/// How changes that were undone are treated.
+/// The treatment of changes that were undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UndonePolicy {
-    /// Such changes are not made again.
+    /// Changes that were undone are not made again.
     Stays,
-    /// Such changes are made again like any other change.
+    /// Changes that were undone are made again like any other change.
     Again,
 }
 

@@ -68,7 +68,7 @@ pub async fn pass_over<C: Complete>(
             Ok(()) => {}
             Err(ApplyError::Stale { .. }) if attempts < MAX_ATTEMPTS => {
                 attempts += 1;
-                // Some entries were recorded along with changes that were not written in the end.
+                // Some entries of `quiet` were recorded along with changes that were not written in the end.
                 quiet = Quiet::default();
                 continue;
             }

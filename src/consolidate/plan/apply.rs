@@ -19,7 +19,7 @@ use crate::store::{Database, Fingerprint, RunId, Store, StoreError, Writer};
 // Planning within the transaction always succeeds, but makes all other writers wait.
 const MAX_ATTEMPTS: usize = 2;
 
-/// Why a plan was not written.
+/// Reasons why a plan was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
     /// The namespace was changed after the plan was made; nothing was written.

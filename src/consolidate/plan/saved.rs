@@ -54,7 +54,7 @@ pub struct SavedPlan {
     pub ledger: PlanLedger,
 }
 
-/// Why a saved plan was not applied; nothing was written.
+/// Reasons why a saved plan was not applied; nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum SavedPlanError {
     /// The text is not a plan, or only part of one.

@@ -70,7 +70,7 @@ impl Store {
     /// Replaces the whole content of the file at `path` by that of the copy at `from`; the previous content is copied
     /// first.
     ///
-    /// Other processes see either the old content or the new. A copy with an earlier schema is migrated.
+    /// Other processes see either the old content or the new content. A copy with an earlier schema is migrated.
     ///
     /// # Errors
     /// [`StoreError`] if `from` is not a database or is damaged or of a newer version, or while a run is in progress;

@@ -42,7 +42,7 @@ pub enum FlawKind {
 /// A flaw.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Flaw {
-    /// What kind of flaw.
+    /// The kind of the flaw.
     pub kind: FlawKind,
     /// A description, with the first places where the flaw occurs.
     pub what: String,
@@ -335,7 +335,7 @@ const ENTRIES: &str = "SELECT memory_id, entity, before, after FROM history WHER
 /// The identity of a piece of evidence.
 type EvidenceKey = (String, String, String);
 
-/// What the history says about the memory itself.
+/// The state of the memory itself according to the history.
 #[derive(Default)]
 enum Recorded {
     /// There is no line, or an erasure emptied the last one.

@@ -157,7 +157,7 @@ fn entropy(bytes: &[u8]) -> f64 {
     shares.map(|share| -share * share.log2()).sum()
 }
 
-/// How long a conversion waits for other processes to close the file.
+/// Maximum time for which a conversion waits for other processes to close the file.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Suffixes for the name of the new file until it replaces the old one.
 const ENDINGS: [&str; 2] = ["encrypting", "decrypting"];
@@ -173,7 +173,7 @@ pub struct Conversion {
     pub bytes: u64,
     /// Memories in it, of every status.
     pub memories: usize,
-    /// Where the key came from.
+    /// The source of the key.
     pub key: String,
     /// Known copies of the file, which were not converted: after encrypting, anybody who has them can read them.
     pub copies: Vec<PathBuf>,
@@ -272,7 +272,7 @@ struct Source<'a> {
     path: &'a Path,
     conn: Connection,
     /// The file and its write-ahead log, open so that they can still be overwritten when they no longer have a name.
-    /// They are closed after the connection, because closing them earlier would drop its locks.
+    /// The handles are closed after the connection, because closing them earlier would drop its locks.
     old: Vec<fs::File>,
 }
 

@@ -21,7 +21,7 @@ use crate::store::ledger::forget_requests_about;
 use crate::store::row::{time_or_none, to_json};
 use crate::store::{Database, Store, StoreError, Writer};
 
-/// What was or would be erased, with memories given by id.
+/// The things that were or would be erased, with memories given by id.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Erased {
     /// The conversations, by key.
@@ -82,8 +82,8 @@ impl Store {
         }
     }
 
-    /// Erases everything derived from the conversations of `scope`, in one transaction. It cannot be undone; the caller
-    /// must then call [`Store::seal`].
+    /// Erases everything derived from the conversations of `scope`, in one transaction. The erasure cannot be undone;
+    /// the caller must then call [`Store::seal`].
     ///
     /// # Errors
     /// [`StoreError::RunInProgress`] while a run is in progress, which might store the erased memories again; otherwise
@@ -159,7 +159,7 @@ pub enum Scope {
 pub struct Conversation {
     /// `source:external_id`.
     pub key: String,
-    /// Where it was read; empty if only memories refer to it.
+    /// Path from which it was read; empty if only memories refer to it.
     pub origin: String,
     /// Its title.
     pub title: Option<String>,
@@ -302,7 +302,7 @@ impl Database {
             while let Some(row) = rows.next()? {
                 let (elsewhere, extracted, within): (bool, bool, Option<bool>) =
                     (row.get(1)?, row.get(2)?, row.get(3)?);
-                // What a person wrote or imported is kept, unless the whole project is erased.
+                // Memories that a person wrote or imported are kept, unless the whole project is erased.
                 let goes = !elsewhere && (extracted || within == Some(true));
                 if goes { &mut alone } else { &mut others }.push(MemoryId::from_stored(row.get::<_, String>(0)?));
             }

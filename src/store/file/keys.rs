@@ -62,7 +62,7 @@ impl Key {
     }
 }
 
-/// Where keys are looked for.
+/// The places where keys are looked for.
 #[derive(Debug, Clone, Default)]
 pub(in crate::store) enum Keys {
     /// The environment, a key file and, for an encrypted database, the keyring.
@@ -147,7 +147,7 @@ fn from_file(path: &Path) -> Result<Key, StoreError> {
     Key::new(&text, KeyPlace::File(path.to_owned()))
 }
 
-/// Where a new key is stored.
+/// The place where a new key is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyHome {
     /// In a new file with mode 0600.
@@ -220,8 +220,8 @@ fn write_key(path: &Path, text: &str) -> Result<(), StoreError> {
     });
     // If the key were lost in a power failure, the whole database would be lost with it.
     written.and_then(|()| sync_folder(path)).map_err(|source| {
-        // A partly written file would later be mistaken for the key. It can be removed, since nothing is encrypted with
-        // it yet.
+        // A partly written file would later be mistaken for the key. The file can be removed, since nothing is
+        // encrypted with the key yet.
         let _ = fs::remove_file(path);
         unwritable(path, source)
     })

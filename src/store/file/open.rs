@@ -71,8 +71,8 @@ impl Store {
         let store = read()?;
         let version = schema_version(&store.conn).map_err(|error| error.at(path))?;
         if (0..known_version()).contains(&version) {
-            // The file is empty or of an earlier version. It is migrated if it can be written; otherwise a migrated
-            // copy is read.
+            // The file is empty or of an earlier version. The file is migrated if it can be written; otherwise a
+            // migrated copy is read.
             return if connect(path, keys).is_ok() { read() } else { store.copy_to_read(path) };
         }
         Ok(store)

@@ -19,8 +19,8 @@ pub(in crate::store) fn create_private(path: &Path) -> Result<(), StoreError> {
     }
     let unwritable =
         |source: std::io::Error| StoreError::Unwritable { path: path.to_owned(), source: Box::new(source) };
-    // Each process uses its own temporary name, so that two that create the file at once do not share an incomplete
-    // one.
+    // Each process uses its own temporary name, so that two processes that create the file at once do not share an
+    // incomplete file.
     let fresh = with_suffix(path, &format!(".{}.new", uuid::Uuid::now_v7()));
     private::options().write(true).create_new(true).open(&fresh).map_err(unwritable)?;
     // This program must never open and close the file under its own name: closing it would release the locks that other

@@ -225,7 +225,7 @@ fn copy_into(
     make_version(&mut conn, fresh, known_version())?;
     drop(conn);
     let store = Store::open(fresh)?;
-    // This comes after the migration, since it writes to the tables of the current schema.
+    // The rows are restored after the migration, since this step writes to the tables of the current schema.
     let restored = restore_from_history(&store, lost.iter().all(|loss| loss.table != "history"), now)?;
     for loss in &mut lost {
         match loss.table.as_str() {
@@ -442,8 +442,8 @@ struct Restored {
 fn restore_from_history(store: &Store, is_history_whole: bool, now: Timestamp) -> Result<Restored, StoreError> {
     store.write(None, now, |writer| {
         let mut restored = Restored::default();
-        // These rows are deleted first, because a restored memory may receive the row number of a lost one, and with it
-        // the lost memory's vector.
+        // Orphaned vectors are deleted first, because a restored memory may receive the row number of a lost memory,
+        // and with it the vector of the lost memory.
         writer.read(|conn| {
             conn.execute_batch(
                 "DELETE FROM vectors WHERE seq NOT IN (SELECT seq FROM memories);

@@ -13,7 +13,7 @@ use crate::store::StoreError;
 use crate::store::index::near::fill_near;
 use crate::store::index::words::fill as fill_words;
 
-/// How long an operation waits for another process to release its lock on the file.
+/// Maximum time for which an operation waits for another process to release its lock on the file.
 pub(in crate::store) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Number of prepared statements to keep; a search by words and by meaning alone uses about twenty.
 // With the default of 16, statements would be evicted and prepared again within a single search.

@@ -23,7 +23,7 @@ pub struct PlanLedger {
     /// Conversations, by key.
     #[serde(default)]
     transcripts: Vec<Conversation>,
-    /// What was extracted from them, by conversation and position.
+    /// The windows extracted from them, by conversation and position.
     #[serde(default)]
     windows: Vec<Part>,
     /// Projects of the affected namespaces, by id.

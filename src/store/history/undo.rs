@@ -20,7 +20,7 @@ use crate::store::writer::{Mark, Stale};
 use crate::store::{Database, Store, StoreError, Writer};
 use crate::store::{Run, RunId, RunStatus};
 
-/// What an undo did, by memory, in the order of their ids.
+/// The result of an undo for each memory, sorted by id.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct UndoReport {
     /// Memories that are restored to their state before the run.
@@ -40,17 +40,17 @@ pub struct Kept {
     pub because: KeepReason,
 }
 
-/// Why an undo left a memory unchanged.
+/// Reasons why an undo left a memory unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum KeepReason {
-    /// It was changed again after the run.
+    /// The memory was changed again after the run.
     #[error("it was changed after the run")]
     ChangedSince,
     /// The run linked it to a memory that was changed since.
     #[error("the run linked it to a memory that was changed after the run")]
     LinkedToChanged,
-    /// It was purged together with its history.
+    /// The memory was purged together with its history.
     #[error("it was purged after the run")]
     Purged,
 }
@@ -67,9 +67,9 @@ pub struct LaterChanges {
 /// The last change that can be undone.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LastChange {
-    /// It was made by a run.
+    /// A run made the change.
     Run(Box<Run>),
-    /// It was made by hand: by a person's command or an agent's tool.
+    /// The change was made by hand: by a person's command or an agent's tool.
     ByHand {
         /// The id of its changeset.
         changeset: String,

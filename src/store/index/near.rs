@@ -113,7 +113,7 @@ impl Database {
     fn scored(&self, conn: &Connection, around: &Around<'_>) -> Result<Scored, StoreError> {
         // The claims of this write must be able to find each other before the write is committed.
         self.file_waiting()?;
-        // This approximates a count well; an exact count would read a whole index.
+        // The newest row number approximates the count well; an exact count would read a whole index.
         let newest = "SELECT ifnull(max(seq), 0) FROM memories";
         let everything: f64 = conn.prepare_cached(newest)?.query_row((), |row| row.get(0))?;
         let mut sharing = Sharing { everything, shared: Vec::new(), weights: Vec::new() };
@@ -364,7 +364,7 @@ const MOST_UNFILED: usize = 16_384;
 /// Number of memories indexed at once from which FTS5 is first configured as below.
 const MANY: usize = 1_024;
 /// Settings of FTS5, which are stored in the file. FTS5 then collects less than its default of 1 MB before it writes,
-/// so that the data stays in the processor's cache. It also merges eight parts instead of four, so that a word is
+/// so that the data stays in the processor's cache. FTS5 also merges eight parts instead of four, so that a word is
 /// written fewer times. Both settings together reduce the time for indexing by a third.
 const KEPT: [(&str, i64); 2] = [("hashsize", 256 << 10), ("automerge", 8)];
 

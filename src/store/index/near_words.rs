@@ -226,7 +226,7 @@ impl Place {
     }
 }
 
-// These are the constants of FNV-1a. The names of words are stored, so these numbers must never change.
+// The numbers are the constants of FNV-1a. The names of words are stored, so these numbers must never change.
 const SEED: u64 = 0xcbf2_9ce4_8422_2325;
 const HEX: &[u8; 16] = b"0123456789abcdef";
 

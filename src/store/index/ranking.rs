@@ -124,7 +124,8 @@ impl Database {
     }
 
     /// Returns the rows of the memories that were learnt just before and just after this one in its conversations,
-    /// without duplicates. They are ordered by the time of the statement and then by the time when they were learnt.
+    /// without duplicates. The rows are ordered by the time of the statement and then by the time when they were
+    /// learnt.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.

@@ -30,8 +30,8 @@ use crate::text::tokens::Query;
 pub struct Hit {
     /// The memory.
     pub memory: Memory,
-    /// BM25 score over all indexed texts, below 0; lower is better. It is 0 if the memory was found by a literal match
-    /// alone.
+    /// BM25 score over all indexed texts, below 0; lower is better. The score is 0 if the memory was found by a literal
+    /// match alone.
     pub bm25: f64,
     /// Words of the query that appear in the memory itself, in the query's order and in lower case.
     pub matched: Vec<String>,
@@ -324,8 +324,8 @@ impl Scores {
     /// Returns at most `limit` of the found memories that pass `filter`, best first, and equally good ones by row.
     fn best(mut self, conn: &Connection, filter: &Filter, limit: usize) -> Result<Vec<(Seq, f64)>, StoreError> {
         let mut best: Vec<(Seq, f64)> = Vec::new();
-        // This is somewhat more than the limit, since a filter usually drops a few memories, and another round is
-        // another query.
+        // The number is somewhat higher than the limit, since a filter usually drops a few memories, and another round
+        // is another query.
         let mut step = limit.saturating_add(limit / 4).saturating_add(8);
         while best.len() < limit && !self.found.is_empty() {
             let taken = self.taken(step);
@@ -478,7 +478,7 @@ impl Corpus {
     }
 
     /// Returns the weight of a word that `holders` memories contain. Even a word that most memories contain has some
-    /// weight. This matters in a conversation between two people in which every line contains a name.
+    /// weight. The weight matters in a conversation between two people in which every line contains a name.
     fn rarity(&self, holders: usize) -> f64 {
         let (all, holders) = (count(self.documents + self.waiting.len()), count(holders));
         ((all - holders + 0.5) / (holders + 0.5)).ln_1p()

@@ -15,8 +15,8 @@
 //! q · v ≈ (± q1 ± q2 ± …) / (|v1| + |v2| + …), with the signs of v
 //! ```
 //!
-//! The query keeps its full precision, so the estimate is closer than an estimate between two bit vectors. It is
-//! computed byte by byte from a table, so it costs one addition per eight numbers on any machine.
+//! The query keeps its full precision, so the estimate is closer than an estimate between two bit vectors. The estimate
+//! is computed byte by byte from a table, so it costs one addition per eight numbers on any machine.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -506,7 +506,7 @@ fn namespaces(conn: &Connection, model_id: i64, allowed: &[NamespaceSubtree]) ->
             if end.as_ref().is_some_and(|end| namespace >= *end) {
                 break;
             }
-            // This is the smallest text greater than `namespace`.
+            // The new text is the smallest text greater than `namespace`.
             from = format!("{namespace}\0");
             found.insert(namespace);
         }

@@ -82,7 +82,7 @@ impl Texts<'_> {
 
 /// Indexes a memory again.
 pub(in crate::store) fn put(conn: &Connection, seq: i64, namespace: &str, entry: &Entry) -> Result<(), StoreError> {
-    // This voids the memory's old postings; removing them would require rewriting the list of every term.
+    // Deleting the row voids the memory's old postings; removing them would require rewriting the list of every term.
     conn.prepare_cached("DELETE FROM search_docs WHERE seq = ?1")?.execute([seq])?;
     put_new(conn, &mut *conn.prepare_cached(PUT_WAITING)?, seq, namespace, entry)
 }
@@ -476,7 +476,7 @@ pub(in crate::store) fn unpacked(bytes: &[u8], wanted: &Range<u32>, mut take: im
         let at = block * 8 + part * 4;
         table.get(at..at + 4).and_then(|four| four.try_into().ok()).map_or(0, u32::from_le_bytes)
     };
-    // This is the last block that may contain the first wanted document.
+    // The search finds the last block that may contain the first wanted document.
     let (mut first, mut after) = (0, blocks);
     while after - first > 1 {
         let middle = usize::midpoint(first, after);

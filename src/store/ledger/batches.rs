@@ -221,7 +221,7 @@ impl Store {
             for reply in replies {
                 w.batch_reply(id, reply, now)?;
             }
-            // This follows the storing of the replies: requests that are still marked as sent got no answer.
+            // Failures are counted after the replies are stored: requests that are still marked as sent got no answer.
             let failed =
                 w.execute("UPDATE requests SET state = 'failed' WHERE batch = ?1 AND state = 'asked'", [id])?;
             w.execute("UPDATE batches SET failed = ?2 WHERE id = ?1", params![id, failed])?;

@@ -14,7 +14,7 @@ use crate::memory::string_enum;
 use crate::store::row::{spelled, time, time_or_none, whole_milliseconds};
 use crate::store::{Database, Store, StoreError};
 
-/// How long a claim is valid without a heartbeat.
+/// Time for which a claim is valid without a heartbeat.
 // The lease is several times the interval between heartbeats, so that a short stall does not lose the job.
 const LEASE: SignedDuration = SignedDuration::from_mins(2);
 /// Pauses before the second, third and fourth attempt; after the fourth, a job has failed.
@@ -87,7 +87,7 @@ pub struct Job {
     pub not_before: Timestamp,
     /// End of the lease of the worker that has claimed it.
     pub lease_until: Option<Timestamp>,
-    /// Why the last attempt failed, without text of the conversation.
+    /// The reason why the last attempt failed, without text of the conversation.
     pub error: Option<String>,
     /// Time of its last change.
     pub updated_at: Timestamp,
@@ -107,7 +107,7 @@ pub struct ClaimedJob {
 pub enum JobEnd<'a> {
     /// The job is done, whether or not it found anything.
     Done,
-    /// The job failed, for this reason. It is tried again after a pause unless this was the last attempt.
+    /// The job failed, for this reason. The job is tried again after a pause unless this was the last attempt.
     Failed(&'a str),
     /// The job could not be done yet, for this reason; the attempt does not count.
     Deferred(Timestamp, &'a str),
@@ -129,7 +129,7 @@ const ENQUEUE: &str = "
 /// Maximum time for which a job may wait, or stay claimed without a heartbeat. A later time was set by a wrong clock.
 const LONGEST_WAIT: SignedDuration = SignedDuration::from_hours(8 * 24);
 
-/// This is a single statement, so that only one worker succeeds. The oldest due job comes first.
+/// The claim is a single statement, so that only one worker succeeds. The oldest due job comes first.
 const CLAIM: &str = "
     UPDATE jobs SET status = 'running', owner = ?1, pid = ?2, lease_until = ?3, claimed_watermark = watermark,
         attempts = attempts + 1, updated_at = ?4
@@ -356,10 +356,10 @@ fn job_from_row(row: &Row<'_>) -> rusqlite::Result<Job> {
     })
 }
 
-/// How long a lease is valid without a heartbeat.
+/// Time for which a lease is valid without a heartbeat.
 const TASK_LEASE: SignedDuration = SignedDuration::from_mins(1);
 
-/// How long an expired lease that was not released is kept.
+/// Time for which an expired lease that was not released is kept.
 const FORGOTTEN: SignedDuration = SignedDuration::from_hours(24);
 
 /// The holder of a lease.

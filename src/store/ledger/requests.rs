@@ -22,7 +22,7 @@ use crate::memory::Memory;
 use crate::store::row::{json, to_json};
 use crate::store::{Database, Store, StoreError};
 
-/// How long the claim of a process on a request that it sends is valid without a renewal.
+/// Time for which the claim of a process on a request that it sends is valid without a renewal.
 // The claim outlasts several missed renewals. A longer one would delay the next process, and a shorter one could pay
 // for a request twice.
 const LEASE: SignedDuration = SignedDuration::from_mins(1);
@@ -42,7 +42,7 @@ pub(crate) struct RequestPart<'a> {
     pub key: &'a str,
     /// The request that is sent.
     pub request: &'a Request,
-    /// How to read the reply.
+    /// Instructions for reading the reply.
     pub reading: &'a Value,
     /// The windows in order, each with the number of preceding messages that are shown as context.
     pub windows: &'a [(WindowId, usize)],
@@ -55,7 +55,7 @@ pub(crate) struct RequestPart<'a> {
 pub(crate) struct StoredRequest {
     /// Hash under which its reply is stored.
     pub key: String,
-    /// What is sent, and how to read the reply; `None` if an older version stored only the hash.
+    /// The request, and instructions for reading the reply; `None` if an older version stored only the hash.
     pub body: Option<(Request, Value)>,
 }
 

@@ -13,8 +13,8 @@ use crate::memory::string_enum;
 use crate::store::row::{ID_HAS_PART, json, rows, spelled, time, time_or_none, to_json, whole_milliseconds};
 use crate::store::{Database, Store, StoreError, Writer};
 
-/// How long a run counts as alive after its last heartbeat.
-// This allows several missed heartbeats, so that another run does not take over the windows after a short stall.
+/// Time after its last heartbeat for which a run counts as alive.
+// The limit allows several missed heartbeats, so that another run does not take over the windows after a short stall.
 const HEARTBEAT_LIMIT: SignedDuration = SignedDuration::from_secs(60);
 
 string_enum!(

@@ -11,7 +11,7 @@ use crate::memory::MemoryId;
 use crate::store::row::{time, to_json};
 use crate::store::{Database, Store, StoreError};
 
-/// How long the records of a session are kept.
+/// Time for which the records of a session are kept.
 const KEPT: SignedDuration = SignedDuration::from_hours(24 * 14);
 /// Minimum interval between two records of the same hook.
 const NOTED_EVERY: SignedDuration = SignedDuration::from_secs(30);

@@ -27,11 +27,11 @@ pub struct Health {
     pub windows_unwritten: usize,
     /// Windows that could not be extracted.
     pub windows_failed: usize,
-    /// When a `run` was last completed.
+    /// Time at which a `run` was last completed.
     pub last_success: Option<Timestamp>,
-    /// When something last failed: a `run` as a whole, a window or a job.
+    /// Time of the last failure of a `run` as a whole, a window or a job.
     pub last_failure: Option<Timestamp>,
-    /// Why the last `run` stopped before all requests were made; `None` once a later run has completed them.
+    /// The reason why the last `run` stopped before all requests were made; `None` once a later run has completed them.
     pub halted: Option<String>,
 }
 

@@ -36,7 +36,7 @@ pub(crate) struct WindowKey {
 pub(crate) enum Claimed {
     /// The caller has claimed the window until the lease expires.
     Yes(WindowId),
-    /// It was extracted before.
+    /// The window was extracted before.
     AlreadyDone,
     /// Another process has claimed it.
     HeldByOther {
@@ -56,7 +56,7 @@ pub(crate) struct Finished<'a> {
     pub dropped: &'a [Dropped],
     /// What it cost.
     pub spent: Spent,
-    /// Why the window failed or is partial, without text of the transcript.
+    /// The reason why the window failed or is partial, without text of the transcript.
     pub error: Option<&'a str>,
     /// Whether its answer is permanently incomplete. A later run then asks again, at most twice.
     pub lacks: bool,
@@ -96,16 +96,16 @@ pub struct FailedWindow {
     pub extractor: String,
     /// Number of attempts.
     pub attempts: u32,
-    /// Why the last attempt failed.
+    /// The reason why the last attempt failed.
     pub error: Option<String>,
-    /// When the last attempt failed.
+    /// Time of the last failed attempt.
     pub finished_at: Option<Timestamp>,
 }
 
 /// Maximum time for which a window is claimed. A longer claim was made with a wrong clock.
 const LONGEST_LEASE: SignedDuration = SignedDuration::from_hours(8 * 24);
 
-/// Claims the window if it is new, failed, or has an expired lease. This is a single statement, so that only one
+/// Claims the window if it is new, failed, or has an expired lease. The claim is a single statement, so that only one
 /// process succeeds.
 const CLAIM: &str = "
     INSERT INTO windows (transcript_id, extractor, start, len, content_hash, status, owner, lease_until)
@@ -190,8 +190,9 @@ impl Store {
         .map(drop)
     }
 
-    /// Makes the candidates that a run applied wait again, and returns the number of their windows. This is how to redo
-    /// a run after it was undone: the next apply decides about the candidates again, but does not extract them again.
+    /// Makes the candidates that a run applied wait again, and returns the number of their windows. A run that was
+    /// undone is redone in this way: the next apply decides about the candidates again, but does not extract them
+    /// again.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.

@@ -12,15 +12,15 @@ use crate::memory::{MemoryType, Namespace, Scope, Status};
 /// except for `tags`, all of which a memory must have.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Filter {
-    /// The namespaces to search; empty for all.
+    /// The namespaces to search; empty for all of them.
     pub namespaces: Vec<NamespaceSubtree>,
-    /// Their types; empty for any.
+    /// The types of the memories; empty for any type.
     pub types: Vec<MemoryType>,
-    /// Their categories; empty for any.
+    /// The categories of the memories; empty for any category.
     pub categories: Vec<String>,
-    /// Their status; by default only active ones, empty for any.
+    /// The status of the memories; active by default, empty for any status.
     pub statuses: Vec<Status>,
-    /// Their intended lifetime; empty for any.
+    /// The intended lifetime of the memories; empty for any.
     pub scopes: Vec<Scope>,
     /// Tags that each memory must have.
     pub tags: Vec<String>,
@@ -180,7 +180,7 @@ impl Clauses {
 
     /// Adds the condition that the text occurs in the title, content, summary, subject or tags.
     ///
-    /// This does not use `LIKE`, which rejects long patterns.
+    /// The condition does not use `LIKE`, which rejects long patterns.
     pub(in crate::store) fn containing(&mut self, text: &str) {
         // SQLite ends a text at a NUL in many functions, and its `lower` changes only the letters A to Z.
         let text = Value::from(text.replace('\0', "").to_ascii_lowercase());

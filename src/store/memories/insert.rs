@@ -35,7 +35,7 @@ pub(crate) type CleanMemory = (Redacted<Memory>, Redacted<Vec<Evidence>>);
 // memories.
 const PART: usize = 128;
 /// Maximum number of parts that are prepared ahead of the writer.
-// This limits the memory use, because each part contains all texts of its memories several times.
+// The limit bounds the use of memory, because each part contains all texts of its memories several times.
 const AHEAD: usize = 32;
 /// Maximum number of preparing threads in addition to the writer; more threads would only wait for the writer.
 const HELPERS: usize = 3;
@@ -70,8 +70,8 @@ impl Writer<'_> {
         };
         let desk = Desk::new(parts.len());
         std::thread::scope(|scope| {
-            // This closes the desk even if an error returns early: the scope waits for its threads, and they wait for
-            // parts to be collected.
+            // Dropping this value closes the desk, even if an error returns early: the scope waits for its threads, and they wait
+            // for parts to be collected.
             let _closing = Closing { desk: &desk, in_any_case: true };
             for _ in 0..helpers {
                 scope.spawn(|| {

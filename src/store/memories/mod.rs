@@ -174,8 +174,8 @@ impl Writer<'_> {
         self.replace(Memory { pinned, updated_at: self.now, ..before }, action, None)
     }
 
-    /// Moves a memory to another namespace, and returns whether it was in a different namespace before. This does not
-    /// change `updated_at`.
+    /// Moves a memory to another namespace, and returns whether it was in a different namespace before. Moving a memory
+    /// does not change `updated_at`.
     ///
     /// # Errors
     /// [`StoreError::UnknownMemory`] if the memory does not exist.

@@ -29,15 +29,15 @@ pub struct Outline {
     pub confidence: f64,
     /// Whether a person pinned it.
     pub pinned: bool,
-    /// How often and when it was used.
+    /// The number and times of its uses.
     pub usage: Usage,
     /// Time at which its content was last stated, as far as its evidence shows.
     pub confirmed_at: Option<Timestamp>,
     /// Time from which it is no longer recalled.
     pub expires_at: Option<Timestamp>,
-    /// When it was forgotten.
+    /// Time at which it was forgotten.
     pub deleted_at: Option<Timestamp>,
-    /// When it was learnt.
+    /// Time at which it was learnt.
     pub created_at: Timestamp,
     /// Time of its last change.
     pub updated_at: Timestamp,
@@ -138,7 +138,7 @@ impl Database {
                 // The query has no join: looking up the usage of each memory costs more than reading either table in
                 // order.
                 let found = unused(conn, filter)?;
-                // This estimates the number of memories well; counting them would take long.
+                // The result is a good estimate of the number of memories, which would take long to count.
                 let all: usize =
                     conn.prepare_cached("SELECT ifnull(max(seq), 0) FROM memories")?.query_row((), |row| row.get(0))?;
                 if found.len().saturating_mul(READ_THROUGH) >= all {
@@ -193,7 +193,7 @@ fn read_through(conn: &Connection, found: Vec<BriefRow>) -> Result<Vec<BriefRow>
     let mut left = found.into_iter().peekable();
     while let Some(row) = rows.next()? {
         let id = row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?;
-        // This works because Rust and SQLite both compare ids byte by byte, so that both sides are in the same order.
+        // Rust and SQLite both compare ids byte by byte, so both sides are in the same order.
         while left.next_if(|glance| glance.id.as_str() < id).is_some() {}
         match left.next_if(|glance| glance.id.as_str() == id) {
             Some(glance) => used.push(glance.used(row)?),

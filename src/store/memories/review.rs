@@ -14,8 +14,8 @@ use crate::store::{Database, StoreError, Writer};
 use crate::text::normalise::normalised_hash;
 
 impl Writer<'_> {
-    /// Forgets a memory and prevents it from being learnt again; returns whether the memory was not yet forgotten. It
-    /// can be restored until it is purged.
+    /// Forgets a memory and prevents it from being learnt again; returns whether the memory was not yet forgotten. The
+    /// memory can be restored until it is purged.
     ///
     /// # Errors
     /// [`StoreError::UnknownMemory`] if the memory does not exist.
@@ -60,7 +60,7 @@ impl Writer<'_> {
 pub struct Waiting {
     /// The memory.
     pub memory: Memory,
-    /// Why it waits; `None` if an older version added it to the inbox.
+    /// The reason why it waits; `None` if an older version added it to the inbox.
     pub reason: Option<String>,
     /// The evidence that it is based on.
     pub evidence: Vec<Evidence>,

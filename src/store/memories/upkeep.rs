@@ -127,15 +127,15 @@ impl Store {
     }
 }
 
-/// How long a file may be unused before the clock is considered wrong, since permanent deletion cannot be undone.
+/// Time without use of a file after which the clock is considered wrong, since permanent deletion cannot be undone.
 const UNUSED: SignedDuration = SignedDuration::from_hours(400 * 24);
-/// How long a clock that is considered wrong must continue before it is trusted.
+/// Time for which a clock that is considered wrong must continue before it is trusted.
 const DOUBT: SignedDuration = SignedDuration::from_hours(24);
 
 impl crate::store::Database {
-    /// Whether memories that are due at `now` may be deleted permanently. They may not if the last use of the file,
-    /// ignoring the last day, was more than 400 days ago. It is then more likely that the clock is wrong, and there is
-    /// a day to correct it.
+    /// Whether memories that are due at `now` may be deleted permanently. Deletion is refused if the last use of the
+    /// file, ignoring the last day, was more than 400 days ago. In this case, it is more likely that the clock is
+    /// wrong, and there is a day to correct it.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -187,7 +187,7 @@ impl Database {
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn same_words(&self) -> Result<Vec<Vec<MemoryId>>, StoreError> {
         self.read(|conn| {
-            // Only the index is read. It returns the few hashes that occur several times.
+            // Only the index is read. The query returns the few hashes that occur several times.
             let sql = "WITH several AS MATERIALIZED (
                     SELECT content_hash, namespace FROM memories INDEXED BY memories_by_hash
                     GROUP BY content_hash, namespace HAVING count(*) > 1)
