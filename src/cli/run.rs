@@ -242,11 +242,11 @@ fn extract(args: &LogArgs, mode: Mode<'_>, context: &Context<'_>) -> anyhow::Res
     let model = runtime.block_on(args.model.choose(&config, out))?;
     if matches!(mode, Mode::Write(Some(_))) {
         let name = model.name().context(
-            "--batch-api needs a model; set OPENAI_API_KEY or OPENAI_BASE_URL, or leave it out for the offline rules",
+            "--batch-api needs a model; set OPENAI_API_KEY, ANTHROPIC_API_KEY or OPENAI_BASE_URL, or leave it out for the offline rules",
         )?;
         ensure!(
             model.has_batches(),
-            "{name}: only servers with OpenAI's batch API take batches; leave --batch-api out, or name another model"
+            "{name}: only servers with the batch API of OpenAI or Anthropic take batches; leave --batch-api out, or name another model"
         );
     }
     // A mistake in what to read is reported before a database is created.

@@ -55,6 +55,11 @@ pub(super) fn body(request: &Request, model: &str, dialect: &Dialect) -> Value {
 
 /// Reads the body of a 200 answer. Missing token counts are replaced by our own.
 pub(super) fn reply(body: &Value, request: &Request, model: &str) -> Result<Reply, Fault> {
+    reply_counted(body, model, &|| wire::prompt_tokens(request))
+}
+
+/// Reads the body of a 200 answer; `own_count` returns the size of the request if the server did not count it.
+pub(super) fn reply_counted(body: &Value, model: &str, own_count: &dyn Fn() -> u64) -> Result<Reply, Fault> {
     if let Some(rejection) = Rejection::read(body).filter(|_| body["type"] != "message") {
         return Err(Fault::Status { status: rejection.status(), wait: None, rejection });
     }
@@ -77,7 +82,7 @@ pub(super) fn reply(body: &Value, request: &Request, model: &str) -> Result<Repl
         usage("input_tokens").map(|new| new + cached.iter().filter_map(|name| usage(name)).sum::<u64>());
     Ok(Reply {
         finish,
-        prompt_tokens: prompt_tokens.unwrap_or_else(|| wire::prompt_tokens(request)),
+        prompt_tokens: prompt_tokens.unwrap_or_else(own_count),
         completion_tokens: usage("output_tokens").unwrap_or_else(|| tokens::count(&text) as u64),
         model: body["model"].as_str().filter(|name| !name.is_empty()).unwrap_or(model).to_owned(),
         text,

@@ -1,21 +1,22 @@
-//! The batch API of a provider: its calls, the batches as the server describes them, and the files that contain
-//! replies.
+//! The batch API of a provider: its calls, and what the rows of its results mean.
 
 use std::time::Duration;
 
 use async_openai::config::Config as _;
 use backon::BackoffBuilder as _;
+use reqwest::header::CONTENT_TYPE;
 use reqwest::multipart::{Form, Part};
 use reqwest::{Method, Url};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::fault::{Fault, Rejection, Verdict};
+use super::protocol::Protocol;
+use super::remote_batch::{OUR_ID, RemoteBatch, Row};
 use super::wire::Dialect;
-use super::{Client, LlmError, Reply, Request, endpoint, fault, wire};
+use super::{Client, LlmError, Reply, Request, anthropic, endpoint, fault, message_batch, wire};
 
 /// Maximum number of requests in one batch.
-// Both limits are those of OpenAI's batch API.
+// Both limits are those of OpenAI's batch API; Anthropic's are higher.
 pub(crate) const MAX_REQUESTS: usize = 50_000;
 /// Maximum size of the file of one batch, in bytes.
 pub(crate) const MAX_BYTES: usize = 200_000_000;
@@ -29,8 +30,13 @@ impl Client {
     /// The line uses the form that the server is currently known to accept, since a batch cannot be retried quickly.
     #[must_use]
     pub(crate) fn batch_line(&self, key: &str, request: &Request) -> String {
-        let body = wire::body(request, &self.settings.model, &self.dialect());
-        let line = serde_json::json!({"custom_id": key, "method": "POST", "url": ENDPOINT, "body": body});
+        let (model, dialect) = (&self.settings.model, self.dialect());
+        let line = if self.is_anthropic() {
+            json!({"custom_id": key, "params": anthropic::body(request, model, &dialect)})
+        } else {
+            let body = wire::body(request, model, &dialect);
+            json!({"custom_id": key, "method": "POST", "url": ENDPOINT, "body": body})
+        };
         format!("{line}\n")
     }
 }
@@ -57,7 +63,12 @@ pub(in crate::llm) struct Call<'c> {
 pub(in crate::llm) enum Body<'c> {
     None,
     Json(&'c Value),
-    File { name: &'c str, content: &'c [u8] },
+    /// Text that already is JSON.
+    Written(String),
+    File {
+        name: &'c str,
+        content: &'c [u8],
+    },
 }
 
 impl<'c> Call<'c> {
@@ -134,6 +145,7 @@ impl Client {
         let builder = match &call.body {
             Body::None => builder,
             Body::Json(body) => builder.json(body),
+            Body::Written(text) => builder.header(CONTENT_TYPE, "application/json").body(text.clone()),
             Body::File { name, content } => {
                 let part = Part::bytes(content.to_vec()).file_name((*name).to_owned());
                 // OpenAI rejects a file whose name or type does not say that it contains lines of JSON.
@@ -145,8 +157,6 @@ impl Client {
     }
 }
 
-/// Metadata field of a batch with our own id, by which a batch is found again if the answer to its submission was lost.
-const OUR_ID: &str = "afterthought_batch";
 /// Number of batches per page of a list; the maximum that OpenAI accepts.
 const PAGE: &str = "100";
 /// Number of pages, newest batches first, that are searched for a lost batch.
@@ -158,88 +168,6 @@ const LONGEST_FILE: usize = 2 << 30;
 
 const NO_SUCH_BATCH: &str = "set the key and base URL with which the batch was submitted, or give it up with \
                              `afterthought runs batches --give-up ID`, after which its requests are paid for again";
-
-/// A batch as the server describes it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-pub(crate) struct RemoteBatch {
-    /// The server's id.
-    pub(crate) id: String,
-    /// Its progress.
-    #[serde(default)]
-    pub(crate) status: BatchStatus,
-    /// File with the answers.
-    #[serde(default)]
-    pub(crate) output_file_id: Option<String>,
-    /// File with the errors.
-    #[serde(default)]
-    pub(crate) error_file_id: Option<String>,
-    #[serde(default)]
-    input_file_id: Option<String>,
-    #[serde(default)]
-    metadata: Option<Value>,
-    #[serde(default)]
-    errors: Option<Value>,
-}
-
-impl RemoteBatch {
-    /// Returns why the server did not accept the file, in the server's words, which may quote the file.
-    fn complaint(&self) -> Option<&str> {
-        self.errors.as_ref()?["data"].as_array()?.iter().find_map(|error| error["message"].as_str())
-    }
-
-    fn is_ours(&self, id: &str, input_file: &str) -> bool {
-        // Some servers drop the metadata, but all return the file that the batch was made from.
-        let named = self.metadata.as_ref().and_then(|metadata| metadata[OUR_ID].as_str());
-        named == Some(id) || self.input_file_id.as_deref() == Some(input_file)
-    }
-}
-
-/// The state of a batch.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum BatchStatus {
-    /// Its file is being checked.
-    Validating,
-    /// Its file was rejected.
-    Failed,
-    /// Its answers are being written.
-    Finalizing,
-    /// Done.
-    Completed,
-    /// It ran out of time; answers completed before that are available.
-    Expired,
-    /// Being cancelled.
-    Cancelling,
-    /// Cancelled; answers completed before that are available.
-    Cancelled,
-    /// Being answered, or in a state that only newer servers know.
-    #[default]
-    #[serde(other)]
-    InProgress,
-}
-
-impl BatchStatus {
-    /// Whether the state is final, so that no more answers will arrive.
-    #[must_use]
-    pub(crate) const fn is_over(self) -> bool {
-        matches!(self, Self::Failed | Self::Completed | Self::Expired | Self::Cancelled)
-    }
-
-    /// Returns the server's spelling.
-    #[must_use]
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Validating => "validating",
-            Self::Failed => "failed",
-            Self::InProgress => "in_progress",
-            Self::Finalizing => "finalizing",
-            Self::Completed => "completed",
-            Self::Expired => "expired",
-            Self::Cancelling => "cancelling",
-            Self::Cancelled => "cancelled",
-        }
-    }
-}
 
 impl Client {
     /// Returns the server's address without credentials, which separates the batches of one server from those of
@@ -254,26 +182,51 @@ impl Client {
     /// # Errors
     /// [`LlmError::Permanent`] if it does not.
     pub(crate) async fn check_batches(&self) -> Result<(), LlmError> {
-        self.json(Call::get("/batches", &[("limit", "1")], NO_BATCHES)).await.map(|_| ())
+        self.json(Call::get(self.batches(), &[("limit", "1")], NO_BATCHES)).await.map(|_| ())
+    }
+
+    fn is_anthropic(&self) -> bool {
+        self.settings.protocol == Protocol::Anthropic
+    }
+
+    /// Returns the path of all batches.
+    fn batches(&self) -> &'static str {
+        if self.is_anthropic() { message_batch::PATH } else { "/batches" }
     }
 
     /// Sends the file of a batch and returns the server's id for it.
+    ///
+    /// Anthropic's API has no files: the result then describes the batch well enough to find it in the server's list.
     ///
     /// # Errors
     /// [`LlmError`], classified by what to do next. Nothing is processed or charged until [`Self::create_batch`] is
     /// called.
     pub(crate) async fn upload_batch(&self, name: &str, content: &[u8]) -> Result<String, LlmError> {
+        if self.is_anthropic() {
+            let newest = self.json(Call::get(message_batch::PATH, &[("limit", "1")], NO_BATCHES)).await?;
+            return Ok(message_batch::Marker::new(&newest, content).to_string());
+        }
         let call = Call { timeout: FILE_TIMEOUT, ..Call::post("/files", Body::File { name, content }) };
         let answer = self.json(call).await?;
         let id = answer["id"].as_str().filter(|id| !id.is_empty()).map(str::to_owned);
         id.ok_or_else(|| self.permanent("the answer to an upload holds no id".to_owned(), NO_BATCHES))
     }
 
-    /// Submits the batch that an uploaded file contains, under our own `id`.
+    /// Submits the batch with this `content`, which was uploaded as `input_file`, under our own `id`.
     ///
     /// # Errors
     /// [`LlmError::Transient`] if the server may have accepted it nevertheless, see [`Self::find_batch`].
-    pub(crate) async fn create_batch(&self, id: &str, input_file: &str) -> Result<RemoteBatch, LlmError> {
+    pub(crate) async fn create_batch(
+        &self,
+        id: &str,
+        input_file: &str,
+        content: &str,
+    ) -> Result<RemoteBatch, LlmError> {
+        if self.is_anthropic() {
+            let body = Body::Written(message_batch::creation(content));
+            let call = Call { may_repeat: false, timeout: FILE_TIMEOUT, ..Call::post(message_batch::PATH, body) };
+            return self.described(self.json(call).await?);
+        }
         let body = json!({
             "input_file_id": input_file,
             "endpoint": ENDPOINT,
@@ -286,23 +239,38 @@ impl Client {
         self.described(answer)
     }
 
-    /// Returns the batch that was submitted under our own `id`, if the server has accepted it.
+    /// Returns the batch that was submitted under our own `id`, if the server has accepted it. `known` are the server's
+    /// ids of other batches of ours.
     ///
     /// # Errors
     /// [`LlmError`], classified by what to do next.
-    pub(crate) async fn find_batch(&self, id: &str, input_file: &str) -> Result<Option<RemoteBatch>, LlmError> {
+    pub(crate) async fn find_batch(
+        &self,
+        id: &str,
+        input_file: &str,
+        known: &[String],
+    ) -> Result<Option<RemoteBatch>, LlmError> {
+        let marker = message_batch::Marker::read(input_file).filter(|_| self.is_anthropic());
+        let next = if self.is_anthropic() { "after_id" } else { "after" };
         let mut last: Option<String> = None;
         // Bounded, since a server that ignores `after` would return its first page for ever.
         for _ in 0..MAX_PAGES {
-            let after = last.as_deref().map(|last| ("after", last));
+            let after = last.as_deref().map(|last| (next, last));
             let query: Vec<_> = [("limit", PAGE)].into_iter().chain(after).collect();
-            let mut page = self.json(Call::get("/batches", &query, NO_BATCHES)).await?;
+            let mut page = self.json(Call::get(self.batches(), &query, NO_BATCHES)).await?;
             let listed = page["data"].take().as_array_mut().map(std::mem::take).unwrap_or_default();
             last = listed.last().and_then(|batch| batch["id"].as_str()).map(str::to_owned);
-            // An entry of unknown shape must not prevent the others from being read.
-            let mut batches = listed.into_iter().filter_map(|batch| serde_json::from_value::<RemoteBatch>(batch).ok());
-            if let Some(found) = batches.find(|batch| batch.is_ours(id, input_file)) {
-                return Ok(Some(found));
+            for entry in listed {
+                let is_it = match &marker {
+                    Some(marker) if marker.is_reached(&entry) => return Ok(None),
+                    Some(marker) => marker.fits(&entry) && entry["id"].as_str().is_some_and(|id| !is_known(known, id)),
+                    None => false,
+                };
+                // An entry of unknown shape must not prevent the others from being read.
+                let Ok(batch) = self.described(entry) else { continue };
+                if is_it || (marker.is_none() && batch.is_ours(id, input_file)) {
+                    return Ok(Some(batch));
+                }
             }
             if page["has_more"] != true || last.is_none() {
                 break;
@@ -316,7 +284,7 @@ impl Client {
     /// # Errors
     /// [`LlmError`], classified by what to do next.
     pub(crate) async fn batch(&self, remote: &str) -> Result<RemoteBatch, LlmError> {
-        let answer = self.json(Call::get(&format!("/batches/{remote}"), &[], NO_SUCH_BATCH)).await?;
+        let answer = self.json(Call::get(&format!("{}/{remote}", self.batches()), &[], NO_SUCH_BATCH)).await?;
         self.described(answer)
     }
 
@@ -325,7 +293,7 @@ impl Client {
     /// # Errors
     /// [`LlmError`], classified by what to do next.
     pub(crate) async fn batch_file(&self, file: &str) -> Result<Vec<u8>, LlmError> {
-        let path = format!("/files/{file}/content");
+        let path = if self.is_anthropic() { message_batch::results(file) } else { format!("/files/{file}/content") };
         self.call(Call { timeout: FILE_TIMEOUT, longest: LONGEST_FILE, ..Call::get(&path, &[], NO_SUCH_BATCH) }).await
     }
 
@@ -338,7 +306,7 @@ impl Client {
     }
 
     fn described(&self, answer: Value) -> Result<RemoteBatch, LlmError> {
-        let read = serde_json::from_value::<RemoteBatch>(answer).ok().filter(|batch| !batch.id.is_empty());
+        let read = RemoteBatch::read(answer);
         read.ok_or_else(|| self.permanent("the answer describes no batch".to_owned(), NO_BATCHES))
     }
 
@@ -347,14 +315,8 @@ impl Client {
     }
 }
 
-/// One line of a file of answers or errors.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Row {
-    /// The name under which the request was sent.
-    pub(crate) key: String,
-    status: Option<u16>,
-    body: Value,
-    error: Option<String>,
+fn is_known(known: &[String], id: &str) -> bool {
+    known.iter().any(|known| known == id)
 }
 
 /// The result of one line.
@@ -366,37 +328,6 @@ pub(crate) enum RowAnswer {
     Again(String),
     /// No answer, and asking again does not help.
     Failed(LlmError),
-}
-
-/// Returns the rows that `content` contains, and the number of lines that could not be read as rows.
-#[must_use]
-pub(crate) fn read_rows(content: &[u8]) -> (Vec<Row>, usize) {
-    let lines = content.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
-    let (mut rows, mut broken) = (Vec::new(), 0);
-    // A broken line costs one reply, not the whole file.
-    for line in lines {
-        match serde_json::from_slice(line).ok().and_then(row) {
-            Some(row) => rows.push(row),
-            None => broken += 1,
-        }
-    }
-    (rows, broken)
-}
-
-fn row(mut line: Value) -> Option<Row> {
-    let key = line["custom_id"].as_str().filter(|key| !key.is_empty())?.to_owned();
-    let response = line["response"].take();
-    let status = response["status_code"].as_u64().and_then(|status| u16::try_from(status).ok());
-    let error = line["error"].as_object().map(|error| {
-        let text = |name: &str| error.get(name).and_then(Value::as_str);
-        // The message may quote the request; the code never does.
-        text("code").or_else(|| text("message")).unwrap_or("no reason given").to_owned()
-    });
-    let body = match response {
-        Value::Object(mut response) => response.remove("body").unwrap_or_default(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Value::Null,
-    };
-    Some(Row { key, status, body, error })
 }
 
 /// Reads the rows of one batch, whose requests were all sent in the same form.
@@ -426,10 +357,13 @@ impl RowReader<'_> {
                 let rejection = Rejection::read(&row.body).unwrap_or_default();
                 Fault::Status { status, wait: None, rejection }
             }
-            (Some(_), _) => match wire::reply_counted(&row.body, model, || prompt_tokens) {
-                Ok(reply) => return RowAnswer::Reply(reply),
-                Err(fault) => fault,
-            },
+            (Some(_), _) => {
+                let read = if self.client.is_anthropic() { anthropic::reply_counted } else { wire::reply_counted };
+                match read(&row.body, model, &|| prompt_tokens) {
+                    Ok(reply) => return RowAnswer::Reply(reply),
+                    Err(fault) => fault,
+                }
+            }
             // Such a row represents a request that the batch had no time for, which costs nothing.
             (None, Some(error)) => return RowAnswer::Again(self.client.endpoint().clean(error)),
             (None, None) => return RowAnswer::Again("the row holds no response".to_owned()),
@@ -472,6 +406,7 @@ mod row_tests {
 
     use super::*;
     use crate::llm::ModelSettings;
+    use crate::llm::remote_batch::read_rows;
 
     fn read(line: &Value) -> RowAnswer {
         let client = Client::new(ModelSettings::new("http://127.0.0.1:1/v1", "m")).unwrap();

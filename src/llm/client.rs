@@ -90,7 +90,7 @@ impl Client {
 
     /// Whether requests may be sent in batches.
     pub(crate) fn has_batches(&self) -> bool {
-        self.settings.protocol == Protocol::OpenAi
+        matches!(self.settings.protocol, Protocol::OpenAi | Protocol::Anthropic)
     }
 
     async fn attempt(&self, body: &Value, request: &Request) -> Result<Reply, Fault> {

@@ -18,9 +18,11 @@ mod cassette;
 mod client;
 mod embed;
 mod fault;
+mod message_batch;
 mod program;
 mod protocol;
 mod providers;
+pub(crate) mod remote_batch;
 mod wire;
 
 pub use budget::{Amount, Budget, Budgeted, DayLimit, Limits, Price};

@@ -72,11 +72,11 @@ pub(super) fn prompt_tokens(request: &Request) -> u64 {
 /// Missing token counts are replaced by our own. A body with an `error` object counts as an answer with the status that
 /// it names.
 pub(super) fn reply(body: &Value, request: &Request, model: &str) -> Result<Reply, Fault> {
-    reply_counted(body, model, || prompt_tokens(request))
+    reply_counted(body, model, &|| prompt_tokens(request))
 }
 
 /// Reads the body of a 200 answer; `prompt_tokens` returns the size of the request if the server did not count it.
-pub(super) fn reply_counted(body: &Value, model: &str, prompt_tokens: impl FnOnce() -> u64) -> Result<Reply, Fault> {
+pub(super) fn reply_counted(body: &Value, model: &str, prompt_tokens: &dyn Fn() -> u64) -> Result<Reply, Fault> {
     // Some servers report an error with status 200.
     if let Some(rejection) = Rejection::read(body) {
         return Err(Fault::Status { status: rejection.status(), wait: None, rejection });

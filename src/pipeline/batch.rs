@@ -20,7 +20,8 @@ use super::PipelineError;
 use crate::extract::Spent;
 use crate::fault::point;
 use crate::guard::Guard;
-use crate::llm::batch::{BatchStatus, MAX_BYTES, MAX_REQUESTS, RemoteBatch, Row, RowAnswer, read_rows};
+use crate::llm::batch::{MAX_BYTES, MAX_REQUESTS, RowAnswer};
+use crate::llm::remote_batch::{BatchStatus, RemoteBatch, Row, read_rows};
 use crate::llm::{Budget, Client, Cost, LlmError, Reply, Request, Reservation};
 use crate::store::{Batch, BatchReply, BatchRequest, Stage, Store, StoreError, WindowId};
 
@@ -433,7 +434,7 @@ impl BatchQueue<'_> {
             // Another process assumed that this one was dead and has released the requests.
             return Ok(Ok(()));
         }
-        let remote = match self.created(&batch).await {
+        let remote = match self.created(&batch, &content).await {
             Ok(remote) => remote,
             Err(error) => {
                 // After a transient error, the provider may have accepted the batch, so the next run looks for it in
@@ -469,17 +470,19 @@ impl BatchQueue<'_> {
     }
 
     /// Submits a batch exactly once: if the response is lost, the provider's list shows whether the batch was accepted.
-    async fn created(&self, batch: &Batch) -> Result<RemoteBatch, LlmError> {
+    async fn created(&self, batch: &Batch, content: &str) -> Result<RemoteBatch, LlmError> {
         let file = batch.input_file.as_deref().unwrap_or_default();
         let mut creations = 1;
         loop {
-            let error = match self.client().create_batch(&batch.id, file).await {
+            let error = match self.client().create_batch(&batch.id, file, content).await {
                 Err(error @ LlmError::Transient { .. }) => error,
                 outcome => return outcome,
             };
             // The list may lag behind the submission, so an immediate check could miss an accepted batch.
             tokio::time::sleep(LISTED_AFTER).await;
-            match self.client().find_batch(&batch.id, file).await {
+            // A read error only makes it less certain which batch is which.
+            let known = self.known_ids().unwrap_or_default();
+            match self.client().find_batch(&batch.id, file, &known).await {
                 Ok(Some(found)) => return Ok(found),
                 // A batch that is not listed was not accepted, so a second submission is not charged twice.
                 Ok(None) if creations < MAX_CREATIONS => creations += 1,
@@ -746,6 +749,11 @@ impl BatchQueue<'_> {
         Ok(open)
     }
 
+    /// Returns the server's ids of the open batches.
+    fn known_ids(&self) -> Result<Vec<String>, StoreError> {
+        Ok(self.open_here()?.into_iter().filter_map(|batch| batch.remote_id).collect())
+    }
+
     /// Determines the state of a batch whose submitting process has ended; leaves all other batches unchanged.
     async fn recover(&self, batch: Batch) -> Result<(), PipelineError> {
         if batch.stage == Stage::Submitted || self.is_in_good_hands(&batch)? {
@@ -766,7 +774,7 @@ impl BatchQueue<'_> {
             // not accepted. Waiting this long here is sufficient even if the clock is wrong.
             let is_late = Timestamp::now().duration_since(batch.stage_at) > LATE
                 || SignedDuration::try_from(begun.elapsed()).is_ok_and(|waited| waited > LATE);
-            match self.client().find_batch(&batch.id, &file).await? {
+            match self.client().find_batch(&batch.id, &file, &self.known_ids()?).await? {
                 Some(remote) => return self.is_submitted(batch, remote),
                 None if is_late => return Ok(self.store.drop_batch(&batch)?),
                 None => tokio::time::sleep(PAUSE).await,

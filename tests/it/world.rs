@@ -277,18 +277,24 @@ pub fn raw(path: &Path) -> rusqlite::Result<rusqlite::Connection> {
 pub struct World {
     folder: TempDir,
     base_url: Option<String>,
+    is_anthropic: bool,
 }
 
 impl World {
     pub fn new(server: Option<&Server>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("logs")).unwrap();
-        Self { folder, base_url: server.map(|server| server.base_url.clone()) }
+        Self { folder, base_url: server.map(|server| server.base_url.clone()), is_anthropic: false }
     }
 
     /// Returns a folder whose runs ask the server at `base_url`.
     pub fn at(base_url: &str) -> Self {
         Self { base_url: Some(base_url.to_owned()), ..Self::new(None) }
+    }
+
+    /// Returns a folder whose runs ask a server of Anthropic's protocol at `base_url`.
+    pub fn at_anthropic(base_url: &str) -> Self {
+        Self { is_anthropic: true, ..Self::at(base_url) }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -313,8 +319,14 @@ impl World {
         // Whatever runs on this machine is not asked.
         command.env("OLLAMA_HOST", "127.0.0.1:9");
         command.envs(key_of_tests().map(|key| ("AFTERTHOUGHT_DB_KEY", key)));
-        if let Some(base_url) = &self.base_url {
-            command.env("OPENAI_BASE_URL", base_url).env("AFTERTHOUGHT_MODEL", "m");
+        match &self.base_url {
+            Some(base_url) if self.is_anthropic => {
+                command.env("ANTHROPIC_API_KEY", "sk-ant-test").env("ANTHROPIC_BASE_URL", base_url);
+            }
+            Some(base_url) => {
+                command.env("OPENAI_BASE_URL", base_url).env("AFTERTHOUGHT_MODEL", "m");
+            }
+            None => {}
         }
         command.current_dir(self.folder.path()).args(arguments).stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -32,6 +32,21 @@ fn world() -> (BatchServer, World, Vec<String>) {
     (server, world, wanted)
 }
 
+/// The same, with a server that speaks Anthropic's protocol.
+fn anthropic() -> (BatchServer, World, Vec<String>) {
+    let server = BatchServer::start();
+    server.set(|manner| manner.is_anthropic = true);
+    let world = World::at_anthropic(&server.base_url);
+    world.session("first", 2, &FACTS[..8]);
+    world.session("second", 5, &[FACTS[8], ("basil", 5999), FACTS[9], FACTS[10], ("amber", 4999), FACTS[11]]);
+    world.good(PLAIN);
+    let wanted = world.memories();
+    assert!(wanted.len() > 5, "{wanted:?}");
+    world.forget();
+    server.forget();
+    (server, world, wanted)
+}
+
 fn err(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
@@ -127,6 +142,59 @@ fn killed_at_any_boundary_a_run_submits_nothing_twice() {
         assert_eq!(server.batches().len(), 1, "{point:?}");
         assert_paid_once(&server);
     }
+}
+
+#[test]
+fn batches_of_anthropic_are_submitted_once_wherever_a_run_is_killed() {
+    let (server, world, wanted) = anthropic();
+    for point in [Point::BatchComes, Point::BatchTaken, Point::BatchLate, Point::Look, Point::Download] {
+        world.forget();
+        server.forget();
+        server.set(|manner| manner.hang = Some(point));
+        let mut child = world.command(RUN).spawn().unwrap();
+        server.wait_for_hang();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        server.set(|manner| manner.hang = None);
+        world.good(RUN);
+        assert_eq!(world.memories(), wanted, "{point:?}");
+        assert_eq!(server.batches().len(), 1, "{point:?}");
+        assert_paid_once(&server);
+    }
+}
+
+#[test]
+fn a_batch_of_anthropic_is_taken_up_days_later_and_missing_results_are_asked_again() {
+    let (server, world, wanted) = anthropic();
+    let faults = [("basil", Fault::Error("expired")), ("amber", Fault::Missing)];
+    server.set(|manner| {
+        manner.looks = 2;
+        manner.faults = faults.map(|(word, fault)| (word.to_owned(), fault, 1)).into();
+    });
+    let output = world.done(DETACH);
+    assert_eq!((output.status.code(), server.batches().len(), open_batches(&world)), (Some(3), 1, 1), "{output:?}");
+    assert!(world.good(&["runs", "batches"]).contains("batch_0"));
+    let mut rounds = 0;
+    while world.done(DETACH).status.code() != Some(0) {
+        rounds += 1;
+        assert!(rounds < 12, "{:?}", server.calls());
+    }
+    assert_eq!(world.memories(), wanted);
+    assert_paid_once(&server);
+}
+
+#[test]
+fn a_request_of_a_batch_that_anthropic_refuses_fails_its_window_alone() {
+    let (server, world, wanted) = anthropic();
+    let text = format!("{}. Then", spoken(FACTS[6]));
+    server.set(|manner| manner.faults = vec![(text, Fault::Status(400, "no"), 1)]);
+    let output = world.done(&[RUN, &["--json"]].concat());
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let printed = summary(&String::from_utf8(output.stdout).unwrap());
+    assert_eq!((&printed["windows"]["failed"], &printed["batches"]["failed"]), (&1.into(), &1.into()));
+    assert!(world.done(RUN).status.success());
+    assert_eq!(world.memories(), wanted);
+    assert_paid_once(&server);
 }
 
 #[test]

@@ -38,6 +38,8 @@ pub enum Fault {
 #[derive(Debug, Clone)]
 pub struct Manner {
     pub has_batches: bool,
+    /// Whether it speaks Anthropic's protocol, in which a batch contains its requests.
+    pub is_anthropic: bool,
     /// Looks at a batch until it is over.
     pub looks: usize,
     /// How it ends.
@@ -49,7 +51,7 @@ pub struct Manner {
 
 impl Default for Manner {
     fn default() -> Self {
-        Self { has_batches: true, looks: 2, ending: "completed", faults: Vec::new(), hang: None }
+        Self { has_batches: true, is_anthropic: false, looks: 2, ending: "completed", faults: Vec::new(), hang: None }
     }
 }
 
@@ -165,7 +167,16 @@ impl BatchServer {
         }
         self.state.1.notify_all();
         let path = path.strip_prefix("/v1").unwrap_or("");
-        let has_batches = self.state.0.lock().unwrap().manner.has_batches;
+        let Manner { has_batches, is_anthropic, .. } = self.state.0.lock().unwrap().manner.clone();
+        if is_anthropic {
+            let head = head.to_lowercase();
+            if !head.contains("\r\nx-api-key: sk-ant-test\r\n")
+                || !head.contains("\r\nanthropic-version: 2023-06-01\r\n")
+            {
+                return send(stream, 401, error(401, "no key").1.to_string().as_bytes());
+            }
+            return self.serve_anthropic(stream, &method, path, query, &body);
+        }
         let (status, answer) = match (method.as_str(), path) {
             ("POST", "/chat/completions") => self.complete(&body),
             _ if !has_batches => error(404, "no such route"),
@@ -179,6 +190,53 @@ impl BatchServer {
             _ => error(404, "no such route"),
         };
         send(stream, status, answer.to_string().as_bytes())
+    }
+
+    fn serve_anthropic(&self, stream: &TcpStream, method: &str, path: &str, query: &str, body: &[u8]) -> Option<()> {
+        let (status, answer) = match (method, path) {
+            ("POST", "/messages") => self.complete(body),
+            ("POST", "/messages/batches") => self.take_messages(body),
+            ("GET", "/messages/batches") => self.list(query),
+            ("GET", path) => match path.strip_prefix("/messages/batches/")?.strip_suffix("/results") {
+                Some(id) => return self.download(stream, &format!("results-{id}")),
+                None => self.look(path.strip_prefix("/messages/batches/")?),
+            },
+            _ => error(404, "no such route"),
+        };
+        send(stream, status, answer.to_string().as_bytes())
+    }
+
+    /// Takes a batch in Anthropic's form; what the real server refuses is refused.
+    fn take_messages(&self, body: &[u8]) -> (u16, Value) {
+        if !self.hang_before(Point::BatchComes) {
+            return error(500, "gone");
+        }
+        self.hang_at(Point::BatchLate);
+        let body: Map<String, Value> = serde_json::from_slice(body).unwrap();
+        let lines = body["requests"].as_array().cloned().unwrap_or_default();
+        if body.len() != 1 || lines.is_empty() {
+            return error(400, "requests: Field required, and no other field is permitted");
+        }
+        let mut ids = std::collections::BTreeSet::new();
+        for line in &lines {
+            let id = line["custom_id"].as_str().unwrap_or_default();
+            let is_letter = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
+            let params = &line["params"];
+            let is_whole =
+                params["model"].is_string() && params["max_tokens"].is_u64() && params["messages"].is_array();
+            let is_right = (1..=64).contains(&id.len()) && id.chars().all(is_letter) && ids.insert(id.to_owned());
+            if line.as_object().is_none_or(|line| line.len() != 2) || !is_whole || !is_right {
+                return error(400, &format!("requests: {line} is invalid"));
+            }
+        }
+        let described = {
+            let mut state = self.state.0.lock().unwrap();
+            let id = format!("batch_{}", state.batches.len());
+            state.batches.push(Batch { id, file: String::new(), metadata: Value::Null, lines, looks: 0, end: None });
+            describe_messages(state.batches.last().unwrap())
+        };
+        self.hang_at(Point::BatchTaken);
+        (200, described)
     }
 
     /// Keeps the client waiting if it is to hang here.
@@ -266,10 +324,12 @@ impl BatchServer {
     /// One batch a page, the newest first.
     fn list(&self, query: &str) -> (u16, Value) {
         let asked: BTreeMap<&str, &str> = query.split('&').filter_map(|pair| pair.split_once('=')).collect();
-        assert!(asked.keys().all(|name| ["limit", "after"].contains(name)), "{query}");
         let state = self.state.0.lock().unwrap();
+        let after = if state.manner.is_anthropic { "after_id" } else { "after" };
+        assert!(asked.keys().all(|name| *name == "limit" || *name == after), "{query}");
+        let describe = if state.manner.is_anthropic { describe_messages } else { describe };
         let mut newest: Vec<&Batch> = state.batches.iter().rev().collect();
-        if let Some(after) = asked.get("after") {
+        if let Some(after) = asked.get(after) {
             let place = newest.iter().position(|batch| batch.id == *after).unwrap();
             newest.drain(..=place);
         }
@@ -290,6 +350,7 @@ impl BatchServer {
         if state.batches[place].looks > looks && state.batches[place].end.is_none() {
             end(&mut state, place);
         }
+        let describe = if state.manner.is_anthropic { describe_messages } else { describe };
         (200, describe(&state.batches[place]))
     }
 
@@ -306,6 +367,14 @@ impl BatchServer {
 }
 
 fn reply_to(body: &Value) -> Value {
+    if body.get("system").is_some() {
+        let prompt = body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();
+        return json!({
+            "type": "message", "role": "assistant", "model": "m-1", "stop_reason": "end_turn",
+            "content": [{"type": "text", "text": answer(prompt, &facts_of(prompt))}],
+            "usage": {"input_tokens": 100, "output_tokens": 10},
+        });
+    }
     let prompt = body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();
     completion(&answer(prompt, &facts_of(prompt)))
 }
@@ -338,6 +407,9 @@ fn complaint(lines: &[Value]) -> Option<String> {
 /// Ends a batch: writes its files, answers last to first.
 fn end(state: &mut State, place: usize) {
     let lines = state.batches[place].lines.clone();
+    if state.manner.is_anthropic {
+        return end_messages(state, place, &lines);
+    }
     if let Some(complaint) = complaint(&lines) {
         let errors = json!({"object": "list", "data": [{"code": "invalid", "message": complaint, "line": 1}]});
         state.batches[place].end = Some(("failed".to_owned(), None, None, errors));
@@ -383,6 +455,49 @@ fn end(state: &mut State, place: usize) {
     };
     let (output, errors) = (put("out", output), put("err", errors));
     state.batches[place].end = Some((state.manner.ending.to_owned(), output, errors, Value::Null));
+}
+
+/// Ends a batch in Anthropic's form.
+fn end_messages(state: &mut State, place: usize, lines: &[Value]) {
+    let mut rows = Vec::new();
+    for line in lines.iter().rev() {
+        let (id, body) = (&line["custom_id"], &line["params"]);
+        let text = body.to_string();
+        let hit = state.manner.faults.iter_mut().find(|(word, _, left)| text.contains(word.as_str()) && *left > 0);
+        let fault = hit.map(|(_, fault, left)| {
+            *left -= 1;
+            *fault
+        });
+        let result = match fault {
+            Some(Fault::Missing) => continue,
+            Some(Fault::Error(code)) => json!({"type": code}),
+            Some(Fault::Status(_, message)) => {
+                let error = json!({"type": "invalid_request_error", "message": message});
+                json!({"type": "errored", "error": {"type": "error", "error": error}})
+            }
+            _ => {
+                state.answered.push(text);
+                json!({"type": "succeeded", "message": reply_to(body)})
+            }
+        };
+        rows.push(json!({"custom_id": id, "result": result}).to_string());
+    }
+    state.files.insert(format!("results-{}", state.batches[place].id), rows.join("\n") + "\n");
+    state.batches[place].end = Some(("ended".to_owned(), None, None, Value::Null));
+}
+
+fn describe_messages(batch: &Batch) -> Value {
+    let (total, is_over) = (batch.lines.len(), batch.end.is_some());
+    let counts = json!({
+        "processing": if is_over { 0 } else { total }, "succeeded": if is_over { total } else { 0 },
+        "errored": 0, "canceled": 0, "expired": 0,
+    });
+    json!({
+        "id": batch.id, "type": "message_batch", "processing_status": if is_over { "ended" } else { "in_progress" },
+        "request_counts": counts, "created_at": "2027-01-01T00:00:00Z", "expires_at": "2027-01-02T00:00:00Z",
+        "ended_at": null, "archived_at": null, "cancel_initiated_at": null,
+        "results_url": is_over.then(|| format!("https://api.example/v1/messages/batches/{}/results", batch.id)),
+    })
 }
 
 fn describe(batch: &Batch) -> Value {
