@@ -204,7 +204,7 @@ impl Client {
     pub(crate) async fn upload_batch(&self, name: &str, content: &[u8]) -> Result<String, LlmError> {
         if self.is_anthropic() {
             let newest = self.json(Call::get(message_batch::PATH, &[("limit", "1")], NO_BATCHES)).await?;
-            return Ok(message_batch::Marker::new(&newest, content).to_string());
+            return Ok(message_batch::ListSlot::new(&newest, content).to_string());
         }
         let call = Call { timeout: FILE_TIMEOUT, ..Call::post("/files", Body::File { name, content }) };
         let answer = self.json(call).await?;
@@ -250,7 +250,7 @@ impl Client {
         input_file: &str,
         known: &[String],
     ) -> Result<Option<RemoteBatch>, LlmError> {
-        let marker = message_batch::Marker::read(input_file).filter(|_| self.is_anthropic());
+        let slot = message_batch::ListSlot::read(input_file).filter(|_| self.is_anthropic());
         let next = if self.is_anthropic() { "after_id" } else { "after" };
         let mut last: Option<String> = None;
         // Bounded, since a server that ignores `after` would return its first page for ever.
@@ -261,14 +261,14 @@ impl Client {
             let listed = page["data"].take().as_array_mut().map(std::mem::take).unwrap_or_default();
             last = listed.last().and_then(|batch| batch["id"].as_str()).map(str::to_owned);
             for entry in listed {
-                let is_it = match &marker {
-                    Some(marker) if marker.is_reached(&entry) => return Ok(None),
-                    Some(marker) => marker.fits(&entry) && entry["id"].as_str().is_some_and(|id| !is_known(known, id)),
+                let is_it = match &slot {
+                    Some(slot) if slot.is_reached(&entry) => return Ok(None),
+                    Some(slot) => slot.fits(&entry) && entry["id"].as_str().is_some_and(|id| !is_known(known, id)),
                     None => false,
                 };
                 // An entry of unknown shape must not prevent the others from being read.
                 let Ok(batch) = self.described(entry) else { continue };
-                if is_it || (marker.is_none() && batch.is_ours(id, input_file)) {
+                if is_it || (slot.is_none() && batch.is_ours(id, input_file)) {
                     return Ok(Some(batch));
                 }
             }

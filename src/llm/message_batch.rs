@@ -26,19 +26,19 @@ pub(super) fn creation(lines: &str) -> String {
 /// Where a submitted batch can be in the server's list: after the batch that was the newest before, and with a number of
 /// requests.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Marker {
+pub(super) struct ListSlot {
     newest: Option<String>,
     requests: usize,
 }
 
-impl Marker {
-    /// Returns the marker of a batch that is about to be submitted; `list` is the start of the server's list.
+impl ListSlot {
+    /// Returns the slot of a batch that is about to be submitted; `list` is the start of the server's list.
     pub(super) fn new(list: &Value, content: &[u8]) -> Self {
         let newest = list["data"][0]["id"].as_str().map(str::to_owned);
         Self { newest, requests: content.iter().filter(|&&byte| byte == b'\n').count() }
     }
 
-    /// Reads a marker in the form that [`fmt::Display`] writes.
+    /// Reads a slot in the form that [`fmt::Display`] writes.
     pub(super) fn read(text: &str) -> Option<Self> {
         let (requests, newest) = text.split_once(" after ")?;
         let newest = Some(newest).filter(|newest| *newest != "none").map(str::to_owned);
@@ -58,7 +58,7 @@ impl Marker {
     }
 }
 
-impl fmt::Display for Marker {
+impl fmt::Display for ListSlot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} after {}", self.requests, self.newest.as_deref().unwrap_or("none"))
     }
@@ -74,15 +74,15 @@ mod tests {
     fn a_lost_batch_is_found_behind_the_newest_of_before_by_its_size() {
         let entry = |id: &str, ended: u64, open: u64| json!({"id": id, "request_counts": {"processing": open, "succeeded": ended}});
         let list = json!({"data": [entry("b7", 0, 3)]});
-        let marker = Marker::new(&list, b"{}\n{}\n");
-        assert_eq!(Marker::read(&marker.to_string()), Some(marker));
-        let marker = Marker::read("2 after b7").unwrap();
-        assert!(marker.is_reached(&entry("b7", 0, 3)) && !marker.is_reached(&entry("b8", 1, 1)));
-        assert!(marker.fits(&entry("b8", 1, 1)) && !marker.fits(&entry("b8", 1, 2)) && !marker.fits(&json!({})));
-        let first = Marker::new(&json!({"data": []}), b"{}\n");
+        let slot = ListSlot::new(&list, b"{}\n{}\n");
+        assert_eq!(ListSlot::read(&slot.to_string()), Some(slot));
+        let slot = ListSlot::read("2 after b7").unwrap();
+        assert!(slot.is_reached(&entry("b7", 0, 3)) && !slot.is_reached(&entry("b8", 1, 1)));
+        assert!(slot.fits(&entry("b8", 1, 1)) && !slot.fits(&entry("b8", 1, 2)) && !slot.fits(&json!({})));
+        let first = ListSlot::new(&json!({"data": []}), b"{}\n");
         assert_eq!(first.to_string(), "1 after none");
-        assert!(!Marker::read("1 after none").unwrap().is_reached(&entry("none", 0, 1)));
-        assert_eq!(Marker::read("file-7"), None);
+        assert!(!ListSlot::read("1 after none").unwrap().is_reached(&entry("none", 0, 1)));
+        assert_eq!(ListSlot::read("file-7"), None);
     }
 
     #[test]

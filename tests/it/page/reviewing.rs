@@ -30,7 +30,10 @@ fn a_pending_memory_is_accepted_beside_what_it_replaces_and_the_decision_undone(
     let browser = Browser::open(&desk, "en");
     assert_eq!(statuses(&desk), ("active".into(), "pending".into()));
     let inbox = browser.page("/inbox");
-    assert!(inbox.contains("Fly.io") && inbox.contains("Memories that it would replace") && inbox.contains("Heroku"), "{inbox}");
+    assert!(
+        inbox.contains("Fly.io") && inbox.contains("Memories that it would replace") && inbox.contains("Heroku"),
+        "{inbox}"
+    );
     assert!(inbox.contains("<span class=\"badge\">1</span>") && inbox.contains("1 pending"), "{inbox}");
     assert!(browser.submit("/inbox", &[("verdict", "accept")]).contains("Nothing was selected."));
     let id = first_id(inbox.split("class=\"rows waiting\"").nth(1).unwrap());
