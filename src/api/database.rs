@@ -176,8 +176,7 @@ impl Memories {
     /// [`ApiError`] if the prices or the database cannot be read.
     pub(crate) fn spending(&self, days: u32) -> Result<Vec<DaySpending>, ApiError> {
         let (prices, today) = (prices(&self.config)?, Zoned::now());
-        // The ledger counts tokens rather than dollars, so that a price that is set or corrected later also applies to
-        // past days.
+        // The ledger counts tokens, not dollars, so that a price that is set later also applies to past days.
         let spent = self.ledger("show spending")?.spending(days_before(today.date(), days), today.time_zone())?;
         let priced = spent.into_iter().map(|spent| {
             let cost = prices.cost(&spent.model, spent.prompt_tokens, spent.completion_tokens);

@@ -58,8 +58,7 @@ impl Memories {
         messages: Vec<Message>,
         context: &ExtractionContext,
     ) -> Result<Extracted, ApiError> {
-        // Messages are numbered before empty ones are dropped, so that a message keeps its id when an empty message
-        // before it receives text.
+        // Messages are numbered before empty ones are dropped, so that ids stay the same if those receive text.
         let numbered = messages.into_iter().enumerate().map(|(place, message)| {
             let id = if message.id.is_empty() { (place + 1).to_string() } else { message.id };
             Message { id, ..message }

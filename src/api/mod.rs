@@ -261,14 +261,13 @@ impl Memories {
         Self { namespaces: Some(namespaces), ..self }
     }
 
-    /// Closes a connection for reading, and opens one for writing.
+    /// Closes the read-only connection, and opens a connection for writing.
     ///
     /// # Errors
     /// [`ApiError`] if the file cannot be written.
     pub fn into_writable(self) -> Result<Self, ApiError> {
         let Self { storage, config, vectors, namespaces, through, .. } = self;
-        // The last connection to close removes temporary files beside the database, which a read-only connection cannot
-        // do.
+        // The last connection to close removes temporary files beside the database, which requires write access.
         drop(storage);
         let opened = Self::builder().config(config).vectors(vectors).through(through).open()?;
         Ok(Self { namespaces, ..opened })
@@ -348,7 +347,7 @@ impl Memories {
             .ok_or_else(|| ApiError::NoLedger { adapter: self.storage.adapter_type().to_owned(), what })
     }
 
-    /// Returns the namespace for a memory that specifies none: the first accessible one, the one in the settings, or
+    /// Returns the namespace for a memory that specifies none: the first accessible namespace, that of the settings, or
     /// `global`.
     fn home(&self) -> Namespace {
         let configured = || self.config.namespace().unwrap_or_else(Namespace::global);

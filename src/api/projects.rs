@@ -67,8 +67,8 @@ impl NamespaceSet {
         }
     }
 
-    /// Limits a filter to these namespaces. If the filter names no namespaces, it is limited to all of them, and
-    /// otherwise to those that it names.
+    /// Limits a filter to these namespaces. A filter that names no namespaces is limited to all of them, and any other
+    /// filter to those that it names.
     ///
     /// # Errors
     /// [`ApiError::OutOfReach`] if the filter names none of these namespaces.

@@ -144,8 +144,7 @@ impl MemoryChange {
         let title = if claim.title == first_words(&claim.content) {
             first_words(&content)
         } else {
-            // A title that the person wrote is kept, except for the value that it contains. A shorter value may be part
-            // of a word.
+            // A title that the person wrote is kept, except for its value. A very short value may be part of a word.
             match (&claim.value, &value) {
                 (Some(old), Some(new)) if old.chars().count() > 2 => claim.title.replace(old.as_str(), new),
                 (Some(_) | None, Some(_) | None) => claim.title.clone(),
@@ -308,8 +307,7 @@ impl Memories {
         };
         let candidate =
             Candidate { claim, audience: draft.audience, evidence: Vec::new(), replaces: None, is_pasted: false };
-        // An agent may have been manipulated into writing such text, so it waits for a person, as it would if it came
-        // from a log.
+        // An agent may have been manipulated into writing such text, so the text waits for a person.
         let is_order = draft.author == Author::Agent && crate::guard::suspicion(&candidate).is_some();
         let method = if is_order { ExtractionMethod::Auto } else { ExtractionMethod::Manual };
         Ok(IncomingClaim { candidate, namespace, source: draft.source.clone(), method })

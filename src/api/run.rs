@@ -231,8 +231,7 @@ impl Memories {
     fn instructions(&self) -> Option<InstructionText> {
         let Setting { value, layer } = &self.config.instructions;
         let text = value.clone()?;
-        // Instructions from a project's file are part of a repository, and must not affect the memories of other
-        // projects.
+        // A project's file is part of a repository, so its instructions must not affect the memories of other projects.
         let project = match layer {
             Layer::Project(file) => {
                 let folder = file.parent().unwrap_or(file).to_string_lossy();

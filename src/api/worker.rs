@@ -88,8 +88,7 @@ impl Worker<'_> {
         }
         let model = Model::choose(&config, &self.options).await?;
         (self.report)(WorkerEvent::Model(&model));
-        // Each log uses its own connection, since logs that are extracted at the same time are written in separate
-        // transactions.
+        // Each log has its own connection, since logs extracted at the same time are written in separate transactions.
         let memories = Memories::builder().config(config).writable().open()?;
         let budget = match self.budget(job, &model, &memories)? {
             Ok(budget) => budget,
@@ -212,8 +211,7 @@ fn judge(job: &Job, summary: &Summary, budget: &Budget) -> Result<(), Fault> {
         return Err(Fault::Later(Timestamp::now(), "it was interrupted".to_owned()));
     }
     if let Some(why) = &summary.halted {
-        // The cost is counted towards the day's limit automatically, and the next attempt checks whether any budget is
-        // left.
+        // The cost counts towards the day's limit automatically, and the next attempt checks the remaining budget.
         let is_spent = budget.is_limited() && why.contains("the limit of");
         return Err(if is_spent { Fault::Later(soon(), why.clone()) } else { Fault::Failed(why.clone()) });
     }
@@ -228,8 +226,8 @@ fn judge(job: &Job, summary: &Summary, budget: &Budget) -> Result<(), Fault> {
     if summary.windows.held > 0 {
         return Err(Fault::Later(soon(), "another process extracts it".to_owned()));
     }
-    // In a folder that a person named, files that are not logs are ignored. An agent's log is always a log, unless it
-    // is empty.
+    // In a folder that a person named, files that are not logs are ignored. An agent's file is a log unless it is
+    // empty.
     let is_left = summary.files.passed_over > 0 && job.agent == NAMED_FILES;
     let was_looked_into = summary.files.read + summary.files.unchanged > 0 || summary.filtered.any();
     if !was_looked_into && !is_left && Path::new(&job.path).metadata().is_ok_and(|data| data.len() > 0) {

@@ -1,4 +1,5 @@
-//! The only form in which memories change: the states of rows before and after each change, in order, with the reason.
+//! Changesets, the only form in which memories change: the states of rows before and after each change, with the
+//! reason.
 //!
 //! Every write produces a [`Changeset`]. A changeset contains the full rows, so it can be printed, saved, applied to
 //! another file, and inverted. Applying a changeset twice has the same effect as applying it once, because each
@@ -43,8 +44,7 @@ impl Changeset {
     /// Returns the changeset that reverts this one: the inverse of each change, in reverse order.
     #[must_use]
     pub fn inverse(&self, at: Timestamp) -> Self {
-        // The order is reversed, since a later change may depend on an earlier one: a relation needs both of its
-        // memories.
+        // The order is reversed, since a later change may depend on an earlier one: a relation needs its memories.
         let changes = self.changes.iter().rev().map(RowChange::inverse).collect();
         Self { changes, ..Self::new(None, at) }
     }
@@ -168,8 +168,7 @@ impl Row {
     /// Returns the change of a memory.
     #[must_use]
     pub(crate) fn memory(before: Option<Memory>, after: Option<Memory>) -> Self {
-        // Only the new state is rounded, because `before` was read from the store; both states are later compared with
-        // the store.
+        // Only the new state is rounded: `before` was read from the store, with which both states are compared later.
         Self::Memory { before: before.map(Box::new), after: after.map(|memory| Box::new(memory_as_stored(&memory))) }
     }
 
@@ -256,8 +255,7 @@ pub(crate) type RowKey<'r> = (Entity, [&'r str; 4]);
 /// Returns the identity of a piece of evidence, which its transcript, message and quote determine.
 #[expect(clippy::unnecessary_wraps, reason = "other rows may have no key")]
 pub(crate) fn evidence_key<'r>(memory: &'r MemoryId, piece: &'r Evidence) -> Option<RowKey<'r>> {
-    // The first message is enough, because a quote that spans several messages is identified by the message in which it
-    // begins.
+    // The first message is enough: a quote in several messages is identified by the message in which it begins.
     let message = piece.messages.first().map_or("", String::as_str);
     Some((Entity::Evidence, [memory.as_str(), &piece.transcript, message, &piece.quote]))
 }

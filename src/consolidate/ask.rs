@@ -91,8 +91,7 @@ async fn fill_in<C: Complete>(sheet: Sheet<'_>, guard: &Guard, model: &C) -> (As
                 asked.take(&sheet, &reply, cost);
                 open.extend(is_cut.then(|| sheet.unanswered(&asked.answers)).flatten());
             }
-            // Only the provider has the model's tokenizer, so splitting after the error is exact, whereas an estimate
-            // is not.
+            // Only the provider has the model's tokenizer, so splitting after the error is more exact than an estimate.
             Err(LlmError::TooLong { .. }) if sheet.halves().is_some() => {
                 open.extend(sheet.halves().into_iter().flatten());
             }
@@ -184,8 +183,7 @@ impl<'a> Sheet<'a> {
         for (index, question) in questions.iter().enumerate() {
             let ids: BTreeSet<&MemoryId> = mentioned(cases, question).collect();
             let many = index - start >= MAX_CANDIDATES && questions.len() - index > MAX_REST;
-            // Each memory is counted once, because candidates on the same topic are compared with mostly the same
-            // memories.
+            // Each memory is counted once, since candidates on one topic are compared with mostly the same memories.
             let full = many || shown.union(&ids).count() > MAX_MEMORIES;
             // A single question is never split, even if it alone shows more memories than a sheet should contain.
             if full && index > start {
@@ -209,8 +207,7 @@ impl<'a> Sheet<'a> {
             }
             let case = &cases[question.index];
             let candidate = &case.incoming.candidate;
-            // Without evidence, there is no time to show, because the time of planning does not say when the claim was
-            // true.
+            // Without evidence, no time is shown: the time of planning does not say when the claim was true.
             sheet.show(&case.id, || Shown::of(&candidate.claim, &candidate.evidence, None));
         }
         sheet.in_order_of_time()
@@ -239,8 +236,7 @@ impl<'a> Sheet<'a> {
     /// or none are answered.
     pub(super) fn unanswered(&self, answers: &Answers) -> Option<Self> {
         let from = self.questions.iter().position(|question| !answers.contains_key(&question.index))?;
-        // The result is `None` if the first question is unanswered, because the same sheet would be cut off at the same
-        // point again.
+        // The result is `None` if the first question is unanswered: the sheet would be cut off at the same point again.
         (from > 0).then(|| Self::new(self.cases, &self.questions[from..]))
     }
 
@@ -310,8 +306,7 @@ fn mentioned<'a>(cases: &'a [CandidateContext], question: &'a Question) -> impl 
 impl Shown {
     fn of(claim: &Claim, evidence: &[Evidence], written_at: Option<Timestamp>) -> Self {
         let at = ValidTime::of(claim, evidence, written_at.unwrap_or(Timestamp::UNIX_EPOCH)).at;
-        // Days are in the speaker's local time: in UTC, an evening message could fall on the next day and contradict
-        // its own "today".
+        // Days are in the speaker's local time. In UTC, an evening message could contradict its own "today".
         let clock = evidence.first().and_then(|piece| piece.said_at?.offset_seconds).unwrap_or(0);
         let clock = Offset::from_seconds(clock).unwrap_or(Offset::UTC);
         let attribute = claim.key.as_deref().map(|key| match &claim.value {

@@ -147,7 +147,7 @@ pub(crate) struct Ruling {
     pub target: Option<MemoryId>,
     /// Further known memories that the candidate replaces.
     pub also: Vec<MemoryId>,
-    /// A memory on the same topic that the new one is linked to.
+    /// A memory on the same topic, to which the new memory is linked.
     pub related: Option<MemoryId>,
     /// For [`Decision::Merge`]: the merged claim of the target.
     pub merged: Option<Claim>,
@@ -166,7 +166,7 @@ pub(crate) struct Ruling {
 pub struct Plan {
     /// One change for each incoming candidate, in order.
     pub changes: Vec<Change>,
-    /// Revision of each namespace when its memories were read. A plan is stale if one of them has changed.
+    /// Revision of each namespace when its memories were read. A plan is stale if one of the revisions has changed.
     #[serde(default)]
     pub revisions: Vec<(Namespace, i64)>,
     /// Model calls that failed; their candidates were decided by the cautious choice.
@@ -189,7 +189,7 @@ pub struct Change {
     /// Further known memories that are replaced.
     #[serde(default)]
     pub also: Vec<MemoryId>,
-    /// A memory on the same topic that the new one is linked to as `related`.
+    /// A memory on the same topic, to which the new memory is linked as `related`.
     #[serde(default)]
     pub related: Option<MemoryId>,
     /// The id of the new memory; `None` if none is created.

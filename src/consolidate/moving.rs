@@ -31,8 +31,8 @@ pub struct MoveReport {
 /// Moves every memory from `from` to `into`, with its id, evidence, links and history, and redirects later memories of
 /// `from` there.
 ///
-/// Active memories are consolidated by the rules with those in `into`, as if they were new. If two say the same, the
-/// existing one is kept and gains the evidence. Pinned memories are moved unchanged.
+/// Active memories are consolidated by the rules with those in `into`, as if they were new. If two memories say the
+/// same, the existing memory is kept and gains the evidence. Pinned memories are moved unchanged.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be written.
@@ -78,8 +78,7 @@ fn settle_batch(
     let (changes, _) = draft(&cases, &Answers::new(), Stage::Last, writer.now());
     for (change, memory) in changes.iter().zip(memories) {
         *moved.decisions.entry(change.decision).or_default() += 1;
-        // The memory is moved first, because the rows below were planned for a memory that is already in the other
-        // namespace.
+        // The memory is moved first, because the rows below were planned for a memory in the other namespace.
         writer.set_namespace(&memory.id, into, reason)?;
         settle(writer, change, memory)?;
     }

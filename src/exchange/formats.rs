@@ -11,8 +11,7 @@ use super::{ExportedTask, Gathered, MemoryFormat, Terms, claim, tagged, text_of}
 use crate::memory::{Claim, Namespace};
 
 /// Every format that can be imported, in sniffing order.
-// The least specific formats come last: any object with `text` is JSONL, and notes are recognised only by the name of
-// the file.
+// The least specific formats come last: any object with `text` is JSONL, and notes are recognised by file name alone.
 pub const MEMORY_FORMATS: &[MemoryFormat] =
     &[CLAUDE_AI, MCP_MEMORY, MCP_SERVICE, MEM0, MEM0_MARKDOWN, JSONL, INSTRUCTIONS, NOTES];
 
@@ -128,8 +127,7 @@ fn read_claude_ai(input: Input, terms: &Terms, gathered: &mut Gathered) -> Resul
                 gathered.skip(number, "the memory of a project is not text");
                 continue;
             };
-            // These memories are kept separate from the person's own, since the contents of one project do not concern
-            // another. If the id is not a valid project name, or if a namespace is forced, the given namespace is used.
+            // One project's memories do not concern another. An invalid project name falls back to the given namespace.
             let apart = Namespace::project(&format!("claude-ai-{id}")).ok().filter(|_| !terms.is_forced);
             take_parts(text, id, apart.as_ref().unwrap_or(&terms.namespace), terms, gathered);
         }

@@ -56,8 +56,7 @@ struct Plain {
 /// # Errors
 /// `ImportError::Line`.
 pub fn parse_line(text: &str, number: usize, namespace: &Namespace, now: Timestamp) -> Result<Imported, ImportError> {
-    // This is tried first, because an export also has `content` and would parse as a plain object, which would lose id,
-    // status and evidence.
+    // An export is tried first: it would also parse as a plain object, which would lose id, status and evidence.
     if let Ok((exported, _)) = json::parse::<Exported>(text) {
         return Ok(own(exported));
     }
@@ -80,8 +79,7 @@ fn reason_without_content(error: &serde_json::Error) -> String {
 
 fn own(exported: Exported) -> Imported {
     let relations = exported.relations.into_iter().map(|relation| (relation.relation_type, relation.to.into_uuid()));
-    // The ids of another program may be any text, but here they must be UUIDs, and the same text must always become the
-    // same UUID.
+    // The ids of another program may be any text, but here they must be UUIDs, always the same UUID for the same text.
     let memory = Memory { id: exported.memory.id.into_uuid(), ..exported.memory };
     Imported { memory, has_id: true, evidence: exported.evidence, relations: relations.collect() }
 }
@@ -158,8 +156,7 @@ pub fn import_as_is(
             let memory = writer.redact(memory);
             links.extend(relations.into_iter().map(|(relation_type, to)| (memory.id.clone(), relation_type, to)));
             let Memory { id, claim, namespace, .. } = &*memory;
-            // The memories are written before the comparison, because `fate` queries the store, which does not contain
-            // collected memories yet.
+            // Memories are written before the comparison, because `fate` queries only the store.
             several.before(writer, id, namespace, (&claim.content, claim.key.as_deref()))?;
             match fate(writer, &memory, has_id)? {
                 Fate::Known => counts.known += 1,

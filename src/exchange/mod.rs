@@ -75,8 +75,7 @@ pub fn exported(database: &Database, memory: Memory) -> Result<Exported, StoreEr
         messages: piece.messages.clone(),
         quote: piece.quote.clone(),
     });
-    // Only outgoing relations are exported, because the other memory exports its own, and an import would otherwise
-    // write each link twice.
+    // Only outgoing relations are exported, because an import would otherwise write each link twice.
     let own = relations.into_iter().filter(|relation| relation.from == memory.id);
     Ok(Exported {
         sources: sources.collect(),

@@ -238,8 +238,7 @@ pub(super) fn without_blocks(text: &str, blocks: &[(&str, &str)]) -> String {
 /// Returns the front matter of `text`, as lines of `key: value`, and the text after the front matter.
 pub(super) fn front_matter(text: &str) -> Option<(Vec<(&str, &str)>, &str)> {
     let rest = text.trim_start().strip_prefix("---\n")?;
-    // No YAML parser is needed, because these programs write flat `key: value` lines, and a value may contain further
-    // colons.
+    // No YAML parser is needed: these programs write flat `key: value` lines, and a value may contain further colons.
     let (head, body) = rest.split_once("\n---")?;
     let pairs = head.lines().filter_map(|line| line.split_once(':')).map(|(key, value)| (key.trim(), value.trim()));
     Some((pairs.collect(), body.trim_start_matches('-').trim()))

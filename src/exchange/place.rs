@@ -30,8 +30,7 @@ pub enum FilePlace {
 /// those conversations.
 #[must_use]
 pub fn place_of(path: &Path, are_instructions: bool) -> FilePlace {
-    // The path is made absolute without accessing the disk, because `canonicalize` would fail on a missing file and
-    // resolve symlinks.
+    // The path is made absolute without the disk: `canonicalize` would fail on a missing file and resolve symlinks.
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     if are_instructions {
         // `.claude/CLAUDE.md` and `.cursor/rules/*.mdc` apply to the project that contains these folders.

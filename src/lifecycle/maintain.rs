@@ -118,8 +118,7 @@ pub(super) fn purge_before(rules: &Rules, now: Timestamp) -> Timestamp {
 /// Adds a step and returns whether it was added. The step is not added if the memory already has a step, or if a person
 /// rejected the step before.
 fn add(store: &Database, steps: &mut BTreeMap<MemoryId, Step>, memory: &Outline, act: Act) -> Result<bool, StoreError> {
-    // The check is here and not in the rules, because it reads the memory's history, which is unnecessary for most
-    // memories.
+    // The check is here and not in the rules, because most memories do not need their history to be read.
     if steps.contains_key(&memory.id) || act.takes_away() && store.is_wanted(&memory.id, act.action())? {
         return Ok(false);
     }
@@ -151,8 +150,7 @@ fn duplicates<'o>(
         });
         let Some((kept, others)) = alike.split_first() else { continue };
         for other in others.iter().filter(|one| !one.pinned && is_past(rules.duplicate_days, one.created_at, now)) {
-            // Both memories are read in full, because outlines contain no texts; pairs with equal words are rare enough
-            // for that.
+            // Both memories are read in full, because outlines contain no texts; few pairs have equal words.
             if is_same(&store.memory(&kept.id)?, &store.memory(&other.id)?) {
                 found.push((*other, kept.id.clone()));
             }
@@ -170,8 +168,8 @@ fn is_same(a: &Memory, b: &Memory) -> bool {
     a.memory_type == b.memory_type && a.key == b.key && a.value == b.value && a.valid_to == b.valid_to && once
 }
 
-/// Adds steps for the least valuable memories of namespaces that contain too many. The least valuable come first, and
-/// of equally valuable ones, the older.
+/// Adds steps for the least valuable memories of namespaces that contain too many. The least valuable memories come
+/// first; of equally valuable memories, the older comes first.
 fn crowded_out(
     store: &Database,
     outlines: &[Outline],
@@ -192,8 +190,7 @@ fn crowded_out(
         if over == 0 {
             continue;
         }
-        // Pinned memories are removed only after counting: they count towards the limit, but are never retired because
-        // of it.
+        // Pinned memories are removed after counting: they count towards the limit, but are never retired for it.
         memories.retain(|memory| !memory.pinned);
         memories.sort_by(|a, b| {
             let by_worth = worth(a, rules, now).total_cmp(&worth(b, rules, now));

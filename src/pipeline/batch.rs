@@ -320,8 +320,7 @@ impl<'a> BatchQueue<'a> {
     fn grant_direct(&self) -> bool {
         let granted: Vec<String> = {
             let mut state = self.state.borrow_mut();
-            // A direct request would have to wait until the budget reserved for batches is released, which may take a
-            // day.
+            // A direct request would have to wait for budget that is reserved for batches, perhaps for a day.
             let may_spend = !self.budget.is_limited() || state.waiting.values().all(|one| one.reservation.is_none());
             let count = match state.pending.len() {
                 _ if !may_spend => 0,
@@ -401,8 +400,7 @@ impl BatchQueue<'_> {
             .iter()
             .map(|line| BatchRequest { key: line.key.clone(), prompt_tokens: line.prompt_tokens })
             .collect();
-        // The batch is recorded before the upload, because no other process sends a request that belongs to an open
-        // batch.
+        // The batch is recorded before the upload, so that no other process sends one of its requests.
         let taken: HashSet<String> = self.store.plan_batch(&batch, &requests, Timestamp::now())?.into_iter().collect();
         point("batch.planned");
         let (ours, others): (Vec<&Line>, Vec<&Line>) = lines.iter().partition(|line| taken.contains(&line.key));
@@ -427,8 +425,7 @@ impl BatchQueue<'_> {
             }
         }
         point("batch.uploaded");
-        // The stage is written before the call: if the process dies during the call, recovery looks for the batch in
-        // the provider's list.
+        // The stage is written before the call, so that recovery looks for the batch if the process dies.
         batch.stage = Stage::Creating;
         if !self.store.batch_is(&batch, Timestamp::now())? {
             // Another process assumed that this one was dead and has released the requests.
@@ -437,8 +434,7 @@ impl BatchQueue<'_> {
         let remote = match self.created(&batch, &content).await {
             Ok(remote) => remote,
             Err(error) => {
-                // After a transient error, the provider may have accepted the batch, so the next run looks for it in
-                // the list.
+                // After a transient error, the provider may have accepted the batch, so the next run checks its list.
                 if !matches!(error, LlmError::Transient { .. }) {
                     self.store.drop_batch(&batch)?;
                 }
@@ -555,8 +551,7 @@ impl BatchQueue<'_> {
             if !is_awaited {
                 continue;
             }
-            // Without an id from the server, the status of the batch cannot be queried; the process that was submitting
-            // it may be dead.
+            // Without an id from the server, the batch's status cannot be queried; its submitter may have died.
             let Some(remote_id) = batch.remote_id.clone().filter(|_| batch.stage == Stage::Submitted) else {
                 self.recover(batch).await?;
                 continue;
@@ -770,8 +765,7 @@ impl BatchQueue<'_> {
         };
         let begun = Instant::now();
         loop {
-            // The time is checked before the list is requested, because a batch that is not listed after this time was
-            // not accepted. Waiting this long here is sufficient even if the clock is wrong.
+            // The time is checked before the list is requested, because a batch not listed afterwards was not accepted.
             let is_late = Timestamp::now().duration_since(batch.stage_at) > LATE
                 || SignedDuration::try_from(begun.elapsed()).is_ok_and(|waited| waited > LATE);
             match self.client().find_batch(&batch.id, &file, &self.known_ids()?).await? {

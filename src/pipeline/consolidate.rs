@@ -81,8 +81,7 @@ async fn consolidate_batch<C: Complete>(
     tally: &RefCell<Tally<'_>>,
 ) -> Result<(), PipelineError> {
     for _ in 0..MAX_REPLANS {
-        // The plan is made outside the transaction, since planning may call the model; the write checks that nothing
-        // has changed.
+        // The plan is made outside the transaction, since it may call the model; the write checks for changes.
         let (plan, spent) =
             consolidate(pipeline.store, pipeline.guard, model, incoming.clone(), Timestamp::now()).await?;
         {
@@ -356,7 +355,7 @@ pub(crate) async fn consolidate_imported<C: Complete>(
     for (place, arrival) in arrivals.into_iter().enumerate() {
         ordered.push((place, with_evidence(store, guard, arrival)?));
     }
-    // Of two contradicting memories, the one that became true later wins, so they are processed in that order.
+    // Of two contradicting memories, the later one wins, so memories are processed in the order of their times.
     ordered.sort_by_key(|(place, arrival)| (held_from(arrival), *place));
     let mut outcome = ImportResult::default();
     for batch in ordered.chunks(IMPORTED_AT_ONCE) {

@@ -134,8 +134,7 @@ pub(crate) async fn estimate(
         pipeline.finished()?,
         pipeline.guard.clone(),
     )?;
-    // The estimate continues an interrupted run, as the run itself would: its claims are released, and it is shown the
-    // same known memories.
+    // The estimate continues an interrupted run, as the run itself would, with the same known memories.
     let run = copy.begin_run("run", arguments, Timestamp::now())?;
     pipeline.owner = run.id.as_str().to_owned();
     pipeline.started_at = run.started_at;
@@ -318,7 +317,7 @@ struct Seen {
     finished: HashMap<String, HashMap<String, u64>>,
 }
 
-/// Length of a UUID; the names of many logs end with one.
+/// Length of a UUID; the names of many logs end with a UUID.
 const UUID_CHARS: usize = 36;
 
 impl Seen {

@@ -111,8 +111,7 @@ async fn extract_claimed<C: Complete>(
         let (request, unanswered) = (root.get(), unanswered.into_inner());
         claimed.request = request;
         claimed.unanswered = unanswered;
-        // The cost is counted once the windows are finished or left, because the next round reads the same replies
-        // again.
+        // The cost is counted once the windows are finished or left: the next round reads the same replies again.
         claimed.spent = Spent::default();
         extractions.iter().for_each(|extraction| claimed.spent += extraction.spent);
         let queue = model.and_then(|model| model.queue.as_ref());
@@ -151,8 +150,7 @@ fn write<C: Complete>(
     let finished: Vec<_> = finished.collect();
     let written = pipeline.store.finish_windows(&finished, &pipeline.owner, Timestamp::now())?;
     if let Some(model) = model {
-        // Replies are deleted only after the windows are written: if the process were killed in between, the replies
-        // would be paid for again.
+        // Replies are deleted only after the windows are written; otherwise a killed run would pay for them again.
         extractions.iter().for_each(|extraction| model.forget(&extraction.useless));
     }
     // If another process claimed windows while this one was suspended, that process finishes them.
@@ -233,12 +231,10 @@ fn known_memories<C: Complete>(pipeline: &Pipeline<'_, C>, jobs: &[Job]) -> Vec<
         .collect();
     // A pack never mixes namespaces.
     let mut spaces: Vec<&Namespace> = vec![&first.namespaces.project, &first.namespaces.user];
-    // Without a project, or with a forced namespace, both namespaces are the same, and the memories would be shown
-    // twice.
+    // Without a project, or with a forced namespace, both are the same, and memories would be shown twice.
     spaces.dedup();
     let found = spaces.into_iter().flat_map(|namespace| {
-        // Without similar memories, the request is only slightly worse. A damaged file is reported when the result is
-        // written.
+        // Without similar memories, the request is only slightly worse; a later write reports a damaged file.
         let likeness = Likeness { namespace, text: &text, key: None, subject: None };
         pipeline.store.neighbours(&likeness, MAX_KNOWN).unwrap_or_default()
     });
@@ -299,8 +295,7 @@ impl ClaimedWindows {
         tally: &RefCell<Tally<'_>>,
     ) -> Result<Self, PipelineError> {
         let mut claimed = Self::default();
-        // A stored request applies only to the exact windows for which it was rendered, so the whole pack must refer to
-        // it.
+        // A stored request applies only to the windows for which it was rendered, so the whole pack must refer to it.
         let stored = match pack.first().and_then(Job::stored) {
             Some(root) if pack.iter().all(|job| job.stored() == Some(root)) => {
                 pipeline.store.open_request(root)?.map(|open| (root, open))
@@ -325,8 +320,7 @@ impl ClaimedWindows {
                     claimed.ids.push(id);
                     claimed.jobs.push(job);
                 }
-                // Another log contains the same words. If their extraction fails, a later run finds this log
-                // unfinished.
+                // Another log has the same words; if their extraction fails, a later run finds this log unfinished.
                 Claimed::Yes(_) => tally.summary.windows.known += 1,
                 Claimed::AlreadyDone => {
                     tally.summary.windows.known += 1;

@@ -64,7 +64,7 @@ pub struct Scan {
     pub subagents: bool,
 }
 
-/// Queues the logs that no longer change and whose current state is not extracted, and returns how many. `logs`
+/// Queues the logs that no longer change and whose current state is not extracted, and returns their number. `logs`
 /// contains each log with the name of the program that writes it.
 ///
 /// # Errors
@@ -80,8 +80,7 @@ pub(crate) fn scan(
         let Some(stamp) = Stamp::of(&log.path) else { continue };
         let Some(changed) = stamp.changed_at() else { continue };
         let age = now.duration_since(changed);
-        // A log that is still changing would be read again and again, and an old log does not belong to a current
-        // session.
+        // A changing log would be read again and again, and an old log does not belong to a current session.
         let is_wanted =
             (scan.idle..scan.max_age).contains(&age) && (scan.subagents || !is_subagents(&agent, &log.path));
         if !is_wanted || !is_unread(store, &log.path, &stamp)? {
@@ -216,8 +215,7 @@ async fn go<F: Future<Output = Result<(), Fault>>>(
             }
             .fuse()
         );
-        // The order matters: a job that has ended is completed even if the pause ends or a signal arrives at the same
-        // moment.
+        // The order matters: an ended job is completed even if the pause ends or a signal arrives at the same moment.
         let ended = select_biased! {
             ended = running.select_next_some() => Some(ended),
             () = cancelled => None,

@@ -116,8 +116,7 @@ impl<'a, C: Complete> CachedModel<'a, C> {
         }
         // The claim has its own owner, because two tasks of one run must not send the same request either.
         let claim = SendingClaim { store: self.store, key, owner };
-        // The error is checked after waiting for the claim, because it may have occurred in another task in the
-        // meantime.
+        // The error is checked after waiting for the claim, because another task may have failed in the meantime.
         if let Some(error) = self.halted() {
             return Err(error);
         }
@@ -211,8 +210,7 @@ impl SendingClaim<'_> {
 
 impl Drop for SendingClaim<'_> {
     fn drop(&mut self) {
-        // The claim is also released if an interrupt drops the future; otherwise the request would seem to be in
-        // progress until its lease ends.
+        // The claim is also released if an interrupt drops the future; otherwise others would wait for its end.
         if let Err(error) = self.store.release_request(self.key, &self.owner) {
             tracing::warn!(
                 "the claim on a request could not be released, so other processes wait up to a minute: {error}"
@@ -243,8 +241,7 @@ impl<C: Complete> PackModel<'_, '_, C> {
             None
         });
         let earlier_key = match stored.flatten() {
-            // A request that was paid for with other settings or another model still has a valid reply for these
-            // windows.
+            // A request that was paid for with other settings or another model still has a valid reply.
             Some(StoredRequest { key, body }) if self.model.is_paid(&key) => match body {
                 Some((request, reading)) => return (Rendered { request, reading }, key),
                 // The stored form is no longer readable, but the reply has been paid for, so its key is kept.

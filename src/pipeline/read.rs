@@ -112,7 +112,7 @@ pub(super) fn start(
     Ok(receiver)
 }
 
-/// The receiver is closed, so the rest is not read.
+/// The receiver is closed, so the remaining logs are not read.
 struct Closed;
 
 struct Reader {
@@ -133,8 +133,7 @@ impl Reader {
 
     fn read(&self, found: Found) -> Result<(), Closed> {
         let Found { path, named } = found;
-        // The stamp is determined before reading, because a log that grows in the meantime must look changed to the
-        // next run.
+        // The stamp is determined before reading, so that a log that grows meanwhile looks changed to the next run.
         let stamp = Stamp::of(&path);
         if let Some(reason) = self.leaves(&path, stamp.as_ref().and_then(Stamp::changed_at)) {
             return self.send(ReadEvent::FileLeftOut(reason));
@@ -293,8 +292,7 @@ impl Stamp {
         let data = path.metadata().ok()?;
         let mut stamp = Self { hasher: Sha256::new(), bytes: 0, changed_at: None };
         if data.is_dir() {
-            // The entries are sorted, since file systems list them in different orders and the stamp must not depend on
-            // that.
+            // The entries are sorted, since the stamp must not depend on the order in which file systems list them.
             for entry in walkdir::WalkDir::new(path).sort_by_file_name().into_iter().flatten() {
                 // A file may disappear after it was listed; the stamp then covers the remaining files.
                 if let Some(data) = entry.metadata().ok().filter(Metadata::is_file) {

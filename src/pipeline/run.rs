@@ -77,16 +77,14 @@ async fn go<C: Complete>(
         pipeline.guard.clone(),
     )?;
     let queue = model.as_ref().and_then(|model| model.queue.as_ref());
-    // The server is checked before anything is written, so that a run leaves no trace if the server does not support
-    // batches.
+    // The server is checked before anything is written, so that a run without batch support leaves no trace.
     if let Some(queue) = queue {
         queue.check().await?;
     }
     let run = pipeline.store.begin_run("run", arguments, Timestamp::now())?;
     tracing::info!(run = run.id.as_str(), extractor = pipeline.extractor.label(), "a run begins");
     pipeline.owner = run.id.as_str().to_owned();
-    // The start time is that of the interrupted run, so that requests show the same known memories when the run
-    // continues.
+    // The start time is that of the interrupted run, so that requests show the same known memories.
     pipeline.started_at = run.started_at;
     let summary =
         Summary { run: Some(pipeline.owner.clone()), extractor: pipeline.extractor.label(), ..Summary::default() };

@@ -282,8 +282,7 @@ impl<'a> Tally<'a> {
             ReadEvent::Ended => {}
             ReadEvent::Unchanged(file) => self.unchanged(&file),
             ReadEvent::FileLeftOut(reason) => {
-                // A log that was partly left out is not finished, because a run that selects the other parts has to
-                // open it again.
+                // A log that was partly left out is not finished, so that a later run opens it again.
                 self.files.spoil_current();
                 self.summary.filtered.file(reason);
             }
@@ -432,7 +431,7 @@ impl FilesUnderWay {
     }
 
     fn close(&mut self, number: FileNumber) -> Option<FileRead> {
-        // A log counts as finished only when all its windows are; otherwise a killed run would lose the remaining ones.
+        // A log counts as finished only when all its windows are; otherwise a killed run would lose some windows.
         let is_done = self.open.get(&number.0).is_some_and(|open| open.is_at_end && open.pending == 0);
         if is_done { self.open.remove(&number.0).map(|open| open.file) } else { None }
     }

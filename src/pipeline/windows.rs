@@ -183,8 +183,7 @@ impl Cutting {
     /// Starts with the part of the conversation that no earlier run has finished.
     fn begin<C: Complete>(pipeline: &Pipeline<'_, C>, wanted: Wanted) -> Result<Self, PipelineError> {
         let Wanted { transcript, namespaces, file } = wanted;
-        // A model is asked how memories of one namespace relate, so with a model a chat stays in the namespace of its
-        // conversation.
+        // A model compares memories of one namespace, so with a model a chat stays in its conversation's namespace.
         let home = match pipeline.extractor {
             Extractor::Rules if pipeline.options.namespace.is_none() => {
                 home_of(&transcript, &namespaces, pipeline.store)

@@ -10,7 +10,7 @@ use transcripts::hex;
 
 use super::remote::{Address, Remote};
 
-/// Maximum size of a git file that is read, in bytes; git itself writes no larger one.
+/// Maximum size of a git file that is read, in bytes; git itself writes no larger files.
 const MAX_BYTES: u64 = 1 << 20;
 /// Maximum number of local clones that are followed from one to the next.
 // The number is limited, since two clones may name each other as their origin.
@@ -35,7 +35,7 @@ pub(super) struct Repository {
 pub(super) fn find(path: &Path, home: Option<&Path>) -> Option<Repository> {
     let start = path.ancestors().find_map(|folder| folder.canonicalize().ok())?;
     let home = home.and_then(|home| home.canonicalize().ok());
-    // A repository in the home folder, such as one of dotfiles, would combine all projects into one.
+    // A repository in the home folder, such as one for dotfiles, would combine all projects into one.
     let below_home = |folder: &&Path| folder.parent().is_some() && home.as_deref() != Some(folder);
     let mut bare = None;
     for folder in start.ancestors().take_while(below_home) {
@@ -44,8 +44,7 @@ pub(super) fn find(path: &Path, home: Option<&Path>) -> Option<Repository> {
         }
         bare = bare.or_else(|| Some(folder).filter(|folder| is_repository(folder)));
     }
-    // A bare repository is considered last: files that look like one can be part of any repository, and would make it
-    // appear to be another project. A folder called `.git` has no such problem.
+    // A bare repository is considered last, because files that look like one can be part of any other repository.
     bare.map(|folder| identify(folder, MAX_CLONES))
 }
 

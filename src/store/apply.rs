@@ -74,8 +74,7 @@ impl Writer<'_> {
         while let Some(change) = changes.get(at) {
             at += 1;
             let Some(key) = change.row.key() else { continue };
-            // The comparison is made at the first change of a row, because afterwards the row is between the two
-            // states.
+            // The comparison is made at the first change of a row, because later the row is between the two states.
             let standing = match standings.get(&key) {
                 Some(standing) => *standing,
                 None => self.standing(&change.row, last[&key])?,
@@ -87,8 +86,7 @@ impl Writer<'_> {
                 Standing::Applies => {
                     applied.written += 1;
                     if let Row::Memory { before: None, after: Some(memory) } = &change.row {
-                        // A new memory is written together with its evidence, so that it is indexed once and not again
-                        // for each piece of evidence.
+                        // A new memory is written together with its evidence, so that it is indexed only once.
                         let own = |change: &&RowChange| change.row.is_new_evidence_of(&memory.id);
                         let following: Vec<&RowChange> = changes[at..].iter().take_while(own).collect();
                         self.insert_with_evidence(memory, change, &following)?;
@@ -101,8 +99,7 @@ impl Writer<'_> {
                 }
             }
         }
-        // The indexes are updated once at the end, because several changes of one memory need only one new entry in
-        // each index.
+        // The indexes are updated once at the end, since several changes of a memory need only one new entry.
         self.index_stale(&stale)?;
         Ok(applied)
     }

@@ -108,8 +108,7 @@ impl AuditLog {
     pub(crate) fn open(database: &Path) -> Result<Self, StoreError> {
         let path = Self::path_of(database);
         if fs::metadata(&path).is_ok_and(|data| data.len() > MAX_BYTES) {
-            // An error is ignored: another process may just have renamed the file, and a log that is too long must not
-            // prevent the action.
+            // An error is ignored, since a log that is too long must not prevent the action.
             fs::rename(&path, former(&path)).ok();
         }
         let file = private::append(&path)

@@ -24,7 +24,7 @@ use crate::memory::{
     RelationType, Status,
 };
 
-/// An index of one of the existing items, modulo their number.
+/// An index of an existing item, modulo the number of items.
 type Pick = u8;
 
 #[derive(Debug, Clone)]

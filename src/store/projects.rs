@@ -226,8 +226,7 @@ impl Database {
         let plain = identity.namespaces().filter(|_| given.is_none());
         let mut last = Namespace::global();
         for namespace in plain.chain(identity.namespaces_apart()) {
-            // The file that names a project is part of the repository. The file may choose a name, but must never gain
-            // access to the memories of a repository or folder that is identified by something other than its name.
+            // A repository may choose a name, but gains no access to projects that are not identified by a name.
             let bound = self.bound_to(&namespace)?;
             let is_shared = |id: &String| id.starts_with("name:");
             if bound.is_empty() || identity.basis == Basis::Name && bound.iter().all(is_shared) {
@@ -543,8 +542,7 @@ impl Database {
             },
             &|one| one.is_called(text),
         ];
-        // The most reliable way comes first, because a name that merely resembles another project's must not make it
-        // ambiguous.
+        // The most reliable way comes first, so that a name that merely resembles another project's is not ambiguous.
         for way in ways {
             let mut found: Vec<Project> = projects.iter().filter(|one| way(one)).cloned().collect();
             if found.len() > 1 {

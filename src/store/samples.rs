@@ -65,7 +65,7 @@ pub(crate) fn relation(from: &MemoryId, relation_type: RelationType, to: &Memory
     Relation { from: from.clone(), to: to.clone(), relation_type, reason: Some("says so".into()), created_at: day(0) }
 }
 
-/// Writes outside any run at day 0.
+/// Makes a write that belongs to no run, at day 0.
 pub(crate) fn write<T>(store: &Store, change: impl FnOnce(&Writer<'_>) -> Result<T, StoreError>) -> T {
     store.write(None, day(0), change).unwrap()
 }

@@ -62,8 +62,7 @@ impl Database {
                 pending_windows: count(conn, "windows WHERE status = 'done' AND applied_at IS NULL")?,
                 replies: count(conn, "requests WHERE text IS NOT NULL")?,
                 runs: count(conn, "runs")?,
-                // The size is read from SQLite rather than the file system, so that it works for a store in memory and
-                // excludes the WAL.
+                // The size is read from SQLite, so that it excludes the WAL and works for a store in memory.
                 bytes: conn.query_row(
                     "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
                     (),

@@ -152,8 +152,7 @@ impl Stems {
         // The English stemmer does not handle accents, so they are removed before it.
         let plain = plain(word);
         let term = hashed("", &self.english.stem(&plain));
-        // The cache is emptied completely: the words of the current text are soon cached again, and no order of use has
-        // to be recorded.
+        // The cache is emptied completely: current words are soon cached again, and no usage has to be recorded.
         if self.known.len() >= REMEMBERED {
             self.known.clear();
         }

@@ -44,8 +44,7 @@ impl Store {
     }
 
     fn count_uses(&self, memories: &[MemoryId], kind: AccessKind, now: Timestamp) -> Result<(), StoreError> {
-        // The transaction is immediate, because SQLite does not let a transaction that has begun with a read wait for
-        // the write lock.
+        // The transaction is immediate, because a transaction that began with a read cannot wait for the lock.
         let transaction = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
         for memory in memories {
             let values = params![memory.as_str(), now.as_millisecond()];

@@ -46,8 +46,7 @@ impl Store {
         E: From<StoreError>,
     {
         let name = |error: rusqlite::Error| StoreError::from(error).at(&self.db.path);
-        // The transaction is immediate, because a transaction that begins with a read may fail as busy at its first
-        // write, without waiting.
+        // The transaction is immediate, because a transaction that began with a read cannot wait for the lock.
         let transaction = Transaction::new_unchecked(&self.db.conn, TransactionBehavior::Immediate).map_err(name)?;
         point("write.begin");
         // A write that panicked may have left entries that belong to rolled-back rows.
@@ -95,8 +94,7 @@ impl Writer<'_> {
 
     /// Returns the row of this write's changeset.
     pub(super) fn changeset(&self) -> Result<i64, StoreError> {
-        // The changeset is created late, since most writes to the ledger change no memory and should leave no empty
-        // changeset.
+        // The changeset is created late, since most writes to the ledger change no memory and need no changeset.
         if self.changeset.get().is_none() {
             self.begin_changeset(&uuid::Uuid::now_v7().to_string())?;
         }

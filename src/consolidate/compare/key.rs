@@ -96,8 +96,8 @@ pub(crate) fn spellings(key: &str) -> Vec<String> {
 
 /// Returns how many values a canonical `key` has at the same time.
 ///
-/// The result is one if the last part is in the list of such names. A preference is an exception, since
-/// `user.preference.editor` may well be about two editors. The result is several if any part is in the other list or
+/// A key has one value if its last part is in the list of such names. A preference is an exception, since
+/// `user.preference.editor` may well be about two editors. A key has several values if any part is in the other list or
 /// the last part is a plural. All other keys are open.
 #[must_use]
 pub(crate) fn arity(key: &str) -> Arity {
@@ -206,8 +206,7 @@ pub(in crate::consolidate) fn are_numbers(a: &str, b: &str) -> bool {
 /// `pnpm`.
 fn holds(long: &str, short: &str) -> bool {
     long.match_indices(short).any(|(at, found)| {
-        // Only ASCII letters are checked, because in scripts without spaces there are letters on both sides of every
-        // word.
+        // Only ASCII letters count, because scripts without spaces have letters on both sides of every word.
         let joins = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
         !joins(long[..at].chars().next_back()) && !joins(long[at + found.len()..].chars().next())
     })

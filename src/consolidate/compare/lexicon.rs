@@ -41,8 +41,7 @@ pub(in crate::consolidate) enum Cue {
 
 /// Cues by meaning; alternatives are separated by `|`. The longest match at a position wins.
 pub(super) const CUES: &[(Cue, &str)] = &[
-    // Phrases that contain a cue without its meaning: `不错` (good) contains `不` (not), and `必ず` (certainly) ends in the
-    // negation `ず`.
+    // Phrases that contain a cue without its meaning: `不错` (good) contains `不` (not), and `必ず` (certainly) ends in `ず`.
     (
         Cue::Neutral,
         "no problem|not only|why not|if not|不错|不仅|不但|不过|不同|不管|不断|不得不|\
@@ -234,8 +233,7 @@ pub(super) const CUES: &[(Cue, &str)] = &[
     (Cue::Figure("m10"), "october|oct|octubre|oktober"),
     (Cue::Figure("m11"), "november|nov|noviembre"),
     (Cue::Figure("m12"), "december|dec|diciembre|dezember"),
-    // In Chinese and Japanese, the numeral counts only with a counter, since bare numerals are parts of many other
-    // words.
+    // In Chinese and Japanese, a numeral counts only with a counter, since bare numerals occur in many other words.
     (Cue::Figure("2"), "two|twice|两个|两只|两次|二つ|두|dos|zwei"),
     (Cue::Figure("3"), "three|三个|三只|三次|三つ|세|tres|drei"),
     (Cue::Figure("4"), "four|四个|四只|四つ|네|cuatro|vier"),

@@ -288,15 +288,13 @@ fn opposite(a: &View<'_>, b: &View<'_>, words: &Words) -> (ClaimRelation, &'stat
     if denies && one_matter && a.features.cue == Some(Turn::Changed) && all_known && !old.any() {
         return (ClaimRelation::Opposed, "says that the known state has ended");
     }
-    // `does not smoke in the car` says nothing about other places, and `guide dogs are allowed` says nothing about
-    // other dogs.
+    // `does not smoke in the car` says nothing about other places, nor `guide dogs are allowed` about other dogs.
     let narrower = words.incoming_only > 0 || new.any() || (!denies && (words.known_only > 0 || old.any()));
     if narrower && a.features.cue.is_none() {
         return (ClaimRelation::Unsure, "may be denied only in a special case");
     }
     let whole = words.incoming_only == 0 || words.known_only == 0;
-    // A negation with many more words may be about something else, and so may a negation in an instruction that is
-    // compared with a fact.
+    // A negation with many more words, or in an instruction compared with a fact, may be about something else.
     let alike =
         words.incoming_only + words.known_only <= OPPOSED_EXTRA_WORDS && a.claim.memory_type == b.claim.memory_type;
     if one_matter && whole && alike && words.overlap() >= OPPOSED_OVERLAP {
@@ -519,8 +517,7 @@ fn is_another_number(a: &View<'_>, b: &View<'_>, words: &Words, slots: &[Slot], 
 
 /// Whether another word replaces the value of the known claim's attribute, which has one value at a time.
 fn takes_its_place(a: &View<'_>, b: &View<'_>, slots: &[Slot]) -> bool {
-    // This applies only if the incoming claim has no key: an extracted attribute is more reliable than the position in
-    // a sentence.
+    // This needs an incoming claim without a key, since an extracted attribute is more reliable than a position.
     let (Some(key), Some(value), None) = (&b.key, &b.claim.value, &a.key) else { return false };
     let Some(slot) = only_substitution(slots) else { return false };
     let stood = comparable(&slot.known.concat());

@@ -20,8 +20,7 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// Whether only one text has units at this position, and they specify to whom or what the rest applies, such as
-    /// `for students`.
+    /// Whether only one text has units at this position, and these units narrow the statement, as in `for students`.
     pub(super) fn is_narrowing(&self) -> bool {
         const OF: &[&str] = &["for", "of", "für", "para", "de", "del", "der", "des", "von"];
         let alone = if self.known.is_empty() { &self.incoming } else { &self.known };
@@ -91,8 +90,7 @@ pub(super) fn units(text: &str) -> Vec<String> {
         let script = Script::of(c);
         let inside = |next: Option<&char>| next.is_some_and(|next| Script::of(*next) == Some(Script::Spaced));
         match script {
-            // Every Han character is a separate unit, because word boundaries are not marked and a wrong boundary would
-            // hide a difference.
+            // Every Han character is a separate unit, because a wrong word boundary would hide a difference.
             Some(Script::Han) => units.push(c.to_string()),
             Some(_) if running.is_some() && running == script => {
                 if let Some(last) = units.last_mut() {

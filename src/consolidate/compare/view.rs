@@ -178,8 +178,7 @@ impl Words {
             // Each known word is matched once; otherwise, two incoming words could both count as variants of it.
             twin.map(|at| unmatched.swap_remove(at)).is_none()
         });
-        // If the whole known claim is contained in the other, a pair of characters that merely became adjacent is not
-        // new information.
+        // If the other claim contains the whole known claim, characters that became adjacent are no new information.
         let rejoined = |token: &&&String| {
             let wide = token.chars().count() == 2 && !token.is_ascii();
             wide && token.chars().all(|c| known.features.text.contains(c))

@@ -114,8 +114,7 @@ fn by_identity(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
     if let Some(met) = pairs.iter().find(|met| met.is_covered(case, ClaimRelation::Same)) {
         return skip(met.known);
     }
-    // If an earlier run extracted a memory from the same words, a new wording of it is not worth a question to the
-    // model.
+    // A new wording of a memory that an earlier run extracted from the same words is not worth a question.
     if let Some(met) = pairs.iter().find(|met| !met.known.fresh && met.is_covered(case, ClaimRelation::Unsure)) {
         return skip(met.known);
     }
@@ -180,8 +179,7 @@ fn with_rest(case: &Case<'_>, ruling: Ruling, opposed: &[&Met<'_>]) -> Ruling {
     if ruling.pending || ruling.born_superseded {
         return ruling;
     }
-    // A list joined from several wordings of one attribute contains no other statement, so no other part can be
-    // separated.
+    // A list joined from several wordings of one attribute has no other statement, so nothing can be separated.
     let left = |met: &&Met<'_>| match left_of(met.known, &met.view, &case.view) {
         Left::Unclear if met.view.same_key(&case.view) => Left::Nothing,
         left => left,
@@ -249,7 +247,8 @@ fn asks(case: &Case<'_>, pairs: &[Met<'_>]) -> Vec<Ask> {
     choose(&case.view, pairs.iter().filter(current).map(|met| (met.known, &met.view, met.hinted)))
 }
 
-/// Characters that end a clause. A comma does not, because "not, under any circumstances, with Acme" is one clause.
+/// Characters that end a clause. A comma does not end a clause, because "not, under any circumstances, with Acme" is
+/// one clause.
 const CLAUSE_ENDS: [char; 10] = ['.', ';', ':', '!', '?', '。', '；', '：', '！', '？'];
 
 /// Whether the same words, or the same value of the same attribute in the same polarity, were rejected or forgotten.

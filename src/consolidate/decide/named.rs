@@ -24,8 +24,7 @@ use crate::text::normalise::comparable;
 pub(crate) const MAX_ASKED: usize = 10;
 
 /// Weighted share of the shorter claim's terms from which a memory is always asked about.
-// The value is deliberately low: the rules decide about a pair that the model is not asked about, and an extra pair
-// costs only a few tokens.
+// A low value is chosen because the rules decide about pairs below it, and an extra question costs only a few tokens.
 const FLOOR: f64 = 0.2;
 
 /// Number of memories that are asked about even below that share, as long as they share a term, because different words
@@ -179,8 +178,7 @@ pub(crate) fn resolve(incoming: &IncomingClaim, named: &[(&Known, &Named)], now:
         .iter()
         .map(|(known, named)| Met { known, view: View::of(&known.memory.claim, &known.evidence), named })
         .collect();
-    // The order is by caution: rejected statements, statements that change nothing, statements that retire a memory,
-    // and statements that reword one.
+    // The order is by caution: rejected statements, no changes, retired memories, and reworded memories.
     forgotten(&case, &met)
         .or_else(|| known_already(&case, &met))
         .or_else(|| against(&case, &met))
@@ -198,7 +196,7 @@ impl Met<'_> {
     }
 }
 
-/// A forgotten statement is not stored again in other words. A statement that adds to a forgotten one waits for a
+/// A forgotten statement is not stored again in other words. A statement that adds to a forgotten statement waits for a
 /// person.
 fn forgotten(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
     let gone = met.iter().find(|met| met.known.memory.status == Status::Forgotten && met.is_one_fact())?;

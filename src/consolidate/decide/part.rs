@@ -68,7 +68,7 @@ pub(super) fn left_of(known: &Known, view: &View<'_>, incoming: &View<'_>) -> Le
 struct Coverage {
     /// Number of words and numbers in the statement.
     own: usize,
-    /// Number of those that the incoming claim also contains.
+    /// Number of these words and numbers that the incoming claim also contains.
     shared: usize,
     /// Whether the statement contains a name that the incoming claim does not.
     names_more: bool,
@@ -116,8 +116,8 @@ fn rest(known: &Known, view: &View<'_>, incoming: &View<'_>, subject: &str, (at,
     Left::Claim(Box::new(remaining(claim, content, keeps_attribute)))
 }
 
-/// Returns the rest of a claim. It contains only `content`, the attribute if `content` states it, and those structured
-/// parts and tags that state nothing from the contradicted part.
+/// Returns the rest of a claim. The rest contains only `content`, the attribute if `content` states it, and those
+/// structured parts and tags that state nothing from the contradicted part.
 pub(super) fn remaining(claim: &Claim, content: String, keeps_attribute: bool) -> Claim {
     let (key, value) = if keeps_attribute { (claim.key.clone(), claim.value.clone()) } else { (None, None) };
     let title: String = content.chars().take(60).collect();

@@ -204,8 +204,7 @@ pub(in crate::consolidate) fn merge(case: &Case<'_>, known: &Known) -> Ruling {
     if known.memory.pinned {
         return Ruling { pending: true, ..Ruling::about(Decision::Merge, known, "adds to a pinned memory") };
     }
-    // A merged memory grows with each detail, and beyond this length it is harder to read and compare than two
-    // memories.
+    // A merged memory grows with each detail; beyond this length, two memories are easier to read and compare.
     if old.chars().count() + new.chars().count() > MAX_MERGED_CHARS {
         return Ruling::beside(known, "the same value, too long to join");
     }
@@ -280,8 +279,7 @@ pub(in crate::consolidate) fn oppose(case: &Case<'_>, known: &[(&Known, &View<'_
         return born_superseded(ruling, view, why);
     }
     let weak = case.view.claim.confidence + WEAK_BY <= target.memory.claim.confidence;
-    // A later time is sufficient by itself. At the same time, words of change and a claim that is not weak are
-    // required.
+    // A later time is sufficient by itself; otherwise, words of change and a claim that is not weak are required.
     let open = order != Some(Ordering::Greater) && (turn.is_none() || weak);
     let pinned = known.iter().any(|(known, _)| known.memory.pinned);
     if open || pinned {

@@ -66,8 +66,7 @@ impl Field {
             field.reopened = db.steps_taken_back(namespace, Action::TaskClosed)?;
         }
         if taken_back == UndonePolicy::Again {
-            // The effects of these answers were undone with the other changes. The answers are requested again, but
-            // most replies are in the ledger.
+            // The effects of these answers were undone, so they are requested again; most replies are in the ledger.
             field.judged.retain(|_, said| says_apart(said));
         }
         let filter = Filter::exactly(std::slice::from_ref(namespace));
@@ -264,8 +263,7 @@ impl Around {
                 alike.entry(format!("\u{1}{key}")).or_default().push(id);
             }
         }
-        // The number of pairs grows with the square of the group's size, so larger groups use only the neighbours by
-        // words.
+        // The number of pairs grows with the square of the group's size, so larger groups use only neighbours by words.
         for ids in alike.values().filter(|ids| ids.len() <= MAX_OF_KEY) {
             for (place, id) in ids.iter().enumerate() {
                 ids[..place].iter().for_each(|other| join(&mut self.pairs, id, other));

@@ -165,8 +165,8 @@ pub(super) fn view(known: &Known) -> View<'_> {
     View::of(&known.memory.claim, &known.evidence)
 }
 
-/// Whether a memory may be shown to a model. Memories with instructions to the model may not, not even as one of two
-/// texts to compare.
+/// Whether a memory may be shown to a model. Memories with instructions to the model are never shown, not even as one
+/// of two texts to compare.
 pub(super) fn may_be_shown(memory: &Known) -> bool {
     memory.memory.extraction_method == ExtractionMethod::Manual || suspicion(&as_incoming(memory).candidate).is_none()
 }

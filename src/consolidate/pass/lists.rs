@@ -62,7 +62,7 @@ pub(super) fn is_for_lists(a: &Known, b: &Known) -> bool {
     (is_list(a) || is_list(b)) && pattern(a).is_some() && pattern(a) == pattern(b)
 }
 
-/// Returns the sentence of a memory that is a list or may become an item of one.
+/// Returns the sentence of a memory that is a list or may become an item of a list.
 fn pattern(known: &Known) -> Option<Pattern> {
     let claim = &known.memory.claim;
     let key = attribute(claim.key.as_deref()?)?;

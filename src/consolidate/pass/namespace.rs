@@ -56,8 +56,7 @@ pub async fn pass_over<C: Complete>(
             report.memories = field.active.len();
         }
         if rounds == 0 && is_marked(terms, &field)? {
-            // Only the passage of time can have changed anything. A copy is used, because this only checks whether
-            // anything is due; the round below makes the changes.
+            // Only time has passed, so a copy is checked for tasks that are due; the round below makes the changes.
             if tasks::close(&mut field.clone(), &around, terms.now).is_empty() {
                 return Ok(Report { active: field.active.len(), is_settled: true, ..report });
             }
@@ -146,8 +145,7 @@ async fn settle_same<C: Complete>(
     let Some(model) = terms.model else {
         return round.take(sweep(field, around, quiet, None, terms.now));
     };
-    // The sweep first runs on copies, to collect all doubts in as few calls as possible, and then again with the
-    // answers.
+    // The sweep first runs on copies, to collect all doubts in few calls, and then again with the answers.
     let draft = sweep(&mut field.clone(), around, &mut quiet.clone(), Some(&Said::new()), terms.now);
     let said = ask_doubts(terms, field, model, draft.doubts, round, report).await;
     // The judgements are determined before the memories change, because an answer is about the texts that were shown.

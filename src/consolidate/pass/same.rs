@@ -66,8 +66,8 @@ pub(super) fn sweep(
     swept
 }
 
-/// Memories that were compared with others without a result. The memories are remembered from round to round, and are
-/// not compared again until one of them changes.
+/// Memories that were compared with others without a result. The record is kept from round to round, and these memories
+/// are not compared again until one of them changes.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Quiet(HashMap<MemoryId, u64>);
 

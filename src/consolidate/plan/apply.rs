@@ -90,8 +90,7 @@ pub(crate) fn look_around(db: &Database, incoming: Vec<IncomingClaim>) -> Result
 /// `ApplyError::Stale` if a namespace changed since the plan was made, `ApplyError::Store` if the plan cannot be
 /// written.
 pub fn apply(store: &Store, plan: &Plan, run: Option<&RunId>, now: Timestamp) -> Result<Applied, ApplyError> {
-    // The revisions are checked even in this case: a stale plan that only skips candidates may be wrong about the known
-    // memories.
+    // The revisions are checked in this case, too: a stale plan that skips everything may be wrong.
     if plan.is_empty() && !brings_notes(store, plan)? {
         check_revisions(store, plan)?;
         return Ok(Applied { counts: plan.counts(), ..Applied::default() });
@@ -250,8 +249,7 @@ pub(crate) async fn settle<C: Complete>(
             let asked = ask(cases, &questions, guard, model).await;
             spent += asked.spent;
             failed_calls += asked.failed;
-            // If there are no answers at all, the model is unavailable or refuses, and more questions would only cost
-            // more.
+            // Without any answers, the model is unavailable or refuses, and more questions would only cost more.
             if asked.answers.is_empty() {
                 break;
             }

@@ -92,8 +92,7 @@ pub fn draft(
         let suspicion = suspicion_of(&case.incoming);
         let before = case.settled.as_ref().and_then(|id| known.iter().find(|known| known.memory.id == *id));
         let verdict = before.map_or_else(|| decide(&case.incoming, &known, &case.rejected, now), decided_before);
-        // Text that contains instructions to a model is not shown to the model, not even as one of two texts to
-        // compare. The rules, which cannot be manipulated, decide about the candidate.
+        // Text with instructions to a model is not shown to it, so the rules, which cannot be manipulated, decide.
         let asks = if suspicion.is_none() { verdict.asks } else { Vec::new() };
         let answer = answers.get(&index);
         let open: Vec<&Ask> =
@@ -229,16 +228,14 @@ impl Working {
             // Control characters cannot occur in indexed words, so they mark a key and a whole text.
             let weight =
                 if word.starts_with(['\u{1}', '\u{2}']) { 1_000.0 } else { rarity(ids.len(), self.overlay.len()) };
-            // The number is limited, since a word such as the user's name is in every memory; the latest memories are
-            // used.
+            // The number is limited to the latest memories, since a word such as the user's name is in every memory.
             for id in ids.iter().rev().take(COMMON_WORD) {
                 *shared.entry(id).or_default() += weight;
             }
         }
         let mut ranked: Vec<(&MemoryId, f64)> = shared.into_iter().collect();
         let closer = |a: &(&MemoryId, f64), b: &(&MemoryId, f64)| b.1.total_cmp(&a.1).then_with(|| b.0.cmp(a.0));
-        // Twice the number is sufficient, because at most `MAX_FRESH` of these are also among the current memories
-        // below.
+        // Twice the number is sufficient, because at most `MAX_FRESH` of these are also among the memories below.
         if ranked.len() > 2 * MAX_FRESH {
             ranked.select_nth_unstable_by(2 * MAX_FRESH, closer);
             ranked.truncate(2 * MAX_FRESH);
@@ -322,8 +319,7 @@ impl Working {
     fn file(&mut self, id: &MemoryId, incoming: &IncomingClaim) {
         for word in index_words(incoming) {
             let ids = self.by_word.entry(word).or_default();
-            // If a memory were indexed twice under the words of two consecutive candidates, it would count twice for
-            // each shared word.
+            // A memory indexed twice under the words of consecutive candidates would count twice for each shared word.
             if ids.last() != Some(id) {
                 ids.push(id.clone());
             }

@@ -65,8 +65,7 @@ fn surround(db: &Database, incoming: IncomingClaim, foreign: &mut Foreign) -> Re
         memories.extend(db.resting_on(&incoming.namespace, piece)?);
     }
     let mut seen = BTreeSet::new();
-    // The lookups overlap. The first one that finds a memory determines its place, so that the closest memories come
-    // first.
+    // The lookups overlap, and the first to find a memory determines its place, so that the closest come first.
     memories.retain(|memory| seen.insert(memory.id.clone()));
     let mut evidence = db.evidence_of(&memories)?;
     let known = memories.into_iter().map(|memory| {
@@ -102,8 +101,7 @@ fn rejected(db: &Database, incoming: &IncomingClaim, key: Option<&str>) -> Resul
     }
     let Some(attribute) = key.zip(claim.value.as_deref()) else { return Ok(rejected) };
     if let Some(tombstone) = db.rejected(&incoming.namespace, "", Some(attribute))? {
-        // The tombstone itself contains no words. Until the memory is purged, its content shows whether the value was
-        // affirmed.
+        // The tombstone contains no words, but until the memory is purged, its content shows if the value was affirmed.
         let content = db.find(&tombstone.memory)?.map(|memory| memory.claim.content).unwrap_or_default();
         rejected.push(Rejected { content, key: tombstone.key, value: claim.value.clone() });
     }
@@ -117,7 +115,7 @@ pub(in crate::consolidate) const SMALL: usize = 30;
 /// all of them are considered in a small namespace.
 #[derive(Debug, Default)]
 struct Foreign {
-    /// The memories of the small ones among the examined namespaces.
+    /// The memories of the examined namespaces that are small.
     small: HashMap<Namespace, Vec<Memory>>,
 }
 

@@ -139,8 +139,7 @@ impl SavedPlan {
     pub fn parse(text: &str) -> Result<Self, SavedPlanError> {
         let damaged = |error: serde_json::Error| SavedPlanError::Damaged { line: error.line(), column: error.column() };
         let text = without_stray_commas(text);
-        // The version is checked first, because a newer plan may not parse as this version, and "damaged" would be the
-        // wrong advice.
+        // The version is checked first: a newer plan may not parse, and "damaged" would be the wrong advice.
         let version: Versioned = serde_json::from_str(&text).map_err(damaged)?;
         if version.version > VERSION {
             return Err(SavedPlanError::TooNew { found: version.version });
@@ -163,8 +162,7 @@ fn spell(value: &impl Serialize) -> String {
 /// Replaces superfluous commas outside strings, which remain when a line is removed, with spaces. Every other character
 /// keeps its position.
 fn without_stray_commas(text: &str) -> String {
-    // Processing bytes is sufficient, because the byte of a comma or quote never occurs within a multi-byte UTF-8
-    // character.
+    // Processing bytes is sufficient: the byte of a comma or quote never occurs within a multi-byte UTF-8 character.
     let mut out: Vec<u8> = text.as_bytes().to_vec();
     let (mut in_string, mut escaped, mut last, mut last_at) = (false, false, b'[', 0);
     for (index, byte) in text.bytes().enumerate() {
@@ -233,8 +231,7 @@ pub fn apply_saved(
 /// [`StoreError`] if the file cannot be read.
 pub fn applied_by(db: &Database, plan: &SavedPlan) -> Result<Option<RunId>, StoreError> {
     for run in db.runs_of(APPLY, &plan.arguments())? {
-        // This is determined from the history, not from the run's status, because the process may have died right after
-        // the commit.
+        // The history is used instead of the run's status, because the process may have died right after the commit.
         if db.history_of_run(&run.id)?.iter().any(|entry| !entry.undone) {
             return Ok(Some(run.id));
         }
@@ -309,8 +306,7 @@ fn decided_again(
         case.id = id.clone();
     }
     let (changes, questions) = draft(&cases, &Answers::new(), Stage::Last, writer.now());
-    // The reviewed decision may be based on a model's answer, which the rules alone must not override if they are
-    // uncertain.
+    // The reviewed decision may come from a model's answer, which uncertain rules must not override.
     if !its_own && questions.iter().any(|question| question.open) {
         return Ok(None);
     }

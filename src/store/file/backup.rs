@@ -18,8 +18,7 @@ use crate::store::{Database, Store, StoreError};
 /// The extension of an automatic copy.
 const ENDING: &str = "backup";
 /// Maximum time for making a copy; an older unfinished copy was left by a process that was killed.
-// An hour is enough for the largest file on a slow disk; removing a copy that another process is still writing would be
-// worse than waiting.
+// An hour is enough for the largest file on a slow disk; a copy that is being written must not be removed.
 const UNFINISHED: Duration = Duration::from_hours(1);
 
 /// A copy that was made.
@@ -29,7 +28,7 @@ pub(crate) struct Backup {
     pub path: PathBuf,
     /// Its size in bytes.
     pub bytes: u64,
-    /// Memories in it, of every status.
+    /// Number of memories in the file, of every status.
     pub memories: usize,
 }
 
@@ -130,8 +129,7 @@ impl Store {
     /// [`StoreError::Unwritable`] if one cannot be removed.
     pub(crate) fn remove_automatic_backups(&self) -> Result<Vec<PathBuf>, StoreError> {
         let mut found: Vec<PathBuf> = beside(&self.path, ".schema-");
-        // Unfinished copies contain data of the file, so an erasure must remove them. A copy that is still being made
-        // is kept.
+        // Unfinished copies contain data of the file, so an erasure must remove them, except for a copy in progress.
         found.extend(unfinished(&self.path).into_iter().filter(|path| is_left(path)));
         for path in &found {
             fs::remove_file(path)
@@ -195,8 +193,7 @@ pub(in crate::store) fn set_aside(path: &Path, keys: &Keys, now: Timestamp) -> R
 /// file.
 pub(in crate::store) fn copy_bytes(path: &Path, now: Timestamp) -> Result<PathBuf, StoreError> {
     let copy_path = unused(path, now);
-    // The log is copied first, so that its content is in both copies if a checkpoint runs in between. In the other
-    // order, the content would be in neither copy.
+    // The log is copied first, so that a checkpoint in between leaves its content in both copies instead of in neither.
     for ending in ["-wal", ""] {
         let (from, to) = (with_suffix(path, ending), with_suffix(&copy_path, ending));
         if !from.exists() && !ending.is_empty() {

@@ -25,7 +25,7 @@ const INDEX_FLAWS: [&str; 3] = ["missing from index", "wrong # of entries in ind
 pub enum FlawKind {
     /// Pages of the file cannot be read or contradict each other.
     Damaged,
-    /// A row refers to one that does not exist.
+    /// A row refers to another row that does not exist.
     Dangling,
     /// A memory has no row of usage counts, so no query finds it.
     Uncounted,
@@ -155,8 +155,7 @@ impl Database {
         self.read(|conn| {
             checked.memories = conn.query_row("SELECT count(*) FROM memories", (), |row| row.get(0))?;
             checked.history = conn.query_row("SELECT count(*) FROM history", (), |row| row.get(0))?;
-            // `integrity_check` does not look at foreign keys, and SQLite enforces them only on connections that enable
-            // it.
+            // `integrity_check` ignores foreign keys, and SQLite enforces them only on connections that enable it.
             let mut statement = conn.prepare("PRAGMA foreign_key_check")?;
             let dangling = statement.query_map((), |row| {
                 let (table, row, parent): (String, Option<i64>, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
@@ -221,8 +220,7 @@ impl Database {
                  + (SELECT count(*) FROM search_docs d WHERE d.seq = m.seq) <> 1 ORDER BY m.seq",
             )?;
             checked.add_each(FlawKind::WordIndex, "memories that are not indexed exactly once", &several);
-            // The code below requires that each memory is indexed in exactly one place; a memory in neither would end
-            // the check with an error.
+            // Each memory must be indexed exactly once; otherwise, the code below would end the check with an error.
             let other = if several.is_empty() { indexed_otherwise(conn)? } else { Vec::new() };
             checked.add_each(FlawKind::WordIndex, "memories that are indexed with different words, by row", &other);
             Ok(())
@@ -315,8 +313,7 @@ fn waiting_sum(bytes: &[u8]) -> Sum {
 
 /// Returns the sum of each document in the segments, including void documents.
 fn sums_of_segments(conn: &Connection) -> Result<HashMap<i64, Sum>, StoreError> {
-    // All segments are read in one pass. Their lists are organised by term, so looking up each memory would read every
-    // list again.
+    // All segments are read in one pass, since looking up each memory would read every list of a term again.
     let mut sums: HashMap<i64, Sum> = HashMap::new();
     let mut statement = conn
         .prepare("SELECT s.first, p.term, p.docs FROM search_segments s JOIN search_postings p ON p.segment = s.id")?;

@@ -171,7 +171,7 @@ pub struct Conversion {
     pub path: PathBuf,
     /// Its size in bytes.
     pub bytes: u64,
-    /// Memories in it, of every status.
+    /// Number of memories in the file, of every status.
     pub memories: usize,
     /// The source of the key.
     pub key: String,
@@ -241,8 +241,7 @@ fn convert(path: &Path, keys: &Keys, encrypt: bool, now: Timestamp) -> Result<Op
     store.leave_log()?;
     drop(store);
     let source = Source::hold(path, keys)?;
-    // The new file has a fixed name in the same folder, so that the rename is atomic and the file is easy to find after
-    // a crash.
+    // A fixed name in the same folder makes the rename atomic and the file easy to find after a crash.
     let fresh = beside(path, ENDINGS[usize::from(!encrypt)]);
     let written = source.write_to(&fresh, encrypt.then_some(&key));
     if let Err(error) = written {
@@ -287,8 +286,7 @@ impl<'a> Source<'a> {
             StoreError::Sqlite(error) if is_busy(&error) => StoreError::InUse { path: path.to_owned() },
             error => error.at(path),
         })?;
-        // The file is opened only now, because closing it would release the locks of another connection of this
-        // process.
+        // The file is opened only now: closing it would release the locks of another connection of this process.
         source.old.push(handle(path).map_err(|source| unwritable(path, source))?);
         Ok(source)
     }

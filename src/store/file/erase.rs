@@ -132,8 +132,7 @@ impl Writer<'_> {
         let now = self.now.as_millisecond();
         self.read(|conn| {
             conn.execute("INSERT INTO audit (at, action, detail) VALUES (?1, 'erase', ?2)", params![now, detail])?;
-            // The mark is written in the same transaction, so that it shows after a crash that freed pages still
-            // contain the text.
+            // The mark is in the same transaction, so that after a crash it shows that freed pages contain the text.
             conn.execute("INSERT INTO unsealed (at) VALUES (?1)", [now])?;
             Ok(())
         })
@@ -253,8 +252,7 @@ fn lies_under(origin: &str, text: &str) -> bool {
     let file = origin.rsplit_once('#').filter(|(_, part)| part.bytes().all(|b| b.is_ascii_digit()));
     let origins = [Some(origin), file.map(|(file, _)| file)];
     origins.into_iter().flatten().any(|origin| {
-        // The paths are compared as written, since a deleted log cannot be resolved, and then with links resolved,
-        // since links can give one file two names.
+        // Paths are compared as written, since a deleted log cannot be resolved, and then with links resolved.
         Path::new(origin).starts_with(text) || true_path(Path::new(origin)).starts_with(true_path(Path::new(text)))
     })
 }
@@ -484,8 +482,7 @@ impl Writer<'_> {
             erased.replies = forget_requests_about(conn, keys, &ids)?;
             let origins: Vec<&str> = erased.conversations.iter().map(|one| one.origin.as_str()).collect();
             conn.execute(
-                // A running job keeps its row, which its worker still updates; the conversation that it reads is
-                // rejected as withdrawn.
+                // A running job keeps its row, which its worker updates; its conversation is rejected as withdrawn.
                 "DELETE FROM jobs WHERE path IN (SELECT value FROM json_each(?1)) AND status <> 'running'",
                 [to_json(&origins)?],
             )?;

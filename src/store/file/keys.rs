@@ -220,8 +220,7 @@ fn write_key(path: &Path, text: &str) -> Result<(), StoreError> {
     });
     // If the key were lost in a power failure, the whole database would be lost with it.
     written.and_then(|()| sync_folder(path)).map_err(|source| {
-        // A partly written file would later be mistaken for the key. The file can be removed, since nothing is
-        // encrypted with the key yet.
+        // A partly written file would later be mistaken for the key; nothing is encrypted with the key yet.
         let _ = fs::remove_file(path);
         unwritable(path, source)
     })

@@ -71,8 +71,7 @@ impl Store {
         let store = read()?;
         let version = schema_version(&store.conn).map_err(|error| error.at(path))?;
         if (0..known_version()).contains(&version) {
-            // The file is empty or of an earlier version. The file is migrated if it can be written; otherwise a
-            // migrated copy is read.
+            // An empty or older file is migrated if it can be written; otherwise a migrated copy is read.
             return if connect(path, keys).is_ok() { read() } else { store.copy_to_read(path) };
         }
         Ok(store)
@@ -191,8 +190,7 @@ pub(in crate::store) fn connect_read_only(path: &Path, keys: &Keys) -> Result<Co
     };
     match open(path, flags) {
         Err(StoreError::Sqlite(error)) if is_unopenable(&error) => {
-            // With `immutable`, SQLite assumes that no process writes to the file, so it needs neither locks nor the
-            // `-shm` file.
+            // With `immutable`, SQLite assumes that no process writes, so it needs neither locks nor the `-shm` file.
             let uri = format!("file:{}?immutable=1", uri_path(path));
             open(Path::new(&uri), flags | OpenFlags::SQLITE_OPEN_URI)
         }

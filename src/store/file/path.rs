@@ -19,15 +19,12 @@ pub(in crate::store) fn create_private(path: &Path) -> Result<(), StoreError> {
     }
     let unwritable =
         |source: std::io::Error| StoreError::Unwritable { path: path.to_owned(), source: Box::new(source) };
-    // Each process uses its own temporary name, so that two processes that create the file at once do not share an
-    // incomplete file.
+    // Each process uses its own temporary name, so that two processes do not share an incomplete file.
     let fresh = with_suffix(path, &format!(".{}.new", uuid::Uuid::now_v7()));
     private::options().write(true).create_new(true).open(&fresh).map_err(unwritable)?;
-    // This program must never open and close the file under its own name: closing it would release the locks that other
-    // connections of this process have on it.
+    // Closing the file under its own name would release the locks that other connections of this process have on it.
     let linked = fs::hard_link(&fresh, path);
-    // A hard link fails if the name is taken, unlike a rename, so the file of a faster process is never replaced. Some
-    // file systems have no hard links; there a rename is the best remaining option.
+    // Unlike a rename, a hard link never replaces the file of a faster process, but some file systems have none.
     let placed = if linked.is_ok() || path.exists() { fs::remove_file(&fresh) } else { fs::rename(&fresh, path) };
     placed.map_err(unwritable)
 }

@@ -91,8 +91,7 @@ impl Store {
     /// cannot be written; it is then unchanged.
     pub(crate) fn repair_file(path: &Path, now: Timestamp) -> Result<Repaired, StoreError> {
         let opened = Self::open(path).and_then(|store| {
-            // An encrypted file can be read either completely or not at all, so there is nothing to recover from its
-            // pages.
+            // An encrypted file can be read completely or not at all, so nothing can be recovered from its pages.
             let is_damaged = !store.is_encrypted()? && store.pages_are_damaged()?;
             Ok((store, is_damaged))
         });
@@ -130,8 +129,7 @@ impl Store {
                  OR length(v.code) <> 4 + (k.dimension + 7) / 8 OR v.namespace <> m.namespace
                  OR m.status = 'forgotten');",
         )?;
-        // The index is filled in the same transaction as the deletes: readers never see an empty index, and a crash
-        // restores the old one.
+        // The index is filled in the same transaction as the deletes, so that readers never see an empty index.
         fill_words(&file)?;
         fill_near(&file)?;
         file.commit()?;
@@ -311,15 +309,13 @@ impl<'c> TableCopy<'c> {
             if is_done {
                 continue;
             }
-            // The range starts after the last row that was read, so that the scan from the other end does not copy that
-            // row again.
+            // The range starts after the last row that was read, so that the other scan does not copy it again.
             low = last.map_or(low, |last| last.saturating_add(1));
             let (first, is_done) = self.scan("rowid BETWEEN ?1 AND ?2 ORDER BY rowid DESC", &[low, high])?;
             high = first.map_or(high, |first| first.saturating_sub(1));
             if !is_done && low < high {
                 let middle = i64::midpoint(low, high);
-                // A queue is used instead of recursion, so that all large gaps are tried before the limit is used up on
-                // small ones.
+                // A queue is used instead of recursion, so that all large gaps are tried before small ones.
                 ranges.extend([(low, middle), (middle + 1, high)]);
             }
         }
@@ -328,8 +324,7 @@ impl<'c> TableCopy<'c> {
 
     fn by_key(&mut self) -> Result<(), StoreError> {
         let (ascending, descending) = (self.key.join(", "), self.key.join(" DESC, "));
-        // A table without row numbers cannot be read by ranges. If both scans reach a row, the second copy of it
-        // violates the key.
+        // A table without row numbers cannot be read by ranges; a row that both scans reach violates the key.
         if !self.scan(&format!("1 ORDER BY {ascending}"), &[])?.1 {
             self.scan(&format!("1 ORDER BY {descending} DESC"), &[])?;
         }
@@ -442,8 +437,7 @@ struct Restored {
 fn restore_from_history(store: &Store, is_history_whole: bool, now: Timestamp) -> Result<Restored, StoreError> {
     store.write(None, now, |writer| {
         let mut restored = Restored::default();
-        // Orphaned vectors are deleted first, because a restored memory may receive the row number of a lost memory,
-        // and with it the vector of the lost memory.
+        // A restored memory may receive the row number, and thus the vector, of a lost one, so these are deleted first.
         writer.read(|conn| {
             conn.execute_batch(
                 "DELETE FROM vectors WHERE seq NOT IN (SELECT seq FROM memories);

@@ -63,9 +63,9 @@ fn step(sql: &'static str) -> M<'static> {
 
 pub(super) fn configure(conn: &Connection) -> Result<(), StoreError> {
     conn.execute_batch(
-        // WAL lets readers continue during a write. With NORMAL, a power failure may undo the last commits, but nothing
-        // else. Enforcing foreign keys is a setting of each connection, not of the file. FAST overwrites deleted
-        // content only if that costs no extra I/O; `erase` sets it to ON for its own writes.
+        // WAL lets readers continue during a write. With NORMAL, a power failure may undo only the last commits.
+        // Enforcing foreign keys is a setting of each connection, not of the file.
+        // FAST overwrites deleted content only if that costs no extra I/O; `erase` sets it to ON for its own writes.
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;
          PRAGMA temp_store = MEMORY; PRAGMA secure_delete = FAST;",
     )?;
@@ -85,8 +85,7 @@ pub(super) fn prepare_once(conn: &Connection) -> Result<(), StoreError> {
 pub(in crate::store) fn check_ours(conn: &Connection, path: &Path) -> Result<(), StoreError> {
     // An empty database has no id yet; only a database without tables may become ours.
     let used: bool = conn.query_row("SELECT EXISTS (SELECT 1 FROM sqlite_master)", (), |row| row.get(0))?;
-    // The id is read second, because another process that is creating the file sets it before it creates the first
-    // table.
+    // The id is read second, because a process that creates the file sets the id before it creates the first table.
     let id: i64 = conn.query_row("PRAGMA application_id", (), |row| row.get(0))?;
     let ours = id == APPLICATION_ID || (id == 0 && !used);
     if ours { Ok(()) } else { Err(StoreError::NotADatabase { path: path.to_owned() }) }

@@ -147,8 +147,7 @@ impl Database {
         namespace: &Namespace,
     ) -> Result<BTreeSet<(MemoryId, RelationType, MemoryId)>, StoreError> {
         self.read(|conn| {
-            // An erasure empties lines of history but keeps them, and a line without `after` does not show which link
-            // it was.
+            // An erasure empties lines of history, and a line without `after` does not show which link it was.
             let mut statement = conn.prepare_cached(
                 "SELECT h.memory_id, json_extract(h.after, '$.type'), h.other_id
                  FROM history h JOIN memories m ON m.id = h.other_id

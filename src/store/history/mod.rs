@@ -96,8 +96,7 @@ impl Database {
         let mut found: Vec<Changeset> = Vec::new();
         for entry in self.entries("id > ?1", &[&since])? {
             let run = entry.run.as_ref().map(|run| run.as_str().to_owned());
-            // A generated id is the same in every call, so that a program that replays the log recognises what it has
-            // applied.
+            // A generated id is the same in every call, so that a program that replays the log recognises it.
             let id = entry.changeset.clone().or_else(|| run.clone()).unwrap_or_else(|| format!("history-{}", entry.id));
             let change = entry.change()?;
             match found.last_mut().filter(|last| last.id == id) {

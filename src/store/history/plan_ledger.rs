@@ -118,8 +118,7 @@ impl Database {
     pub(crate) fn plan_ledger(&self, run: &RunId) -> Result<PlanLedger, StoreError> {
         // Windows without candidates refer to no run, so they are found by their time.
         let begun = self.run(run.as_str())?.started_at.as_millisecond();
-        // The windows are read first, because they determine what is transferred. Other transcripts are read again when
-        // the plan is applied.
+        // The windows are read first, because they determine which transcripts are transferred.
         let windows = self.carried_windows(run, begun)?;
         let transcripts = self.carried_transcripts(&windows)?;
         let mut carried = PlanLedger { transcripts, windows, ..PlanLedger::default() };
@@ -280,8 +279,7 @@ impl Writer<'_> {
     }
 
     fn take_window(&self, window: &Part) -> Result<usize, StoreError> {
-        // As in the file where the window was extracted, a window with nothing to apply belongs to no run, so no undo
-        // reopens it.
+        // As where it was extracted, a window with nothing to apply belongs to no run, so no undo reopens it.
         let run = if window.candidates.is_empty() { None } else { self.run.map(RunId::as_str) };
         self.read(|conn| {
             let taken = conn

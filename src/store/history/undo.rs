@@ -227,7 +227,8 @@ fn builders(db: &Database, runs: &[RunId], entries: &[HistoryEntry]) -> Result<B
     let mut first_touch: BTreeMap<&MemoryId, i64> = BTreeMap::new();
     for entry in entries {
         for memory in std::iter::once(&entry.memory).chain(&entry.other) {
-            // Entries are in order, so the first one is kept; what happened before it does not depend on these runs.
+            // Entries are in order, so the first entry of a memory is kept; earlier changes do not depend on these
+            // runs.
             first_touch.entry(memory).or_insert(entry.id);
         }
     }
@@ -260,8 +261,7 @@ fn kept(
     loop {
         let reached = kept.len();
         for (from, to) in &links {
-            // Links are followed in both directions and until nothing changes, because they form chains and are listed
-            // in any order.
+            // Links are followed in both directions until nothing changes, because they form chains in any order.
             for (one, other) in [(*from, *to), (*to, *from)] {
                 if kept.contains_key(one) && !kept.contains_key(other) {
                     kept.insert(other.clone(), KeepReason::LinkedToChanged);

@@ -144,8 +144,7 @@ impl Database {
                 }
             }
         }
-        // The rarest words come first, and equally rare ones are sorted by name, so that every run looks up the same
-        // words.
+        // The rarest words come first, and equally rare ones are sorted by name, so that every run uses the same words.
         common.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
         for (claims, word) in common {
             // The words are sorted by rarity, so every word after the first that is too common is too common as well.
@@ -159,8 +158,7 @@ impl Database {
 
     fn remember(&self, word: Name, share: f64) {
         let mut common = self.common.borrow_mut();
-        // The cache is emptied rather than trimmed: common words are soon found again, and no order of use has to be
-        // recorded.
+        // The cache is emptied rather than trimmed: common words are soon found again, and no usage has to be recorded.
         if common.len() >= MAX_REMEMBERED {
             common.clear();
         }
@@ -243,7 +241,7 @@ fn close(conn: &Connection, around: &Around<'_>, scored: &Scored, limit: usize) 
 }
 
 /// Takes the first of each list, then the second of each, and so on, without taking a memory twice. Pending memories do
-/// not displace active ones.
+/// not displace active memories.
 fn taken_in_turn<const N: usize>(lists: [Vec<i64>; N], active: &HashMap<i64, bool>, limit: usize) -> Vec<i64> {
     let mut lists = lists.map(Vec::into_iter);
     let (mut seen, mut taken) = (HashSet::new(), Vec::new());
@@ -297,8 +295,7 @@ fn forgotten_of(conn: &Connection, namespace: &Namespace, close: &[i64], most: u
         return Ok(Vec::new());
     }
     let mut statement = conn.prepare_cached(
-        // SQLite never reorders a CROSS JOIN, so it starts from the few wanted rows, whatever its statistics say about
-        // `memories`.
+        // SQLite never reorders a CROSS JOIN, so it starts from the few wanted rows, whatever its statistics say.
         "SELECT m.seq FROM json_each(?1) wanted CROSS JOIN memories m ON m.seq = wanted.value
          WHERE m.namespace = ?2 AND m.status = 'forgotten' ORDER BY wanted.id LIMIT ?3",
     )?;

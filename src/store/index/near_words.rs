@@ -18,8 +18,7 @@ use crate::text::tokens::{Run, is_stop, pairs_or_single, signed_words, split_run
 
 /// Maximum number of words of one claim. The first words are used; those of the subject, key and value come before the
 /// rest.
-// Without a limit, every claim would find a pasted page, and indexing the page would cost as much as indexing many
-// claims.
+// Without a limit, every claim would find a pasted page, and indexing it would cost as much as many claims.
 const MAX_WORDS: usize = 160;
 /// Number of words of a claim that are combined into pairs.
 const PAIRED: usize = 7;
@@ -27,7 +26,7 @@ const PAIRED: usize = 7;
 const WHOLE: usize = 2;
 /// The names of a claim in the index of near claims.
 pub(super) struct NearForms {
-    /// Its words; the first is its subject, if it has one.
+    /// The words of the claim; the first is its subject, if it has one.
     pub(super) words: Vec<Name>,
     /// The concepts that its words name.
     pub(super) concepts: Vec<Name>,
@@ -76,7 +75,8 @@ impl NearForms {
 }
 
 /// Returns the words by which claims similar to `claim` are found in `namespace`: twelve hex digits each, without
-/// duplicates. The first is its subject, if it has one. Claims of different namespaces have no word in common.
+/// duplicates. The first word is the subject of the claim, if it has one. Claims of different namespaces have no word
+/// in common.
 #[must_use]
 pub(crate) fn near_words(namespace: &Namespace, claim: &Claim) -> Vec<String> {
     let NearForms { words, concepts, .. } = NearForms::of(namespace, claim);
@@ -87,8 +87,7 @@ fn pairs_of(place: &Place, content: &[Cut<'_>]) -> Vec<Name> {
     let mut filed = Filed::new(place);
     filed.take(content);
     let mut words = filed.words;
-    // The words are sorted by name, not by position, because two claims with the same words in a different order must
-    // choose the same ones.
+    // The words are sorted by name, so that claims with the same words in different orders choose the same ones.
     words.sort_unstable();
     words.truncate(PAIRED);
     let pairs = words.iter().enumerate().flat_map(|(at, a)| {
@@ -258,7 +257,7 @@ static EAR: LazyLock<Ear> = LazyLock::new(|| {
         .filter(|(pattern, _)| !pattern.trim().is_empty())
         .unzip();
     let automaton = AhoCorasick::builder()
-        // Otherwise a short spelling would hide a longer one that begins with it.
+        // Otherwise a short spelling would hide a longer spelling that begins with it.
         .match_kind(MatchKind::LeftmostLongest)
         .build(&patterns)
         .expect("the table is far below the automaton's size limit");

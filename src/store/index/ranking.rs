@@ -165,8 +165,7 @@ impl Database {
 
 /// The first query finds pieces said at the same time and learnt before, the nearest first; the second finds pieces
 /// said before. `AFTER` is the mirror image of `BEFORE`.
-// Two statements are used because the index on transcript and time fully serves each of them, but an `OR` of them only
-// in part.
+// There are two statements because the index on transcript and time serves each of them fully, but not an `OR` of them.
 const BEFORE: [&str; 2] = [
     "SELECT m.seq, m.id FROM evidence e CROSS JOIN memories m ON m.id = e.memory_id
      WHERE e.transcript = ?1 AND ifnull(e.said_at, 0) = ?2 AND e.id < ?3 ORDER BY e.id DESC LIMIT ?4",

@@ -100,8 +100,7 @@ impl Database {
         let text = folded(text);
         // Text without spaces cannot be divided into words here, and the beginning of a longer word counts, too.
         let is_literal: Vec<bool> = words.iter().map(|word| text.contains(word)).collect();
-        // Recognising the language and stemming the text take far longer, so they are used only for the words that need
-        // them.
+        // Recognising the language and stemming the text take far longer, so only words that need it are stemmed.
         let wanted: Vec<&str> =
             words.iter().zip(&is_literal).filter(|(_, is)| !**is).map(|(word, _)| word.as_str()).collect();
         let mut inflected = if wanted.is_empty() { Vec::new() } else { Stems::new().forms(&wanted, &text) }.into_iter();
@@ -324,16 +323,14 @@ impl Scores {
     /// Returns at most `limit` of the found memories that pass `filter`, best first, and equally good ones by row.
     fn best(mut self, conn: &Connection, filter: &Filter, limit: usize) -> Result<Vec<(Seq, f64)>, StoreError> {
         let mut best: Vec<(Seq, f64)> = Vec::new();
-        // The number is somewhat higher than the limit, since a filter usually drops a few memories, and another round
-        // is another query.
+        // The number exceeds the limit, since a filter usually drops a few memories and another round is another query.
         let mut step = limit.saturating_add(limit / 4).saturating_add(8);
         while best.len() < limit && !self.found.is_empty() {
             let taken = self.taken(step);
             let mut passed = self.passed(conn, &taken, filter)?;
             passed.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
             best.extend(passed);
-            // The steps grow, because a filter that drops almost everything would otherwise need a query for every few
-            // memories.
+            // The steps grow, because a filter that drops almost everything would otherwise need many queries.
             step = step.saturating_mul(4);
         }
         best.truncate(limit);
@@ -406,8 +403,7 @@ impl Corpus {
 
     /// Returns the number of words in the documents.
     fn read_segments(&mut self, conn: &Connection, filter: &Filter) -> Result<f64, StoreError> {
-        // Only the namespaces are filtered here, since the rest of the filter concerns rows of memories, which are not
-        // read yet.
+        // Only the namespaces are filtered here, since the other conditions concern rows that are not read yet.
         let clauses = Clauses::within_alone(filter);
         let sql = if filter.namespaces.is_empty() {
             "SELECT s.id, s.languages, s.first, s.first, s.docs, s.length FROM search_segments s ORDER BY s.first"
@@ -424,8 +420,7 @@ impl Corpus {
         let mut words = 0.0;
         while let Some(row) = rows.next()? {
             let (start, first, docs): (i64, i64, i64) = (row.get(2)?, row.get(3)?, row.get(4)?);
-            // A damaged file may contain any numbers. An impossible stretch then counts as empty, so that the search
-            // does not fail.
+            // A damaged file may contain any numbers; an impossible stretch then counts as empty.
             let from = u32::try_from(first - start).unwrap_or(u32::MAX);
             let documents = from..from.saturating_add(u32::try_from(docs).unwrap_or_default());
             words += row.get::<_, f64>(5)?;

@@ -117,8 +117,7 @@ impl Writer<'_> {
                 .prepare_cached("DELETE FROM vector_failures WHERE seq = (SELECT seq FROM memories WHERE id = ?1)")?;
             let mut kept = 0;
             for NewVector { of, vector } in vectors {
-                // A stored vector does not include its dimension, so a wrong dimension would give wrong cosines, not an
-                // error.
+                // A stored vector does not include its dimension, so a wrong one would give wrong cosines.
                 assert_eq!(vector.len(), model.dimension, "a vector of {} has another dimension", model.name);
                 // A vector without a direction has no cosine with any other; its memory continues to wait.
                 let Some(unit) = unit(vector) else { continue };
@@ -208,8 +207,7 @@ impl Writer<'_> {
 }
 
 /// Number of times that a text is sent to a model that refuses it.
-// A server may refuse a text for a temporary reason, so one refusal is not final; a text that is too long is never
-// accepted.
+// A server may refuse a text for a temporary reason, so it is sent again; a text that is too long is never accepted.
 const MAX_ATTEMPTS: u32 = 3;
 
 /// A memory without a vector, with the texts from which a vector is made.
@@ -246,7 +244,8 @@ const GIVEN_UP: &str = "EXISTS (
 
 impl Database {
     /// Returns at most `limit` active and pending memories that have no vector of `model` and that the model has not
-    /// refused too often. The most recently learnt come first, and only those learnt before `last` are included.
+    /// refused too often. The most recently learnt memories come first, and only memories learnt before `last` are
+    /// included.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -261,8 +260,7 @@ impl Database {
             "SELECT m.id, m.title, m.content, m.seq FROM memories m
                  WHERE m.seq < ?3 AND {WAITING} AND NOT {GIVEN_UP} ORDER BY m.seq DESC LIMIT ?4"
         );
-        // Pages are cut by row number instead of an offset, because memories that receive a vector in the meantime drop
-        // out of the list.
+        // Pages are cut by row number, because memories that receive a vector in the meantime drop out of the list.
         let before = last.map_or(i64::MAX, |one| one.seq);
         self.query_all(&sql, params![model_id, MAX_ATTEMPTS, before, rows(limit)], |row| {
             let id = MemoryId::from_stored(row.get::<_, String>(0)?);
@@ -309,8 +307,7 @@ impl Writer<'_> {
 // Estimates are slightly inaccurate, so the nearest memories may have a somewhat later place in the order of estimates.
 const READ_PER_RESULT: usize = 2;
 /// Minimum number of full vectors that are read, if there are that many.
-// Reading so many rows is cheap, and with fewer rows the result of a small limit would depend too much on the
-// estimates.
+// Reading so many rows is cheap; with fewer rows, a small limit would depend too much on the estimates.
 const LEAST_READ: usize = 256;
 /// Factor by which the number of candidates grows in each further round, if the filter left too few candidates.
 const GROWTH: usize = 4;
@@ -344,8 +341,7 @@ impl Database {
         filter: &Filter,
         limit: usize,
     ) -> Result<Vec<Near>, StoreError> {
-        // Both reads use one snapshot: a memory that moves between them would otherwise be missed or scored with an old
-        // code.
+        // Both reads use one snapshot; otherwise, a memory that moves between them would be missed.
         self.at_once(|db| {
             let Some((model_id, query)) = db.ready(model, query)?.filter(|_| limit > 0) else { return Ok(Vec::new()) };
             let codes =
@@ -473,8 +469,7 @@ impl VectorCache {
             .prepare_cached("SELECT revision FROM vector_revision WHERE id = 1")?
             .query_row((), |row| row.get::<_, i64>(0))?;
         let kept: usize = self.by_namespace.values().map(|codes| codes.seqs.len()).sum();
-        // Triggers count every change of the table, including changes by other processes, so equal numbers mean equal
-        // codes.
+        // Triggers count every change of the table, also by other processes, so equal numbers mean equal codes.
         if self.state != Some((model_id, revision)) || kept > MAX_KEPT {
             *self = Self { state: Some((model_id, revision)), by_namespace: BTreeMap::new() };
         }
@@ -633,8 +628,7 @@ impl Estimator {
         let table = |eight: &[f32]| {
             let mut sums = [-eight.iter().sum::<f32>(); BYTE_VALUES];
             for byte in 1..BYTE_VALUES {
-                // An entry equals the entry without the lowest bit, except that the number of that bit is added instead
-                // of subtracted.
+                // The entry equals the one without the lowest bit, with that bit's number added, not subtracted.
                 let number = eight.get(byte.trailing_zeros() as usize).copied().unwrap_or_default();
                 sums[byte] = sums[byte & (byte - 1)] + 2.0 * number;
             }

@@ -72,7 +72,7 @@ impl Texts<'_> {
         let Terms { length, languages, weights } = self.terms(stems);
         let mut terms = Vec::with_capacity(weights.len() * TERM_BYTES);
         for (term, weight) in weights {
-            // The terms are sorted, so that a search can look one up by bisection.
+            // The terms are sorted, so that a search can find a term by bisection.
             terms.extend(term.to_be_bytes());
             terms.push(weight);
         }
@@ -147,8 +147,7 @@ pub(in crate::store) fn flush(conn: &Connection) -> Result<(), StoreError> {
     }
     // The statement still reads `search_recent`, which is emptied below.
     drop(rows);
-    // Lists require ascending document numbers, and writing the terms in the order of the key fills pages one after
-    // another.
+    // Lists require ascending document numbers, and writing terms in key order fills pages one after another.
     entries.sort_unstable_by_key(|(term, posting)| (*term, posting.document));
     let id = segment.write(conn)?;
     let mut postings = Vec::new();
@@ -215,7 +214,7 @@ pub(in crate::store) fn fill(file: &Transaction<'_>) -> Result<(), StoreError> {
     flush_if_many(file)
 }
 
-/// Number of segments of one size that are merged into one.
+/// Number of segments of one size that are merged into one segment.
 // With this number, each document is rewritten once per size class, and a search reads few segments.
 const SAME_SIZE: usize = 8;
 /// Number of documents from which a segment is never rewritten. This limit also bounds how much a write may have to
@@ -234,7 +233,7 @@ struct NewSegment {
 }
 
 impl NewSegment {
-    /// Returns an empty segment whose numbers follow all existing ones.
+    /// Returns an empty segment whose document numbers follow all existing numbers.
     fn beyond_all(conn: &Connection) -> Result<Self, StoreError> {
         let first = conn
             .prepare_cached("SELECT ifnull(max(first + docs), 1) FROM search_segments")?
@@ -343,8 +342,7 @@ fn merge_into_one(conn: &Connection, old: &[Old]) -> Result<(), StoreError> {
     segment.languages = old.iter().fold(0, |all, old| all | old.languages);
     let numbers = renumbered(conn, old, &mut segment)?;
     let lists = lists(conn, old)?;
-    // The old segments are deleted only after their lists were read, and before the documents are assigned to the new
-    // segment.
+    // The old segments are deleted after their lists were read and before the new segment receives the documents.
     for Old { id, first, docs, .. } in old {
         conn.prepare_cached("DELETE FROM search_postings WHERE segment = ?1")?.execute([id])?;
         conn.prepare_cached("DELETE FROM search_docs WHERE doc >= ?1 AND doc < ?2")?.execute([*first, first + docs])?;
@@ -392,8 +390,7 @@ fn renumbered(conn: &Connection, old: &[Old], segment: &mut NewSegment) -> Resul
         conn.prepare_cached("SELECT doc, seq FROM search_docs WHERE doc >= ?1 AND doc < ?2 ORDER BY doc")?;
     let mut gone = conn.prepare_cached("DELETE FROM search_places WHERE namespace = ?1 AND first = ?2")?;
     for (namespace, first, docs, length, from) in places {
-        // The length of each document is not stored: the remaining documents are assumed to be as long as the removed
-        // ones.
+        // The length of each document is not stored, so the remaining ones are assumed to be of average length.
         let until = |docs_before: i64| length * docs_before / docs.max(1);
         let mut rows = alive.query([first, first + docs])?;
         while let Some(row) = rows.next()? {

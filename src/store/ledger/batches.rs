@@ -67,7 +67,7 @@ pub struct BatchReply {
     pub key: String,
     /// The redacted text, which replaces the text of the reply.
     pub text: Redacted<String>,
-    /// The rest of the reply.
+    /// The reply without its text.
     pub reply: Reply,
 }
 
@@ -143,8 +143,7 @@ impl Store {
             )?;
             let mut taken = Vec::new();
             for request in requests {
-                // A request that is already in another batch, or that a live process is sending, is left out; otherwise
-                // it would be paid for twice.
+                // A request in another batch, or one that a live process is sending, would be paid for twice.
                 taken.extend(w.query_one(
                     "INSERT INTO requests (key, kind, state, batch, prompt_tokens, attempts, created_at)
                      VALUES (?2, 'extract', 'asked', ?1, ?3, 1, ?4)
@@ -187,8 +186,7 @@ impl Store {
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn take_batch_over(&self, batch: &Batch, to: &str) -> Result<bool, StoreError> {
         Ok(self.execute(
-            // The condition includes owner and stage, so that only one of two processes succeeds, and a batch that has
-            // advanced is not taken over.
+            // The condition includes owner and stage, so that only one process takes over a batch in this state.
             "UPDATE batches SET owner = ?3 WHERE id = ?1 AND owner = ?2 AND stage = ?4",
             params![batch.id, batch.owner, to, batch.stage.as_str()],
         )? > 0)
@@ -236,8 +234,7 @@ impl Store {
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn drop_batch(&self, batch: &Batch) -> Result<(), StoreError> {
         self.execute(
-            // The condition requires that there is no remote id: a batch that the provider has accepted is paid for and
-            // must be fetched.
+            // A batch with a remote id was accepted by the provider and paid for, so it must be fetched.
             "DELETE FROM batches WHERE id = ?1 AND owner = ?2 AND stage = ?3 AND remote_id IS NULL",
             [&batch.id, &batch.owner, batch.stage.as_str()],
         )

@@ -18,8 +18,7 @@ use crate::store::{Database, Store, StoreError};
 // The lease is several times the interval between heartbeats, so that a short stall does not lose the job.
 const LEASE: SignedDuration = SignedDuration::from_mins(2);
 /// Pauses before the second, third and fourth attempt; after the fourth, a job has failed.
-// The first pause is short, for an interrupted network; the others are hours, for a provider that is down. After that,
-// a person should investigate.
+// The first pause bridges an interrupted network, and the others, of hours, a provider that is down.
 const RETRY_AFTER: [SignedDuration; 3] =
     [SignedDuration::from_mins(5), SignedDuration::from_hours(1), SignedDuration::from_hours(6)];
 /// The kind of a job that extracts one log.

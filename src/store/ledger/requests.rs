@@ -23,8 +23,7 @@ use crate::store::row::{json, to_json};
 use crate::store::{Database, Store, StoreError};
 
 /// Time for which the claim of a process on a request that it sends is valid without a renewal.
-// The claim outlasts several missed renewals. A longer one would delay the next process, and a shorter one could pay
-// for a request twice.
+// A longer claim would delay the next process, and a shorter one could pay for a request twice.
 const LEASE: SignedDuration = SignedDuration::from_mins(1);
 
 /// Identity of the first request about some windows.
@@ -194,8 +193,7 @@ impl Store {
                     (now + LEASE).as_millisecond(),
                     now.as_millisecond()
                 ])?;
-            // The claim is committed before anything is sent, so that after a crash the next process knows what may
-            // have been paid for.
+            // The claim is committed before anything is sent, so that a crash leaves a record of the request.
             transaction.commit()?;
             Ok(RequestClaim::Mine)
         })
@@ -241,7 +239,7 @@ impl Store {
         self.read(|conn| put_reply(conn, key, text, reply, now))
     }
 
-    /// Deletes the replies under `keys`, ignoring missing ones. A request that windows wait for is kept, and may be
+    /// Deletes the replies under `keys`, ignoring missing replies. A request that windows wait for is kept, and may be
     /// sent again.
     ///
     /// # Errors
@@ -398,8 +396,7 @@ pub(super) fn close_those_about(conn: &Connection, windows: &[i64]) -> Result<()
 
 /// Closes the requests that show a memory, and drops all other unanswered requests, since any of them may show it.
 pub(in crate::store) fn close_requests_showing(conn: &Connection, memory: &str) -> Result<(), StoreError> {
-    // The id is searched for in the JSON as text, without parsing: at worst, a false match causes one request to be
-    // rendered again.
+    // The id is searched for in the JSON as text: a false match only causes one request to be rendered again.
     close_all(conn, "SELECT DISTINCT root FROM requests WHERE instr(known, ?1) > 0 AND root IS NOT NULL", [memory])?;
     drop_bodies_without_windows(conn)
 }

@@ -74,8 +74,7 @@ impl Run {
     /// its process exists, as far as the system reports this.
     #[must_use]
     pub(crate) fn is_alive(&self, now: Timestamp) -> bool {
-        // The difference is checked in both directions, since a wrong clock may have recorded the last heartbeat years
-        // ahead.
+        // The difference is absolute, since a wrong clock may have recorded the last heartbeat years ahead.
         let recent = now.duration_since(self.heartbeat_at).abs() < HEARTBEAT_LIMIT;
         self.status == RunStatus::Running && recent && process_may_live(self.pid)
     }
@@ -88,8 +87,8 @@ pub(super) fn process_may_live(pid: u32) -> bool {
         return true;
     }
     let stat = std::fs::read(Path::new("/proc").join(pid.to_string()).join("stat"));
-    // The state follows the name of the process, which is in parentheses and may itself contain parentheses. A killed
-    // process stays in the list until its parent has read its exit status.
+    // The state follows the name, which is in parentheses and may contain some.
+    // A killed process stays in the list until its parent has read its exit status.
     stat.is_ok_and(|stat| {
         let state = stat.rsplit(|&byte| byte == b')').next().and_then(|rest| rest.trim_ascii_start().first());
         !matches!(state, Some(b'Z' | b'X'))
@@ -193,7 +192,7 @@ impl Database {
     /// Returns the only run whose id begins or ends with `part`; `last` is the newest run.
     ///
     /// # Errors
-    /// [`StoreError::UnknownRun`] if there is none, or more than one.
+    /// [`StoreError::UnknownRun`] if no run matches, or several do.
     pub(crate) fn run(&self, part: &str) -> Result<Run, StoreError> {
         let part = part.trim().to_ascii_lowercase();
         let unknown = || StoreError::UnknownRun { id: part.clone() };

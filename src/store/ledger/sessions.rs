@@ -82,8 +82,7 @@ impl Store {
     /// [`StoreError`] if the file cannot be written.
     pub(crate) fn hook_fired(&self, agent: &str, event: &str, now: Timestamp) -> Result<(), StoreError> {
         let before = (now - NOTED_EVERY).as_millisecond();
-        // Recent records are looked for first, since hooks run many times a minute and a write would wait for other
-        // writers.
+        // Recent records are looked for first, since hooks run often and a write would wait for other writers.
         let sql = "SELECT 1 FROM hook_fires WHERE agent = ?1 AND event = ?2 AND at > ?3";
         if self.query_one(sql, params![agent, event, before], |_| Ok(()))?.is_none() {
             self.execute(
@@ -126,7 +125,7 @@ impl Store {
         self.execute("DELETE FROM hook_told WHERE session = ?1", [session]).map(drop)
     }
 
-    /// Records a failure; it replaces an earlier one with the same signature.
+    /// Records a failure, which replaces an earlier failure with the same signature.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be written.
@@ -224,8 +223,7 @@ impl Database {
                     command: row.get(1)?,
                     error: row.get(2)?,
                     call: row.get(3)?,
-                    // A newer version may write other steps; a failure without its steps is less useful, but not an
-                    // error.
+                    // A newer version may write other steps; without them, a failure is less useful, but still valid.
                     steps: serde_json::from_str(&steps).unwrap_or_default(),
                     at: time(row, 5)?,
                 })

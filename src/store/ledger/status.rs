@@ -90,7 +90,7 @@ fn latest(conn: &Connection, what: &str) -> rusqlite::Result<Option<Timestamp>> 
 }
 
 fn halted(conn: &Connection) -> rusqlite::Result<Option<String>> {
-    // Only the last run counts, because a later run that was not halted has done the rest.
+    // Only the last run counts, because a later run that was not halted has done the remaining work.
     let sql = "SELECT json_extract(summary, '$.halted') FROM runs WHERE command = 'run' AND summary IS NOT NULL
                ORDER BY started_at DESC, id DESC LIMIT 1";
     Ok(conn.query_row(sql, (), |row| row.get::<_, Option<String>>(0)).optional()?.flatten())
@@ -99,7 +99,7 @@ fn halted(conn: &Connection) -> rusqlite::Result<Option<String>> {
 /// The usage of one model on one day.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Spent {
-    /// The day, in the requested time zone.
+    /// The day in the requested time zone.
     pub day: Date,
     /// The model, as the server names it.
     pub model: String,

@@ -210,8 +210,7 @@ impl Redact for KnownLine {
     }
 }
 
-// `UNION` is used instead of `UNION ALL` because it drops a namespace that was already visited, so circular merges
-// terminate.
+// `UNION` is used instead of `UNION ALL` because it drops namespaces that were already visited, so circular merges end.
 const KNOWN: &str = "
     WITH RECURSIVE spaces (namespace) AS (
         VALUES (?1)

@@ -75,7 +75,7 @@ pub(crate) struct PendingWindow {
     pub started_at: Option<Timestamp>,
     /// Index of the first message.
     pub start: usize,
-    /// The candidates proposed; at least one.
+    /// The proposed candidates; there is at least one.
     pub candidates: Vec<Candidate>,
 }
 
@@ -132,8 +132,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<Vec<Claimed>, StoreError> {
         self.read(|conn| {
-            // One transaction covers all windows, because a separate commit for each would cost a write to the log
-            // every time.
+            // One transaction covers all windows, because each commit costs a write to the log.
             let transaction = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
             let claimed = keys.iter().map(|key| claim(&transaction, key, owner, lease_until, now));
             let claimed = claimed.collect::<Result<Vec<_>, _>>()?;
@@ -158,16 +157,14 @@ impl Store {
         now: Timestamp,
     ) -> Result<Vec<bool>, StoreError> {
         self.read(|conn| {
-            // The transaction is immediate, so that the owner of the windows is read in the same transaction that
-            // writes their results.
+            // The transaction is immediate, so that it reads the owner of the windows and writes their results at once.
             let transaction = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
             let written = windows.iter().map(|(id, finished)| finish(&transaction, *id, owner, finished, now));
             let written = written.collect::<Result<Vec<bool>, _>>()?;
             let done =
                 windows.iter().zip(&written).filter(|((_, one), is_ours)| **is_ours && one.outcome != Outcome::Failed);
             let done: Vec<i64> = done.map(|((id, _), _)| id.0).collect();
-            // The requests are closed in the same transaction; otherwise a request without windows would be resumed for
-            // nothing.
+            // The requests are closed in the same transaction; otherwise, one without windows would be resumed.
             close_those_about(&transaction, &done)?;
             point("window.finish");
             transaction.commit()?;
@@ -375,7 +372,7 @@ impl Database {
             pending_from_row,
         )?;
         for window in &mut windows {
-            // The project may have been merged into another one since the conversation was read.
+            // The project may have been merged into another project since the conversation was read.
             window.namespace = self.merged_into(&window.namespace)?;
         }
         Ok(windows)

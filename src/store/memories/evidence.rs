@@ -76,8 +76,7 @@ impl Writer<'_> {
         let mut known: Vec<Evidence> = self.evidence(id)?;
         let (before, mut stale) = (known.len(), Stale::default());
         for piece in &**evidence {
-            // The code checks this as well as the table, so that no history entry is written for a row that is not
-            // inserted.
+            // The code also checks this, so that no history entry is written for a row that is not inserted.
             if !known.iter().any(|one| place(one) == place(piece)) {
                 known.push(piece.clone());
                 let change = RowChange::new(Action::Evidence, Row::new_evidence(id.clone(), piece), None::<String>);

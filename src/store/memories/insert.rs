@@ -1,4 +1,4 @@
-//! Inserts new memories, one or many at once.
+//! Inserts new memories, one at a time or many at once.
 //!
 //! Half of the work does not need the file: splitting texts into words, serialising rows, and hashing. If there are
 //! many memories, other processors prepare them a few parts ahead of the writing thread:
@@ -31,8 +31,7 @@ use crate::store::{RunId, StoreError, Writer};
 pub(crate) type CleanMemory = (Redacted<Memory>, Redacted<Vec<Evidence>>);
 
 /// Number of memories in one part.
-// A part is large enough that threads rarely contend for the lock, but small enough to distribute a few hundred
-// memories.
+// A part is large enough that threads rarely contend for the lock, but small enough to divide a few hundred memories.
 const PART: usize = 128;
 /// Maximum number of parts that are prepared ahead of the writer.
 // The limit bounds the use of memory, because each part contains all texts of its memories several times.
@@ -70,8 +69,7 @@ impl Writer<'_> {
         };
         let desk = Desk::new(parts.len());
         std::thread::scope(|scope| {
-            // Dropping this value closes the desk, even if an error returns early: the scope waits for its threads, and they wait
-            // for parts to be collected.
+            // Dropping this value closes the desk, even after an error, so that the threads of the scope can end.
             let _closing = Closing { desk: &desk, in_any_case: true };
             for _ in 0..helpers {
                 scope.spawn(|| {
@@ -134,14 +132,12 @@ impl Writer<'_> {
                 for FreshPiece { piece: of, messages, .. } in evidence {
                     fill_piece(&mut piece, &memory.id, of, messages)?;
                 }
-                // The usage is written after the evidence, because each piece of evidence would otherwise change the
-                // row again.
+                // The usage is written after the evidence, because each piece would otherwise change the row again.
                 fill_usage(&mut usage, memory, fresh.confirmed_at())?;
                 put_new(conn, &mut waiting, seq, &spelled.namespace, entry)?;
                 *changes.entry(&spelled.namespace).or_default() += 1;
                 history.extend(fresh.history(action, reason));
-                // The entry is only queued here, because FTS5 writes out what it has collected whenever another table
-                // is written.
+                // The entry is only queued, because FTS5 writes out its data whenever another table is written.
                 self.file_new(seq, &fresh.near);
             }
             Ok(())
@@ -210,7 +206,7 @@ impl Desk {
         }
     }
 
-    /// Returns the part to be written, or something else to do in the meantime.
+    /// Returns the part to be written, or another step for the meantime.
     fn look(&self, wanted: usize) -> Look {
         let mut state = self.state();
         state.wanted = wanted;
@@ -220,8 +216,7 @@ impl Desk {
             if let Some(fresh) = state.ready.remove(&wanted) {
                 return Look::Ready(fresh);
             }
-            // The writer prepares a part instead of waiting; with one processor there are no helpers, so it must
-            // prepare all parts itself.
+            // The writer prepares a part instead of waiting; without helpers, it must prepare all parts itself.
             if let Some(at) = self.taken(&mut state) {
                 return Look::Prepare(at);
             }

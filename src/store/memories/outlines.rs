@@ -135,8 +135,7 @@ impl Database {
     pub(crate) fn brief_rows(&self, filter: &Filter) -> Result<Vec<BriefRow>, StoreError> {
         self.at_once(|db| {
             db.read(|conn| {
-                // The query has no join: looking up the usage of each memory costs more than reading either table in
-                // order.
+                // The query has no join, because looking up each usage costs more than reading both tables in order.
                 let found = unused(conn, filter)?;
                 // The result is a good estimate of the number of memories, which would take long to count.
                 let all: usize =

@@ -241,8 +241,7 @@ pub(in super::super) async fn ask_about<C: Complete>(
                 let found = if reply.finish == Finish::Refusal { BTreeMap::new() } else { read(&reply.text) };
                 replies.failed += u64::from(found.is_empty());
                 for (number, pattern) in found {
-                    // Groups are numbered from 1. For the invalid number 0, the index wraps to a value that no chunk
-                    // contains.
+                    // Groups are numbered from 1, so an invalid 0 wraps to an index that no chunk contains.
                     if let Some(group) = chunk.get(number.wrapping_sub(1)) {
                         replies.patterns.insert(group.hash(field), pattern);
                     }
