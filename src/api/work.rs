@@ -27,12 +27,12 @@ impl Memories {
         Ok(work::blame(self.ledger("look up a file")?, path, commit, &self.projects_of(filter)?)?)
     }
 
-    /// Returns the remedies that resolved an error before.
+    /// Returns the remedies that resolved an error before; with the command that failed, only those that fit it.
     ///
     /// # Errors
     /// As for [`Memories::search_tasks`].
-    pub fn fix(&self, printed: &str, filter: &Filter) -> Result<KnownError, ApiError> {
-        Ok(work::fix_typed(self.ledger("look up an error")?, printed, &self.projects_of(filter)?)?)
+    pub fn fix(&self, printed: &str, command: Option<&str>, filter: &Filter) -> Result<KnownError, ApiError> {
+        Ok(work::fix_typed(self.ledger("look up an error")?, printed, command, &self.projects_of(filter)?)?)
     }
 
     /// Returns the calls of a command, or of the commands that a topic names, successful ones first.

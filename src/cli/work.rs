@@ -8,7 +8,7 @@ use anyhow::{Context as _, ensure};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::api::{FileUsage, Filter, FoundTask, KnownError, Memories, NamespaceSubtree, Usage};
+use crate::api::{FileUsage, Filter, FoundTask, KnownError, KnownRemedy, Memories, NamespaceSubtree, Usage};
 
 use crate::memory::Remedy;
 
@@ -134,16 +134,19 @@ fn print_touch(touch: &FileUsage, out: &Printer) -> anyhow::Result<()> {
 
 /// Show what cleared an error before
 ///
-/// Reads the work ledger. Ignores paths, numbers and hashes in the error. Shows how often each remedy helped, and how
-/// often the error was not cleared. Exits 1 when no remedy is known.
+/// Reads the work ledger. Ignores paths, numbers and hashes in the error. Shows how often each remedy helped, and only
+/// remedies that helped in a second session or that the error names. Exits 1 when no remedy is sure.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  afterthought fix \"ModuleNotFoundError: No module named 'yaml'\"\n  make test 2>&1 | afterthought fix -\n  cargo test 2>&1 | afterthought fix - --json"
+    after_help = "Examples:\n  afterthought fix \"ModuleNotFoundError: No module named 'yaml'\"\n  make test 2>&1 | afterthought fix -\n  cargo test 2>&1 | afterthought fix - --command \"cargo test\""
 )]
 pub(crate) struct FixArgs {
     /// The error, or - to read the output of a command
     #[arg(required = true)]
     error: Vec<String>,
+    /// Show only what fits this command, which failed
+    #[arg(long, value_name = "COMMAND")]
+    command: Option<String>,
     #[command(flatten)]
     reach: AskArgs,
 }
@@ -159,7 +162,7 @@ pub(crate) fn fix(args: &FixArgs, context: &Context<'_>) -> anyhow::Result<ExitS
     };
     ensure!(!printed.trim().is_empty(), "there is no error to look up");
     let filter = args.reach.filter(&memories, context)?;
-    let mut known = memories.fix(&printed, &filter)?;
+    let mut known = memories.fix(&printed, args.command.as_deref(), &filter)?;
     known.remedies.truncate(args.reach.limit);
     if context.out.is_json() {
         context.out.json(&known)?;
@@ -167,7 +170,7 @@ pub(crate) fn fix(args: &FixArgs, context: &Context<'_>) -> anyhow::Result<ExitS
         print_known(&known, context.out)?;
     }
     if known.remedies.is_empty() {
-        return Ok(context.out.nothing(args.reach.nothing("no remedy for this error is known", &filter)));
+        return Ok(context.out.nothing(args.reach.nothing("no sure remedy for this error is known", &filter)));
     }
     Ok(ExitStatus::Success)
 }
@@ -175,7 +178,8 @@ pub(crate) fn fix(args: &FixArgs, context: &Context<'_>) -> anyhow::Result<ExitS
 fn print_known(known: &KnownError, out: &Printer) -> anyhow::Result<()> {
     for remedy in &known.remedies {
         let Remedy { command, files, commands, .. } = &remedy.cleared;
-        out.line(format_args!("{BOLD}{}{BOLD:#} {}", counted(remedy.times, "time"), one_line(&remedy.error, 200)))?;
+        let KnownRemedy { times, of, error, .. } = remedy;
+        out.line(format_args!("{BOLD}cleared in {times} of {of}{BOLD:#} {}", one_line(error, 200)))?;
         out.line(format_args!("     failed:  {}", one_line(&remedy.failed, 160)))?;
         if !files.is_empty() {
             out.line(format_args!("     changed: {}", one_line(&files.join(", "), 200)))?;

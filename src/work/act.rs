@@ -7,9 +7,8 @@ use std::sync::LazyLock;
 use jiff::Timestamp;
 use regex::Regex;
 
-use super::command::{is_misuse, likeness, signature, tidied};
-use super::fix::{KnownRemedy, fix};
-use super::tasks::target;
+use super::command::{is_misuse, signature, tidied};
+use super::fix::fix;
 use super::{Session, clipped};
 use crate::memory::{Memory, Task, TaskFile, TaskOutcome, TaskRecord};
 use crate::search;
@@ -26,10 +25,6 @@ const MAX_TOKENS: usize = 60;
 const MAX_MEMORIES: usize = 12;
 /// Farthest that a command may stand behind the denial that speaks against it, in bytes.
 const NEAR: usize = 40;
-/// Least share of words that two calls have in common if an error about one bears on the other.
-const MIN_LIKENESS: f64 = 0.5;
-/// Words of errors about how a command was called.
-const CALL: &[&str] = &["flag", "option", "argument", "unknown command", "subcommand"];
 /// Categories of memories that say what to do, and what not.
 const STANDING: &[&str] = &["convention", "preference", "decision", "mistake", "workflow"];
 
@@ -103,8 +98,12 @@ impl Session<'_> {
     pub(crate) fn before_command(&self, command: &str) -> Result<Vec<Fact>, StoreError> {
         let (within, mut facts) = (self.project(), Vec::new());
         if let (Some(name), Some(shown), false) = (signature(command), tidied(command), within.is_empty()) {
-            let tasks = self.store.tasks_with(FactKind::Command, &name, &within, MAX_TASKS)?;
-            facts.extend(failing_form(&tasks, &shown));
+            let failed = self.store.tasks_with(FactKind::Failed, &shown, &within, MAX_TASKS)?;
+            // Usually it never failed, and then the tasks in which it may have succeeded need not be read.
+            if !failed.is_empty() {
+                let tasks = self.store.tasks_with(FactKind::Command, &name, &within, MAX_TASKS)?;
+                facts.extend(failing_form(&failed, &tasks, &shown));
+            }
         }
         let wanted = risks(command);
         for memory in self.standing(&wanted.join(" "))? {
@@ -121,15 +120,8 @@ impl Session<'_> {
         if within.is_empty() {
             return Ok(None);
         }
-        let known = fix(self.store, printed, &within)?;
-        // How one command is called says nothing about another one.
-        let begins = |command: &str| target(command).split(' ').take(2).map(str::to_owned).collect::<Vec<_>>();
-        let is_call = CALL.iter().any(|word| known.signature.contains(word));
-        let is_like = |remedy: &KnownRemedy| {
-            begins(&remedy.failed) == begins(command) && likeness(&remedy.failed, command) >= MIN_LIKENESS
-        };
-        let bears = |remedy: &&KnownRemedy| !is_call || is_like(remedy);
-        let Some(remedy) = known.remedies.iter().find(bears) else { return Ok(None) };
+        let known = fix(self.store, printed, Some(command), &within)?;
+        let Some(remedy) = known.remedies.first() else { return Ok(None) };
         let cleared = &remedy.cleared;
         let quoted = |command: &String| format!("`{}`", clipped(command, 80));
         let did = if !cleared.files.is_empty() {
@@ -139,11 +131,10 @@ impl Session<'_> {
         } else if cleared.command == remedy.failed {
             "running it again".to_owned()
         } else {
-            format!("running {} instead", quoted(&cleared.command))
+            format!("running {} instead of {}", quoted(&cleared.command), quoted(&remedy.failed))
         };
-        let times = if remedy.times > 1 { format!(" {} times", remedy.times) } else { String::new() };
-        let error = clipped(&remedy.error, 70);
-        Ok(Some(Fact::of_ledger(format!("Cleared{times} before by {did}: {error}"))))
+        let (times, of, error) = (remedy.times, remedy.of, clipped(&remedy.error, 70));
+        Ok(Some(Fact::of_ledger(format!("Cleared before in {times} of {of} cases by {did}: {error}"))))
     }
 
     /// Returns the memories that say what to do and share words with a text.
@@ -192,12 +183,12 @@ fn taken_back<'t>(record: &'t TaskRecord, name: &str) -> Option<&'t str> {
 }
 
 /// Returns that a command failed whenever it was called like this, and what worked instead.
-fn failing_form(tasks: &[Task], command: &str) -> Option<Fact> {
-    let uses = || tasks.iter().flat_map(|task| &task.record.commands).filter(|one| one.command == command);
-    if uses().next().is_none() || uses().any(|one| one.failed < one.runs) {
+fn failing_form(failed: &[Task], tasks: &[Task], command: &str) -> Option<Fact> {
+    let uses = failed.iter().chain(tasks).flat_map(|task| &task.record.commands);
+    if uses.filter(|one| one.command == command).any(|one| one.failed < one.runs) {
         return None;
     }
-    let errors = tasks.iter().flat_map(|task| &task.record.errors).filter(|error| error.command == command);
+    let errors = failed.iter().flat_map(|task| &task.record.errors).filter(|error| error.command == command);
     errors.filter(|error| is_misuse(&error.line)).find_map(|error| {
         let other = error.cleared.as_ref().filter(|remedy| remedy.command != command)?;
         let (line, other) = (clipped(&error.line, 60), clipped(&other.command, 80));
@@ -379,7 +370,8 @@ mod tests {
         };
         assert_eq!(after("gt list --wisp"), [""; 0]);
         let shown = after("bd list --wisp --all");
-        assert_eq!(shown, ["Cleared before by running `bd list --label=wisp` instead: Error: unknown flag: --wisp"]);
+        let expected = "Cleared before in 1 of 1 cases by running `bd list --label=wisp` instead of `bd list --wisp`: Error: unknown flag: --wisp";
+        assert_eq!(shown, [expected]);
     }
 
     #[test]

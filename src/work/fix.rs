@@ -1,25 +1,15 @@
 //! Remedies of an error that are known, with how often each helped and how often none did.
 
-use std::collections::BTreeMap;
-
-use jiff::Timestamp;
 use serde::Serialize;
 
+use super::cause::{Case, KnownRemedy, is_general, remedies, said_words};
 use super::output::{error_signature, failure_line, unframed};
-use crate::memory::Remedy;
 use crate::store::{Database, FactKind, NamespaceSubtree, StoreError};
 
 /// Tasks of one error that are looked at, the newest.
 const MAX_TASKS: usize = 100;
-/// Most commands between a failure and its success; after more of them it is unclear which one was the remedy.
-const MAX_STEPS: usize = 3;
 /// Least number of words by which an error differs from any other failure.
 const MIN_WORDS: usize = 2;
-/// Words that any failure prints.
-const GENERAL: &str = "\
-    a an and are build check code command commands could error errors err exit exited exception fail failed failing fails \
-    failure failures fatal found from has have job lint make not npm occurred panicked path process recipe run runs \
-    status step suite target task test tests the this thread was with yarn";
 /// Most remedies that are returned.
 const MAX_REMEDIES: usize = 10;
 
@@ -32,47 +22,39 @@ pub struct KnownError {
     pub occurred: u32,
     /// How often it was not cleared.
     pub open: u32,
-    /// What cleared it: first what needs no change of a file, then the most frequent, then the newest.
+    /// What cleared it, the surest first; empty where nothing is sure.
     pub remedies: Vec<KnownRemedy>,
-}
-
-/// Something that cleared an error.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct KnownRemedy {
-    /// How often.
-    pub times: u32,
-    /// The error as it was printed the last time.
-    pub error: String,
-    /// The command that failed.
-    pub failed: String,
-    /// What was done: the success, and what was changed and run before it.
-    pub cleared: Remedy,
-    /// When, the last time.
-    pub at: Option<Timestamp>,
-    /// The task, the last time.
-    pub task: String,
-    /// The log that it stands in.
-    pub transcript: String,
 }
 
 /// Returns what is known of an error: a line of it, or all that a command printed.
 ///
-/// Only what cleared an error of the same signature is a remedy. A line that any failure could print has none.
+/// Only what cleared an error of the same signature is a remedy, and a line that any failure could print has none. With
+/// the `command` that failed, only remedies that fit it are returned.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
-pub(crate) fn fix(store: &Database, printed: &str, within: &[NamespaceSubtree]) -> Result<KnownError, StoreError> {
+pub(crate) fn fix(
+    store: &Database,
+    printed: &str,
+    command: Option<&str>,
+    within: &[NamespaceSubtree],
+) -> Result<KnownError, StoreError> {
     let printed = unframed(printed);
     let line = failure_line(&printed).unwrap_or_else(|| printed.trim().to_owned());
-    known(store, &error_signature(&line), within)
+    known(store, &line, &error_signature(&line), command, within)
 }
 
 /// Returns the same for a text that a person types: a part of the line in any capitals, or the line with more around it.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
-pub(crate) fn fix_typed(store: &Database, typed: &str, within: &[NamespaceSubtree]) -> Result<KnownError, StoreError> {
-    let exact = fix(store, typed, within)?;
+pub(crate) fn fix_typed(
+    store: &Database,
+    typed: &str,
+    command: Option<&str>,
+    within: &[NamespaceSubtree],
+) -> Result<KnownError, StoreError> {
+    let exact = fix(store, typed, command, within)?;
     if exact.occurred > 0 || !is_specific(&exact.signature) {
         return Ok(exact);
     }
@@ -86,7 +68,7 @@ pub(crate) fn fix_typed(store: &Database, typed: &str, within: &[NamespaceSubtre
     });
     // The most frequent one; among equals, the one that says least besides.
     let best = like.into_iter().max_by_key(|(signature, tasks)| (*tasks, std::cmp::Reverse(signature.len())));
-    best.map_or(Ok(exact), |(signature, _)| known(store, &signature, within))
+    best.map_or(Ok(exact), |(signature, _)| known(store, typed, &signature, command, within))
 }
 
 /// Returns a signature in lower case, without the word that only says that it is an error.
@@ -96,58 +78,42 @@ fn bare(signature: &str) -> String {
     lower.strip_prefix("error").map_or(lower, |rest| rest.trim_start_matches([':', ' '])).to_owned()
 }
 
-fn known(store: &Database, signature: &str, within: &[NamespaceSubtree]) -> Result<KnownError, StoreError> {
+fn known(
+    store: &Database,
+    line: &str,
+    signature: &str,
+    command: Option<&str>,
+    within: &[NamespaceSubtree],
+) -> Result<KnownError, StoreError> {
     let mut known = KnownError { signature: signature.to_owned(), ..KnownError::default() };
     if !is_specific(signature) {
         return Ok(known);
     }
-    // One remedy is what was done, whatever else differs.
-    let mut remedies: BTreeMap<String, KnownRemedy> = BTreeMap::new();
-    for task in store.tasks_with(FactKind::Error, signature, within, MAX_TASKS)? {
-        for error in task.record.errors.into_iter().filter(|error| error.signature == signature) {
-            known.occurred += error.count;
-            let Some(cleared) = error.cleared else {
-                known.open += 1;
-                continue;
-            };
-            if cleared.files.is_empty() && cleared.commands.len() > MAX_STEPS {
-                continue;
-            }
-            let did = format!("{}\n{}\n{}", cleared.command, cleared.files.join("\n"), cleared.commands.join("\n"));
-            // Tasks come newest first, so the first one of a remedy is the last time.
-            let remedy = remedies.entry(did).or_insert_with(|| KnownRemedy {
-                times: 0,
-                error: error.line,
-                failed: error.command,
-                cleared,
-                at: task.record.ended_at,
-                task: task.id.clone(),
-                transcript: task.transcript.clone(),
-            });
-            remedy.times += 1;
-        }
-    }
-    known.remedies = remedies.into_values().collect();
-    known.remedies.sort_by(|a, b| {
-        // What an edit cleared is in the code already, unless it came back.
-        let by_edit = a.cleared.files.is_empty().cmp(&b.cleared.files.is_empty()).reverse();
-        by_edit.then(b.times.cmp(&a.times)).then(b.at.cmp(&a.at)).then_with(|| a.task.cmp(&b.task))
+    let tasks = store.tasks_with(FactKind::Error, signature, within, MAX_TASKS)?;
+    let cases = tasks.iter().flat_map(|task| {
+        let errors = task.record.errors.iter().filter(|error| error.signature == signature);
+        errors.map(move |error| Case::new(task, error))
     });
+    let cases: Vec<Case<'_>> = cases.collect();
+    known.occurred = cases.iter().map(|case| case.error.count).sum();
+    known.open = u32::try_from(cases.iter().filter(|case| case.error.cleared.is_none()).count()).unwrap_or(u32::MAX);
+    known.remedies = remedies(&cases, line, command);
     known.remedies.truncate(MAX_REMEDIES);
     Ok(known)
 }
 
 /// Whether a signature says more than that something failed.
 pub(super) fn is_specific(signature: &str) -> bool {
-    let cut = signature.split(|character: char| !character.is_alphanumeric() && character != '_');
-    let says = |word: &str| word.len() > 2 && !GENERAL.split_whitespace().any(|one| word.eq_ignore_ascii_case(one));
-    cut.filter(|word| says(word)).count() >= MIN_WORDS
+    // The guard puts a mark such as `[denied file]` in the place of a text, which is then unknown.
+    let is_hidden = signature.starts_with('[') && signature.find(']') == Some(signature.len() - 1);
+    let said = said_words(signature).filter(|word| word.len() > 2 && !is_general(word)).count();
+    !is_hidden && said >= MIN_WORDS
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::{TaskError, TaskRecord};
+    use crate::memory::{Remedy, TaskError, TaskRecord};
     use crate::store::Store;
     use crate::store::samples::{put_tasks, task};
 
@@ -170,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_remedy_that_helped_most_often_comes_first() {
+    fn a_remedy_that_helped_more_than_once_is_shown_with_how_often() {
         let store = Store::in_memory().unwrap();
         let error = |port: u32| format!("Error: listen EADDRINUSE: address already in use :::{port}");
         let records = [
@@ -179,22 +145,24 @@ mod tests {
             failed(&error(3002), Some(("npm test", &["vite.config.ts"]))),
             failed(&error(3003), None),
         ];
-        put_tasks(&store, "claude-code:s1", "shop", &records);
-        let known = fix(&store, &format!("Exit code 1\n{}\n", error(8080)), &[]).unwrap();
+        for (session, record) in records.into_iter().enumerate() {
+            put_tasks(&store, &format!("claude-code:s{session}"), "shop", &[record]);
+        }
+        let known = fix(&store, &format!("Exit code 1\n{}\n", error(8080)), None, &[]).unwrap();
         let remedies: Vec<_> = known.remedies.iter().map(|one| (one.times, one.cleared.command.as_str())).collect();
-        assert_eq!(remedies, [(2, "PORT=0 npm test"), (1, "npm test")]);
-        assert_eq!((known.occurred, known.open), (4, 1));
+        assert_eq!(remedies, [(2, "PORT=0 npm test")], "one edit of a file that the error does not name shows nothing");
+        assert_eq!((known.occurred, known.open, known.remedies[0].of), (4, 1, 4));
     }
 
     #[test]
     fn only_the_same_error_gets_advice_and_one_that_says_nothing_gets_none() {
         let store = Store::in_memory().unwrap();
         let records = [
-            failed("Error: cannot find module 'left-pad'", Some(("npm ci", &[]))),
+            failed("Error: cannot find module 'left-pad'", Some(("npm test", &["vendor/left-pad"]))),
             failed("[test] ERROR task failed", Some(("npm test", &["a.ts"]))),
         ];
         put_tasks(&store, "claude-code:s1", "shop", &records);
-        let remedies = |text: &str| fix(&store, text, &[]).unwrap().remedies.len();
+        let remedies = |text: &str| fix(&store, text, None, &[]).unwrap().remedies.len();
         assert_eq!(remedies("Error: cannot find module 'left-pad'"), 1);
         assert_eq!(remedies("Error: cannot find module 'right-pad'"), 0);
         assert_eq!(remedies("[test] ERROR task failed"), 0);
@@ -211,10 +179,10 @@ mod tests {
             "Error: Relation \"bookings\" does not exist",
             "ERROR:  relation \"bookings\" does not exist at character 15",
         ] {
-            assert_eq!(fix_typed(&store, typed, &[]).unwrap().remedies.len(), 1, "{typed}");
+            assert_eq!(fix_typed(&store, typed, None, &[]).unwrap().occurred, 1, "{typed}");
         }
         for other in ["relation \"slots\" does not exist", "does not exist", "error"] {
-            assert_eq!(fix_typed(&store, other, &[]).unwrap().remedies, [], "{other}");
+            assert_eq!(fix_typed(&store, other, None, &[]).unwrap().occurred, 0, "{other}");
         }
     }
 }

@@ -3,6 +3,7 @@
 
 pub(crate) mod act;
 mod blame;
+mod cause;
 pub(crate) mod command;
 mod fix;
 mod how;
@@ -12,8 +13,9 @@ mod shell;
 mod tasks;
 pub use blame::FileUsage;
 pub(crate) use blame::blame;
+pub use cause::KnownRemedy;
+pub use fix::KnownError;
 pub(crate) use fix::fix_typed;
-pub use fix::{KnownError, KnownRemedy};
 pub use how::Usage;
 pub(crate) use how::how;
 pub(crate) use tasks::{parent_session, tasks};

@@ -518,7 +518,7 @@ fn shown(command: &str) -> String {
 }
 
 /// Returns what a command is about apart from how it is called: its words without options, output and versions.
-pub(super) fn target(command: &str) -> String {
+fn target(command: &str) -> String {
     let last = super::command::parts(command).into_iter().next_back().unwrap_or(command);
     let plain = |word: &&str| !word.starts_with('-') && !word.contains('>');
     let words = last.split_whitespace().filter(plain).map(|word| match word {

@@ -139,7 +139,7 @@ fn the_tools_of_the_ledger_answer_as_the_commands_do() {
     assert_eq!(asked["results"], serde_json::to_value(&blame).unwrap());
     assert_eq!(asked["results"][0]["goal"], "Fix the loader");
     let fix = answer("fix", serde_json::json!({"error": line}));
-    assert_eq!(fix, serde_json::to_value(memories.fix(line, &all).unwrap()).unwrap());
+    assert_eq!(fix, serde_json::to_value(memories.fix(line, None, &all).unwrap()).unwrap());
     assert_eq!(fix["remedies"][0]["cleared"]["commands"][0], "pip install pyyaml");
     let how = answer("how", serde_json::json!({"command": "test"}));
     assert_eq!(how["results"], serde_json::to_value(memories.how("test", &all).unwrap()).unwrap());

@@ -54,6 +54,9 @@ pub(super) struct Fix;
 pub(super) struct FixArguments {
     /// Error line, or a command's output
     error: String,
+    /// Command that failed
+    #[serde(default)]
+    command: Option<String>,
 }
 
 impl MemoryTool for Fix {
@@ -66,7 +69,7 @@ impl MemoryTool for Fix {
     const PROFILES: &'static [Profile] = PROFILES;
 
     fn call(memories: &Memories, arguments: FixArguments) -> Result<Self::Answer, ApiError> {
-        let mut known = memories.fix(&arguments.error, &Filter::default())?;
+        let mut known = memories.fix(&arguments.error, arguments.command.as_deref(), &Filter::default())?;
         known.remedies.truncate(MAX_RESULTS);
         Ok(known)
     }

@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use transcripts::hex;
 
 use crate::guard::Redacted;
-use crate::memory::{Namespace, Task, TaskRecord};
+use crate::memory::{Namespace, Task, TaskError, TaskRecord};
 use crate::store::row::{json, spelled, to_json};
 use crate::store::{Database, NamespaceSubtree, RunId, StoreError, Writer};
 
@@ -32,6 +32,8 @@ pub(crate) enum FactKind {
     Error,
     /// The signature of a command.
     Command,
+    /// A command that failed and was replaced by another one.
+    Failed,
 }
 
 impl FactKind {
@@ -41,6 +43,7 @@ impl FactKind {
             Self::FileName => "name",
             Self::Error => "error",
             Self::Command => "command",
+            Self::Failed => "failed",
         }
     }
 }
@@ -206,6 +209,10 @@ fn facts(record: &TaskRecord) -> BTreeSet<(FactKind, String)> {
         }
     }
     found.extend(record.errors.iter().map(|error| (FactKind::Error, error.signature.clone())));
+    // As the migration that added this kind has it.
+    let is_replaced = |error: &&TaskError| error.cleared.as_ref().is_some_and(|one| one.command != error.command);
+    let replaced = record.errors.iter().filter(is_replaced);
+    found.extend(replaced.map(|error| (FactKind::Failed, error.command.clone())));
     let signatures = record.commands.iter().filter_map(|command| command.signature.clone());
     found.extend(signatures.map(|signature| (FactKind::Command, signature)));
     found

@@ -1,0 +1,403 @@
+//! What cleared an error, judged over all its occurrences: the spelling of the command, a command run before it, a
+//! change of a file, or only time. Pure.
+//!
+//! What was done between a failure and a success need not be the reason for it. A cause counts where nothing else was
+//! done, and it has to return in another session, or the error has to name it.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::command::{is_misuse, likeness, only_looks, parts, signature};
+use super::output::{runs_checks, runs_tests};
+use crate::memory::{Remedy, Task, TaskError};
+
+/// Least likeness of two commands if a spelling that helped one of them once is proposed for the other.
+const MIN_LIKENESS: f64 = 0.34;
+/// Most occurrences of an error for which an addition to a command is believed that was seen to help only once.
+const MAX_UNPROVEN: usize = 4;
+/// Least share of the occurrences in which a remedy that changes no word of the command helped.
+const MIN_SHARE: f64 = 0.15;
+/// Programs behind a pipe that hide an error, so that what they let through is no proof of a success.
+const FILTERS: &[&str] = &["awk", "egrep", "grep", "rg", "sed", "wc"];
+/// Programs behind a pipe that only shorten what was printed.
+const SHORTENERS: &[&str] =
+    &["awk", "cat", "cut", "egrep", "grep", "head", "less", "sed", "sort", "tail", "tee", "uniq", "wc"];
+
+/// Words that any failure prints.
+const GENERAL: &str = "\
+    a an and are build check code command commands could error errors err exit exited exception fail failed failing fails \
+    failure failures fatal found from has have job lint make not npm occurred panicked path process recipe run runs \
+    status step suite target task test tests the this thread was with yarn";
+
+/// Something that cleared an error.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct KnownRemedy {
+    /// How often.
+    pub times: u32,
+    /// How often the error occurred in commands that it could have helped.
+    pub of: u32,
+    /// The error as it was printed.
+    pub error: String,
+    /// The command that failed.
+    pub failed: String,
+    /// What was done: the success, and what was changed and run before it.
+    pub cleared: Remedy,
+    /// When.
+    pub at: Option<Timestamp>,
+    /// The task.
+    pub task: String,
+    /// The log that it stands in.
+    pub transcript: String,
+}
+
+/// An occurrence of an error.
+pub(super) struct Case<'t> {
+    task: &'t Task,
+    pub(super) error: &'t TaskError,
+    words: BTreeSet<String>,
+    program: String,
+    causes: BTreeSet<Cause>,
+}
+
+impl<'t> Case<'t> {
+    pub(super) fn new(task: &'t Task, error: &'t TaskError) -> Self {
+        let causes = error.cleared.as_ref().map(|cleared| causes(&error.command, cleared)).unwrap_or_default();
+        Self { task, error, words: words(&error.command), program: program(&error.command), causes }
+    }
+
+    /// Returns the session; the logs of its sub-agents are a part of it.
+    fn session(&self) -> &'t str {
+        self.task.transcript.split_once('/').map_or(self.task.transcript.as_str(), |(session, _)| session)
+    }
+}
+
+/// Something that may have cleared an error.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Cause {
+    /// Words of the command were taken out and others put in.
+    Spelling { out: BTreeSet<String>, in_: BTreeSet<String> },
+    /// Another command ran before.
+    Ran(String),
+    /// A file was changed.
+    Changed(String),
+    /// The same command ran again.
+    Again,
+}
+
+impl Cause {
+    /// Returns a success without what else was done before it.
+    fn shown(&self, cleared: &Remedy) -> Remedy {
+        let (mut files, mut commands) = (Vec::new(), Vec::new());
+        match self {
+            Self::Ran(ran) => commands.extend(cleared.commands.iter().find(|command| plain(command) == *ran).cloned()),
+            Self::Changed(path) => files.push(path.clone()),
+            Self::Spelling { .. } | Self::Again => {}
+        }
+        Remedy { files, commands, ..cleared.clone() }
+    }
+}
+
+/// Returns everything that may have cleared the error of a command.
+fn causes(failed: &str, cleared: &Remedy) -> BTreeSet<Cause> {
+    let mut found = BTreeSet::new();
+    let filters = |command: &str| {
+        command.split('|').skip(1).any(|part| FILTERS.iter().any(|one| part.trim_start().starts_with(one)))
+    };
+    if filters(&cleared.command) && !filters(failed) {
+        return found;
+    }
+    let (before, after) = (words(failed), words(&cleared.command));
+    if before != after {
+        let out = before.difference(&after).cloned().collect();
+        let in_ = after.difference(&before).cloned().collect();
+        found.insert(Cause::Spelling { out, in_ });
+    }
+    let own = plain(failed);
+    let ran = cleared.commands.iter().filter(|command| {
+        // What checks or looks changes nothing; of a script only the first line is known.
+        !command.contains("<<") && !only_looks(command) && !runs_tests(command) && !runs_checks(command)
+    });
+    found.extend(ran.map(|command| plain(command)).filter(|command| *command != own).map(Cause::Ran));
+    // A file outside of the project is a note of the agent's own.
+    found.extend(cleared.files.iter().filter(|file| !file.starts_with('/')).cloned().map(Cause::Changed));
+    if found.is_empty() {
+        found.insert(Cause::Again);
+    }
+    found
+}
+
+/// Returns the remedies that are sure, the surest first; with the command that failed, those that fit it.
+pub(super) fn remedies(cases: &[Case<'_>], line: &str, command: Option<&str>) -> Vec<KnownRemedy> {
+    let mut by_cause: BTreeMap<&Cause, Vec<&Case<'_>>> = BTreeMap::new();
+    for case in cases {
+        for cause in &case.causes {
+            by_cause.entry(cause).or_default().push(case);
+        }
+    }
+    let asked = command.map(|text| Asked { text, words: words(text), program: program(text) });
+    let mut found: Vec<(f64, KnownRemedy)> = by_cause
+        .into_iter()
+        .filter_map(|(cause, helped)| judged(cause, &helped, cases, line, asked.as_ref()))
+        .collect();
+    found.sort_by(|(a, x), (b, y)| b.total_cmp(a).then(y.at.cmp(&x.at)).then_with(|| x.task.cmp(&y.task)));
+    let mut seen = HashSet::new();
+    let mut remedies: Vec<KnownRemedy> = found.into_iter().map(|(_, remedy)| remedy).collect();
+    // Two causes of one success are shown by the same example.
+    remedies.retain(|remedy| seen.insert((remedy.task.clone(), remedy.cleared.message.clone())));
+    remedies
+}
+
+/// The command for which a remedy is sought.
+struct Asked<'t> {
+    text: &'t str,
+    words: BTreeSet<String>,
+    program: String,
+}
+
+/// Returns a cause with its weight as a remedy, if it is sure and fits the command.
+fn judged(
+    cause: &Cause,
+    helped: &[&Case<'_>],
+    cases: &[Case<'_>],
+    line: &str,
+    asked: Option<&Asked<'_>>,
+) -> Option<(f64, KnownRemedy)> {
+    let sessions = helped.iter().map(|case| case.session()).collect::<HashSet<_>>().len();
+    let alone = helped.iter().filter(|case| case.causes.len() == 1).count();
+    let close = |case: &&&Case<'_>| asked.map_or(0.0, |asked| likeness(asked.text, &case.error.command));
+    // The example where nothing else was done, then that most like the command; tasks come newest first, and of equals the
+    // first is taken.
+    let example = helped.iter().rev().max_by(|a, b| {
+        let by_likeness = close(a).total_cmp(&close(b));
+        (b.causes.len() > 1).cmp(&(a.causes.len() > 1)).then(by_likeness)
+    })?;
+    let likeness = asked.map_or(1.0, |_| close(&example));
+    let program = asked.map_or(example.program.as_str(), |asked| asked.program.as_str());
+    let is_same_program = example.program == program;
+    // `pip install pyyaml` is named by an error about `yaml`.
+    let is_meant = |one: &str, word: &str| {
+        one == word || one.len().min(word.len()) > 3 && (one.contains(word) || word.contains(one))
+    };
+    let is_named = |word: &str| {
+        word.len() > 2 && !is_general(word) && said_words(line).any(|one| !is_general(one) && is_meant(one, word))
+    };
+    let names = |text: &str| said_words(text).any(is_named);
+    let of_program = || cases.iter().filter(|case| case.program == program).count();
+    let (is_sure, of) = match cause {
+        Cause::Spelling { out, in_ } if out.is_empty() => {
+            let is_new = asked.is_none_or(|asked| !in_.is_subset(&asked.words));
+            let of = of_program();
+            let is_proven = sessions > 1 || is_misuse(line) && likeness >= MIN_LIKENESS && of <= MAX_UNPROVEN;
+            (is_same_program && is_new && alone > 0 && is_proven && is_frequent(helped.len(), of), of)
+        }
+        Cause::Spelling { out, in_ } => {
+            let fits = asked.is_none_or(|asked| out.is_subset(&asked.words));
+            // A call that was already spelled so and failed all the same speaks against it.
+            let failed_so =
+                |case: &&Case<'_>| !in_.is_empty() && in_.is_subset(&case.words) && !out.is_subset(&case.words);
+            let against = cases.iter().filter(failed_so).count();
+            let of = cases.iter().filter(|case| out.is_subset(&case.words)).count();
+            // An option is one of its program; a folder or the name of a program may stand in any command.
+            let fits = fits && (is_same_program || out.iter().any(|word| !word.starts_with('-')));
+            // In which folder the shell was is unknown, unless the error is about the folder.
+            let is_named = out.iter().any(|word| names(word));
+            let fits = fits && (is_named || !out.contains("cd") || in_.contains("cd"));
+            let is_spoken = is_misuse(line) || out.iter().any(|word| !word.starts_with('-')) && !in_.is_empty();
+            let is_like = is_same_program && likeness >= MIN_LIKENESS && is_spoken;
+            // What adds much more than it takes out does something else besides.
+            let is_small = in_.len() <= out.len() + 1;
+            let is_likely = is_small && against == 0 && (is_like || is_named);
+            let is_proven = sessions > 1 || is_likely;
+            (fits && alone > 0 && against < helped.len() && is_proven, of)
+        }
+        Cause::Ran(command) => {
+            let of = of_program();
+            let is_asked =
+                |asked: &Asked<'_>| parts(asked.text).into_iter().any(|part| signature(part) == signature(command));
+            let is_new = asked.is_none_or(|asked| !is_asked(asked));
+            let fresh = said_words(command).filter(|word| !said_words(&example.error.command).any(|one| one == *word));
+            let is_named = fresh.into_iter().any(is_named);
+            let is_proven = if sessions > 1 { alone > 0 || is_named } else { alone > 0 && is_named };
+            (is_same_program && is_new && is_proven && is_frequent(helped.len(), of), of)
+        }
+        // What an edit cleared is in the code, so it can only be meant if the very same line is printed again.
+        Cause::Changed(path) => {
+            let of = of_program();
+            let digits = |text: &str| text.chars().filter(|letter| !letter.is_ascii_digit()).collect::<String>();
+            let is_same_line = digits(line) == digits(&example.error.line);
+            let name = path.rsplit('/').next().unwrap_or(path);
+            (is_same_program && is_same_line && alone > 0 && line.contains(name) && is_frequent(helped.len(), of), of)
+        }
+        Cause::Again => {
+            let cleared = cases.iter().filter(|case| case.program == program && !case.causes.is_empty()).count();
+            (is_same_program && sessions > 1 && 2 * helped.len() >= cleared, of_program())
+        }
+    };
+    let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    let remedy = KnownRemedy {
+        times: count(helped.len()),
+        of: count(of.max(helped.len())),
+        error: example.error.line.clone(),
+        failed: example.error.command.clone(),
+        cleared: cause.shown(example.error.cleared.as_ref()?),
+        at: example.task.record.ended_at,
+        task: example.task.id.clone(),
+        transcript: example.task.transcript.clone(),
+    };
+    is_sure.then_some((f64::from(count(sessions)) * (0.5 + likeness), remedy))
+}
+
+fn is_frequent(helped: usize, of: usize) -> bool {
+    #[expect(clippy::cast_precision_loss, reason = "occurrences are few")]
+    let share = helped as f64 / of.max(1) as f64;
+    share >= MIN_SHARE
+}
+
+/// Returns the words of a command, with options cut from their values, without what only shortens or redirects output.
+fn words(command: &str) -> BTreeSet<String> {
+    let mut cut = Vec::new();
+    for (place, part) in command.split(" | ").enumerate() {
+        let first = part.split_whitespace().next().unwrap_or_default();
+        if place > 0 && SHORTENERS.contains(&first) {
+            break;
+        }
+        cut.push(part);
+    }
+    let mut found = BTreeSet::new();
+    let text = cut.join(" | ");
+    let mut words = text.split_whitespace();
+    while let Some(word) = words.next() {
+        if let Some((_, target)) = word.split_once('>').filter(|(stream, _)| matches!(*stream, "" | "1" | "2" | "&")) {
+            if target.is_empty() {
+                words.next();
+            }
+            continue;
+        }
+        let word = word.trim_matches(['\'', '"']);
+        let (name, value) = word.split_once('=').filter(|_| word.starts_with('-')).unwrap_or((word, ""));
+        found.extend([name, value].into_iter().filter(|one| !one.is_empty()).map(str::to_owned));
+    }
+    found
+}
+
+/// Returns the name of the program that a command runs last.
+fn program(command: &str) -> String {
+    let last = parts(command).into_iter().next_back().unwrap_or(command);
+    let first = last.split_whitespace().find(|word| !word.contains('='));
+    first.map_or("", |word| word.rsplit('/').next().unwrap_or(word)).to_owned()
+}
+
+/// Returns a command without the change of folder, pipes and options that only keep it quiet.
+fn plain(command: &str) -> String {
+    let is_loud = |word: &&str| !matches!(*word, "-q" | "--quiet" | "-y" | "--yes" | "2>&1");
+    let parts =
+        parts(command).into_iter().map(|part| part.split_whitespace().filter(is_loud).collect::<Vec<_>>().join(" "));
+    parts.collect::<Vec<_>>().join(" && ")
+}
+
+/// Returns the words of a text.
+pub(super) fn said_words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|character: char| !character.is_alphanumeric() && character != '_').filter(|word| !word.is_empty())
+}
+
+/// Whether any failure prints this word.
+pub(super) fn is_general(word: &str) -> bool {
+    GENERAL.split_whitespace().any(|one| word.eq_ignore_ascii_case(one))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::{Namespace, TaskRecord};
+    use crate::store::samples::task;
+
+    /// Returns tasks of one session each, with an error of these commands: the failed one, the one that worked, and those
+    /// that ran in between.
+    fn tasks(line: &str, cases: &[(&str, Option<&str>, &[&str])]) -> Vec<Task> {
+        let record = |(failed, worked, ran): &(&str, Option<&str>, &[&str])| {
+            let cleared = worked.map(|worked| Remedy {
+                command: worked.to_owned(),
+                files: Vec::new(),
+                commands: ran.iter().map(|&one| one.to_owned()).collect(),
+                message: "m9".into(),
+            });
+            let (signature, line, command) = (line.to_owned(), line.to_owned(), (*failed).to_owned());
+            let error = TaskError { signature, line, command, count: 1, message: "m4".into(), cleared };
+            TaskRecord { errors: vec![error], ..task("Run it", &["a.rs"]) }
+        };
+        let number = |(place, case)| Task {
+            row: 0,
+            id: format!("t{place}"),
+            transcript: format!("s{place}"),
+            parent: None,
+            place,
+            namespace: Namespace::global(),
+            record: record(case),
+        };
+        cases.iter().enumerate().map(number).collect()
+    }
+
+    fn advice(tasks: &[Task], command: &str) -> Option<(u32, u32, String)> {
+        let cases: Vec<_> = tasks.iter().map(|task| Case::new(task, &task.record.errors[0])).collect();
+        let first = remedies(&cases, &tasks[0].record.errors[0].line, Some(command)).into_iter().next()?;
+        Some((first.times, first.of, first.cleared.command))
+    }
+
+    #[test]
+    fn a_spelling_is_proposed_for_a_command_with_the_words_that_it_replaces() {
+        let line = "SyntaxError: invalid syntax in the file";
+        let tasks = tasks(
+            line,
+            &[
+                ("python a.py", Some("python3 a.py"), &[]),
+                ("cd x && python b.py", Some("cd x && python3 b.py | tail -5"), &[]),
+                ("python c.py", None, &[]),
+            ],
+        );
+        assert_eq!(advice(&tasks, "python d.py"), Some((2, 3, "python3 a.py".into())));
+        assert_eq!(advice(&tasks, "python3 d.py"), None, "it is spelled so already");
+    }
+
+    #[test]
+    fn a_spelling_that_failed_as_often_as_it_helped_is_not_proposed() {
+        let tasks = tasks(
+            "Error: no such table orders",
+            &[("db list --old", Some("db list --new"), &[]), ("db list --new", None, &[])],
+        );
+        assert_eq!(advice(&tasks, "db list --old"), None);
+    }
+
+    #[test]
+    fn of_several_spellings_the_one_for_this_call_is_proposed() {
+        let tasks = tasks(
+            "Error: unknown flag: --wisp",
+            &[
+                ("bd list --wisp x1", Some("bd list --parent x1 --pretty"), &[]),
+                ("bd list --wisp --labels=a", Some("bd list --label=a"), &[]),
+            ],
+        );
+        let proposed = |command| advice(&tasks, command).map(|(.., worked)| worked);
+        assert_eq!(proposed("bd list --wisp --labels=b").as_deref(), Some("bd list --label=a"));
+        assert_eq!(proposed("gt mail --read"), None);
+    }
+
+    #[test]
+    fn a_command_in_between_is_a_remedy_where_the_error_names_it_or_it_returns() {
+        let once = |ran: &'static [&'static str]| {
+            tasks("ImportError: No module named mpmath", &[("python a.py", Some("python a.py"), ran)])
+        };
+        assert!(advice(&once(&["pip install -q mpmath"]), "python b.py").is_some());
+        assert_eq!(advice(&once(&["docker restart db"]), "python b.py"), None);
+        assert_eq!(advice(&once(&["pip install mpmath", "docker restart db"]), "python b.py"), None, "which of them?");
+    }
+
+    #[test]
+    fn one_success_without_a_reason_shows_nothing() {
+        let line = "Error: database is locked by a process";
+        let again = ("db move a", Some("db move a"), &[][..]);
+        assert_eq!(advice(&tasks(line, &[again]), "db move b"), None);
+        assert_eq!(advice(&tasks(line, &[again, again]), "db move b"), Some((2, 2, "db move a".into())));
+    }
+}
