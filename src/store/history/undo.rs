@@ -227,8 +227,7 @@ fn builders(db: &Database, runs: &[RunId], entries: &[HistoryEntry]) -> Result<B
     let mut first_touch: BTreeMap<&MemoryId, i64> = BTreeMap::new();
     for entry in entries {
         for memory in std::iter::once(&entry.memory).chain(&entry.other) {
-            // Entries are in order, so the first entry of a memory is kept; earlier changes do not depend on these
-            // runs.
+            // Entries are in order, so the first of a memory is kept; earlier changes do not depend on these runs.
             first_touch.entry(memory).or_insert(entry.id);
         }
     }
