@@ -157,7 +157,7 @@ impl Memories {
     /// Returns at most `limit` runs, the newest first.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read.
+    /// [`ApiError`] if the database cannot be read.
     pub(crate) fn runs(&self, limit: usize) -> Result<Vec<Run>, ApiError> {
         Ok(self.ledger("list runs")?.runs(limit)?)
     }
@@ -165,7 +165,7 @@ impl Memories {
     /// Returns every change that a run made, the oldest first.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read.
+    /// [`ApiError`] if the database cannot be read.
     pub(crate) fn changes_of(&self, run: &RunId) -> Result<Vec<HistoryEntry>, ApiError> {
         Ok(self.ledger("show a run")?.history_of_run(run)?)
     }
@@ -188,7 +188,7 @@ impl Memories {
     /// Returns the open batches of providers, oldest first.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read.
+    /// [`ApiError`] if the database cannot be read.
     pub(crate) fn open_batches(&self) -> Result<Vec<Batch>, ApiError> {
         Ok(self.ledger(BATCHES)?.open_batches()?)
     }
@@ -197,7 +197,7 @@ impl Memories {
     /// its requests, which will be paid for again; `None` if there is no such batch.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be written.
+    /// [`ApiError`] if the database cannot be written.
     pub(crate) fn give_up_batch(&self, id: &str) -> Result<Option<usize>, ApiError> {
         let store = self.ledger(BATCHES)?;
         let open = store.open_batches()?.into_iter();
@@ -220,7 +220,7 @@ impl Memories {
     /// Returns the windows that could not be extracted.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read.
+    /// [`ApiError`] if the database cannot be read.
     pub(crate) fn failed_windows(&self) -> Result<Vec<FailedWindow>, ApiError> {
         Ok(self.ledger(QUEUE)?.failed_windows()?)
     }
@@ -228,7 +228,7 @@ impl Memories {
     /// Removes a log from the queue until it grows; returns whether it was waiting or had failed.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be written.
+    /// [`ApiError`] if the database cannot be written.
     pub(crate) fn cancel_job(&self, id: i64) -> Result<bool, ApiError> {
         Ok(self.ledger(QUEUE)?.cancel_job(id, Timestamp::now())?)
     }
@@ -237,7 +237,7 @@ impl Memories {
     /// windows.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be written.
+    /// [`ApiError`] if the database cannot be written.
     pub(crate) fn retry(&self, id: Option<i64>) -> Result<(usize, usize), ApiError> {
         let store = self.ledger(QUEUE)?;
         let due = store.retry_jobs(id, Timestamp::now())?;

@@ -96,7 +96,7 @@ pub enum ImportOutcome {
 pub struct ConsolidatedImport {
     /// The outcome for each memory, in the order of the files.
     pub outcomes: Vec<ImportOutcome>,
-    /// The run that can be undone, if it changed anything.
+    /// The run, which can be undone; `None` if it changed nothing.
     pub run: Option<RunId>,
     /// The plan of a dry run, to be saved.
     pub plan: SavedPlan,
@@ -108,7 +108,7 @@ pub struct ConsolidatedImport {
 
 impl Memories {
     /// Returns the changesets after the line of history with the number `since`, in the order in which they were
-    /// written. Another file that applies them contains the same memories.
+    /// written. Another file contains the same memories after it has applied these changesets.
     ///
     /// # Errors
     /// [`ApiError`] for storage without history, if access is limited to some namespaces, and if the file cannot be
@@ -307,7 +307,7 @@ impl Memories {
     /// Returns the number of tasks.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read, or the error of `each`.
+    /// [`ApiError`] if the database cannot be read, or the error of `each`.
     pub fn export_tasks<E: From<ApiError>>(
         &self,
         namespaces: &[Namespace],
@@ -327,7 +327,7 @@ impl Memories {
     /// number of memories.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read, or the error of `each`.
+    /// [`ApiError`] if the database cannot be read, or the error of `each`.
     pub fn export<E: From<ApiError>>(
         &self,
         filter: Filter,

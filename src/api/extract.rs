@@ -160,7 +160,7 @@ pub struct ConsolidationOptions {
     pub dry_run: bool,
     /// Whether changes that an undo reversed are made again.
     pub again: bool,
-    /// When it is cancelled, the pass ends after the namespaces in progress.
+    /// A token that, when cancelled, ends the pass after the namespaces in progress.
     pub cancel: CancellationToken,
 }
 
@@ -269,7 +269,7 @@ impl Memories {
         Ok(full_pass(pass, &arguments, options.dry_run, options.cancel, watch).await?)
     }
 
-    /// Returns the memory if it may be stored.
+    /// Returns the memory, or an error if it may not be stored.
     fn acceptable(&self, new: NewMemory) -> Result<NewMemory, ApiError> {
         self.admitted(&new.namespace)?;
         let (_, findings) = Guard::default().redact(new.evidence.clone());

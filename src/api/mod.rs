@@ -300,7 +300,7 @@ impl Memories {
     /// Returns the memory with this id, of any status; `None` if no accessible memory has the id.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be read.
+    /// [`ApiError`] if the database cannot be read.
     pub fn get_memory(&self, id: &MemoryId) -> Result<Option<Memory>, ApiError> {
         Ok(self.storage.get(id)?.filter(|memory| self.reaches(&memory.namespace)))
     }

@@ -128,7 +128,7 @@ impl Memories {
     /// Returns the known projects.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read.
+    /// [`ApiError`] if the database cannot be read.
     pub(crate) fn projects(&self) -> Result<Vec<Project>, ApiError> {
         Ok(self.ledger(PROJECTS)?.projects()?)
     }
@@ -136,7 +136,7 @@ impl Memories {
     /// Returns the namespaces that have memories.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read.
+    /// [`ApiError`] if the database cannot be read.
     #[cfg(feature = "serve")]
     pub(crate) fn namespaces_in_use(&self) -> Result<Vec<Namespace>, ApiError> {
         let stored = self.ledger(PROJECTS)?.namespaces()?;

@@ -43,7 +43,7 @@ pub struct MemoryDraft {
     pub title: Option<String>,
     /// Topic tag.
     pub subject: Option<String>,
-    /// Attribute that it sets.
+    /// Attribute that the memory sets.
     pub key: Option<String>,
     /// Value of the attribute.
     pub value: Option<String>,
@@ -53,9 +53,9 @@ pub struct MemoryDraft {
     pub importance: f64,
     /// Free tags.
     pub tags: Vec<String>,
-    /// Time from which it is no longer recalled.
+    /// Time from which the memory is no longer recalled.
     pub expires_at: Option<Timestamp>,
-    /// The people or projects to which it applies.
+    /// The people or projects to which the memory applies.
     pub audience: Audience,
     /// Its source.
     pub source: String,
@@ -120,7 +120,7 @@ pub struct MemoryChange {
     pub content: Option<String>,
     /// A few words.
     pub title: Option<String>,
-    /// Value of the attribute that it sets.
+    /// Value of the attribute that the memory sets.
     pub value: Option<String>,
     /// Its category.
     pub category: Option<String>,
@@ -128,9 +128,9 @@ pub struct MemoryChange {
     pub subject: Option<String>,
     /// The importance, 0–1, or 2–10 in tenths.
     pub importance: Option<f64>,
-    /// Its tags, which replace the current ones.
+    /// New tags, which replace the current tags.
     pub tags: Option<Vec<String>>,
-    /// Time from which it is no longer recalled.
+    /// Time from which the memory is no longer recalled.
     pub expires_at: Option<Timestamp>,
 }
 
@@ -425,7 +425,7 @@ impl Memories {
     /// memories in their former state. With `preview`, nothing is written.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read or written.
+    /// [`ApiError`] if the database cannot be read or written.
     pub(crate) fn forget_where(
         &self,
         filter: Filter,
@@ -458,7 +458,7 @@ impl Memories {
     /// Returns what [`Memories::erase`] would erase.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be read.
+    /// [`ApiError`] if the database cannot be read.
     pub fn would_erase(&self, scope: &crate::store::Scope) -> Result<Erased, ApiError> {
         Ok(self.ledger(ERASE)?.would_erase(scope, Timestamp::now())?)
     }
@@ -467,7 +467,7 @@ impl Memories {
     /// history, the caches and the write-ahead log.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be written.
+    /// [`ApiError`] if the database cannot be written.
     pub fn erase(&self, scope: &crate::store::Scope) -> Result<Erasure, ApiError> {
         let (store, audit, now) = (self.ledger(ERASE)?, self.audit()?, Timestamp::now());
         let erased = store.erase(scope, now)?;

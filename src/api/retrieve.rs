@@ -130,7 +130,7 @@ impl Memories {
         brief::spell(memories, format)
     }
 
-    /// Returns the request for a brief according to the settings. If access is limited, it covers all accessible
+    /// Returns the request for a brief according to the settings. If access is limited, the brief covers all accessible
     /// namespaces, and otherwise the home namespace and `global`. If memory is switched off, the request names no
     /// namespace.
     #[must_use]
@@ -166,7 +166,7 @@ impl Memories {
     /// Returns the memories that were last shown to a model, and the time.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be read.
+    /// [`ApiError`] if the database cannot be read.
     pub fn last_shown(&self) -> Result<Option<(Timestamp, Vec<MemoryId>)>, ApiError> {
         Ok(self.ledger("show the last brief")?.last_shown()?)
     }

@@ -17,7 +17,7 @@ use crate::store::{
 pub struct MemoryDetails {
     /// The memory in its current state.
     pub memory: Memory,
-    /// The quotes that it is based on.
+    /// The quotes that the memory is based on.
     pub evidence: Vec<Evidence>,
     /// Its links to and from other accessible memories.
     pub relations: Vec<Relation>,
@@ -112,7 +112,7 @@ impl Memories {
     /// Returns the pending memories that pass `filter`, the oldest first.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read.
+    /// [`ApiError`] if the database cannot be read.
     pub fn inbox(&self, filter: Filter) -> Result<Vec<Waiting>, ApiError> {
         let filter = self.confined(filter)?;
         Ok(self.ledger("review pending memories")?.waiting(&filter)?)
@@ -182,7 +182,7 @@ impl Memories {
     /// Returns which later runs changed memories that `run` had changed.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read.
+    /// [`ApiError`] if the database cannot be read.
     pub fn built_upon(&self, run: &RunId) -> Result<Vec<LaterChanges>, ApiError> {
         Ok(self.ledger("undo a run")?.built_upon(run)?)
     }

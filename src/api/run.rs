@@ -1,4 +1,4 @@
-//! Runs over logs, their plans and estimates, and the model that they use.
+//! Runs over logs, with their plans, estimates and models.
 
 use std::path::PathBuf;
 
@@ -81,7 +81,7 @@ impl Model {
         self.source.as_ref().map(Source::model)
     }
 
-    /// Returns why this model was chosen, if nobody named it.
+    /// Returns the reason for choosing this model, if nobody named it.
     #[must_use]
     pub(crate) fn reason(&self) -> Option<&str> {
         self.reason.as_deref()

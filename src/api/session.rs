@@ -1,4 +1,4 @@
-//! An agent's session: the memories that it is shown, and the records about it.
+//! An agent's session: the memories shown in it, and the records about it.
 
 use std::path::Path;
 

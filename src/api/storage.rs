@@ -12,7 +12,8 @@ use crate::memory::{Claim, Evidence, ExtractionMethod, Memory, MemoryId, Namespa
 use crate::search::{Direct, Found, Highlight, direct};
 use crate::store::{Filter, Order, Store, StoreError};
 
-/// A place where memories are stored. Opening it creates the files or tables that it needs, and dropping it closes it.
+/// A place where memories are stored. Opening an adapter creates the files or tables that it needs, and dropping the
+/// adapter closes it.
 ///
 /// An implementation redacts secrets before anything is stored, never reads a namespace that a filter does not name,
 /// and returns lists in a unique order, so that pages do not overlap. A deleted memory is no longer found, but may be
@@ -39,13 +40,13 @@ pub trait StorageAdapter: Send {
     /// Stores either all new memories or none, and returns their ids in the same order.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be written.
+    /// [`ApiError`] if the memories cannot be written.
     fn save_batch(&self, memories: Vec<NewMemory>) -> Result<Vec<MemoryId>, ApiError>;
 
     /// Returns the memory with this id, of any status.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be read.
+    /// [`ApiError`] if the memories cannot be read.
     fn get(&self, id: &MemoryId) -> Result<Option<Memory>, ApiError>;
 
     /// Writes the content and status of a memory, and returns whether either was different. The usage is not written.
@@ -65,25 +66,25 @@ pub trait StorageAdapter: Send {
     /// Deletes memories, and returns how many existed.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be written.
+    /// [`ApiError`] if the memories cannot be written.
     fn delete_batch(&self, ids: &[MemoryId]) -> Result<usize, ApiError>;
 
     /// Returns a page of the memories that pass a filter.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read.
+    /// [`ApiError`] if the memories cannot be read.
     fn query(&self, query: &Query) -> Result<Vec<Memory>, ApiError>;
 
     /// Returns how many memories pass a filter.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read.
+    /// [`ApiError`] if the memories cannot be read.
     fn count(&self, filter: &Filter) -> Result<usize, ApiError>;
 
     /// Returns the memories that are relevant to a text, best first. Any text is safe.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read.
+    /// [`ApiError`] if the memories cannot be read.
     fn search(&self, text: &str, options: &SearchOptions) -> Result<Vec<SearchResult>, ApiError>;
 
     /// Returns the memories in the same namespace that are similar to a given memory, best first, without the memory
@@ -96,7 +97,7 @@ pub trait StorageAdapter: Send {
     /// Returns every active memory of exactly this namespace, last changed first.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be read.
+    /// [`ApiError`] if the memories cannot be read.
     fn get_by_namespace(&self, namespace: &Namespace) -> Result<Vec<Memory>, ApiError> {
         self.query(&Query { filter: Filter::exactly(std::slice::from_ref(namespace)), ..Query::default() })
     }
@@ -104,7 +105,7 @@ pub trait StorageAdapter: Send {
     /// Deletes every active memory of exactly this namespace, and returns their number.
     ///
     /// # Errors
-    /// [`ApiError`] if they cannot be written.
+    /// [`ApiError`] if the memories cannot be written.
     fn delete_by_namespace(&self, namespace: &Namespace) -> Result<usize, ApiError> {
         let ids: Vec<MemoryId> = self.get_by_namespace(namespace)?.into_iter().map(|memory| memory.id).collect();
         self.delete_batch(&ids)
@@ -119,11 +120,11 @@ pub trait StorageAdapter: Send {
 /// Features of an adapter in addition to storing memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Whether it finds memories by their words.
+    /// Whether the adapter finds memories by their words.
     pub full_text: bool,
-    /// Whether it finds memories by their meaning.
+    /// Whether the adapter finds memories by their meaning.
     pub vectors: bool,
-    /// Whether it stores evidence, history and the ledger, so that memories can be extracted, consolidated and
+    /// Whether the adapter stores evidence, history and the ledger, so that memories can be extracted, consolidated and
     /// explained, and changes undone.
     pub ledger: bool,
 }
@@ -133,11 +134,11 @@ pub struct Capabilities {
 pub struct NewMemory {
     /// What it says.
     pub claim: Claim,
-    /// The namespace that it belongs to.
+    /// The namespace that the memory belongs to.
     pub namespace: Namespace,
     /// Its source.
     pub source: String,
-    /// The way in which it was created.
+    /// The way in which the memory was created.
     pub method: ExtractionMethod,
     /// Its evidence.
     pub evidence: Vec<Evidence>,
@@ -189,7 +190,7 @@ pub struct SearchResult {
     pub memory: Memory,
     /// The quality of the match, from 0 to 1.
     pub score: f64,
-    /// The part of its text that shows why it was found.
+    /// The part of the memory's text that shows why it was found.
     pub highlight: Highlight,
 }
 
@@ -201,7 +202,7 @@ pub type Opened = Box<dyn StorageAdapter>;
 pub struct Adapter {
     /// The part of an address before the colon, in lower case.
     pub scheme: &'static str,
-    /// A few words about it.
+    /// A few words about this kind of storage.
     pub about: &'static str,
     /// Opens the storage that the part of an address after the colon names. With a source of query vectors, memories
     /// can also be searched by meaning.
@@ -327,7 +328,7 @@ fn open_in_memory(_: &str, vectors: Option<Arc<QueryVectors>>) -> Result<Opened,
     Ok(Box::new(SqliteStorage { store: Store::in_memory()?, vectors }))
 }
 
-/// A database, with the source of query vectors if one is configured.
+/// A database, with the source of query vectors if vectors are configured.
 #[derive(Debug)]
 pub(super) struct SqliteStorage {
     pub(super) store: Store,

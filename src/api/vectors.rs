@@ -122,7 +122,7 @@ impl Memories {
     /// Makes memories that the model has refused wait for a vector again.
     ///
     /// # Errors
-    /// [`ApiError`] if it cannot be written.
+    /// [`ApiError`] if the database cannot be written.
     pub(crate) fn retry_vectors(&self) -> Result<(), ApiError> {
         let retry = |writer: &Writer<'_>| writer.retry_vectors();
         self.ledger(EMBED)?.write::<_, StoreError>(None, Timestamp::now(), retry)?;

@@ -50,7 +50,7 @@ pub struct Worker<'a> {
     pub options: ModelOptions,
     /// Number of logs that are extracted at the same time, among which the day's budget is divided.
     pub at_a_time: usize,
-    /// When it is cancelled, the worker stops after the windows in flight.
+    /// A token that, when cancelled, stops the worker after the windows in flight.
     pub cancel: CancellationToken,
     /// Called with each event.
     pub report: &'a dyn Fn(WorkerEvent<'_>),

@@ -106,11 +106,11 @@ impl Conflict {
 pub struct IncomingClaim {
     /// What is proposed.
     pub candidate: Candidate,
-    /// The namespace that it belongs to.
+    /// The namespace that the candidate belongs to.
     pub namespace: Namespace,
     /// The origin of the candidate, stored as the memory's `source`.
     pub source: String,
-    /// The way in which it was obtained.
+    /// The way in which the candidate was obtained.
     pub method: ExtractionMethod,
 }
 
@@ -121,7 +121,7 @@ pub struct Known {
     pub memory: Memory,
     /// Its evidence.
     pub evidence: Vec<Evidence>,
-    /// Whether the plan in progress would create or change it.
+    /// Whether the plan in progress would create or change the memory.
     pub fresh: bool,
 }
 
@@ -155,7 +155,7 @@ pub(crate) struct Ruling {
     pub rest: Option<Claim>,
     /// Whether the incoming claim is the older of the two.
     pub born_superseded: bool,
-    /// Whether it waits in the inbox.
+    /// Whether the new memory waits in the inbox.
     pub pending: bool,
     /// A short reason.
     pub reason: String,

@@ -13,7 +13,8 @@ use super::{Decision, IncomingClaim};
 /// The treatment of memories that contradict a restored memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RivalPolicy {
-    /// The restored memory replaces them. If one of them is pinned, the restored memory waits in the inbox instead.
+    /// The restored memory replaces the contradicting memories. If one of these is pinned, the restored memory waits in
+    /// the inbox instead.
     Retire,
     /// The contradicting memories are kept.
     Keep,
@@ -24,9 +25,9 @@ pub enum RivalPolicy {
 pub struct Restored {
     /// Whether the memory was not active before.
     pub changed: bool,
-    /// Memories that contradict it, which were retired, or kept as requested.
+    /// Memories that contradict the restored one, which were retired, or kept as requested.
     pub rivals: Vec<Memory>,
-    /// Whether the memory waits because one of them is pinned.
+    /// Whether the memory waits because a contradicting memory is pinned.
     pub waits: bool,
 }
 
@@ -45,8 +46,12 @@ pub(crate) fn restore(writer: &Writer<'_>, id: &MemoryId, rivals: RivalPolicy) -
     let waits = rivals == RivalPolicy::Retire && against.iter().any(|rival| rival.pinned);
     if waits {
         writer.lift_tombstone(id)?;
-        let changed =
-            writer.set_status(id, Status::Pending, Action::Restore, Some("what would be replaced is pinned".into()))?;
+        let changed = writer.set_status(
+            id,
+            Status::Pending,
+            Action::Restore,
+            Some("a memory that would be replaced is pinned".into()),
+        )?;
         link(writer, id, &against, RelationType::Contradicts)?;
         return Ok(Restored { changed, rivals: against, waits });
     }

@@ -26,7 +26,7 @@ pub struct Exported {
     /// The memory's own fields.
     #[serde(flatten)]
     pub memory: Memory,
-    /// Its sources, in short form.
+    /// The sources of the memory, in short form.
     pub sources: Vec<ExportedSource>,
     /// Its relations to other memories.
     pub relations: Vec<ExportedRelation>,

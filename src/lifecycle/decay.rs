@@ -47,11 +47,11 @@ pub(crate) struct Certainty {
     pub confidence: f64,
     /// The type of the memory.
     pub memory_type: MemoryType,
-    /// Whether a person pinned it.
+    /// Whether a person pinned the memory.
     pub pinned: bool,
-    /// Number of times it was used.
+    /// Number of times the memory was used.
     pub access_count: u32,
-    /// Time at which it was last used, confirmed or changed.
+    /// Time at which the memory was last used, confirmed or changed.
     pub last_sure: Timestamp,
 }
 

@@ -17,7 +17,7 @@ use crate::store::{Database, Filter, Outline, RunId, RunStatus, Store, StoreErro
 pub struct Step {
     /// The memory that the action applies to.
     pub memory: MemoryId,
-    /// The namespace that it belongs to.
+    /// The namespace that the memory belongs to.
     pub namespace: Namespace,
     /// What.
     #[serde(flatten)]

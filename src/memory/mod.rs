@@ -88,24 +88,25 @@ pub struct Memory {
     /// Its claim.
     #[serde(flatten)]
     pub claim: Claim,
-    /// The namespace that it belongs to.
+    /// The namespace that the memory belongs to.
     pub namespace: Namespace,
-    /// Whether it is recalled.
+    /// Whether the memory is recalled.
     pub status: Status,
-    /// Whether a person pinned it; only a person may then change or retire it, and its confidence does not fade.
+    /// Whether a person pinned the memory, so that only a person may change or retire it and its confidence does not
+    /// fade.
     pub pinned: bool,
-    /// The number and times of its uses.
+    /// The number and times of the memory's uses.
     #[serde(flatten)]
     pub usage: Usage,
-    /// Its source: a transcript key, a file, or a person's command.
+    /// The source of the memory: a transcript key, a file, or a person's command.
     pub source: String,
-    /// The way in which it was created.
+    /// The way in which the memory was created.
     pub extraction_method: ExtractionMethod,
-    /// Time at which it was forgotten.
+    /// Time at which the memory was forgotten.
     pub deleted_at: Option<Timestamp>,
-    /// Time at which it was learnt.
+    /// Time at which the memory was learnt.
     pub created_at: Timestamp,
-    /// Time of its last change.
+    /// Time of the memory's last change.
     pub updated_at: Timestamp,
 }
 
@@ -138,15 +139,15 @@ impl Memory {
 /// The number and times of a memory's uses; stored separately so that a read never re-indexes the text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// Number of times it was recalled.
+    /// Number of times the memory was recalled.
     pub access_count: u32,
-    /// Time at which it was last recalled.
+    /// Time at which the memory was last recalled.
     pub last_accessed_at: Option<Timestamp>,
     /// Place in the lookup hierarchy.
     pub tier: Tier,
     /// Promotions so far.
     pub promotion_count: u32,
-    /// Time at which it was last promoted.
+    /// Time at which the memory was last promoted.
     pub last_promoted_at: Option<Timestamp>,
 }
 
@@ -185,7 +186,7 @@ pub struct Relation {
     pub relation_type: RelationType,
     /// Why, in a few words.
     pub reason: Option<String>,
-    /// Time at which it was written.
+    /// Time at which the link was written.
     pub created_at: Timestamp,
 }
 

@@ -25,18 +25,18 @@ pub struct Task {
     /// Its row in this file.
     #[serde(skip)]
     pub row: i64,
-    /// Its id, which is the same for the same place in the same log on every machine.
+    /// Id of the task, which is the same for the same place in the same log on every machine.
     pub id: String,
     /// The log's key.
     pub transcript: String,
     /// If the log is that of a sub-agent: the key of the session that started the sub-agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// Its position among the tasks of the log, counted from 0.
+    /// Position of the task among the tasks of the log, counted from 0.
     pub place: usize,
-    /// The namespace that it belongs to.
+    /// The namespace that the task belongs to.
     pub namespace: Namespace,
-    /// The recorded data about it.
+    /// The recorded data about the task.
     #[serde(flatten)]
     pub record: TaskRecord,
 }
@@ -106,19 +106,19 @@ pub struct Citation {
 pub struct TaskFile {
     /// The path.
     pub path: String,
-    /// Number of times it was read.
+    /// Number of times the file was read.
     #[serde(skip_serializing_if = "is_zero")]
     pub read: u32,
-    /// Number of times it was edited.
+    /// Number of times the file was edited.
     #[serde(skip_serializing_if = "is_zero")]
     pub edited: u32,
-    /// Whether the task created it.
+    /// Whether the task created the file.
     #[serde(skip_serializing_if = "is_false")]
     pub created: bool,
-    /// Whether the task deleted it.
+    /// Whether the task deleted the file.
     #[serde(skip_serializing_if = "is_false")]
     pub deleted: bool,
-    /// The path to which the task moved it.
+    /// The path to which the task moved the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub renamed_to: Option<String>,
     /// The first messages that show the file, with changes before reads.
@@ -138,21 +138,21 @@ impl TaskFile {
 pub struct TaskCommand {
     /// The command on one line.
     pub command: String,
-    /// The signature that identifies it, such as `cargo test`.
+    /// The signature that identifies the command, such as `cargo test`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
-    /// The folder in which it ran, if it is not the project's folder.
+    /// The folder in which the command ran, if it is not the project's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
-    /// Number of times it ran.
+    /// Number of times the command ran.
     pub runs: u32,
-    /// Number of times it failed.
+    /// Number of times the command failed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failed: u32,
     /// The exit status of the last run, if the log contains it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<i32>,
-    /// The messages of its first and its last run.
+    /// The messages of the command's first and last run.
     pub messages: Vec<String>,
 }
 
@@ -165,9 +165,9 @@ pub struct TaskError {
     pub line: String,
     /// The command.
     pub command: String,
-    /// Number of times it occurred.
+    /// Number of times the error occurred.
     pub count: u32,
-    /// The first message that shows it.
+    /// The first message that shows the error.
     pub message: String,
     /// What resolved it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -200,7 +200,7 @@ pub struct TestRun {
     /// The line that summarises the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// The message that shows it.
+    /// The message that shows the result.
     pub message: String,
 }
 

@@ -315,11 +315,11 @@ const SAID_IN: &str = "import";
 /// A memory to be imported.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ImportedMemory {
-    /// Its content and its namespace.
+    /// The content and the namespace of the memory.
     pub incoming: IncomingClaim,
-    /// Its own id, if the file contains one.
+    /// The id of the memory, if the file contains one.
     pub id: Option<MemoryId>,
-    /// Time at which it was learnt, if the file states it; otherwise the time of the import.
+    /// Time at which the memory was learnt, if the file states it; otherwise the time of the import.
     pub at: Timestamp,
 }
 

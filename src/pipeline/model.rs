@@ -56,7 +56,7 @@ impl<'a, C: Complete> CachedModel<'a, C> {
         Self { queue: Some(queue), ..self }
     }
 
-    /// Returns why the model is no longer called, if it is not.
+    /// Returns the reason if the model is no longer called.
     pub(crate) fn halted(&self) -> Option<LlmError> {
         self.halted.borrow().clone()
     }

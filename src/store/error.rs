@@ -163,7 +163,7 @@ pub enum StoreError {
     /// There is no copy to restore.
     #[error("there is no backup at {}; create one with `afterthought db backup FILE`", .path.display())]
     NoBackup {
-        /// The path where it was expected.
+        /// The path where the backup was expected.
         path: PathBuf,
     },
     /// No memory has this id.
@@ -194,7 +194,7 @@ pub enum StoreError {
         /// The id.
         id: String,
     },
-    /// The memory does not wait in the inbox.
+    /// The memory is not in the inbox.
     #[error("memory {id} is not in the inbox; see `afterthought inbox list`")]
     NotWaiting {
         /// The id.
@@ -246,7 +246,7 @@ pub enum StoreError {
     NotOwner {
         /// The window.
         id: i64,
-        /// The caller that claimed it.
+        /// The caller that had claimed the window.
         owner: String,
     },
     /// A stored value cannot be read.

@@ -77,7 +77,7 @@ pub(crate) use tasks::{FactKind, LogTasks, stored_words, word_number};
 pub use usage::AccessKind;
 pub use writer::Writer;
 
-/// An open file, and everything that can be read from it.
+/// An open file, with all methods that only read.
 #[derive(Debug)]
 pub struct Database {
     conn: Connection,

@@ -102,8 +102,8 @@ impl Database {
         Ok(Remembered { own, root })
     }
 
-    /// Returns the project that was last seen in a folder. If there is no better information, it is the repository on
-    /// which all logs that name one agree.
+    /// Returns the project that was last seen in a folder. If there is no better information, the result is the
+    /// repository on which all logs that name one agree.
     fn last_at(&self, path: &str) -> Result<Option<Seen>, StoreError> {
         let seen = self.one_seen("WHERE f.path = ?1 AND f.seen_at > 0 ORDER BY f.seen_at DESC, p.id LIMIT 1", path)?;
         if seen.as_ref().is_some_and(|seen| seen.identity.basis > Basis::Text) {
@@ -423,10 +423,10 @@ impl Writer<'_> {
     }
 }
 
-/// A project, with everything that identifies it.
+/// A project with its identities, folders and names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Project {
-    /// Its display name: the name that a person gave it, else that of its repository or folder.
+    /// Display name of the project: the name that a person gave it, else that of its repository or folder.
     pub name: String,
     /// The namespace of its memories.
     #[serde(serialize_with = "spelled_out")]
@@ -437,7 +437,7 @@ pub struct Project {
     pub identities: Vec<String>,
     /// Folders that logs name, and folders that a person assigned to it.
     pub paths: Vec<String>,
-    /// Names that a person gave it.
+    /// Names that a person gave to the project.
     pub aliases: Vec<String>,
     /// The project to which its later conversations are assigned.
     pub merged_into: Option<String>,

@@ -6,9 +6,9 @@ use crate::text::normalise::comparable;
 /// The number of values that an attribute has at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Arity {
-    /// One value; a different value contradicts it.
+    /// One value at a time; a different value contradicts the known value.
     Single,
-    /// Several values: another value may exist alongside it.
+    /// Several values, so another value may exist alongside the known one.
     Many,
     /// An unknown number: another value is examined more closely.
     Open,

@@ -151,8 +151,8 @@ fn opener(units: &[String]) -> Option<&str> {
 
 /// Whether each of two texts only adds details of a different kind to the words that they share.
 ///
-/// A different word in the same position makes it a different fact (`in Oslo`, `in Rome`), and so does a word that has
-/// moved.
+/// Texts with different words in the same position state different facts (`in Oslo`, `in Rome`), and so do texts in
+/// which a word has moved.
 pub(super) fn each_adds(slots: &[Slot]) -> bool {
     let own = |side: fn(&Slot) -> &Vec<String>| {
         slots.iter().flat_map(side).filter(|unit| unit.chars().count() > 2).collect::<BTreeSet<_>>()

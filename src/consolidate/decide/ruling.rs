@@ -13,7 +13,7 @@ use crate::consolidate::{Conflict, Decision, IncomingClaim, Known, Ruling};
 use crate::memory::{Claim, Evidence};
 use crate::text::normalise::comparable;
 
-/// The time at which a claim was true, as far as it is known.
+/// The known time at which a claim was true.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ValidTime {
     /// The time from which the claim was true; if unknown, the time when it was last said; for a claim without
@@ -187,7 +187,7 @@ pub(in crate::consolidate) fn same(case: &Case<'_>, known: &Known) -> Ruling {
     if brings_nothing(case, known) {
         Ruling::about(Decision::Skip, known, "known from the same words")
     } else {
-        Ruling::about(Decision::Support, known, "known, said again")
+        Ruling::about(Decision::Support, known, "known, and stated again")
     }
 }
 

@@ -52,7 +52,7 @@ pub(super) fn act(field: &Field, memory: &Known, ruling: &Ruling, now: Timestamp
 struct Union<'a> {
     kept: &'a Known,
     gone: &'a Known,
-    /// The claim of the kept memory after the merge, if its wording changes.
+    /// The claim of the kept memory after the merge, if the wording changes.
     claim: Option<Claim>,
     step: Action,
     why: &'a str,

@@ -114,7 +114,7 @@ fn is_reordered(a: &View<'_>, b: &View<'_>) -> bool {
         && (left.except, &left.settings) == (right.except, &right.settings)
 }
 
-/// Whether it is safe to consider one memory a part of what another says.
+/// Whether it is safe to treat the content of one memory as a part of another.
 ///
 /// All words of the memory must appear in one clause of the other: "Ole plays the bass" is not part of "Ole sings, and
 /// Eva plays the bass". Both must also have the same beginning: "Apple takes two days" is a separate fact from "Milo
@@ -223,7 +223,7 @@ pub(super) const fn spelled(named: Option<&Named>) -> &'static str {
     }
 }
 
-/// Whether an answer leaves both memories unchanged.
+/// Whether an answer of the model leaves both memories unchanged.
 pub(super) fn says_apart(said: &str) -> bool {
     [COMPLEMENTARY, UNRELATED, super::reflect::NONE].contains(&said)
 }

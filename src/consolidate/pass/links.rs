@@ -95,7 +95,7 @@ fn relation<'s>(
 ) -> Option<(RelationType, &'static str, f64)> {
     let paired = pair(a, b, false);
     let kind = match paired.pairing {
-        ClaimRelation::Same => (RelationType::Supports, "says it too"),
+        ClaimRelation::Same => (RelationType::Supports, "says the same"),
         ClaimRelation::More => (RelationType::Refines, "says it in more detail"),
         ClaimRelation::Both => (RelationType::Related, paired.why),
         ClaimRelation::Unsure => match said() {

@@ -88,7 +88,7 @@ fn is_task(known: &Known) -> bool {
     known.memory.claim.category == "task"
 }
 
-/// Returns why a task has expired, if it has.
+/// Returns the reason if a task has expired.
 fn over(task: &Known, now: Timestamp) -> Option<String> {
     let claim = &task.memory.claim;
     let is_past = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);

@@ -29,11 +29,11 @@ pub use saved::{APPLY, AppliedPlan, ReviewedChange, SavedPlan, SavedPlanError, a
 pub struct CandidateContext {
     /// The candidate.
     pub incoming: IncomingClaim,
-    /// The id of a memory created from it.
+    /// The id of a memory that is created from the candidate.
     pub id: MemoryId,
-    /// Stored memories in its namespace that are relevant to it.
+    /// Stored memories in the candidate's namespace that are relevant to the candidate.
     pub known: Vec<Known>,
-    /// Values that were rejected in its namespace.
+    /// Values that were rejected in the candidate's namespace.
     pub rejected: Vec<Rejected>,
     /// The memory that previously resulted from exactly the same candidate.
     pub settled: Option<MemoryId>,
@@ -58,7 +58,7 @@ pub struct Question {
     pub index: usize,
     /// The known memories that the candidate may be related to, in their state at that point, the closest first.
     pub known: Vec<Known>,
-    /// The closeness of the first of them; see `Ask::closeness`.
+    /// The closeness of the closest memory; see `Ask::closeness`.
     pub closeness: f64,
     /// Whether the rules cannot decide, rather than only asking for confirmation.
     pub open: bool,

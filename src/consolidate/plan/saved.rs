@@ -43,13 +43,13 @@ pub struct SavedPlan {
     pub id: String,
     /// The database for which the plan was made; see `Database::identity`.
     pub database: String,
-    /// Time at which it was made.
+    /// Time at which the plan was made.
     pub made_at: Timestamp,
     /// Number of the last database change that the plan takes into account.
     pub seen: i64,
     /// The changes, in order.
     pub changes: Vec<Change>,
-    /// The conversations and windows that were read to make it.
+    /// The conversations and windows that were read to make the plan.
     #[serde(default)]
     pub ledger: PlanLedger,
 }

@@ -26,7 +26,7 @@ const UNFINISHED: Duration = Duration::from_hours(1);
 pub(crate) struct Backup {
     /// Where it is.
     pub path: PathBuf,
-    /// Its size in bytes.
+    /// Size of the copy in bytes.
     pub bytes: u64,
     /// Number of memories in the file, of every status.
     pub memories: usize,
@@ -42,11 +42,11 @@ pub struct Restored {
 }
 
 impl Store {
-    /// Copies the file as it is at this moment to `path`, readable by its owner only, while other processes continue to
+    /// Copies the current content of the file to `path`, readable by its owner only, while other processes continue to
     /// use the file.
     ///
     /// # Errors
-    /// [`StoreError::Taken`] if there is a file at `path`; else [`StoreError`] if it cannot be written.
+    /// [`StoreError::Taken`] if there is a file at `path`; otherwise [`StoreError`] if the copy cannot be written.
     pub(crate) fn backup(&self, path: &Path, now: Timestamp) -> Result<Backup, StoreError> {
         // The finished copy is renamed to `path`, which would silently replace an existing file.
         refuse_folder(path)?;
@@ -126,7 +126,7 @@ impl Store {
     /// Removes the copies that were made beside the file before an update of its schema, and returns them.
     ///
     /// # Errors
-    /// [`StoreError::Unwritable`] if one cannot be removed.
+    /// [`StoreError::Unwritable`] if a copy cannot be removed.
     pub(crate) fn remove_automatic_backups(&self) -> Result<Vec<PathBuf>, StoreError> {
         let mut found: Vec<PathBuf> = beside(&self.path, ".schema-");
         // Unfinished copies contain data of the file, so an erasure must remove them, except for a copy in progress.
@@ -218,7 +218,7 @@ fn unused(path: &Path, now: Timestamp) -> PathBuf {
     let stamp = now.strftime("%Y%m%dT%H%M%S").to_string();
     // An existing copy must be kept: it may be the only one with its content.
     let mut names = (1_u32..).map(|number| named(path, &format!("before-{stamp}-{number}")));
-    names.find(|name| !name.exists()).expect("numbers do not end")
+    names.find(|name| !name.exists()).expect("the range of numbers is endless")
 }
 
 /// Writes a copy under a temporary name first, so that it exists completely or not at all. With `version`, a copy of
@@ -301,7 +301,7 @@ fn beside(path: &Path, mark: &str) -> Vec<PathBuf> {
 /// Returns the copies of the file, and of copies of it, that are being made or were left by a process that was killed.
 fn unfinished(path: &Path) -> Vec<PathBuf> {
     let is_unfinished = |rest: &str| {
-        // Only names with a UUID are ours; a user's file that ends in `.new` must not be removed.
+        // Only copies of this program have a UUID; a user's file that ends in `.new` must not be removed.
         let id = rest.strip_suffix(".new").and_then(|rest| rest.rsplit('.').next());
         id.is_some_and(|id| uuid::Uuid::parse_str(id).is_ok())
     };

@@ -6,8 +6,8 @@
 //!
 //! To convert a file, a new one is written and checked, and then replaces the old one. Whenever the process ends, one
 //! of the two files exists under the name, and that file is complete. No other process has the file open during the
-//! conversion. A process that waits to open the old file finds it overwritten, and so cannot mistake it for the new
-//! one.
+//! conversion. A process that waits to open the old file finds it overwritten, so it cannot mistake the old file for
+//! the new one.
 
 use std::collections::HashSet;
 use std::fs;
@@ -135,7 +135,7 @@ fn is_unreadable(error: &rusqlite::Error) -> bool {
 
 /// Whether a file that cannot be read without a key consists of a whole number of pages of random-looking bytes.
 fn looks_encrypted(path: &Path) -> bool {
-    // Closing the file after reading it would drop the locks of our own open connections.
+    // Closing the file after reading it would release the locks of this process's open connections.
     if OPENED.lock().is_ok_and(|opened| opened.contains(path)) {
         return true;
     }
@@ -169,7 +169,7 @@ const BLOCK: usize = 1 << 20;
 pub struct Conversion {
     /// The file.
     pub path: PathBuf,
-    /// Its size in bytes.
+    /// Size of the file in bytes.
     pub bytes: u64,
     /// Number of memories in the file, of every status.
     pub memories: usize,

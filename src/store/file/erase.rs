@@ -40,7 +40,7 @@ pub struct Erased {
     pub evidence: usize,
     /// Number of windows deleted from the ledger.
     pub windows: usize,
-    /// Number of model replies deleted: all of them, since a reply does not show what it is about.
+    /// Number of model replies deleted; all are deleted, since a reply does not show what it is about.
     pub replies: usize,
 }
 
@@ -158,13 +158,13 @@ pub enum Scope {
 pub struct Conversation {
     /// `source:external_id`.
     pub key: String,
-    /// Path from which it was read; empty if only memories refer to it.
+    /// Path from which the conversation was read; empty if only memories refer to the conversation.
     pub origin: String,
     /// Its title.
     pub title: Option<String>,
-    /// The earliest known time in it.
+    /// The earliest known time in the conversation.
     pub started_at: Option<Timestamp>,
-    /// The latest known time in it.
+    /// The latest known time in the conversation.
     pub ended_at: Option<Timestamp>,
     #[serde(skip)]
     namespace: String,

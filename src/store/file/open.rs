@@ -176,7 +176,7 @@ pub(in crate::store) fn connect(path: &Path, keys: &Keys) -> Result<Connection, 
 pub(in crate::store) fn connect_read_only(path: &Path, keys: &Keys) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let open = |name: &Path, flags: OpenFlags| -> Result<Connection, StoreError> {
-        // Also checks that the file is ours, before `configure` changes its journal mode.
+        // The call also checks that this program made the file, before `configure` changes its journal mode.
         let conn = cipher::open(name, path, flags, keys)?;
         conn.execute_batch("PRAGMA temp_store = MEMORY")?;
         enlarge_cache(&conn)?;

@@ -41,7 +41,7 @@ const MAX_RANGES: usize = 20_000;
 /// Result of a repair.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Repaired {
-    /// A copy of the file as it was before.
+    /// A copy of the file from before the repair.
     pub backup: PathBuf,
     /// File with the removed orphaned rows, one line of JSON each. `None` if there were none, or if the database is
     /// encrypted; the rows are then only in the copy.

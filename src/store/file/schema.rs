@@ -84,7 +84,7 @@ pub(super) fn prepare_once(conn: &Connection) -> Result<(), StoreError> {
 
 /// Refuses a database that another program made, before anything in it is changed.
 pub(in crate::store) fn check_ours(conn: &Connection, path: &Path) -> Result<(), StoreError> {
-    // An empty database has no id yet; only a database without tables may become ours.
+    // An empty database has no id yet; only a database without tables may become a memory database.
     let used: bool = conn.query_row("SELECT EXISTS (SELECT 1 FROM sqlite_master)", (), |row| row.get(0))?;
     // The id is read second, because a process that creates the file sets the id before it creates the first table.
     let id: i64 = conn.query_row("PRAGMA application_id", (), |row| row.get(0))?;
@@ -93,7 +93,7 @@ pub(in crate::store) fn check_ours(conn: &Connection, path: &Path) -> Result<(),
 }
 
 pub(in crate::store) fn known_version() -> i64 {
-    i64::try_from(MIGRATIONS.len()).expect("a table of a few rows")
+    i64::try_from(MIGRATIONS.len()).expect("there are only a few migrations")
 }
 
 pub(in crate::store) fn schema_version(conn: &Connection) -> Result<i64, StoreError> {

@@ -21,10 +21,10 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct HistoryEntry {
     /// Increases with every change in the file.
     pub id: i64,
-    /// The changeset that it is part of; `None` if it was written before changesets had ids.
+    /// The changeset of the change; `None` if the change was written before changesets had ids.
     #[serde(skip)]
     pub changeset: Option<String>,
-    /// The run that made it; `None` for a person's single edit.
+    /// The run that made the change; `None` for a person's single edit.
     pub run: Option<RunId>,
     /// The memory that changed.
     pub memory: MemoryId,
@@ -36,13 +36,13 @@ pub struct HistoryEntry {
     pub action: Action,
     /// The part of the memory that changed.
     pub entity: Entity,
-    /// The former state; `None` if it is new, or if the memory has since been purged.
+    /// The former state; `None` for a new row, or if the memory has since been purged.
     pub before: Option<Value>,
-    /// The new state; `None` if it was removed, or if the memory has since been purged.
+    /// The new state; `None` for a removed row, or if the memory has since been purged.
     pub after: Option<Value>,
     /// Why, in a few words.
     pub reason: Option<String>,
-    /// Whether it was reversed by an undo, or is such a reversal.
+    /// Whether an undo reversed the change, or the change is such a reversal.
     pub undone: bool,
 }
 

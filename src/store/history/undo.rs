@@ -134,7 +134,7 @@ impl Store {
     /// Reverses a changeset that was made by hand, except for memories that were changed since.
     ///
     /// # Errors
-    /// [`StoreError::NothingToUndo`] if it is unknown or already undone.
+    /// [`StoreError::NothingToUndo`] if the changeset is unknown or already undone.
     pub(crate) fn undo_by_hand(&self, changeset: &str, now: Timestamp) -> Result<UndoReport, StoreError> {
         self.write(None, now, |w| {
             let own = "undone = 0 AND run_id IS NULL AND changeset = (SELECT seq FROM changesets WHERE id = ?1)";

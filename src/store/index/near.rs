@@ -366,7 +366,7 @@ const MANY: usize = 1_024;
 const KEPT: [(&str, i64); 2] = [("hashsize", 256 << 10), ("automerge", 8)];
 
 impl Database {
-    /// Indexes the new memories that wait for it.
+    /// Indexes the new memories that wait to be indexed.
     pub(in crate::store) fn file_waiting(&self) -> Result<(), StoreError> {
         let waiting = std::mem::take(&mut *self.unfiled.borrow_mut());
         if waiting.is_empty() {

@@ -26,7 +26,7 @@ const PAIRED: usize = 7;
 const WHOLE: usize = 2;
 /// The names of a claim in the index of near claims.
 pub(super) struct NearForms {
-    /// The words of the claim; the first is its subject, if it has one.
+    /// The words of the claim; the first is the subject, if the claim has one.
     pub(super) words: Vec<Name>,
     /// The concepts that its words name.
     pub(super) concepts: Vec<Name>,
@@ -75,8 +75,8 @@ impl NearForms {
 }
 
 /// Returns the words by which claims similar to `claim` are found in `namespace`: twelve hex digits each, without
-/// duplicates. The first word is the subject of the claim, if it has one. Claims of different namespaces have no word
-/// in common.
+/// duplicates. The first word is the subject of the claim, if the claim has a subject. Claims of different namespaces
+/// have no word in common.
 #[must_use]
 pub(crate) fn near_words(namespace: &Namespace, claim: &Claim) -> Vec<String> {
     let NearForms { words, concepts, .. } = NearForms::of(namespace, claim);
@@ -116,7 +116,7 @@ fn whole(place: &Place, content: &[Cut<'_>]) -> Option<Name> {
     (said.len() >= WHOLE).then(|| place.named(std::iter::once(&b"all"[..]).chain(spelled)))
 }
 
-/// Returns the word for a subject as a whole, or `None` if it is blank.
+/// Returns the word for a whole subject; `None` if the subject is blank.
 pub(super) fn subject_word(namespace: &Namespace, subject: &str) -> Option<Name> {
     Place::of(namespace).about(subject)
 }

@@ -17,7 +17,7 @@ const PASSED_OVER: i64 = 4;
 /// Maximum number of places in conversations that are used for one memory.
 const PLACES: usize = 4;
 
-/// The row of a memory; valid only with the store that it came from.
+/// The row of a memory; valid only in the store from which it was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Seq(pub(in crate::store) i64);
 
@@ -34,25 +34,25 @@ pub(crate) struct Ranked {
     pub importance: f64,
     /// 0–1.
     pub confidence: f64,
-    /// Time of its last change.
+    /// Time of the memory's last change.
     pub updated_at: Timestamp,
-    /// Time at which it was learnt.
+    /// Time at which the memory was learnt.
     pub created_at: Timestamp,
-    /// Time from which it is true.
+    /// Time from which the memory is true.
     pub valid_from: Option<Timestamp>,
-    /// Time at which it ceased to be true.
+    /// Time at which the memory ceased to be true.
     pub valid_to: Option<Timestamp>,
-    /// Number of times it was recalled.
+    /// Number of times the memory was recalled.
     pub access_count: u32,
-    /// Time at which it was last recalled.
+    /// Time at which the memory was last recalled.
     pub last_accessed_at: Option<Timestamp>,
-    /// Time at which its content was last stated, as far as its evidence shows.
+    /// Time at which the memory's content was last stated, as far as its evidence shows.
     pub confirmed_at: Option<Timestamp>,
     /// Its type.
     pub memory_type: MemoryType,
-    /// Whether a person pinned it.
+    /// Whether a person pinned the memory.
     pub pinned: bool,
-    /// The places in conversations where it was learnt, in order.
+    /// The places in conversations where the memory was learnt, in order.
     pub said: Vec<Said>,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Ranked {
 pub(crate) struct Said {
     transcript: String,
     piece: i64,
-    /// The person or agent who said it.
+    /// The person or agent who spoke.
     pub speaker: Option<String>,
     /// When.
     pub at: Option<Timestamp>,

@@ -491,7 +491,7 @@ fn count(of: usize) -> f64 {
     u32::try_from(of).map_or(f64::MAX, f64::from)
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "a score of a few digits")]
+#[expect(clippy::cast_possible_truncation, reason = "a score has only a few digits")]
 fn single(value: f64) -> f32 {
     value as f32
 }

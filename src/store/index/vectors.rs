@@ -228,7 +228,7 @@ pub struct MissingVector {
 pub struct Coverage {
     /// Memories of any status with a vector.
     pub embedded: usize,
-    /// Active and pending memories without a vector that will be tried.
+    /// Active and pending memories that still wait for a vector.
     pub waiting: usize,
     /// Memories without a vector whose text the model refused in every attempt.
     pub given_up: usize,
@@ -318,7 +318,7 @@ pub struct Near {
     pub id: MemoryId,
     /// Its row.
     pub seq: Seq,
-    /// Cosine between its vector and the query's, -1–1.
+    /// Cosine between its vector and the vector of the query, from -1 to 1.
     pub cosine: f64,
 }
 

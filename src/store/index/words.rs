@@ -422,7 +422,7 @@ fn lists(conn: &Connection, old: &[Old]) -> Result<Vec<(i64, usize, Vec<u8>)>, S
 /// Number of postings in one block.
 // The block is small enough that a search in one namespace skips most of a long list.
 const BLOCK: usize = 128;
-/// Maximum length that is encoded exactly.
+/// Maximum text length that is encoded exactly.
 // For BM25, one word more or less matters only in short texts.
 const EXACT: u32 = 64;
 /// Number of codes for each doubling of the length beyond the exact ones.

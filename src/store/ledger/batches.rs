@@ -29,7 +29,7 @@ string_enum!(
 pub struct Batch {
     /// The id that this program gave to the batch; the provider stores it with the batch.
     pub id: String,
-    /// The run that created it, or that took it over.
+    /// The run that created the batch, or that took it over.
     pub owner: String,
     /// Address of the server, without credentials.
     pub endpoint: String,
@@ -45,7 +45,7 @@ pub struct Batch {
     pub remote_id: Option<String>,
     /// The provider's last report about the batch.
     pub remote_status: Option<String>,
-    /// Time at which it was planned.
+    /// Time at which the batch was planned.
     pub created_at: Timestamp,
     /// Number of requests that wait for an answer.
     pub waiting: usize,

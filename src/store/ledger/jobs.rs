@@ -52,7 +52,7 @@ pub struct JobRequest {
     pub project: Option<String>,
     /// Last change of the log, in milliseconds since 1970.
     pub watermark: i64,
-    /// Earliest time at which it may begin.
+    /// Earliest time at which the job may begin.
     pub not_before: Timestamp,
 }
 
@@ -84,11 +84,11 @@ pub struct Job {
     pub attempts: u32,
     /// Earliest time of the next attempt.
     pub not_before: Timestamp,
-    /// End of the lease of the worker that has claimed it.
+    /// End of the lease of the worker that has claimed the job.
     pub lease_until: Option<Timestamp>,
     /// The reason why the last attempt failed, without text of the conversation.
     pub error: Option<String>,
-    /// Time of its last change.
+    /// Time of the job's last change.
     pub updated_at: Timestamp,
 }
 

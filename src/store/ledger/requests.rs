@@ -481,7 +481,7 @@ fn compressed(request: &Request) -> Vec<u8> {
     // The fast level is used because bodies are short-lived, and a better ratio would cost time on every request.
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
     let written = encoder.write_all(request.body().to_string().as_bytes());
-    written.and_then(|()| encoder.finish()).expect("memory takes all that is written to it")
+    written.and_then(|()| encoder.finish()).expect("writing to memory cannot fail")
 }
 
 fn decompressed(body: &[u8]) -> Option<Value> {

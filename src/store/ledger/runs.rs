@@ -41,11 +41,11 @@ pub struct Run {
     pub arguments: Value,
     /// Its status.
     pub status: RunStatus,
-    /// Time at which it began; unchanged when the run is resumed.
+    /// Time at which the run began; unchanged when the run is resumed.
     pub started_at: Timestamp,
     /// When it ended.
     pub finished_at: Option<Timestamp>,
-    /// The process that executes or executed it.
+    /// The process that executes or executed the run.
     pub pid: u32,
     /// The last heartbeat of that process.
     pub heartbeat_at: Timestamp,

@@ -25,7 +25,7 @@ pub struct HookFiring {
     pub agent: String,
     /// The event, such as `session-start`.
     pub event: String,
-    /// Time at which it last ran.
+    /// Time at which the hook last ran.
     pub at: Timestamp,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct FailedCommand {
     pub call: String,
     /// The steps taken since the failure, oldest first.
     pub steps: Vec<Step>,
-    /// Time at which it failed.
+    /// Time at which the command failed.
     pub at: Timestamp,
 }
 

@@ -19,11 +19,11 @@ use crate::store::{Database, Store, StoreError, Writer};
 pub(crate) struct SeenTranscript {
     /// Identity within its source.
     pub external_id: String,
-    /// Path or address from which it was read.
+    /// Path or address from which the transcript was read.
     pub origin: String,
-    /// The earliest known time in it.
+    /// The earliest known time in the transcript.
     pub started_at: Option<Timestamp>,
-    /// The latest known time in it.
+    /// The latest known time in the transcript.
     pub ended_at: Option<Timestamp>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct FileRead {
     pub path: String,
     /// A stamp of its state, which reveals changes.
     pub stamp: String,
-    /// The outcome of reading it.
+    /// The outcome of reading the log.
     pub outcome: FileOutcome,
     /// Conversations in it.
     pub transcripts: u64,

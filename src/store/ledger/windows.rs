@@ -1,8 +1,8 @@
 //! Windows: the parts of transcripts that were extracted, with the result and whether it was applied.
 //!
-//! A window is claimed before it is extracted and finished afterwards. A claim is a lease. When it expires because the
-//! process died, another process may claim the window. A finished window is never extracted again, and its candidates
-//! wait here until a write applies them and marks the window in the same transaction.
+//! A window is claimed before it is extracted and finished afterwards. A claim is a lease. If the lease expires because
+//! the process died, another process may claim the window. A finished window is never extracted again, and its
+//! candidates wait here until a write applies them and marks the window in the same transaction.
 
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
@@ -38,9 +38,9 @@ pub(crate) enum Claimed {
     Yes(WindowId),
     /// The window was extracted before.
     AlreadyDone,
-    /// Another process has claimed it.
+    /// Another process has claimed the window.
     HeldByOther {
-        /// Time from which it can be claimed, if the other process does not finish it.
+        /// Time from which the window can be claimed, if the other process does not finish it.
         until: Timestamp,
     },
 }

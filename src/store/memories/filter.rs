@@ -26,9 +26,9 @@ pub struct Filter {
     pub tags: Vec<String>,
     /// Their subject.
     pub subject: Option<String>,
-    /// The source from which they were learnt.
+    /// The source from which the memories were learnt.
     pub source: Option<String>,
-    /// Whether they are pinned.
+    /// Whether the memories are pinned.
     pub pinned: Option<bool>,
     /// Minimum importance.
     pub min_importance: Option<f64>,
@@ -40,7 +40,7 @@ pub struct Filter {
     pub updated_from: Option<Timestamp>,
     /// True at this time, as far as is known.
     pub valid_at: Option<Timestamp>,
-    /// Expired at this time, whether or not they have been marked as expired.
+    /// Expired at this time, whether or not the memories have been marked as expired.
     pub expired_at: Option<Timestamp>,
     /// Not expired at this time.
     pub unexpired_at: Option<Timestamp>,
@@ -117,7 +117,7 @@ pub enum Order {
     Used,
     /// Highest confidence first, then last changed.
     Confidence,
-    /// By id, which is the order in which they were learnt.
+    /// By id, which is the order in which the memories were learnt.
     Id,
 }
 

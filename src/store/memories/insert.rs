@@ -268,7 +268,7 @@ pub(in crate::store) struct Fresh {
     pub(in crate::store) evidence: Vec<FreshPiece>,
     /// Its entry in the word index.
     pub(in crate::store) entry: Entry,
-    /// The words by which other claims find it.
+    /// The words by which other claims find the memory.
     pub(in crate::store) near: String,
 }
 

@@ -13,7 +13,7 @@ use crate::store::{Database, StoreError};
 pub struct Outline {
     /// Id of the memory.
     pub id: MemoryId,
-    /// The namespace that it belongs to.
+    /// The namespace that the memory belongs to.
     pub namespace: Namespace,
     /// Its type.
     pub memory_type: MemoryType,
@@ -21,25 +21,25 @@ pub struct Outline {
     pub category: String,
     /// Its intended lifetime.
     pub scope: Scope,
-    /// Whether it is recalled.
+    /// Whether the memory is recalled.
     pub status: Status,
-    /// 0–1, from the memory.
+    /// A number from 0 to 1, copied from the memory.
     pub importance: f64,
-    /// 0–1, from the memory.
+    /// A number from 0 to 1, copied from the memory.
     pub confidence: f64,
-    /// Whether a person pinned it.
+    /// Whether a person pinned the memory.
     pub pinned: bool,
-    /// The number and times of its uses.
+    /// The number and times of the memory's uses.
     pub usage: Usage,
-    /// Time at which its content was last stated, as far as its evidence shows.
+    /// Time at which the memory's content was last stated, as far as its evidence shows.
     pub confirmed_at: Option<Timestamp>,
-    /// Time from which it is no longer recalled.
+    /// Time from which the memory is no longer recalled.
     pub expires_at: Option<Timestamp>,
-    /// Time at which it was forgotten.
+    /// Time at which the memory was forgotten.
     pub deleted_at: Option<Timestamp>,
-    /// Time at which it was learnt.
+    /// Time at which the memory was learnt.
     pub created_at: Timestamp,
-    /// Time of its last change.
+    /// Time of the memory's last change.
     pub updated_at: Timestamp,
 }
 
@@ -111,19 +111,19 @@ pub(crate) struct BriefRow {
     pub category: String,
     /// Its intended lifetime.
     pub scope: Scope,
-    /// 0–1, from the memory.
+    /// A number from 0 to 1, copied from the memory.
     pub importance: f64,
-    /// 0–1, from the memory.
+    /// A number from 0 to 1, copied from the memory.
     pub confidence: f64,
-    /// Whether a person pinned it.
+    /// Whether a person pinned the memory.
     pub pinned: bool,
-    /// Number of times it was recalled.
+    /// Number of times the memory was recalled.
     pub access_count: u32,
     /// Its place in the hierarchy.
     pub tier: Tier,
-    /// Time of its last change.
+    /// Time of the memory's last change.
     pub updated_at: Timestamp,
-    /// Time at which it was last used, confirmed or changed.
+    /// Time at which the memory was last used, confirmed or changed.
     pub last_sure: Timestamp,
 }
 

@@ -60,11 +60,11 @@ impl Writer<'_> {
 pub struct Waiting {
     /// The memory.
     pub memory: Memory,
-    /// The reason why it waits; `None` if an older version added it to the inbox.
+    /// The reason why the memory waits; `None` if an older version added it to the inbox.
     pub reason: Option<String>,
-    /// The evidence that it is based on.
+    /// The evidence that the memory is based on.
     pub evidence: Vec<Evidence>,
-    /// Active memories that it would replace.
+    /// Active memories that the pending memory would replace.
     pub replaces: Vec<Memory>,
 }
 
