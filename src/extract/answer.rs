@@ -1,4 +1,4 @@
-//! The answer to one request, split by session. Pure.
+//! The answer to one request, split by session. The functions of this module are pure.
 
 use serde_json::Value;
 
@@ -9,11 +9,11 @@ use super::schema::item_schema;
 use super::{DropReason, Dropped, Task};
 use crate::llm::ReplySchema;
 
-/// The result of reading an answer, for each session that the request showed. Each entry of its list becomes one
-/// candidate or one dropped proposal of exactly one session.
+/// The candidates and dropped proposals read from an answer, for each session that the request showed. Each entry of
+/// the answer's list becomes one candidate or one dropped proposal of exactly one session.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Answer {
-    /// How much of it could be read.
+    /// How much of the answer could be read.
     pub legible: Legible,
     /// The results, in the order of the sessions.
     pub sessions: Vec<Checked>,
@@ -33,7 +33,7 @@ impl Answer {
         let count = list.items.len();
         for (place, value) in (1..).zip(list.items) {
             let may_be_cut = !list.whole && place == count;
-            // Models may write numbers as text, or a single number instead of a list; the session is determined by
+            // Models may write numbers as text, or a single number instead of a list. The session is determined by
             // these numbers.
             let mut value = normalised(value, item_schema(schema), may_be_cut);
             // Messages are numbered consecutively through the whole request, so a number alone identifies its session.
@@ -53,7 +53,7 @@ impl Answer {
     pub(super) fn errors(&self) -> Vec<String> {
         let dropped = self.sessions.iter().flat_map(|session| &session.dropped);
         let mut mendable: Vec<&(usize, Dropped)> = dropped.filter(|(_, one)| is_mendable(one.reason)).collect();
-        // The model finds an entry by its position in its own list, whatever session it belongs to.
+        // The model identifies an entry by its position in the whole list, which may contain several sessions.
         mendable.sort_by_key(|(place, _)| *place);
         mendable.into_iter().map(|(place, dropped)| format!("entry {place}: {}", dropped.detail)).collect()
     }
@@ -69,7 +69,7 @@ impl Answer {
             || self.sessions.iter().all(|session| session.candidates.is_empty()) && dropped().any(is_mendable)
     }
 
-    /// Whether any of it could be used. An empty list counts: it means that there is nothing to keep.
+    /// Whether any of the answer could be used. An empty list counts, because it means that there is nothing to keep.
     pub(super) fn is_usable(&self) -> bool {
         let proposed: usize = self.sessions.iter().map(Checked::proposed).sum();
         let broken: usize = self.sessions.iter().map(Checked::broken).sum();
@@ -92,16 +92,16 @@ impl Answer {
         last.map(|candidate| candidate.claim.title.as_str())
     }
 
-    /// Appends `rest`, the entries after the point at which this answer was cut. Returns whether this is progress:
-    /// `rest` contains new entries, or the list is now complete.
+    /// Appends `rest`, the entries after the point at which this answer was cut. Returns true if `rest` contains new
+    /// entries or completes the list.
     pub(super) fn extend(&mut self, rest: Self) -> bool {
         if rest.legible == Legible::Not {
             return false;
         }
-        // An empty but complete rest means that nothing was missing, so it is also progress.
+        // If `rest` is complete but empty, nothing was missing, which is also progress.
         let mut has_grown = rest.legible == Legible::Whole;
         for (session, rest) in self.sessions.iter_mut().zip(rest.sessions) {
-            // Asked to continue, some models restart the list; repeated entries are not progress.
+            // When asked to continue, some models start the list again. Repeated entries are not progress.
             let new = rest.candidates.into_iter().filter(|one| !session.candidates.contains(one));
             let new: Vec<_> = new.collect();
             has_grown |= !new.is_empty();
@@ -132,8 +132,8 @@ impl Answer {
             sessions.push(Checked { candidates: first.candidates.into_iter().chain(new).collect(), dropped });
         }
         given_up.sort_by_key(|(place, ..)| *place);
-        // A repair reply does not say which faulty entry each one replaces, so as many of them count as replaced as
-        // were sent.
+        // A repair reply does not say which faulty entries it corrects, so each entry of the reply is assumed to
+        // replace one of them.
         for (place, number, one) in given_up.into_iter().skip(sent_again) {
             sessions[number].dropped.push((place, withdrawn(one)));
         }
@@ -143,8 +143,8 @@ impl Answer {
     }
 }
 
-/// Returns the session to which an entry belongs: that of the message containing its quote, or else that of the first
-/// message it cites, or else the first session.
+/// Returns the session to which an entry belongs: the session of the message that contains its quote, or else of the
+/// first message that it cites, or else the first session.
 fn session_of(entry: &Value, tasks: &[Task<'_>], shown: &[Shown]) -> usize {
     let found = |number: i64| {
         let place = |(session, shown): (usize, &Shown)| Some((session, shown.index(number)?));
@@ -161,7 +161,7 @@ fn session_of(entry: &Value, tasks: &[Task<'_>], shown: &[Shown]) -> usize {
     quoted.or(cited.first()).map_or(0, |(session, _)| *session)
 }
 
-/// Removes an entry's citations of other sessions; a number that was not shown at all is kept, and is an error.
+/// Removes an entry's citations of other sessions. A number that was not shown at all is kept and counts as an error.
 fn keep_citations_of(entry: &mut Value, session: usize, shown: &[Shown]) {
     let is_other =
         |number: i64| shown.iter().enumerate().any(|(other, shown)| other != session && shown.index(number).is_some());

@@ -1,4 +1,4 @@
-//! Conversion of a checked proposal into a claim: dates, parts by type, and confidence. Pure.
+//! Conversion of a checked proposal into a claim: dates, parts by type, and confidence. The functions are pure.
 
 use serde_json::Value;
 
@@ -34,7 +34,7 @@ pub(super) fn claim(proposal: &Proposal, quoted: &Message) -> Result<Claim, Drop
         key: trimmed(&proposal.key).filter(|_| proposal.value.is_some()),
         value: trimmed(&proposal.value).filter(|_| proposal.key.is_some()),
         structured: structured(proposal),
-        // Not requested from the model: two fields with the same meaning could disagree.
+        // The model is not asked for the scope, because two fields with the same meaning could disagree.
         scope: if expires_at.is_some() { Scope::ShortTerm } else { Scope::LongTerm },
         #[expect(clippy::cast_precision_loss, reason = "it is at most 10")]
         importance: proposal.importance as f64 / 10.0,

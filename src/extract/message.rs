@@ -22,11 +22,12 @@ const ANSWER_TOKENS: usize = 800;
 const CONTEXT_TOKENS: usize = 200;
 /// Number of tokens kept of a much earlier message that is shown again.
 pub(super) const CARRIED_TOKENS: usize = 40;
-/// Upper bound of the tokens of number and label without the speaker's name, and of the marker of clipped text.
+/// Maximum number of tokens of a message's number, of its label without the speaker's name, and of the marker of
+/// clipped text.
 const FRAME_TOKENS: usize = 24;
 /// Longest name shown, in characters.
 const NAME_CHARS: usize = 60;
-/// Size in bytes from which the tokens of a text are not counted exactly, because it exceeds every window anyway.
+/// Texts of at least this many bytes exceed every window, so their tokens are not counted exactly.
 const HUGE_BYTES: usize = 200_000;
 
 /// The position of a message in the prompt, which determines how much of it is shown.
@@ -44,7 +45,7 @@ pub(super) enum Place {
     Part(Range<usize>),
 }
 
-/// The maximum cost of a message, in tokens; at least that of the output of [`message`] and the stamp before it.
+/// The maximum cost of a message, in tokens. The text that [`message`] returns and the stamp before it never cost more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MessageCost {
     /// In the part to extract from.
@@ -58,7 +59,7 @@ pub(super) fn is_shown(message: &Message) -> bool {
     match message.kind {
         Kind::Prose => message.role != Role::System,
         Kind::ToolCall | Kind::ToolResult | Kind::Attachment => true,
-        // None of these was said by a participant: an assistant's reasoning, injected text, a generated summary.
+        // No participant said any of these: an assistant's reasoning, injected text, a generated summary.
         Kind::Reasoning | Kind::Context | Kind::Summary => false,
     }
 }
@@ -87,7 +88,8 @@ pub(super) fn message_cost(message: &Message) -> MessageCost {
     let full = if clipped(message, &Place::BeforeAnswer).len() > HUGE_BYTES {
         message.text.len() / 2
     } else {
-        // The actual number is not known yet. A four-digit one costs as much as any that a window contains.
+        // The number of the message is not known yet. A four-digit number costs as much as any number that a window
+        // contains.
         tokens::count(&self::message(9_999, message, &Place::BeforeAnswer)) + 1
     };
     // A clipped text may have many lines, so line ends are assumed to double its tokens.
@@ -108,7 +110,7 @@ pub(super) fn label(message: &Message) -> String {
     let name = message.speaker.as_deref().map(speaker).filter(|name| !name.is_empty());
     if message.is_human() {
         return match name {
-            // A bare name marks a person, so somebody called "Assistant" must not read as the assistant.
+            // A bare name marks a person, so a person called "Assistant" must not look like the assistant.
             Some(name) if is_reserved(&name) => format!("person called “{name}”"),
             Some(name) => name,
             None => "user".to_owned(),
@@ -133,7 +135,8 @@ fn role(message: &Message) -> &'static str {
 
 /// Returns a name on one line that neither ends a label nor begins one in brackets.
 pub(super) fn speaker(name: &str) -> String {
-    // Names come from logs. A colon would end the label early and turn the rest into words of the message.
+    // Names come from logs. A colon in a name would end the label early and make the rest look like words of the
+    // message.
     let name = one_line(name, NAME_CHARS).replace([':', '：'], "-");
     name.trim_start_matches(|c: char| "()（）⟮⟯﴾﴿[]".contains(c) || c.is_whitespace()).to_owned()
 }
@@ -188,7 +191,7 @@ fn indented(text: &str) -> String {
 
 /// Returns `text` on one line, of at most `limit` characters, without the prompt's own tags.
 pub(super) fn one_line(text: &str, limit: usize) -> String {
-    // Cut before splitting, so that a title of a megabyte takes no longer than any other long one.
+    // The text is cut before it is split, so that a title of one megabyte takes no more time than any other long title.
     let text: String = text.chars().take(limit.saturating_mul(4)).collect();
     let line = visible(&text, false).split_whitespace().collect::<Vec<_>>().join(" ").replace('<', "‹");
     let mut short: String = line.chars().take(limit).collect();
@@ -198,7 +201,7 @@ pub(super) fn one_line(text: &str, limit: usize) -> String {
     short
 }
 
-/// Upper bound of the tokens of a stamp line.
+/// Maximum number of tokens of a stamp line.
 pub(super) const STAMP_TOKENS: usize = 24;
 
 /// The stamp that applies to the messages shown so far.
@@ -223,7 +226,7 @@ impl Clock {
     pub(super) fn moves(&mut self, message: &Message) -> bool {
         // A message without a time of its own belongs to the time of the one before it.
         let Some(mark) = message.time.as_ref().map(mark) else { return false };
-        // Any difference counts, even a step back: logs are not always in chronological order.
+        // Any difference counts, even to an earlier time, because logs are not always in chronological order.
         self.last.replace(mark) != Some(mark)
     }
 

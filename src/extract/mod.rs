@@ -36,7 +36,7 @@ pub struct Span {
 pub struct Task<'a> {
     /// The conversation; its texts are redacted.
     pub transcript: &'a Transcript,
-    /// The part of it to extract from.
+    /// The part of the conversation to extract from.
     pub span: Span,
     /// Already known memories, the closest first.
     pub known: &'a [Memory],
@@ -68,9 +68,10 @@ pub enum Outcome {
     Ok,
     /// Read completely; nothing worth keeping.
     OkEmpty,
-    /// Part of the reply could not be used. If its end could not be obtained, the next run asks again.
+    /// Part of the reply could not be used. If the end of the reply could not be obtained, the next run sends the
+    /// request again.
     Partial,
-    /// No part of the reply could be used, or there was none; the next run tries again.
+    /// No part of the reply could be used, or there was no reply. The next run tries again.
     Failed,
 }
 
@@ -85,9 +86,9 @@ pub struct Extraction {
     pub dropped: Vec<Dropped>,
     /// What it cost.
     pub spent: Spent,
-    /// Why it failed or is partial, for people.
+    /// The reason for a failure or a partial result, in words for the user.
     pub error: Option<String>,
-    /// Keys of useless replies. Unless they are deleted, the next run uses them as answers.
+    /// Keys of stored replies that are useless. Unless these replies are deleted, the next run uses them as answers.
     pub useless: Vec<String>,
 }
 
@@ -104,27 +105,27 @@ pub struct Dropped {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DropReason {
-    /// It does not have the requested shape.
+    /// The proposal does not have the requested structure.
     Invalid,
-    /// It cites a message that was not shown, or only messages that were shown as context.
+    /// The proposal cites a message that was not shown, or only messages that were shown as context.
     WrongMessage,
-    /// Its quote is not in the cited message.
+    /// The quote is not in the cited message.
     QuoteNotFound,
-    /// It is based on injected text, a boot file, or only an assistant's words.
+    /// The proposal is based on injected text, on a boot file, or only on an assistant's words.
     NotSaid,
-    /// It contains a number that nobody said.
+    /// The proposal contains a number that nobody said.
     NumberNotSaid,
-    /// It contains a date that nobody said and that does not follow from when something was said.
+    /// The proposal contains a date that nobody said and that cannot be derived from the time of a message.
     DateNotSaid,
-    /// It contains a name that nobody mentioned.
+    /// The proposal contains a name that nobody mentioned.
     NameNotSaid,
-    /// It says the opposite of its quote.
+    /// The proposal says the opposite of its quote.
     PolarityChanged,
-    /// It attributes to one person what another said about themselves.
+    /// The proposal attributes to one person what another person said about themselves.
     OtherSpeaker,
-    /// Nothing is left once its secrets are removed, or it contains personal data that the settings drop.
+    /// The proposal is empty once its secrets are removed, or it contains personal data that the settings exclude.
     Secret,
-    /// It repeats the instructions that agents receive at every start.
+    /// The proposal repeats the instructions that agents receive at every start.
     KnownContext,
 }
 

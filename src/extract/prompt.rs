@@ -39,7 +39,7 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
 const TITLE_CHARS: usize = 200;
 
 fn render(name: &str, values: minijinja::Value) -> String {
-    let template = TEMPLATES.get_template(name).expect("the name is one of the table above");
+    let template = TEMPLATES.get_template(name).expect("the table above contains the name");
     template.render(values).expect("the template is embedded and a test renders it")
 }
 
@@ -92,7 +92,8 @@ pub(super) fn user(tasks: &[Task<'_>], view: &View) -> Prompt {
     let text = render(
         "user",
         context! {
-            // They may come from a file in a repository, so they must not break out of their place either.
+            // Custom instructions may come from a file in a repository, so they must not leave their section of the
+            // prompt either.
             instructions => shared.instructions.map(|text| {
                 without_tags(&crate::tokens::clip_middle(text.trim(), INSTRUCTION_TOKENS)).into_owned()
             }),
@@ -148,13 +149,14 @@ pub(super) struct Session {
 }
 
 /// Renders what `sight` shows of a task as session `number`, with messages numbered from `first`. The project is
-/// included only if it is not `project`, that of the previous session.
+/// included only if it differs from `project`, the project of the previous session.
 pub(super) fn session(number: usize, first: usize, task: &Task<'_>, sight: &Sight, project: Option<&str>) -> Session {
     let (all, span) = (&task.transcript.messages, sight.span);
     let before = carried(all, span).into_iter().chain(span.context_start..span.start);
     let indexes: Vec<usize> = before.chain(span.start..span.end).filter(|&index| is_shown(&all[index])).collect();
     let (mut context, mut messages) = (Vec::new(), Vec::new());
-    // Two clocks: the part to extract from begins with its own stamp, so that its dates do not depend on the context.
+    // The context and the part to extract from use separate clocks. The latter begins with its own stamp, so that its
+    // dates do not depend on the context.
     let (mut context_clock, mut clock) = (Clock::default(), Clock::default());
     for (number, &index) in (first..).zip(&indexes) {
         let is_new = index >= span.start;
@@ -171,7 +173,8 @@ pub(super) fn session(number: usize, first: usize, task: &Task<'_>, sight: &Sigh
     Session { header: header(number, task, &indexes, project), context, messages, indexes }
 }
 
-/// Returns the place of the first of `messages`: the last words before a person speaks are shown at greater length.
+/// Returns the place of the first of `messages`, because the last words before a person speaks are shown at greater
+/// length.
 fn place_within(messages: &[Message]) -> Place {
     match messages[1..].iter().find(|message| message.kind == Kind::Prose) {
         Some(next) if !next.is_human() => Place::Within,
@@ -190,7 +193,7 @@ fn header(number: usize, task: &Task<'_>, shown: &[usize], project: Option<&str>
         parts.push(format!("with {}", names.join(", ")));
     }
     if let Some(title) = &transcript.title {
-        // A title is a text from the log; with its own quotes or bars, it could imitate other fields of the header.
+        // A title is text from the log. If it contained quotes or bars, it could imitate other fields of the header.
         parts.push(format!("“{}”", field(title).replace(['“', '”'], "\"")));
     }
     parts.push(dates(task));
@@ -201,7 +204,8 @@ fn field(text: &str) -> String {
     one_line(text, FIELD_CHARS).replace('|', "¦")
 }
 
-/// Returns what the stamps do not state: the week in which they begin or, if there are none, everything that is known.
+/// Returns the dates that the stamps do not state: the first week of the session or, if its messages have no times,
+/// everything that is known.
 fn dates(task: &Task<'_>) -> String {
     let stamped = task.messages().iter().filter(|message| is_shown(message)).filter_map(|message| message.time);
     match (stamped.map(|time| time.civil().date()).min(), task.transcript.created_at) {
@@ -211,7 +215,7 @@ fn dates(task: &Task<'_>) -> String {
     }
 }
 
-/// Returns the Monday from which weekdays can be counted, since models are bad at deriving weekdays.
+/// Returns the Monday before `day`, from which a model can count weekdays, since models are bad at deriving weekdays.
 fn monday(day: Date) -> Date {
     day.checked_sub(i64::from(day.weekday().to_monday_zero_offset()).days()).unwrap_or(day)
 }

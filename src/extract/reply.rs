@@ -19,17 +19,18 @@ const MAX_LAYERS: u8 = 4;
 pub(super) struct Entries {
     /// One value for each memory proposed, unchecked.
     pub items: Vec<Value>,
-    /// Whether the document is complete; if not, the last entry may be cut.
+    /// Whether the document is complete. If not, the last entry may be cut.
     pub whole: bool,
 }
 
 /// Returns the entries in `text`: bare, fenced, wrapped in prose or in a string, after reasoning, or cut short.
 ///
-/// If there are several documents, the last one counts, since models write drafts before they answer. `None` means that
-/// there is no list of memories at all; an empty list must be written explicitly.
+/// If there are several documents, the last one counts, since models write drafts before they answer. Returns `None` if
+/// there is no list of memories at all, not even an empty one.
 pub(super) fn entries(text: &str) -> Option<Entries> {
     let text = after_thoughts(text).trim();
-    // Checked on the text: dropping a deeply nested `Value` recurses and would overflow the stack.
+    // The text is checked before it is parsed, because dropping a deeply nested `Value` recurses and would overflow the
+    // stack.
     if is_too_deep(text) {
         return None;
     }
@@ -37,7 +38,7 @@ pub(super) fn entries(text: &str) -> Option<Entries> {
     if let Ok((value, _)) = reader::parse::<Value>(text) {
         return list(value, MAX_LAYERS).map(whole);
     }
-    // Read piece by piece, an answer with a superfluous comma would be reduced to its last entry.
+    // If an answer with a superfluous comma were read piece by piece, only its last entry would be left.
     let meant = tidied(text).and_then(|tidy| reader::parse::<Value>(&tidy).ok()).map(|(value, _)| value);
     // A single entry here may be the first of several consecutive ones; `last_document` reads them all.
     let meant = meant.filter(|value| !is_entry(value)).and_then(|value| list(value, MAX_LAYERS));
@@ -45,7 +46,7 @@ pub(super) fn entries(text: &str) -> Option<Entries> {
     meant.map(whole).or_else(|| last_document(text))
 }
 
-/// Removes `<think>…</think>`; if the reasoning does not end, nothing is left.
+/// Removes `<think>…</think>`. If the reasoning does not end, nothing is left.
 fn after_thoughts(text: &str) -> &str {
     let start = text.trim_start();
     for (open, close) in [("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<reasoning>", "</reasoning>")] {
@@ -63,7 +64,7 @@ fn after_thoughts(text: &str) -> &str {
     }
 }
 
-/// Whether brackets nest so deep that the value could not be dropped without overflowing the stack.
+/// Whether brackets nest so deep that dropping the value would overflow the stack.
 fn is_too_deep(text: &str) -> bool {
     let mut depth = 0_usize;
     text.bytes().any(|byte| {
@@ -111,13 +112,15 @@ fn is_entry(value: &Value) -> bool {
     value.get("content").is_some() && value.get("quote").is_some()
 }
 
-/// Returns the last document in `text` that contains a list of memories; one that runs to the end of the text is cut.
+/// Returns the last document in `text` that contains a list of memories. A document that does not end before the text
+/// does counts as cut.
 ///
-/// Consecutive entries without a list are combined. Since the list around them may be broken, they do not count as a
-/// complete answer if a list was begun.
+/// Consecutive entries without a list are combined. If a list was begun, they do not count as a complete answer,
+/// because the list around them may be broken.
 fn last_document(text: &str) -> Option<Entries> {
     let (mut found, mut from, mut alone) = (None, 0, Vec::new());
-    // Each start parses to its end, so prose full of brackets would take quadratic time without a bound.
+    // Parsing from each bracket may read to the end of the text, so prose full of brackets would take quadratic time
+    // without a bound.
     for _ in 0..MAX_STARTS {
         let Some(start) = text[from..].find(['{', '[']).map(|offset| from + offset) else { break };
         let mut stream = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
@@ -191,7 +194,7 @@ const OTHER_NAMES: [(&str, &[&str]); 6] = [
     ("to", &["validto", "validuntil"]),
 ];
 
-/// Removes the field `name` from `given`, regardless of its case and of the separators between its words.
+/// Removes and returns the field `name` of `given`, regardless of case and of the separators between words.
 fn taken(given: &mut Map<String, Value>, name: &str) -> Option<Value> {
     if let Some(value) = given.remove(name) {
         return Some(value);
@@ -206,7 +209,8 @@ fn taken(given: &mut Map<String, Value>, name: &str) -> Option<Value> {
 
 fn coerced(value: Value, shape: &Value) -> Value {
     match value {
-        // Models write "None" or "n/a" for absent values, which would otherwise be stored as if somebody had said it.
+        // Models write "None" or "n/a" for absent values. Such words would otherwise be stored as if somebody had said
+        // them.
         Value::String(text) if is_nullable(shape) && is_nothing(&text) => Value::Null,
         Value::String(text) if wants(shape, "integer") => integer(&text).map_or(Value::String(text), Value::from),
         Value::String(text) if shape.get("enum").is_some() => Value::String(text.trim().to_lowercase()),
@@ -251,9 +255,9 @@ fn integer(text: &str) -> Option<i64> {
     bare.parse().ok()
 }
 
-/// Returns `text`, from its first bracket to its last, as JSON; `None` if it has no brackets.
+/// Returns `text`, from its first bracket to its last, as JSON, or `None` if it has no brackets.
 ///
-/// Comments, and commas before a closing bracket, are removed; single quotes become double ones, `None` and `NaN`
+/// Comments, and commas before a closing bracket, are removed. Single quotes become double quotes, `None` and `NaN`
 /// become `null`, and `True` and `False` become lower case. Strings are not changed.
 fn tidied(text: &str) -> Option<String> {
     let text = text.get(text.find(['{', '['])?..=text.rfind(['}', ']'])?)?;
@@ -268,7 +272,8 @@ fn tidied(text: &str) -> Option<String> {
                 skip_until(&mut chars, text[at..].find("*/").map(|end| at + end + 2));
             }
             '}' | ']' => {
-                // Checked in the output, in which comments between comma and bracket have already been removed.
+                // The comma is looked for in the output, in which comments between comma and bracket have already been
+                // removed.
                 if let Some(rest) = tidy.trim_end().strip_suffix(',') {
                     tidy.truncate(rest.len());
                 }
@@ -299,7 +304,7 @@ fn copy_text(chars: &mut Chars<'_>, tidy: &mut String) {
     }
 }
 
-/// Copies up to a quote followed by something that can follow a string; other quotes are apostrophes.
+/// Copies up to a quote that is followed by something that can follow a string. Other quotes are apostrophes.
 fn copy_single_quoted(text: &str, chars: &mut Chars<'_>, tidy: &mut String) {
     tidy.push('"');
     while let Some((at, c)) = chars.next() {

@@ -8,22 +8,22 @@ use serde_json::{Map, Value, json};
 use crate::llm::ReplySchema;
 use crate::memory::{Audience, Episode, MemoryType};
 
-/// What a model answers for one window.
+/// The answer of a model for one window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Proposals {
     /// Possibly none.
     pub memories: Vec<Proposal>,
 }
 
-/// One memory as the model proposes it, its evidence first, so that words follow from what was found rather than the
-/// other way round. What the fields mean is said to the model in `prompts/extract/system.md`.
+/// One memory as the model proposes it. The evidence comes first, so that the model derives the words from it and not
+/// the other way round. The model reads the meaning of the fields in `prompts/extract/system.md`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Proposal {
-    /// Numbers of the messages that it rests on, the quoted one first.
+    /// Numbers of the messages that the memory is based on, with the quoted message first.
     pub messages: Vec<i64>,
-    /// Verbatim words of the first.
+    /// Verbatim words of the first of these messages.
     pub quote: String,
-    /// How it is known.
+    /// How the memory is known.
     pub basis: Basis,
     /// Kind of remembering.
     #[serde(rename = "type")]
@@ -42,21 +42,21 @@ pub(crate) struct Proposal {
     pub key: Option<String>,
     /// Value of the attribute.
     pub value: Option<String>,
-    /// For whom it holds.
+    /// The people or agents for whom the memory is true.
     pub audience: Audience,
     /// 1–10.
     pub importance: i64,
-    /// From when it held: year, month or day.
+    /// The first year, month or day at which the memory is true.
     pub from: Option<String>,
-    /// Until when it held: year, month or day.
+    /// The last year, month or day at which the memory is true.
     pub to: Option<String>,
-    /// When it stops to matter; absent for what lasts.
+    /// The date on which the memory stops being useful; absent if it lasts.
     pub expires: Option<String>,
-    /// Number of the known memory that can no longer hold.
+    /// Number of the known memory that can no longer be true.
     pub replaces: Option<i64>,
-    /// For problems that were worked on.
+    /// Details of a problem that somebody worked on.
     pub episode: Option<Episode>,
-    /// For procedural memories.
+    /// The steps of a procedural memory.
     pub procedure: Option<Steps>,
 }
 
@@ -68,7 +68,7 @@ pub(crate) enum Basis {
     Stated,
     /// An assistant proposed it and a person confirmed it.
     Confirmed,
-    /// It follows from what a person said.
+    /// The memory follows from what a person said.
     Implied,
 }
 
@@ -78,9 +78,9 @@ pub(crate) enum Basis {
 pub(crate) struct Steps {
     /// Short name.
     pub name: String,
-    /// What it is for.
+    /// The purpose of the procedure.
     pub description: String,
-    /// Situations in which it applies.
+    /// Situations in which the procedure applies.
     pub triggers: Vec<String>,
     /// Steps in order.
     pub steps: Vec<String>,
@@ -99,7 +99,7 @@ pub(crate) fn reply_schema(categories: &[String]) -> ReplySchema {
     let mut schema = settings.into_generator().into_root_schema_for::<Proposals>().to_value();
     make_strict(&mut schema);
     let category = json!({"type": "string", "enum": categories});
-    // Categories are settings of a run, so the derived type cannot know them.
+    // Categories are settings of a run, so the derived schema cannot contain them.
     if let Some(slot) = schema.pointer_mut("/properties/memories/items/properties/category") {
         *slot = category;
     }
@@ -112,7 +112,7 @@ pub(crate) fn item_schema(schema: &ReplySchema) -> &Value {
     &schema.schema["properties"]["memories"]["items"]
 }
 
-/// Keywords that strict mode knows; all others are removed before sending.
+/// Keywords that strict mode accepts. All others are removed before sending.
 const STRICT_KEYWORDS: &[&str] = &["type", "properties", "required", "additionalProperties", "items", "enum", "anyOf"];
 
 fn make_strict(schema: &mut Value) {

@@ -1,4 +1,4 @@
-//! Cuts transcripts into windows and selects what a request shows of them. Pure.
+//! Cuts transcripts into windows and selects what a request shows of them. The functions are pure.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -9,8 +9,8 @@ use super::message::{CARRIED_TOKENS, STAMP_TOKENS, is_shown, message_cost, messa
 use super::{Span, Task};
 use crate::tokens;
 
-/// Maximum size of a window, in `o200k_base` tokens of rendered messages. Windows that are read in one request together
-/// do not exceed it either, including their headers and context; the rest of the prompt is not counted.
+/// Maximum size of a window, in `o200k_base` tokens of rendered messages. Windows that share a request do not exceed
+/// this size in total, including their headers and context. The rest of the prompt is not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WindowBudget {
     /// Tokens of the messages to extract from.
@@ -30,11 +30,11 @@ impl Default for WindowBudget {
 pub struct Window {
     /// What it shows.
     pub span: Span,
-    /// Upper bound of the tokens of its session in a prompt: header, context and messages.
+    /// Maximum number of tokens of its session in a prompt: header, context and messages.
     pub tokens: usize,
 }
 
-/// Upper bound of the tokens around the messages of a session: its header and tags.
+/// Maximum number of tokens of a session's header and tags.
 const SESSION_TOKENS: usize = 80;
 
 /// Splits the messages that `done` does not cover into windows of at most `budget` tokens of messages.
@@ -48,8 +48,8 @@ const SESSION_TOKENS: usize = 80;
 /// all windows but the last stay unchanged.
 #[must_use]
 pub fn windows(messages: &[Message], done: &[Range<usize>], budget: WindowBudget) -> Vec<Window> {
-    // Windows are cut from the parts that are not done, never from index 0: recorded windows must not shift when a log
-    // grows.
+    // Windows are cut from the parts that are not done, never from index 0, because recorded windows must not shift
+    // when a log grows.
     let free = uncovered(messages.len(), done);
     let first_shown = free.first().map_or(0, |range| range.start.saturating_sub(MAX_CONTEXT_MESSAGES));
     // Counting is expensive: each message is counted once, and those that were read long ago are not counted at all.
@@ -96,7 +96,8 @@ fn fill(messages: &[Message], range: Range<usize>, budget: usize, cost: &dyn Fn(
     let mut window = Filling { range: range.start..range.start, tokens: 0 };
     for turn in turns(messages, range) {
         let turn_tokens: usize = turn.clone().map(cost).sum();
-        // In order, never best fit: messages appended later must not change earlier windows.
+        // Windows are filled in order and never by best fit, because messages appended later must not change earlier
+        // windows.
         if window.tokens + turn_tokens <= budget {
             window.extend(turn.end, turn_tokens);
             continue;
@@ -168,7 +169,7 @@ pub(super) const MIN_HALF_TOKENS: usize = 300;
 
 /// Splits a window in two where the token counts are closest to equal, preferably before a person's words.
 ///
-/// The second half has the end of the first half as its context. `None` if a half would be too small.
+/// The second half has the end of the first half as its context. Returns `None` if a half would be too small.
 pub(super) fn split(messages: &[Message], span: Span) -> Option<[Span; 2]> {
     let costs = message_costs(&messages[span.context_start..span.end]);
     let cost = |index: usize| costs[index - span.context_start];
@@ -177,7 +178,8 @@ pub(super) fn split(messages: &[Message], span: Span) -> Option<[Span; 2]> {
     let mut best: Option<(usize, usize)> = None;
     for (index, message) in messages.iter().enumerate().take(span.end).skip(span.start + 1) {
         before += cost(index - 1).full;
-        // A cut within a turn separates question and answer, so it must be more balanced by over a fifth of the whole.
+        // A cut within a turn separates question and answer, so it must be more balanced than the alternative by over a
+        // fifth of the whole.
         let turn_break = if message.is_human() { 0 } else { total / 5 };
         let unevenness = before.abs_diff(total - before) + turn_break;
         if before.min(total - before) >= MIN_HALF_TOKENS && best.is_none_or(|(least, _)| unevenness < least) {
@@ -254,7 +256,7 @@ pub(super) struct Sight {
 }
 
 impl View {
-    /// Shows a span of the only window.
+    /// Returns a view of a span of the only window.
     #[cfg(test)]
     pub(super) fn of(span: Span) -> Self {
         Self::one(Sight { window: 0, span, part: None })
@@ -264,13 +266,14 @@ impl View {
         Self { sights: vec![sight] }
     }
 
-    /// Returns a name for what is shown, by window, messages and bytes; independent of the position in the transcripts.
+    /// Returns a name for the view, made from its windows, messages and bytes. The name does not depend on positions in
+    /// the transcripts.
     pub(super) fn name(&self, tasks: &[Task<'_>]) -> String {
         let name = |sight: &Sight| {
             let (window, span, begin) = (sight.window, sight.span, tasks[sight.window].span.start);
             let bytes = sight.part.as_ref().map(|part| format!("@{}..{}", part.start, part.end)).unwrap_or_default();
-            // Relative to the window, so that a later run finds the stored request by this name even if the window has
-            // moved.
+            // Positions are relative to the window, so that a later run finds the stored request by this name even if
+            // the window has moved.
             format!("{window}:{}..{}{bytes}", span.start - begin, span.end - begin)
         };
         self.sights.iter().map(name).collect::<Vec<_>>().join(" ")
@@ -306,8 +309,8 @@ fn only_shown(messages: &[Message]) -> Option<&Message> {
     shown.next().filter(|_| shown.next().is_none())
 }
 
-/// Returns the two halves of a view: if it has several sessions, they are divided; if it has one, its halves are
-/// returned except for any without words from a person. Empty if halving is not worthwhile.
+/// Returns the two halves of a view. Several sessions are divided between the halves. A single session is split, and a
+/// half without words from a person is omitted. The result is empty if halving is not worthwhile.
 pub(super) fn halved(tasks: &[Task<'_>], view: &View) -> Vec<View> {
     match &view.sights[..] {
         [] => Vec::new(),
@@ -319,7 +322,7 @@ pub(super) fn halved(tasks: &[Task<'_>], view: &View) -> Vec<View> {
     }
 }
 
-/// Returns where several `sights` can be divided into parts of most nearly equal length.
+/// Returns the index at which several `sights` can be divided into parts of nearly equal length.
 fn middle(tasks: &[Task<'_>], sights: &[Sight]) -> usize {
     let bytes = |sight: &Sight| {
         let messages = &tasks[sight.window].transcript.messages[sight.span.start..sight.span.end];
@@ -352,9 +355,9 @@ fn halves(task: &Task<'_>, sight: &Sight) -> Vec<Sight> {
 
 /// Maximum number of messages shown again.
 const MAX_CARRIED: usize = 4;
-/// Upper bound of their tokens: the number, label, clip marker, stamp and text of each.
+/// Maximum number of tokens of these messages: the number, label, clip marker, stamp and text of each.
 pub(super) const MAX_CARRIED_TOKENS: usize = MAX_CARRIED * (CARRIED_TOKENS + STAMP_TOKENS + 12);
-/// Maximum number of people's messages that are considered; the last ones before the context.
+/// Maximum number of people's messages that are considered, counted back from the context.
 const MAX_LOOKED_AT: usize = 1_000;
 /// Number of bytes considered in each of them.
 const MAX_TEXT_BYTES: usize = 4_000;
@@ -366,7 +369,8 @@ const MIN_SHARED: usize = 2;
 /// Returns the indexes of the messages to show again with a window: in order, and all before its context.
 pub(super) fn carried(messages: &[Message], span: Span) -> Vec<usize> {
     let speaks = |index: &usize| has_human_signal(std::slice::from_ref(&messages[*index]));
-    // Bounded from the end, because otherwise a chat of several years would be read again for each of its windows.
+    // Only the last messages are considered, because otherwise a chat of several years would be read again for each
+    // window.
     let mut earlier: Vec<usize> = (0..span.context_start).rev().filter(speaks).take(MAX_LOOKED_AT).collect();
     earlier.reverse();
     // The first words from a person usually say what the session is about, so they are always shown.
@@ -378,7 +382,7 @@ pub(super) fn carried(messages: &[Message], span: Span) -> Vec<usize> {
     }
     let window = &messages[span.start..span.end];
     let wanted: HashSet<String> = window.iter().filter(|one| one.is_human()).flat_map(|one| terms(&one.text)).collect();
-    // At least one, since otherwise nothing would be distinctive in a short log.
+    // The limit is at least one, since otherwise no word would be distinctive in a short log.
     let rare = (earlier.len() / RARE).max(1);
     let shared = |terms: &HashSet<String>| {
         terms.iter().filter(|term| wanted.contains(*term) && counts[term.as_str()] <= rare).count()
@@ -440,11 +444,11 @@ pub(crate) fn has_human_signal(messages: &[Message]) -> bool {
 }
 
 enum Weight {
-    /// Acknowledges, or says nothing at all.
+    /// The message acknowledges something, or says nothing at all.
     Nothing,
-    /// Says yes or no, which is meaningful only together with the question.
+    /// The message says yes or no, which is meaningful only together with the question.
     Answer,
-    /// Says something with a meaning of its own.
+    /// The message has a meaning of its own.
     Words,
 }
 
@@ -468,7 +472,7 @@ fn weight(text: &str) -> Weight {
         return Weight::Words;
     }
     let folded = text.to_lowercase();
-    // A bare slash command controls the agent; its arguments, if any, are words of the person.
+    // A slash command controls the agent, but its arguments, if any, are words of the person.
     if folded.trim_start().starts_with('/') && folded.split_whitespace().count() == 1 {
         return Weight::Nothing;
     }

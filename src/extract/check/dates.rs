@@ -1,7 +1,7 @@
 //! Finds dates in a claim that nobody said and that do not follow from when something was said.
 //!
-//! A common error is a relative date resolved against a day other than that of the message, such as today when an old
-//! conversation is read. A date within the range of a time expression that was used is accepted.
+//! A common error is to resolve a relative date against a day other than that of the message, such as today when an old
+//! conversation is read. A date is accepted if it lies within the range of a time expression that was used.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -15,7 +15,7 @@ use super::numbers::counts;
 use crate::text::date::{Days, TimeSpan, Written, bare_months, lapses, written};
 use crate::text::number::digit;
 
-/// Longest time, in days, for which the model may judge that something matters without anybody saying so.
+/// The model may judge that something matters for at most this many days without anybody having said so.
 const MAX_JUDGED_DAYS: i32 = 400;
 
 /// Longest range, in days, of a time expression that counts outside its session.
@@ -78,7 +78,7 @@ impl Dates {
 
     fn add_named(&mut self, named: Vec<(Date, Date)>) {
         for days in named {
-            // Nobody counts weeks from a whole year.
+            // People do not count weeks from a whole year.
             let is_short = days.0.checked_add(31.days()).is_ok_and(|limit| days.1 <= limit);
             if is_short && !self.named.contains(&days) {
                 self.named.push(days);
@@ -95,7 +95,7 @@ impl Dates {
         }
     }
 
-    /// A number that looks like a year may be one, whatever its context.
+    /// Adds every number that looks like a year, whatever its context.
     fn add_bare_years(&mut self, text: &str, dates: &[Written]) {
         let is_alone = |at: usize| !dates.iter().any(|date| date.at.contains(&at));
         let runs = text.split(|c| digit(c).is_none()).filter(|run| run.len() == 4);
@@ -139,7 +139,7 @@ impl Dates {
         written(&as_field(text)).iter().all(|one| one.meanings.iter().any(|days| near(days) || self.is_traced(*days)))
     }
 
-    /// Whether a span of time leads from a mentioned day to one between `first` and `last`.
+    /// Whether a span of time leads from a mentioned day to a day between `first` and `last`.
     fn is_counted(&self, first: Date, last: Date) -> bool {
         self.lapses.iter().take(MAX_COUNTED).any(|lapse| {
             self.named.iter().take(MAX_COUNTED).any(|&(from, to)| {
@@ -297,7 +297,7 @@ const REACHES: &[(&str, i32, i32)] = &[
     ),
 ];
 
-/// Scripts of languages whose time expressions are not recognised.
+/// Writing systems of languages whose time expressions are not recognised.
 const OTHER_LANGUAGE: &str = r"[\p{Cyrillic}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Arabic}\p{Hebrew}\p{Thai}\p{Devanagari}\p{Greek}]|(?i)\b(?:hier|demain|aujourd|semaine|mois|année|depuis|prochaine?|dernière?|ieri|domani|oggi|settimana|mese|anno|prossim[ao]|scors[ao]|ontem|amanhã|hoje|mês|ano passado|próximo ano|gisteren|vandaag|volgende|vorige|igår|idag|wczoraj|jutro|dün|yarın)\b";
 
 static TABLE: LazyLock<Vec<(Regex, i32, i32)>> = LazyLock::new(|| {
@@ -310,7 +310,7 @@ static TABLE: LazyLock<Vec<(Regex, i32, i32)>> = LazyLock::new(|| {
     table
 });
 
-/// Returns the days, as spans, that the time expressions in `text` may refer to when they are used on `today`.
+/// Returns the spans of days that the time expressions in `text` may refer to when they are used on `today`.
 fn reach(text: &str, today: Date) -> Vec<(Date, Date)> {
     let span = |from: i32, to: i32| Some((today.checked_add(from.days()).ok()?, today.checked_add(to.days()).ok()?));
     let named = TABLE.iter().filter(|(pattern, ..)| pattern.is_match(text)).filter_map(|&(_, from, to)| span(from, to));

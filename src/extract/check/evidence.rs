@@ -279,7 +279,7 @@ impl<'a> EvidenceCheck<'a> {
     }
 }
 
-/// The numbers and dates of a known memory, for a claim that replaces it.
+/// The numbers and dates of the known memory that a claim replaces.
 struct Replaced {
     numbers: Numbers,
     dates: Dates,
@@ -301,7 +301,7 @@ impl Replaced {
     }
 }
 
-/// Returns every text of a proposal that is stored and may therefore contain an error.
+/// Returns every stored text of a proposal, each of which may contain an error.
 fn claim_texts(proposal: &Proposal) -> impl Iterator<Item = &str> {
     let episode = proposal.episode.iter().flat_map(|episode| {
         [&episode.situation, &episode.action].into_iter().chain(&episode.reasoning).chain(&episode.learnings)
@@ -351,14 +351,14 @@ static FIRST_PERSON: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is constant and a test compiles it")
 });
 
-/// Who said what, for one claim.
+/// The speakers and texts of the messages that one claim cites.
 #[derive(Debug, Clone, Copy)]
 struct Speech<'a> {
     /// The quote.
     quote: &'a str,
     /// The name of the quoted speaker.
     speaker: &'a str,
-    /// Everybody who speaks in the conversation.
+    /// All speakers in the conversation.
     speakers: &'a [&'a str],
     /// The other cited speakers.
     others: &'a [&'a str],

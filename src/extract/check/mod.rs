@@ -1,4 +1,4 @@
-//! Checks of a model's entries: nothing is accepted that cannot be found in the conversation. Pure.
+//! Checks of a model's entries: nothing is accepted that cannot be found in the conversation. The functions are pure.
 //!
 //! The checks are made in this order. An entry is rejected if
 //! - it does not have the requested shape ([`DropReason::Invalid`]),
@@ -46,11 +46,11 @@ pub(super) const CUT_SHORT: &str = "is cut short";
 /// How much of an answer could be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Legible {
-    /// A list, to its end.
+    /// A complete list was read.
     Whole,
-    /// The beginning of a list.
+    /// Only the beginning of a list was read.
     Cut,
-    /// No list.
+    /// No list was found.
     Not,
 }
 
@@ -101,8 +101,8 @@ pub(super) fn is_mendable(reason: DropReason) -> bool {
     }
 }
 
-/// Checks `items`, the entries of an answer that belong to `session` of `pool`, against that session and against
-/// `schema`, which the request specified.
+/// Checks `items` against `session` of `pool` and against `schema`. The items are the entries of an answer that belong
+/// to the session; the request specified the schema.
 pub(super) fn check(items: Vec<Item>, pool: &EvidencePool<'_>, session: usize, schema: &ReplySchema) -> Checked {
     let mut checked = Checked::default();
     if items.is_empty() {
@@ -159,7 +159,8 @@ impl<'a> EntryChecker<'a> {
     fn new(pool: &'a EvidencePool<'a>, session: usize, schema: &'a ReplySchema) -> Self {
         let (task, shown) = pool.session(session);
         let messages = &task.transcript.messages;
-        // From the beginning of the transcript: boot files are injected at its start, long before most windows.
+        // Injected text is collected from the beginning of the transcript, since boot files are injected there, long
+        // before most windows.
         let injected = messages[..task.span.end].iter().enumerate().filter(|(_, one)| one.kind == Kind::Context);
         Self {
             task,
@@ -192,7 +193,7 @@ impl<'a> EntryChecker<'a> {
             .validator
             .iter_errors(&item)
             .take(MAX_ERRORS)
-            // Masked, so that the values do not appear in the repair prompt or the stored detail.
+            // The error is masked, so that the values do not appear in the repair prompt or the stored detail.
             .map(|error| format!("{} {}", error.instance_path(), error.masked()).trim().to_owned())
             .collect();
         if errors.is_empty() {
@@ -201,7 +202,8 @@ impl<'a> EntryChecker<'a> {
                 Err(_) => errors.push("is not of the asked shape".to_owned()),
             }
         }
-        // A fixed detail: the entry is sent again with the rest, and `Answer::extend` recognises it by this text.
+        // The detail is fixed, because the entry is sent again with the rest and `Answer::extend` recognises it by this
+        // text.
         if may_be_cut {
             errors = vec![CUT_SHORT.to_owned()];
         }
@@ -231,7 +233,7 @@ impl<'a> EntryChecker<'a> {
         Ok(Cited { quoted, others, quote })
     }
 
-    /// Whether a person supports it, in the part to extract from, with words that were not injected.
+    /// Whether a person supports the proposal, in the part to extract from, with words that were not injected.
     fn is_said(&self, proposal: &Proposal, cited: &Cited) -> Result<(), Dropped> {
         let not_said = |detail: &str| Err(dropped(DropReason::NotSaid, detail));
         let quoted = self.message(cited.quoted);
@@ -245,7 +247,8 @@ impl<'a> EntryChecker<'a> {
         {
             return not_said("the quote is not what a participant said");
         }
-        // A claim made only by an assistant may be invented; stored as a memory, it would return as a fact.
+        // A claim made only by an assistant may be invented. If it were stored as a memory, it would later appear to be
+        // a fact.
         if !all().any(|&index| self.message(index).is_human()) {
             return not_said("no person said or confirmed it");
         }
@@ -268,7 +271,8 @@ impl<'a> EntryChecker<'a> {
         Ok(())
     }
 
-    /// Whether its numbers, dates and names were said, by the person it names, and without reversing the meaning.
+    /// Whether the numbers, dates and names of the proposal were said, by the person it names, and with the same
+    /// meaning.
     fn is_grounded(&self, proposal: &mut Proposal, cited: &Cited) -> Result<(), Dropped> {
         let (quoted, others, quote) = (cited.quoted, &cited.others[..], cited.quote.as_str());
         let replaced = self.known(proposal.replaces);
@@ -288,7 +292,7 @@ impl<'a> EntryChecker<'a> {
         }
     }
 
-    /// A number that belongs to no known memory is an error; the proposal is kept without it.
+    /// A number that belongs to no known memory is an error, and the proposal is kept without it.
     fn known(&self, number: Option<i64>) -> Option<&'a Memory> {
         let position = usize::try_from(number?).ok()?.checked_sub(1)?;
         self.task.known[..self.shown.known].get(position)
@@ -302,7 +306,7 @@ impl<'a> EntryChecker<'a> {
 /// Checks what the schema cannot express in strict mode.
 fn sound(proposal: Proposal) -> Result<Proposal, Dropped> {
     let invalid = |detail: &str| Err(dropped(DropReason::Invalid, detail));
-    // Strict mode has no bounds, so the schema that was sent cannot contain this one.
+    // Strict mode allows no bounds, so the schema that was sent cannot contain this bound.
     if !(1..=10).contains(&proposal.importance) {
         return invalid("importance is not from 1 to 10");
     }
@@ -323,10 +327,11 @@ fn shortened(quote: &str) -> String {
     cut.rsplit_once(char::is_whitespace).map_or(cut, |(whole_words, _)| whole_words).to_owned()
 }
 
-/// Whether a text says nothing without the placeholders of its secrets.
+/// Whether a text has no content apart from the placeholders of its secrets.
 fn is_only_secret(content: &str, quote: &str, value: Option<&str>) -> bool {
     let blank = |text: &str| PLACEHOLDER.replace_all(text, " ").chars().all(|c| !c.is_alphanumeric());
-    // A placeholder inside a word, as in an address, leaves something useful; on its own it is the whole content.
+    // A placeholder inside a word, as in an address, leaves something useful. A placeholder on its own is the whole
+    // content.
     let is_point = ALONE.is_match(content) && units(&PLACEHOLDER.replace_all(content, " ")).len() < 8;
     blank(content) || blank(quote) || value.is_some_and(|value| PLACEHOLDER.is_match(value) && blank(value)) || is_point
 }

@@ -49,7 +49,7 @@ impl Names {
 
     /// Returns a name in the sentence `content` that has no source; `quote` shows the script of the conversation.
     pub(super) fn foreign<'t>(&self, content: &'t str, quote: &str) -> Option<&'t str> {
-        // A name is spelled differently in another script.
+        // A name is spelled differently in another writing system.
         if quote.chars().any(|c| c.is_alphabetic() && !is_latin(c))
             != content.chars().any(|c| c.is_alphabetic() && !is_latin(c))
         {
@@ -68,7 +68,7 @@ impl Names {
         })
     }
 
-    /// Returns a given name in `text`, which may be just a heading, that has no source.
+    /// Returns a given name in `text` that has no source. The text may be just a heading.
     pub(super) fn foreign_given<'t>(&self, text: &'t str) -> Option<&'t str> {
         words(text).map(|(_, word)| word).find(|word| {
             word.starts_with(char::is_uppercase) && GIVEN.contains(fold_case(word).as_str()) && !self.is_known(word)
@@ -114,7 +114,7 @@ impl Names {
         // "Ana's" and, in German or after a typing error, "Anas" are forms of a name that was said.
         let stem = name.strip_suffix("'s").or_else(|| name.strip_suffix('s')).unwrap_or(&name);
         let is_given = GIVEN.contains(name.as_str());
-        // Searched in the text rather than among its words: a name may be part of one, as in `PostgreSQL` or an
+        // The text is searched rather than its words, because a name may be part of a word, as in `PostgreSQL` or an
         // address.
         if self.text.contains(stem) || !is_given && (is_common(word, &name) || is_common(word, stem)) {
             return true;
@@ -128,7 +128,7 @@ impl Names {
     }
 }
 
-/// Whether `said` is another form of the same word, or the word with a typing error.
+/// Whether `said` is another form of the word, or the word with a typing error.
 fn is_form(name: &str, said: &str, is_given: bool) -> bool {
     let (length, other) = (name.chars().count(), said.chars().count());
     let shared = name.chars().zip(said.chars()).take_while(|(one, two)| one == two).count();
@@ -140,7 +140,7 @@ fn is_form(name: &str, said: &str, is_given: bool) -> bool {
     shared >= 4 && shared * 5 >= length.min(other) * 3 || other + 2 >= length && osa_distance(name, said) <= slips
 }
 
-/// Returns the words whose capital is not explained by the start of a sentence.
+/// Returns the words with a capital that are not at the start of a sentence.
 fn capitalised(content: &str) -> Vec<&str> {
     let mut is_start = true;
     let mut end = 0;

@@ -7,7 +7,8 @@ use regex::Regex;
 
 use crate::text::number::{Number, digit, in_digits, in_words};
 
-/// Numbers up to this one may result from counting a list; they are only compared with other counts of the same things.
+/// Numbers up to this limit may result from counting a list, so they are only compared with other counts of the same
+/// things.
 const SMALL: f64 = 12.0;
 /// Number of digits from which a number is compared digit by digit, like a telephone number.
 const LONG: usize = 7;
@@ -28,7 +29,7 @@ const NAMES: [&str; 12] =
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
     known: Vec<Number>,
-    /// All digits of each text, for rows of digits that are grouped differently.
+    /// All digits of each text, without separators, to find rows of digits that are grouped differently.
     rows: Vec<String>,
     /// Whether a text has numbers that cannot be read.
     is_partial: bool,
@@ -52,7 +53,7 @@ impl Numbers {
                 lower.match_indices(name).any(|(start, _)| start <= at.start && at.end <= start + name.len())
             })
         };
-        // Dates are checked separately; that check also accepts days that are counted from others.
+        // Dates are checked separately, and the check of dates also accepts days that are counted from others.
         let is_in_date = |at: &Range<usize>| dates.iter().any(|date| date.start < at.end && at.start < date.end);
         // A spelled-out number in a claim is only checked where it cannot be an article or an idiom.
         let spelled = in_words(content)
@@ -90,7 +91,7 @@ impl Numbers {
         row.len() >= LONG && self.rows.iter().any(|known| known.contains(&row))
     }
 
-    /// Whether the clock time may be one that was said in another form: "3 pm", "half past three", 下午三点.
+    /// Whether a clock time may have been said in another form, such as "3 pm", "half past three" or 下午三点.
     fn is_time(&self, number: &Number) -> bool {
         let mut parts = number.chain.split(':').filter_map(|part| part.parse::<f64>().ok());
         let (Some(hour), Some(minute)) = (parts.next(), parts.next()) else { return false };
@@ -100,14 +101,14 @@ impl Numbers {
                     || known.chain.split([':', '.']).any(|part| part.parse() == Ok(wanted))
             })
         };
-        // One hour earlier or later: "quarter to four" is 15:45, and 12-hour and 24-hour clocks are mixed.
+        // The hour may differ by one, because "quarter to four" is 15:45, and people mix 12-hour and 24-hour clocks.
         let is_hour = [0.0, 1.0, -1.0].iter().any(|near| {
             has((hour + near).rem_euclid(12.0)) || has(hour + near) || has((hour + near).rem_euclid(12.0) + 12.0)
         });
         is_hour && (minute.rem_euclid(15.0) == 0.0 || has(minute))
     }
 
-    /// Whether the same things are counted, but with a different number.
+    /// Whether a text counts the same things, but with a different number.
     fn is_counted_otherwise(&self, number: &Number, value: f64) -> bool {
         // Without a counted noun, it is unknown whether two numbers count the same things.
         if number.noun.chars().count() < 2 && number.unit.is_none() {
@@ -132,7 +133,7 @@ fn is_clock(number: &Number) -> bool {
     number.chain.contains(':')
 }
 
-/// Whether the parts of a version or a time appear in the same order in a known one: 3.14 in 3.14.2.
+/// Whether the parts of a version or a time appear in the same order in a known number, as 3.14 does in 3.14.2.
 fn has_chain(number: &Number, known: &Number) -> bool {
     if known.chain.is_empty() {
         return false;
@@ -148,13 +149,13 @@ fn has_chain(number: &Number, known: &Number) -> bool {
             && known.chain.replace(['.', ','], ":").trim_start_matches('0') == number.chain.trim_start_matches('0')
 }
 
-/// Whether both are the same quantity in different units: two weeks, 14 days.
+/// Whether both numbers are the same quantity in different units, as in "two weeks" and "14 days".
 fn converts(number: &Number, known: &Number) -> bool {
     let (Some(one), Some(two)) = (number.unit, known.unit) else { return false };
     number.readings.iter().any(|value| known.readings.iter().any(|other| one.converts(*value, two, *other)))
 }
 
-/// Number of values from which a text is considered a list, in which any number could be derived from two others.
+/// A text with at least this many values is considered a list, in which any number could be derived from two others.
 const MAX_NUMBERS: usize = 60;
 
 /// Words that mean a doubling.
@@ -169,7 +170,7 @@ pub(super) fn is_computed(number: &str, text: &str, year: Option<i16>) -> bool {
     let same = |one: f64, two: f64| (one - two).abs() <= 1e-9 * two.abs().max(1.0);
     let wanted = self::values(number);
     let is = |value: f64| wanted.iter().any(|wanted| same(value, *wanted));
-    // A year of birth from an age, or the year in which something began that has lasted that long.
+    // The difference may be a year of birth derived from an age, or the year in which something began.
     if year.is_some_and(|year| values.iter().any(|value| is(f64::from(year) - value))) {
         return true;
     }

@@ -39,7 +39,7 @@ pub(super) fn change(content: &str, sentence: &str, cited: &str) -> Option<Chang
     if states_a_change(&claim) {
         return None;
     }
-    // "Don't you use tabs?" expects a yes, so a negation in a question does not necessarily deny anything.
+    // "Don't you use tabs?" expects a yes, so a negation in a question may deny nothing.
     if !is_negative(&claim) && !sentence.contains(['?', '？']) {
         return lost(&claim, &said, &all).then_some(Change::Lost);
     }
@@ -64,7 +64,7 @@ fn lost(claim: &str, said: &str, all: &str) -> bool {
     };
     // "I never said that we use tabs" denies what follows the reporting verb.
     let words: Vec<String> = content_words(denied).into_iter().skip_while(|word| is_report(word)).collect();
-    // Two negations may or may not cancel each other; a wrong guess would reject a true claim.
+    // Two negations may or may not cancel each other, and a wrong guess would reject a true claim.
     if is_doubled || !says_enough(&words) {
         return false;
     }
@@ -138,7 +138,7 @@ fn is_empty(word: &str) -> bool {
 fn stem(word: &str) -> String {
     let endings = ["amos", "emos", "imos", "ing", "ies", "ed", "es", "s", "en", "t", "e", "o", "a", "y"];
     let mut stem = word;
-    // Repeated, since endings accumulate: "meetings" loses "s" and then "ing".
+    // Endings are removed repeatedly, since a word may have several: "meetings" loses "s" and then "ing".
     while let Some(shorter) =
         endings.iter().find_map(|ending| stem.strip_suffix(ending).filter(|rest| rest.chars().count() >= 3))
     {

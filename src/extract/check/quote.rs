@@ -24,7 +24,8 @@ pub fn quote_found(quote: &str, text: &str) -> bool {
     find(quote, text).is_some()
 }
 
-/// Returns the byte range of `text` that `quote` covers; with an ellipsis, this includes the omitted part.
+/// Returns the byte range of `text` that `quote` covers. If the quote has an ellipsis, the range includes the omitted
+/// part.
 pub(in crate::extract) fn find(quote: &str, text: &str) -> Option<Range<usize>> {
     let (exact, hay) = (Folded::new(quote), Folded::new(text));
     let needle = exact.text.trim_matches(is_edge);
@@ -39,9 +40,11 @@ pub(in crate::extract) fn find(quote: &str, text: &str) -> Option<Range<usize>> 
     }
     let (first, second) = halves(needle)?;
     let first_range = hay.find_folded(first, 0, text)?;
-    // Searched only after the first part: joined in the reverse order, true words could mean something else.
+    // The second part is searched only after the first, because true words in the reverse order could mean something
+    // else.
     let second_range = hay.find_folded(second, first_range.end, text)?;
-    // Two phrases far apart are not a quote: sentences about different things could be combined to support anything.
+    // Two phrases far apart are not a quote, because sentences about different things could be combined to support
+    // anything.
     (second_range.start - first_range.end <= MAX_GAP).then(|| hay.origin(first_range.start..second_range.end))
 }
 
@@ -62,14 +65,14 @@ fn is_edge(c: char) -> bool {
     matches!(c, ' ' | '\'' | '.' | ',' | ';' | ':' | '!' | '?' | '。' | '、')
 }
 
-/// Number of words in a run that is compared with injected text.
+/// Number of consecutive words that are compared with injected text at once.
 const SHINGLE: usize = 3;
-/// Minimum number of runs that a text must have to be compared.
-// A shorter text shares its few phrases with almost any text.
+/// Minimum number of such runs of words that a text must have to be compared.
+// The few phrases of a shorter text appear in almost any text.
 const MIN_SHINGLES: usize = 4;
-/// Share of runs that must appear in injected text for a text to count as a restatement.
+/// Share of a text's runs of words that must appear in injected text for the text to count as a restatement.
 const RESTATES: f64 = 0.8;
-/// Maximum size of injected text that is compared, in bytes; boot files come first.
+/// Maximum size of injected text that is compared, in bytes, beginning with the boot files.
 const MAX_INJECTED_BYTES: usize = 400_000;
 
 /// The text that was injected into a conversation, used to find memories that only repeat it.
@@ -99,7 +102,7 @@ impl Injected {
     pub(super) fn restates(&self, text: &str, before: usize) -> bool {
         let runs = runs(text);
         let known = runs.iter().filter(|run| self.runs.get(run).is_some_and(|&index| index < before)).count();
-        #[expect(clippy::cast_precision_loss, reason = "a text has far fewer runs than a float has digits")]
+        #[expect(clippy::cast_precision_loss, reason = "the number of runs is small enough for an exact float")]
         let share = known as f64 / runs.len().max(1) as f64;
         runs.len() >= MIN_SHINGLES && share >= RESTATES
     }

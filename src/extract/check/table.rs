@@ -9,11 +9,11 @@ use crate::extract::schema::Proposal;
 use crate::extract::{DropReason, Span, Task};
 use transcripts::{Message, MessageTime, Role, Transcript};
 
-/// The day, the messages (`Name: words`, separated by `|`), and the claim. The last message is quoted, or the part in
-/// `«»`.
+/// The day, the messages (`Name: words`, separated by `|`), and the claim. The quote is the part in `«»`, or else the
+/// last message.
 type Row = (&'static str, &'static str, &'static str);
 
-/// Returns the outcome for a row; the claim may set a field with a leading `from=2025-01; `.
+/// Returns the outcome for a row. The claim may set a field with a leading `from=2025-01; `.
 fn outcome(row: Row) -> Option<DropReason> {
     checked(row).err()
 }
@@ -230,7 +230,7 @@ fn dates_that_follow_from_the_message_are_believed() {
     );
 }
 
-/// A typical error: an old log is read today, and "yesterday" is resolved against today.
+/// A typical error is to read an old log today and to resolve "yesterday" against today.
 #[test]
 fn dates_counted_from_another_day_are_not() {
     all(

@@ -1,5 +1,5 @@
-//! The extractor that calls a model: one request for the windows of a pack, one repair request, and separate requests
-//! for the halves of windows whose reply cannot be received completely.
+//! The extractor that calls a model. It sends one request for the windows of a pack, one repair request, and separate
+//! requests for the halves of windows whose reply is incomplete.
 
 use std::collections::BTreeSet;
 
@@ -19,41 +19,42 @@ use crate::tokens;
 
 /// Maximum number of times that a window is halved because its answer was cut or its request was too long.
 const MAX_HALVINGS: u8 = 4;
-/// Number of consecutive requests without a usable answer after which the rest is left to a later run: the maximum
-/// number of requests for one window.
-// 1 + 2 + 4 + 8 + 16: a window that is halved four times and of which every part fails.
+/// Number of consecutive requests without a usable answer after which the rest is left to a later run. It equals the
+/// maximum number of requests for one window.
+// A window that is halved four times, with every part failing, takes 1 + 2 + 4 + 8 + 16 requests.
 const MAX_FRUITLESS: u32 = 31;
 
 /// Maximum number of times that the rest of a cut answer is requested.
 const MAX_CONTINUATIONS: u8 = 8;
 
 /// Asks `model` what is worth keeping from the windows of `tasks`, which are equal except for transcript and span.
-/// Returns one result per window, in order; the cost of a request is counted once, for the first window that it shows.
+/// Returns one result per window, in order. The cost of a request is counted once, for the first window that it shows.
 ///
-/// A window in which nobody says anything needs no call; the others are read in one request. If the answer, or part of
-/// it, cannot be used, the model is called once more with the errors; what is still unusable is counted. If an answer
-/// about several windows is refused, cut or unusable, or the request is too long for the model, each half of them is
-/// read separately, so that one window does not affect the others. Likewise, a single window is read in halves if its
-/// answer is cut or its request is too long. If the window of a cut answer cannot be halved any further, the rest of
-/// the answer is requested. A message from a person of more than 8,000 tokens is read in several requests, so that none
-/// of it is lost.
+/// A window in which nobody says anything needs no call. All other windows are read in one request. If the answer, or
+/// part of it, cannot be used, the model is called once more with the errors, and entries that are still unusable are
+/// counted. If an answer about several windows is refused, cut or unusable, or the request is too long for the model,
+/// each half of them is read separately, so that one window does not affect the others. Likewise, a single window is
+/// read in halves if its answer is cut or its request is too long. If the window of a cut answer cannot be halved any
+/// further, the rest of the answer is requested. A message from a person of more than 8,000 tokens is read in several
+/// requests, so that none of it is lost.
 ///
-/// The outcome is [`super::Outcome::Failed`] if any part of the window received no answer; candidates from the other
-/// parts are still returned. Every entry of an answer is returned as a candidate or as dropped; if an entry was sent
+/// The outcome is [`super::Outcome::Failed`] if any part of the window received no answer. Candidates from the other
+/// parts are still returned. Every entry of an answer is returned as a candidate or as dropped. If an entry was sent
 /// again, only its last version is returned.
 pub async fn extract<C: Complete>(model: &C, guard: &Guard, tasks: &[Task<'_>]) -> Vec<Extraction> {
     let asking = Asking { model, guard, tasks };
     let mut reading = Reading::of(tasks.len());
-    // A stack, filled in reverse: halves are read in place of the whole, so candidates keep the order of the log.
+    // The views form a stack that is filled in reverse. Halves are read in place of the whole, so candidates keep the
+    // order of the log.
     let mut open: Vec<(View, u8)> = views(tasks).into_iter().rev().map(|view| (view, 0)).collect();
     while let Some((view, halvings)) = open.pop() {
         if reading.fruitless >= MAX_FRUITLESS {
             reading.fail(&view, "too many requests in a row could not be used; the next run tries again");
             continue;
         }
-        // Sessions are separated before any is halved, so only the halving of a single session counts.
+        // Sessions are separated before any session is halved, so only the halving of a single session counts.
         let halvings = halvings + u8::from(view.sights.len() == 1);
-        // Computed only when needed, since all tokens have to be counted again.
+        // The halves are computed only when needed, since all tokens have to be counted again.
         let halves = || if halvings <= MAX_HALVINGS { halved(tasks, &view) } else { Vec::new() };
         match asking.read(&view, halves, &mut reading).await {
             Next::Done => {}
@@ -82,7 +83,7 @@ impl<C: Complete> Asking<'_, '_, C> {
     async fn read(&self, view: &View, halves: impl Fn() -> Vec<View>, reading: &mut Reading) -> Next {
         let name = view.name(self.tasks);
         let are_several = view.sights.len() > 1;
-        // Counted before the reply is known and reset by `take`, so that a server with only unusable replies is
+        // The request counts as useless until `take` resets the counter, so that a server with only unusable replies is
         // abandoned.
         reading.fruitless += 1;
         let (asked, reply) =
@@ -104,8 +105,8 @@ impl<C: Complete> Asking<'_, '_, C> {
                 halves => return Next::Halves(halves),
             },
             Finish::Refusal => {
-                // If there are several sessions, perhaps only one is refused; the halves of a single one would probably
-                // be refused too.
+                // If there are several sessions, the model may refuse only one of them. It would probably refuse the
+                // halves of a single session, too.
                 let halves = if are_several { halves() } else { Vec::new() };
                 let reason = "the model declined to read this window; try another model";
                 return reading.halve_or_fail(view, halves, reason);
@@ -158,7 +159,7 @@ impl<C: Complete> Asking<'_, '_, C> {
             let render = || without_numbers(rest(self.guard, request, &text, answer.last_title()));
             let part = format!("continue {round} {}", view.name(self.tasks));
             let (_, reply) = reading.complete(self.model, &part, render, view).await;
-            // The cut answer is still used; `complete` has recorded that this request received no reply.
+            // The cut answer is still used, and `complete` has recorded that this request received no reply.
             let Ok(reply) = reply else { return };
             if reply.finish == Finish::Refusal {
                 return;
@@ -166,14 +167,14 @@ impl<C: Complete> Asking<'_, '_, C> {
             if !answer.extend(read(&reply.text)) || answer.is_whole() {
                 return;
             }
-            // Only the last part is shown again; with all of them, the request itself would become too long for the
-            // model.
+            // Only the last part is shown again, because with all parts, the request itself would become too long for
+            // the model.
             text = reply.text;
         }
     }
 }
 
-/// Returns a request whose reply uses the message numbers of the previous one.
+/// Returns a request whose reply uses the message numbers of the previous request.
 const fn without_numbers(request: Request) -> Rendered {
     Rendered { request, reading: serde_json::Value::Null }
 }
@@ -190,17 +191,17 @@ struct WindowReading {
     candidates: Vec<Candidate>,
     dropped: Vec<Dropped>,
     spent: Spent,
-    /// Number of parts with a usable answer; "nothing to keep" is one.
+    /// Number of parts with a usable answer, which may be "nothing to keep".
     answered: usize,
     /// Why a part received no answer.
     failure: Option<String>,
     /// Why part of an answer could not be used.
     flaw: Option<String>,
-    /// Keys of the replies to the requests about it.
+    /// Keys of the replies to the requests about the window.
     replies: Vec<String>,
     /// Whether an answer was cut and its rest was not received.
     is_cut: bool,
-    /// Whether a request about it received no reply at all.
+    /// Whether a request about the window received no reply at all.
     is_unanswered: bool,
 }
 
@@ -233,8 +234,7 @@ impl Reading {
                 LlmError::Budget { .. } | LlmError::InBatch | LlmError::NotRecorded { .. } | LlmError::Cassette { .. },
             ) => Spent::default(),
         };
-        // If the cost were split between windows, the shares would be rounded and no longer add up to the provider's
-        // bill.
+        // If the cost were split between windows, the rounded shares would no longer add up to the provider's bill.
         if let Some(first) = view.sights.first() {
             self.windows[first.window].spent += spent;
         }
@@ -266,7 +266,8 @@ impl Reading {
         }
     }
 
-    /// Records that the repair request received no answer: a window stays open if no entry about it could be used.
+    /// Records that the repair request received no answer. A window is left for a later run if no entry about it could
+    /// be used.
     fn unrepaired(&mut self, view: &View, answer: Answer, reason: &str) -> Answer {
         for (sight, checked) in view.sights.iter().zip(&answer.sessions) {
             let window = &mut self.windows[sight.window];
@@ -306,15 +307,13 @@ impl WindowReading {
                 return self
                     .fail("the answer was cut at the token limit before it began; use a model that thinks less");
             }
-            Legible::Not => self.flaw("the answer holds no list of memories".to_owned()),
+            Legible::Not => self.flaw("the answer contains no list of memories".to_owned()),
             Legible::Cut => {
                 self.is_cut = true;
-                self.flaw(
-                    "the answer was cut; its whole entries were kept, what came after them was not read".to_owned(),
-                );
+                self.flaw("the answer was cut; its complete entries were kept, and the rest is missing".to_owned());
             }
             Legible::Whole if broken > 0 => {
-                self.flaw(format!("{broken} of {proposed} entries do not have the shape that was asked for"));
+                self.flaw(format!("{broken} of {proposed} entries do not have the requested shape"));
             }
             Legible::Whole => {}
         }
@@ -349,13 +348,13 @@ impl WindowReading {
         self.failure.is_some() || self.flaw.is_some() && self.answered == 0
     }
 
-    /// Whether it failed or is incomplete because of the content of its replies. If a request received no reply at all,
-    /// that is the reason instead, and the other replies are kept, since they have been paid for.
+    /// Whether the window failed or is incomplete because of the content of its replies. If a request received no reply
+    /// at all, the missing reply is the reason, and the other replies are kept, since they have been paid for.
     const fn is_useless(&self) -> bool {
         (self.has_failed() || self.is_cut) && !self.is_unanswered
     }
 
-    /// Returns its result; a reply that was `useful` to another window is kept.
+    /// Returns the result of the window. A reply that was `useful` to another window is kept.
     fn finish(self, useful: &BTreeSet<String>) -> Extraction {
         let is_useless = self.is_useless();
         let outcome = if self.has_failed() {
@@ -392,7 +391,8 @@ fn ask(guard: &Guard, tasks: &[Task<'_>], view: &View) -> Rendered {
     let categories = tasks.first().map_or(&[][..], |task| task.categories);
     let prompt = user(tasks, view);
     let (system, _) = guard.redact(system(categories));
-    // Counted before redaction, which changes little here: the texts of the transcript are already redacted.
+    // The tokens are counted before redaction, which changes little because the texts of the transcript are already
+    // redacted.
     let is_short = tokens::count(&prompt.text) <= SHORT_TOKENS;
     let (text, _) = guard.redact(prompt.text);
     let request = Request {
@@ -402,7 +402,8 @@ fn ask(guard: &Guard, tasks: &[Task<'_>], view: &View) -> Rendered {
         max_completion_tokens: if is_short { SHORT_COMPLETION_TOKENS } else { MAX_COMPLETION_TOKENS },
     };
     let relative = |(sight, shown): (&Sight, &Shown)| {
-        // Stored relative to the window: a stored reply must remain valid when the beginning of the log is deleted.
+        // Numbers are stored relative to the window, because a stored reply must remain valid when the beginning of the
+        // log is deleted.
         let begin = tasks[sight.window].span.start;
         let messages = shown.messages.iter().map(|&index| index.cast_signed() - begin.cast_signed()).collect();
         Numbering { first: shown.first, messages, known: shown.known }
@@ -411,7 +412,7 @@ fn ask(guard: &Guard, tasks: &[Task<'_>], view: &View) -> Rendered {
     Rendered { request, reading: serde_json::to_value(reading).expect("numbers are JSON") }
 }
 
-/// The numbers of one session as they are stored: the messages are relative to the first one to extract from, since a
+/// The numbers of one session as they are stored. They are relative to the first message to extract from, since a
 /// window may move within its transcript.
 #[derive(Serialize, Deserialize)]
 struct Numbering {
@@ -429,7 +430,7 @@ fn sessions(reading: &Value, tasks: &[Task<'_>], view: &View) -> Vec<Shown> {
         let task = &tasks[sight.window];
         let Numbering { first, messages, known } =
             stored.next().unwrap_or(Numbering { first: 1, messages: Vec::new(), known: 0 });
-        // Messages shown before the window may have been deleted from the log since; then they cannot be quoted.
+        // Messages before the window may have been deleted from the log since the request, and can no longer be quoted.
         let index = |offset: isize| {
             let index = task.span.start.checked_add_signed(offset);
             index.filter(|&index| index < task.transcript.messages.len()).unwrap_or(task.span.start)

@@ -127,7 +127,7 @@ fn an_empty_list_is_an_answer_and_silence_is_not() {
     assert_eq!((extraction.outcome, extraction.spent, extraction.error), (Outcome::OkEmpty, spent(1), None));
     let (extraction, _) = run(&["I like tea"], [stop(""), stop("  ")]);
     assert_eq!((extraction.outcome, extraction.spent), (Outcome::Failed, spent(2)));
-    assert_eq!(extraction.error.as_deref(), Some("the answer holds no list of memories"));
+    assert_eq!(extraction.error.as_deref(), Some("the answer contains no list of memories"));
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn what_stays_broken_is_counted_and_the_rest_is_kept() {
     let alone = list(&[wrong]);
     let (extraction, _) = run(&["I like tea"], [stop(alone.clone()), stop(alone)]);
     assert_eq!((extraction.outcome, extraction.dropped.len()), (Outcome::Failed, 1));
-    assert_eq!(extraction.error.as_deref(), Some("1 of 1 entries do not have the shape that was asked for"));
+    assert_eq!(extraction.error.as_deref(), Some("1 of 1 entries do not have the requested shape"));
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub(super) fn agreed(task: &Task<'_>, gathered: &mut Gathered<'_>) {
     }
 }
 
-/// Returns the decision with the words of the answer and of the question.
+/// Returns the decision, in the words of the question and of the answer.
 fn decision<'a>(question: &'a Message, answer: &'a Message) -> Option<(Finding, &'a str, &'a str)> {
     let mut sentences = prose_sentences(&question.text);
     let asking = sentences.pop()?;
@@ -50,7 +50,7 @@ fn decision<'a>(question: &'a Message, answer: &'a Message) -> Option<(Finding, 
     let first = names.first()?;
     // "Postgres or MySQL?" cannot be answered with yes.
     let either = [" or ", "还是", "或"].iter().any(|word| value.contains(word));
-    // "Do you want me to deploy?" offers to do it once.
+    // "Do you want me to deploy?" offers a single deployment.
     let once = folded.contains(" me to deploy") || folded.contains(" me to host");
     if either || once || language.points(value) {
         return None;

@@ -1,4 +1,4 @@
-//! The candidates of one window, each with its evidence; repeated ones are merged.
+//! The candidates of one window, each with its evidence. Repeated candidates are merged.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use transcripts::{Message, MessageTime};
 /// Maximum number of known names used as tags of a memory.
 const MAX_NAMES: usize = 3;
 
-/// Candidates so far, in the order in which they were found.
+/// The candidates, in the order in which they were found.
 pub(super) struct Gathered<'a> {
     task: Task<'a>,
     key: String,
@@ -30,7 +30,7 @@ impl<'a> Gathered<'a> {
         Self { task: *task, key: task.transcript.key(), candidates: Vec::new(), known: BTreeMap::new() }
     }
 
-    /// Adds a finding, with the quotes of `sources` as evidence; the message that confirms it comes first.
+    /// Adds a finding, with the quotes of `sources` as evidence. The message that confirms it comes first.
     pub(super) fn add(&mut self, finding: Finding, sources: &[(&Message, &str)]) {
         let Some((first, _)) = sources.first() else { return };
         let categories = self.task.categories;
@@ -44,7 +44,7 @@ impl<'a> Gathered<'a> {
         let mut claim = finding.claim;
         claim.valid_from = first.time.and_then(|time| valid_from(time, finding.since));
         claim.tags = tags(&claim);
-        // People repeat themselves with different capitals and punctuation; one candidate then cites every occurrence.
+        // People repeat themselves with different capitals and punctuation. One candidate then cites every occurrence.
         let says = says(&claim);
         if let Some(&at) = self.known.get(&says) {
             let known = &mut self.candidates[at].evidence;
@@ -62,7 +62,7 @@ impl<'a> Gathered<'a> {
         });
     }
 
-    /// The candidates so far.
+    /// The candidates found so far.
     pub(super) fn candidates(&self) -> &[Candidate] {
         &self.candidates
     }

@@ -48,7 +48,7 @@ fn of_person(name: &str, key: &str) -> String {
 fn preference(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let value = value(hit, "v")?;
     let shared = hit.act == Act::Preference;
-    // Among people, what somebody likes is small talk, and lecturers invent it; what they prefer is not.
+    // Among people, "I like" is small talk or an invented example of a lecturer, but "I prefer" is a real preference.
     let clause = hit.clause.to_lowercase();
     let prefers = ["prefer", "更", "偏好", "比起"].iter().any(|word| clause.contains(word));
     let is_small_talk = voice.speaker.is_some() && shared && !prefers;
@@ -65,7 +65,7 @@ fn preference(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     if let (Some(topic), None) = (hit.found.name("topic"), &slot.attribute) {
         slot = Slot { attribute: Some(format!("favorite_{}", slug(topic.as_str(), false))), value: Some(value) };
     }
-    // "I'd prefer a map here" is about the work at hand, unless it names what people choose once.
+    // "I'd prefer a map here" is about the current task, unless it names something that people choose once.
     if slot.attribute.is_none() && hit.clause.to_lowercase().starts_with("i'd ") {
         return None;
     }
@@ -87,7 +87,7 @@ fn is_of_the_moment(value: &str, hit: &Hit<'_>) -> bool {
 }
 
 fn wish(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
-    // Among people, it is an order for the day.
+    // Among people, a wish is an order for the day.
     if voice.speaker.is_some() {
         return None;
     }
@@ -97,8 +97,8 @@ fn wish(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let value = unwanted.or_else(|| value(hit, "v"))?;
     let over = hit.found.name("over").map_or("", |over| over.as_str().trim());
     let slot = slot_of(&value, over);
-    // Most wishes pass, such as one for a break; one about a tool or a format that is known lasts.
-    // What stands in code marks beside what it replaces is a name, too.
+    // Most wishes are temporary, such as one for a break, but wishes about a known tool or format last. A text in
+    // backticks that replaces something is also a name.
     let is_code = !over.is_empty() && value.starts_with('`') && value.ends_with('`');
     if slot.attribute.is_none() && !is_code {
         return None;
@@ -127,7 +127,7 @@ fn habit(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     if let Some(attribute) = product::attribute(what) {
         slot = Slot { attribute: Some(attribute.to_owned()), value: slot.value.or(Some(value)) };
     }
-    // "I use it a lot" is not meaningful; the thing used has to be known.
+    // "I use it a lot" is not meaningful, because the thing used has to be known.
     slot.attribute.as_ref()?;
     let clause = until_pointing(hit)?;
     let mut claim = claim(MemoryType::Semantic, "fact", words(hit.language, &clause, voice), hit.language, voice);
@@ -202,7 +202,7 @@ fn is_switch_of_tools(hit: &Hit<'_>, old: &str) -> bool {
         && !hit.language.points(old)
 }
 
-/// Attributes that can have several values, or that change by themselves, so their values are not compared.
+/// Attributes that can have several values or that change by themselves. Their values are not compared.
 const OPEN: &[&str] =
     &["relatives", "responsibility", "plan", "learning", "routine", "possession", "writing", "transport", "signature"];
 
@@ -243,7 +243,7 @@ fn self_fact(hit: &Hit<'_>, voice: &Voice<'_>, key: &str) -> Option<Finding> {
     // A person has one residence, but may have several pets, allergies and languages.
     let many = ["user.pet", "user.family", "user.allergy", "user.language", "user.diet", "user.study"].contains(&key);
     let key = if many { format!("{key}.{}", slug(&value, key == "user.family")) } else { key.to_owned() };
-    // Information about a relative is not a single attribute of the user.
+    // Information about a relative is not an attribute of the user.
     (claim.key, claim.value) = keyed((!OPEN.contains(&attribute.as_str())).then_some(key), Some(value));
     claim.subject = Some(attribute);
     Some(Finding { claim, audience: Audience::User, since: None })
@@ -260,7 +260,7 @@ fn called(hit: &Hit<'_>, voice: &Voice<'_>, name: &str) -> Option<String> {
     })
 }
 
-/// Returns what the project has, where the attribute is named or its value known.
+/// Returns what the project has, if the clause names the attribute or its value is known.
 pub(super) fn project_fact(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     let value = value(hit, "v")?;
     let what = hit.found.name("what").map_or("", |what| what.as_str());
@@ -294,7 +294,7 @@ pub(super) fn declared(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
     Some(Finding { claim, audience: Audience::Project, since: None })
 }
 
-/// Returns the slot for "what is value", or `None` if that is not worth keeping.
+/// Returns the slot for a clause such as "the database is Postgres", or `None` if the clause is not worth keeping.
 fn by_noun(hit: &Hit<'_>, what: &str, how: &str, value: &str) -> Option<Slot> {
     let slot = slot_of(value, "");
     let placed = !how.is_empty() && !how.contains("use") && !how.contains('用');
@@ -305,11 +305,11 @@ fn by_noun(hit: &Hit<'_>, what: &str, how: &str, value: &str) -> Option<Slot> {
         (Some(noun), None) if !placed && product::is_plausible(noun, &plain_value(value)) => {
             Some(Slot { attribute: Some(noun.to_owned()), value: Some(plain_value(value)) })
         }
-        // "The output is meant for Windows" is about the output.
+        // "The output is meant for Windows" is about the output and not about the project.
         (None, Some(_)) => {
             let first = product::named(value).first().map_or(usize::MAX, |named| named.at);
             let own = hit.language.subject.is_match(what) || product::is_project(what);
-            // "Maria uses Vim" is not a project.
+            // "Maria uses Vim" is not about a project.
             let person = how == "uses" && slot.attribute.as_deref().is_some_and(is_personal_tool);
             let own = own && (!person || hit.language.subject.is_match(what));
             (own && (!how.is_empty() || first <= 4)).then_some(slot)
@@ -372,14 +372,15 @@ pub(super) fn standing(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
         triggers: when.into_iter().collect(),
         priority: None,
     }));
-    // What is to be done belongs to the project in which it was said; how to talk to the user belongs to the user.
+    // An instruction about work belongs to the project in which it was given. An instruction about how to talk to the
+    // user belongs to the user.
     let audience = if !declared && language.is_manner(step) { Audience::User } else { Audience::Project };
     Some(Finding { claim, audience, since: None })
 }
 
-/// Returns `clause` without a leading "please", with a capital.
+/// Returns `clause` without a leading "please", starting with a capital.
 fn without_courtesy(clause: &str) -> String {
-    // `get`, since the seventh byte may be inside a character.
+    // `get` is used, since the seventh byte may be inside a character.
     let polite = clause.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("please "));
     capitalised(clause[if polite { 7 } else { 0 }..].trim_start_matches('请'))
 }
@@ -400,7 +401,7 @@ fn without_chatter(clause: &str, from: usize) -> &str {
     clause[..end.unwrap_or(clause.len())].trim_end()
 }
 
-/// Whether `step` says what all things of a kind must be or do, as "PRs need two approvals" does.
+/// Whether `step` states a rule for all things of a kind, as "PRs need two approvals" does.
 fn is_rule(step: &str) -> bool {
     let lower = step.to_lowercase();
     [
@@ -446,8 +447,8 @@ fn is_order(step: &str) -> bool {
         "please", "always", "never", "just", "only", "also", "you", "should", "must", "need", "have", "to", "don't",
         "ever", "not", "sure",
     ];
-    // In languages that end sentences with a mark other than the full stop, such as Chinese, there is no list of verbs,
-    // so the pattern that matched has to suffice.
+    // There is no list of verbs for languages that do not use the full stop, such as Chinese, so the match of the
+    // pattern is sufficient.
     if !step.is_ascii() && language::of(step).is_some_and(|language| language.definition.phrases.stop != ".") {
         return true;
     }
@@ -456,7 +457,7 @@ fn is_order(step: &str) -> bool {
     words.next().is_some_and(|word| ORDERS.contains(&word.as_str()) || word == "no")
 }
 
-/// Whether an instruction refers to something outside it: "always do it like this".
+/// Whether an instruction refers to something outside it, as in "always do it like this".
 fn points_away(language: &LanguageRules, step: &str) -> bool {
     let Some(found) = language.pointing(step) else { return false };
     let last = step[found.end()..].trim_matches(['.', '!', ' ']).is_empty();
@@ -494,14 +495,14 @@ pub(super) fn note(
     Some(Finding { claim, audience, since: None })
 }
 
-/// Whether `rest` begins with the one who says it.
+/// Whether `rest` begins with "I" or "my".
 fn is_of_the_speaker(rest: &str) -> bool {
     let lower = rest.to_lowercase();
     ["i ", "i'", "my "].iter().any(|start| lower.starts_with(start))
         || (lower.starts_with('我') && !lower.starts_with("我们"))
 }
 
-/// Whether what shall be remembered is only something to be done once.
+/// Whether the text to be remembered is only a task to be done once.
 fn is_errand(rest: &str) -> bool {
     let lower = rest.to_lowercase();
     ["to ", "the milk", "about ", "when ", "how ", "what ", "why ", "me ", "要", "去"]

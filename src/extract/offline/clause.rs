@@ -64,8 +64,8 @@ pub(super) fn value(hit: &Hit<'_>, name: &str) -> Option<String> {
     (!says_nothing && !switched && value.chars().count() <= 200).then(|| value.to_owned())
 }
 
-/// Returns the clause, cut before a side clause that refers to something outside it; `None` if the statement itself
-/// does.
+/// Returns the clause, cut before a side clause that refers to something outside the sentence, or `None` if the main
+/// clause itself refers to such a thing.
 pub(super) fn until_pointing(hit: &Hit<'_>) -> Option<String> {
     let Some(pointing) = hit.language.pointing(hit.clause) else { return Some(hit.clause.to_owned()) };
     let cut = hit
@@ -83,7 +83,7 @@ pub(super) fn until_pointing(hit: &Hit<'_>) -> Option<String> {
 /// Last position in a value, in bytes, at which a known name can be its topic.
 const MAX_NAME_AT: usize = 30;
 
-/// Returns the slot of the known names in `value`; if there are several for one attribute, the slot has no value.
+/// Returns the slot of the known names in `value`. If an attribute has several names, the slot has no value.
 pub(super) fn slot_of(value: &str, over: &str) -> Slot {
     let mut names = product::named(value);
     names.retain(|named| named.at <= MAX_NAME_AT);
@@ -101,7 +101,7 @@ pub(super) fn slot_of(value: &str, over: &str) -> Slot {
     Slot { attribute: Some((*attribute).to_owned()), value: Some(first.clone()) }
 }
 
-/// Returns where in `value` the rejected alternatives begin: "X instead of Y".
+/// Returns where in `value` the rejected alternatives begin, such as Y in "X instead of Y".
 pub(super) fn alternatives_start(value: &str) -> usize {
     let lower = value.to_ascii_lowercase();
     ["instead of", " rather than", " over ", ", not ", " not ", "而不是", "代替", " from "]
@@ -123,7 +123,7 @@ pub(super) fn preference_key(attribute: &str) -> String {
     }
 }
 
-/// Returns the project's key; a part such as staging has its own key.
+/// Returns the project's key. A part of the project, such as staging, has its own key.
 pub(super) fn project_key(hit: &Hit<'_>, attribute: &str) -> String {
     let part = hit.language.parts.iter().find(|(pattern, _)| pattern.is_match(hit.clause)).map(|&(_, name)| name);
     let own = !matches!(
@@ -136,7 +136,7 @@ pub(super) fn project_key(hit: &Hit<'_>, attribute: &str) -> String {
     }
 }
 
-/// Returns key and value together or not at all: a key without a value cannot be compared.
+/// Returns both key and value or neither, because a key without a value cannot be compared.
 pub(super) fn keyed(key: Option<String>, value: Option<String>) -> (Option<String>, Option<String>) {
     match (key, value) {
         (Some(key), Some(value)) if !value.is_empty() && value.chars().count() <= MAX_VALUE_CHARS => {
@@ -255,7 +255,7 @@ pub(super) fn claim(
     Claim::new(memory_type, category, title, content)
 }
 
-/// Whether `text` ends in mid-sentence, as half of a wrapped line does.
+/// Whether `text` ends in the middle of a sentence, as half of a wrapped line does.
 pub(super) fn breaks_off(text: &str) -> bool {
     let last = text.rsplit(' ').next().unwrap_or("");
     let waits = text.ends_with([':', '{', '(', ',', '：', '，']);

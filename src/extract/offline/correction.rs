@@ -1,4 +1,4 @@
-//! Corrections within a conversation: jests, "I mixed that up", and what names the topic that it corrects.
+//! Corrections within a conversation: jokes, "I mixed that up", and corrections that name their topic.
 
 use std::collections::BTreeSet;
 
@@ -11,16 +11,17 @@ use crate::text::language::detect_read;
 use crate::text::script::is_han;
 use transcripts::Message;
 
-/// Statements of one message that "I mixed that up" takes back at most: of more, it is not known which.
+/// Maximum number of statements of one message that "I mixed that up" retracts. With more statements, it is unclear
+/// which of them is meant.
 const MAX_WITHDRAWN: usize = 2;
-/// Number of people's messages that "I mixed that up" reaches back if others have spoken in between.
+/// Number of people's messages before "I mixed that up" in which its speaker's previous message is searched for.
 const MAX_BETWEEN: usize = 3;
 /// Maximum number of words in a sentence that only says that the previous one was a joke.
 const MAX_JEST_WORDS: usize = 4;
 
-/// Takes the sentences out of `said` that the one after them calls a joke.
+/// Removes each sentence from `said` that the next sentence calls a joke.
 pub(super) fn without_jests(message: &Message, said: &mut Vec<&str>) {
-    // To detect a language costs the most, so that only short sentences are asked about.
+    // Detecting a language is the most expensive step, so only short sentences are examined.
     let is_short = |said: &str| said.split_whitespace().take(MAX_JEST_WORDS + 1).count() <= MAX_JEST_WORDS;
     let shorts: Vec<usize> = (1..said.len()).rev().filter(|&at| is_short(said[at])).collect();
     if shorts.is_empty() {
@@ -35,10 +36,10 @@ pub(super) fn without_jests(message: &Message, said: &mut Vec<&str>) {
     }
 }
 
-/// Takes back the earlier statements that `message` corrects; `amends` says whether one of its sentences amends
-/// anything, and is asked only where the message shares words with a statement, since to read them costs the most.
+/// Removes the earlier statements that `message` corrects. `amends` returns whether any sentence of the message is a
+/// correction. It is expensive and is therefore called only if the message shares words with a statement.
 ///
-/// "I mixed that up" names no topic: it retracts what the same person said in `before`, unless there are several
+/// "I mixed that up" names no topic. It retracts what the same person said in `before`, unless there are too many
 /// statements.
 pub(super) fn take_back(
     message: &Message,
@@ -75,7 +76,7 @@ pub(super) fn last_of_same<'a>(task: &Task<'a>, at: usize, message: &Message) ->
     before.take(MAX_BETWEEN).find(|before| before.speaker == message.speaker)
 }
 
-/// Whether one of the sentences `said` in `message` takes back something said before.
+/// Whether one of the sentences `said` in `message` retracts something said before.
 pub(super) fn amends(message: &Message, said: &[&str]) -> bool {
     let usual = detect_read(&message.text, None);
     said.iter().any(|said| {
@@ -88,7 +89,8 @@ pub(super) fn amends(message: &Message, said: &[&str]) -> bool {
 
 /// Minimum number of letters in a word that identifies a topic.
 const MIN_LETTERS: usize = 4;
-/// Minimum number of words that a correction shares with the statement it retracts, if none of them names the topic.
+/// Minimum number of words that a correction must share with the statement it retracts, if none of the words names the
+/// topic.
 const MIN_SHARED_WORDS: usize = 2;
 /// Longest topic at the start of a message, in characters: "exam news: …".
 const MAX_TOPIC_CHARS: usize = 40;
@@ -116,7 +118,7 @@ impl Correction {
     fn of(text: &str) -> Self {
         let topic = text.split_once(':').map_or("", |(topic, _)| topic);
         let topic = if topic.chars().count() <= MAX_TOPIC_CHARS { topic } else { "" };
-        // The first word of a text is always capitalised.
+        // The first word of a text is capitalised even if it is not a name.
         let names = split_words(text).skip(1).filter(|word| word.starts_with(char::is_uppercase));
         let topics = split_words(topic).chain(names).map(str::to_lowercase).filter(|word| is_topic_word(word));
         Self { words: topic_words(text), topics: topics.collect() }

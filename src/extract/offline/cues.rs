@@ -2,14 +2,21 @@
 //!
 //! A table consists of sections of patterns, one per line:
 //!
-//! `[veto]` holds what keeps a sentence from being kept, `[amends]` what takes back something said before, `[withdraws]`
-//! how a message begins that takes back the one before it, `[shifts]` how something else is begun, `[lead]` words that say nothing at the start of a sentence,
-//! `[moves]`, `[corrects]` and `[changes]` how a day or a number is replaced, `[ends]` how something is said to hold no more,
-//! `[plays]` and `[lends]` how one begins to speak as somebody else, `[goes]` how one goes on with it and `[earnest]` how one
-//! ends it. Tables of languages without a grammar have `[manner]`, words about how the assistant is to answer, and a section
-//! for each kind of explicit statement, in which a line that begins with `not` is what keeps a sentence from being of that
-//! kind. `#` begins a comment, and a line is a pattern in any capitals, in which `@name` stands for the words that
-//! `name = …` gives in the same table.
+//! - `[veto]`: sentences that are never kept;
+//! - `[amends]`: sentences that retract something said before;
+//! - `[withdraws]`: the beginning of a message that retracts the previous message;
+//! - `[shifts]`: changes of the topic;
+//! - `[lead]`: meaningless words at the start of a sentence;
+//! - `[moves]`, `[corrects]`, `[changes]`: new values for a day or a number;
+//! - `[ends]`: statements that something is no longer true;
+//! - `[plays]`, `[lends]`, `[goes]`, `[earnest]`: the beginning, the continuation and the end of words that a person
+//!   speaks in a role or for somebody else.
+//!
+//! Tables of languages without clause rules also have `[manner]`, words about how the assistant should answer, and a
+//! section for each kind of explicit statement. A line that begins with `not` in such a section excludes sentences.
+//!
+//! `#` begins a comment. Patterns ignore case, and `@name` in a pattern is replaced with the words that `name = …`
+//! defines in the same table.
 
 use std::sync::LazyLock;
 
@@ -123,7 +130,7 @@ impl Table {
         self.amends.is_match(sentence)
     }
 
-    /// Whether `message` begins by retracting the message before it, whatever that said.
+    /// Whether `message` begins by retracting the previous message, whatever its content.
     pub(super) fn withdraws(&self, message: &str) -> bool {
         self.withdraws.is_match(message)
     }
@@ -158,12 +165,12 @@ impl Table {
         self.plays.is_match(sentence)
     }
 
-    /// Whether `sentence` is followed by somebody else's words or invented ones.
+    /// Whether `sentence` is followed by somebody else's words or invented words.
     pub(super) fn lends(&self, sentence: &str) -> bool {
         self.lends.is_match(sentence)
     }
 
-    /// Whether `message` continues such words.
+    /// Whether `message` continues somebody else's words or invented words.
     pub(super) fn goes_on(&self, message: &str) -> bool {
         self.goes.is_match(message)
     }
@@ -217,24 +224,24 @@ fn is_name(text: &str) -> bool {
 }
 
 fn filled(pattern: &str, words: &[(String, String)]) -> String {
-    // Longer names first, so that `@months` is not taken for `@month`.
+    // Longer names are replaced first, so that `@months` is not taken for `@month`.
     let mut words: Vec<_> = words.iter().collect();
     words.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
     words.iter().fold(pattern.to_owned(), |pattern, (name, value)| pattern.replace(name.as_str(), value))
 }
 
-/// What an explicit statement is about.
+/// The subject of an explicit statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
-    /// Something that is always or never to be done.
+    /// The statement says what must always or never be done.
     Rule,
-    /// What is to be remembered.
+    /// The statement says what must be remembered.
     Note,
-    /// What was decided or agreed.
+    /// The statement says what was decided or agreed.
     Decision,
-    /// Who the speaker is, where they live and work, what they must not eat.
+    /// The statement says who the speaker is, where they live and work, or what they must not eat.
     Own,
-    /// What somebody likes, or cannot bear.
+    /// The statement says what somebody likes or dislikes.
     Taste,
 }
 
@@ -243,7 +250,7 @@ pub(super) struct Shelf {
     pub(super) memory_type: MemoryType,
     pub(super) category: &'static str,
     pub(super) importance: f64,
-    /// Whether it is what the speaker says of themselves.
+    /// Whether the statement is about its speaker.
     pub(super) is_personal: bool,
 }
 
@@ -262,7 +269,7 @@ impl Kind {
         NAMES.iter().find(|(known, _)| *known == name).map(|&(_, kind)| kind)
     }
 
-    /// Returns how statements of this kind are kept.
+    /// Returns how statements of this kind are stored.
     pub(super) fn shelf(self) -> Shelf {
         let shelf =
             |memory_type, category, importance, is_personal| Shelf { memory_type, category, importance, is_personal };

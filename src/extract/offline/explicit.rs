@@ -1,7 +1,7 @@
-//! Explicit statements in Spanish and German, kept in their speaker's own words.
+//! Explicit statements in Spanish and German, kept in the words of the speaker.
 //!
-//! No grammar of these languages turns a sentence to the third person, so that it is quoted, with its relative dates
-//! resolved beside it.
+//! There are no rules that convert sentences of these languages to the third person. A sentence is therefore quoted,
+//! followed by its resolved relative dates.
 
 use super::clause::{Finding, Voice, capitalised, fill};
 use super::cues::{Kind, Table};
@@ -11,22 +11,23 @@ use crate::text::language::{Language, detect_read};
 use crate::text::relative;
 use transcripts::Message;
 
-/// How sure it is that a sentence with a cue and without a veto is worth keeping.
+/// Confidence that a sentence with a cue and without a veto is worth keeping.
 const CONFIDENCE: f64 = 0.75;
-/// Fewest words of a statement.
+/// Minimum number of words in a statement.
 const MIN_WORDS: usize = 3;
-/// Most words of a title.
+/// Maximum number of words in a title.
 const MAX_TITLE_WORDS: usize = 9;
 /// Longest title, in characters.
 const MAX_TITLE_CHARS: usize = 60;
 
-/// Returns what `said`, a sentence of `message`, states explicitly, if it is in one of the two languages.
+/// Returns the explicit statement in `said`, a sentence of `message`, if its language is Spanish or German.
 pub(super) fn sentence(message: &Message, said: &str, voice: &Voice<'_>) -> Option<Finding> {
     let text = fold(said);
     if text.chars().count() > MAX_SENTENCE_CHARS || text.contains("[redacted:") {
         return None;
     }
-    // Most sentences are in a language with a grammar; that is cheaper to know of one than of its whole message.
+    // Most sentences are in a language with its own clause rules. Detecting this for one sentence is cheaper than for
+    // the whole message.
     let language = detect_read(&text, None).or_else(|| detect_read(&message.text, None))?;
     let frame = frame(language)?;
     let table = Table::of(language);
@@ -35,7 +36,7 @@ pub(super) fn sentence(message: &Message, said: &str, voice: &Voice<'_>) -> Opti
         return None;
     }
     let kind = table.cue(bare)?;
-    // Among people, an order is one for the day, and a liking is small talk.
+    // Among people, orders are for the day, and likes are small talk.
     if voice.speaker.is_some() && !matches!(kind, Kind::Decision | Kind::Own) {
         return None;
     }
@@ -51,11 +52,11 @@ pub(super) fn sentence(message: &Message, said: &str, voice: &Voice<'_>) -> Opti
     Some(Finding { claim, audience, since: dated.first })
 }
 
-/// How a quotation is framed; `{who}` and `{x}` are filled in.
+/// The sentence around a quotation, in which `{who}` and `{x}` are filled in.
 struct Frame {
     user: &'static str,
     said: &'static str,
-    /// Quotation marks that must not stand within.
+    /// Quotation marks that must not appear inside a quotation.
     marks: &'static [char],
 }
 
@@ -67,7 +68,7 @@ const fn frame(language: Language) -> Option<Frame> {
     }
 }
 
-/// Words with which no title ends.
+/// Words that must not be the last word of a title.
 const JOINING: &[&str] = &["und", "oder", "aber", "der", "die", "das", "y", "o", "pero", "el", "la"];
 
 /// Returns the first words of a sentence.

@@ -43,13 +43,13 @@ static WORDS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"`[^`]*`|"[^"]*"|“[^”]*”|[A-Za-z][A-Za-z'’-]*|[^A-Za-z`"“]+|."#).expect("the pattern is a constant")
 });
 
-/// Converts clauses with "I" and "we" to ones about `speaker`, or the user, and the team.
+/// Converts clauses with "I" and "we" to clauses about `speaker` or the user, and about the team.
 pub(super) fn third_person(clause: &str, speaker: Option<&str>) -> Option<String> {
     let who = speaker.map_or_else(|| "the user".to_owned(), str::to_owned);
     let mut out = String::with_capacity(clause.len() + 16);
-    // Whether the next word is a verb whose subject is the person just named.
+    // Whether the next word is a verb with the replaced pronoun as its subject.
     let mut verb = false;
-    // Whether a present-tense verb was converted, so that one after "and" is converted too.
+    // Whether a present-tense verb was converted, in which case a verb after "and" is converted, too.
     let mut turned = false;
     let mut after_and = false;
     let words = WORDS.find_iter(clause).map(|found| found.as_str());
@@ -92,7 +92,8 @@ pub(super) fn alone(clause: &str) -> String {
     format!("{singular}{}", &clause[found.end()..])
 }
 
-/// Returns the replacement of a pronoun, and whether a verb follows; the text is `None` if no replacement is safe.
+/// Returns the replacement of a pronoun and whether a verb follows. The replacement is `None` if no replacement is
+/// safe.
 fn subject(word: &str, lower: &str, who: &str) -> Option<(Option<String>, bool)> {
     let text = |text: String| Some((Some(text), false));
     let named = |verb| Some((Some(who.to_owned()), verb));

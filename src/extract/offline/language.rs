@@ -20,31 +20,33 @@ use Act::{
 /// The function of a clause, which determines how it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Act {
-    /// Likes `v`, possibly more than `over`.
+    /// The speaker likes `v`, possibly more than `over`.
     Preference,
-    /// Dislikes `v`.
+    /// The speaker dislikes `v`.
     Dislike,
-    /// Asks for `v` in general; only if `v` is a known name.
+    /// The speaker asks for `v` in general; recognised only if `v` is a known name.
     Wish,
-    /// Uses `v`; only if `v` is a known name.
+    /// The speaker uses `v`; recognised only if `v` is a known name.
     Habit,
-    /// Decided in favour of `v`, possibly instead of `old`.
+    /// The speaker decided in favour of `v`, possibly instead of `old`.
     Decision,
-    /// Decided in favour of `v`, in words that may also be about the moment; only if `v` is a known name.
+    /// The speaker decided in favour of `v`, in words that may also be about the moment; recognised only if `v` is a
+    /// known name.
     NamedDecision,
-    /// Changed from `old` to `v`.
+    /// The speaker changed from `old` to `v`.
     Switch,
     /// The project has `v`, as the value of the attribute that `what` names or that `v` belongs to.
     ProjectFact,
-    /// States `v` about the project in words that are clearly meant to last; no known name is needed.
+    /// The clause states `v` about the project in words that are clearly meant to last, even if `v` is not a known
+    /// name.
     Declared,
     /// The speaker's own attribute, under this key.
     SelfFact(&'static str),
     /// A standing instruction: `do`, perhaps `when`.
     Standing,
-    /// Asks to remember `rest`.
+    /// The speaker asks to remember `rest`.
     Remember,
-    /// Mentions `rest`; kept only if `rest` is meaningful on its own.
+    /// The clause mentions `rest`, which is kept only if it is meaningful on its own.
     Mention,
 }
 
@@ -53,9 +55,9 @@ pub(super) enum Act {
 pub(super) struct Cue {
     /// Pattern from the start of the clause, with the named groups that the act reads.
     pub(super) pattern: &'static str,
-    /// The act that it then represents.
+    /// The act that a matching clause represents.
     pub(super) act: Act,
-    /// The confidence in that, from 0 to 1.
+    /// The confidence that the clause represents the act, from 0 to 1.
     pub(super) confidence: f64,
 }
 
@@ -64,19 +66,21 @@ pub(super) const fn cue(act: Act, confidence: u8, pattern: &'static str) -> Cue 
     Cue { pattern, act, confidence: confidence as f64 / 100.0 }
 }
 
-/// Everything that the rules know about one language.
+/// All definitions of one language.
 pub(super) struct Definition {
-    /// Patterns; a sentence that any of them matches is never kept.
+    /// Patterns of sentences that are never kept.
     pub(super) vetoes: &'static [&'static str],
-    /// Pattern of a request to put `rest` into a file that every later session of an agent reads; empty for none.
+    /// Pattern of a request to put `rest` into a file that every later session of an agent reads. An empty pattern
+    /// matches nothing.
     pub(super) recorded: &'static str,
-    /// Pattern of a request that is kept only where `lasting` stands in it too.
+    /// Pattern of a request that is kept only if `lasting` matches it, too.
     pub(super) tasks: &'static str,
     /// Pattern of words about how the assistant is to answer.
     pub(super) manner: &'static str,
     /// Pattern of words that make a request a lasting one.
     pub(super) lasting: &'static str,
-    /// Pattern of words that do so even in the description of a task, in which "always" is about the task.
+    /// Pattern of words that make a request lasting even in the description of a task, in which "always" is about the
+    /// task.
     pub(super) abiding: &'static str,
     /// Patterns that only a standing instruction may match.
     pub(super) conditions: &'static [&'static str],
@@ -84,7 +88,7 @@ pub(super) struct Definition {
     pub(super) lead_in: &'static str,
     /// Where one clause ends and the next, with its own subject, begins; the group `next` is the start of the latter.
     pub(super) clause_break: &'static str,
-    /// Cues; the first that matches is used.
+    /// Cues, of which the first match is used.
     pub(super) cues: &'static [Cue],
     /// Patterns of words at which a captured value ends.
     pub(super) value_end: &'static str,
@@ -108,13 +112,13 @@ pub(super) struct Definition {
     pub(super) yes: &'static str,
     /// Replaces relative dates with absolute ones.
     pub(super) dates: fn(&str, Option<DateTime>) -> Dated,
-    /// Changes a clause to the third person; `None` if that is not safe.
+    /// Changes a clause to the third person, or returns `None` if the change is not safe.
     pub(super) third_person: fn(&str, Option<&str>) -> Option<String>,
     /// The sentence frames of the language.
     pub(super) phrases: Phrases,
 }
 
-/// Sentence frames of a language; `{who}` and `{x}` are filled in.
+/// Sentence frames of a language, in which `{who}` and `{x}` are filled in.
 pub(super) struct Phrases {
     pub(super) user: &'static str,
     pub(super) said: &'static str,
@@ -193,7 +197,7 @@ impl LanguageRules {
         }
     }
 
-    /// Returns the first word of `text` that refers to something outside it; "this project" does not.
+    /// Returns the first word of `text` that refers to something outside it. "This project" is not such a reference.
     pub(super) fn pointing<'t>(&self, text: &'t str) -> Option<Match<'t>> {
         self.pointing.find_iter(text).find(|found| !self.own_ground.is_match(&text[found.end()..]))
     }
@@ -214,12 +218,12 @@ impl LanguageRules {
         self.manner.is_match(text)
     }
 
-    /// Whether `text` says that it is to hold from now on, wherever it stands.
+    /// Whether `text` says explicitly that it applies from now on, even in the description of a task.
     pub(super) fn is_abiding(&self, text: &str) -> bool {
         self.abiding.is_match(text)
     }
 
-    /// Whether `text` is none of the speaker's own statements.
+    /// Whether `text` is not a statement of the speaker.
     pub(super) fn forbids(&self, text: &str) -> bool {
         self.vetoes.is_match(text) || (self.tasks.is_match(text) && !self.lasting.is_match(text))
     }
@@ -579,7 +583,7 @@ const CHINESE_CUES: &[Cue] = &[
     cue(Wish, 75, r"(?:请)?(?:不要|别|禁止)(?:再)?(?:使用|用)\s*(?P<not>[^，。]{2,30})$"),
 ];
 
-/// Converts clauses with 我 and 我们 to ones about `speaker`, or the user, and the team.
+/// Converts clauses with 我 and 我们 to clauses about `speaker` or the user, and about the team.
 fn chinese_third_person(clause: &str, speaker: Option<&str>) -> Option<String> {
     let who = speaker.unwrap_or("用户");
     if ["你", "您", "自己", "我俩", "自我", "我国"].iter().any(|word| clause.contains(word)) {

@@ -2,7 +2,7 @@
 //!
 //! A window may end before people have made up their minds. The messages after it are therefore read as well, and
 //! statements that they retract are not kept: "I mixed that up", "my exam moved to 11 May", "we no longer use Redis".
-//! Their number is bounded, so that each window of a long log costs no more than one of a short log.
+//! Their number is limited, so that a window of a long log takes no longer than a window of a short log.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -57,7 +57,7 @@ fn corrected(task: &Task<'_>, ahead: &[usize], gathered: &mut Gathered<'_>) {
 const MAX_WORD_MESSAGES: usize = 5;
 /// Number of people's messages before "they pushed us back a week" in which the statement it changes is searched for.
 const MAX_MOVE_DISTANCE: usize = 8;
-/// The same for "no, the 14th".
+/// The same number for a correction such as "no, the 14th".
 const MAX_CORRECTION_DISTANCE: usize = 1;
 
 /// Removes statements to which a later sentence in the messages `people` assigns another day or number.
@@ -65,7 +65,8 @@ fn replaced(messages: &[Message], people: &[usize], gathered: &mut Gathered<'_>)
     let people: Vec<usize> = people.iter().copied().filter(|&at| messages[at].text.len() <= MAX_BYTES).collect();
     let places: BTreeMap<&str, usize> = people.iter().map(|&at| (messages[at].id.as_str(), at)).collect();
     let facts: Vec<Option<Dated>> = gathered.candidates().iter().map(|one| Dated::of(one, &places, messages)).collect();
-    // Reading the later messages is the most expensive part; without a day or a number, nothing can be out of date.
+    // Reading the later messages is expensive and needless if no candidate contains a day or a number that could be out
+    // of date.
     if !facts.iter().flatten().any(|fact| !fact.values.is_empty() || fact.has_day) {
         return;
     }
@@ -88,7 +89,7 @@ fn replaced(messages: &[Message], people: &[usize], gathered: &mut Gathered<'_>)
                 continue;
             };
             let shared = change.stems.intersection(&fact.stems).filter(is_rare).count();
-            // For a day, the name suffices; two numbers may belong to two different things.
+            // For a day, the name is sufficient, but two numbers may belong to two different things.
             let needed = 1 + usize::from(fact.is_han) + usize::from(!(fact.has_day && change.has_day));
             let differs = change.values.difference(&fact.values).next().is_some();
             if shared >= needed && differs && !fact.values.is_empty() {
@@ -115,9 +116,9 @@ fn replaced(messages: &[Message], people: &[usize], gathered: &mut Gathered<'_>)
 
 /// A sentence that states a new value.
 struct Change {
-    /// Position of its message.
+    /// Position of the message.
     at: usize,
-    /// Where it begins in its message, in bytes.
+    /// Byte offset of the sentence in its message.
     start: usize,
     stems: BTreeSet<String>,
     values: BTreeSet<String>,
@@ -130,9 +131,9 @@ struct Change {
 
 /// The days and numbers in a candidate.
 struct Dated {
-    /// Position of its message.
+    /// Position of the message.
     at: usize,
-    /// Where its quote ends in the message, in bytes.
+    /// Byte offset in the message at which the quote ends.
     end: usize,
     stems: BTreeSet<String>,
     values: BTreeSet<String>,
@@ -231,13 +232,13 @@ const MIN_TOPIC_LETTERS: usize = 6;
 const MIN_SHARED: usize = 2;
 /// Maximum number of words in a statement whose topic a single word can identify.
 const MAX_PLAIN_WORDS: usize = 6;
-/// The same for Chinese characters.
+/// Maximum number of Chinese characters in a statement whose topic a single word can identify.
 const MAX_PLAIN_HAN: usize = 8;
 
 /// Removes statements that a later sentence in the messages `people` says are no longer true.
 ///
 /// A candidate with a key is kept if its next value was also found: consolidation keeps the history of the key. A
-/// sentence hidden by `scenes` ends nothing.
+/// sentence that `scenes` hides has no effect.
 fn ended(messages: &[Message], people: &[usize], scenes: &Scenes, gathered: &mut Gathered<'_>) {
     let places: BTreeMap<&str, usize> =
         people.iter().enumerate().map(|(turn, &at)| (messages[at].id.as_str(), turn)).collect();
@@ -290,7 +291,7 @@ impl Rarity<'_> {
 struct Fact {
     /// Position of its message among the messages by people.
     turn: usize,
-    /// Where its quote ends in the message, in bytes.
+    /// Byte offset in the message at which the quote ends.
     end: usize,
     topic: Topic,
 }
@@ -319,8 +320,8 @@ fn ends(at: usize, message: &Message, scenes: &Scenes) -> Vec<(usize, Topic)> {
 /// The topic of a sentence.
 struct Topic {
     words: BTreeSet<String>,
-    /// Names and days, each with whether the sentence begins with it: sentences with the same beginning may differ in
-    /// meaning.
+    /// Names and days, each with a flag for those at the beginning of the sentence. Sentences with the same beginning
+    /// may differ in meaning.
     names: BTreeMap<String, bool>,
     is_short: bool,
 }
@@ -345,7 +346,7 @@ impl Topic {
         }
     }
 
-    /// Returns how much of the topic of `fact` is mentioned here, in message `turn`; 0 if it is too little.
+    /// Returns how much of the topic of `fact` this sentence of message `turn` mentions, or 0 if it is too little.
     fn overlap(&self, fact: &Fact, turn: usize, rarity: &mut Rarity<'_>) -> usize {
         let is_near = turn - fact.turn <= MAX_BETWEEN;
         let topic = &fact.topic;

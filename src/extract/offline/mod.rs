@@ -1,10 +1,11 @@
 //! The offline extractor: finds explicit statements by rules, without a model.
 //!
-//! It reads sentence by sentence what people said, and keeps only explicit statements: what is to be remembered, standing
-//! instructions, decisions that name their object, what people say of themselves and prefer, and corrections of these. A
-//! cue of a language recognises them at the start of a clause, unless a veto forbids the sentence. It is made to be right
-//! rather than complete: most sentences of most conversations are true and help nobody later, and what is asked, supposed,
-//! played, joked, quoted or meant for the moment is left alone.
+//! The extractor reads the words of people sentence by sentence and keeps only explicit statements: requests to
+//! remember something, standing instructions, decisions that name their object, statements of people about themselves
+//! and their preferences, and corrections of such statements. Each language has cues, patterns that recognise such a
+//! statement at the start of a clause, and vetoes, patterns of sentences that are ignored. The rules are meant to be
+//! precise rather than complete. Most sentences of most conversations are of no use later, and questions, suppositions,
+//! role play, jokes, quotations and remarks about the moment are not kept.
 
 mod agreed;
 mod candidates;
@@ -29,16 +30,16 @@ use clause::Voice;
 use scene::Scenes;
 use sentence::own_sentences;
 
-/// Version of the rules; a change of what they find changes it.
+/// Version of the rules. It changes whenever the rules find something else.
 pub(crate) const VERSION: &str = "rules-11";
 
-/// Sentences of a message beyond which it describes a task, so that its instructions end with the task.
+/// A message with more sentences than this describes a task, and its instructions end with the task.
 const MAX_SENTENCES_ASIDE: usize = 8;
 
-/// Extracts what the people in the window state explicitly; the same window always results in the same candidates.
+/// Extracts what the people in the window state explicitly. The same window always results in the same candidates.
 ///
-/// Takes time linear in the length of the text, never fails, and calls nothing. Candidates are in the order of the
-/// words they are based on. Known memories are not filtered out; consolidation does that.
+/// The function takes time linear in the length of the text, never fails, and sends no requests. Candidates are in the
+/// order of the words they are based on. Known memories are filtered out later, by consolidation.
 #[must_use]
 pub fn extract(task: &Task<'_>) -> Extraction {
     let scenes = &Scenes::of(task);
@@ -69,7 +70,7 @@ fn add_statements(task: &Task<'_>, at: usize, scenes: &Scenes, gathered: &mut Ga
     for said in &said {
         let findings = read::sentence(said, &voice).into_iter().chain(explicit::sentence(message, said, &voice));
         for finding in findings {
-            // "Never do the next step first" in the description of a task holds for that task.
+            // "Never do the next step first" in the description of a task is about that task.
             if !is_brief || finding.claim.memory_type != MemoryType::Procedural || read::is_abiding(said) {
                 gathered.add(finding, &[(message, said)]);
             }

@@ -10,7 +10,7 @@ use regex::Regex;
 enum Spelling {
     /// Case is ignored.
     Any,
-    /// Only with the capitals in the table, since the lower-case word is a common one.
+    /// The capitals must be those of the table, since the lower-case word is a common word.
     Exact,
 }
 
@@ -113,9 +113,9 @@ const PERSONAL: &[&str] = &["editor", "os", "shell", "theme", "timezone"];
 pub(super) struct Named {
     /// The attribute of which it is a value, such as `database`.
     pub(super) attribute: &'static str,
-    /// Its usual spelling, with the version that follows it in the text.
+    /// The usual spelling of the name, with the version that follows it in the text.
     pub(super) value: String,
-    /// Where it appears in the text.
+    /// The position of the name in the text.
     pub(super) at: usize,
 }
 
@@ -145,7 +145,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
         .ascii_case_insensitive(true)
         .match_kind(MatchKind::LeftmostLongest)
         .build(names.iter().map(|name| name.text))
-        .expect("the names are constants, and few");
+        .expect("the names are a short list of constants");
     Table { names, finder }
 });
 
@@ -212,7 +212,7 @@ pub(super) fn is_plausible(attribute: &str, value: &str) -> bool {
     words <= 6 && !state && (!listed || name)
 }
 
-/// Well-known services and companies: a statement about them is not a fact about the user's own project.
+/// Well-known services and companies. A statement about one of them is not a fact about the user's own project.
 #[rustfmt::skip]
 const ELSEWHERE: &[&str] = &[
     "Airbnb", "Amazon", "Anthropic", "Apple", "ChatGPT", "Claude", "Discord", "Dropbox", "Etsy", "Facebook", "Figma", "GitHub", "GitLab",

@@ -13,7 +13,7 @@ use super::sentence::{MAX_SENTENCE_CHARS, fold};
 use crate::memory::MemoryType;
 use crate::text::script::count_han;
 
-/// Returns what `sentence` states; most sentences state nothing lasting.
+/// Returns the claims in `sentence`. Most sentences contain none.
 pub(super) fn sentence(sentence: &str, voice: &Voice<'_>) -> Vec<Finding> {
     let folded = fold(sentence);
     let text = &folded;
@@ -38,7 +38,7 @@ pub(super) fn sentence(sentence: &str, voice: &Voice<'_>) -> Vec<Finding> {
         .into_iter()
         .filter_map(|part| clause(language, &subject_of(&expanded, part), voice, false))
         .collect();
-    // "If we move to AWS, we use Lambda" is only hypothetical; an instruction may have a condition.
+    // "If we move to AWS, we use Lambda" is only hypothetical, but an instruction may have a condition.
     if language.conditions.is_match(&dated.text) {
         findings.retain(|finding| finding.claim.memory_type == MemoryType::Procedural);
     }
@@ -48,7 +48,7 @@ pub(super) fn sentence(sentence: &str, voice: &Voice<'_>) -> Vec<Finding> {
     findings
 }
 
-/// Whether `sentence` says that it is to hold from now on.
+/// Whether `sentence` says that it applies from now on.
 pub(super) fn is_abiding(sentence: &str) -> bool {
     let folded = fold(sentence);
     language::of(&folded).is_some_and(|language| language.is_abiding(&folded) || language.recorded(&folded).is_some())
@@ -89,7 +89,7 @@ fn clauses<'a>(language: &LanguageRules, text: &'a str) -> Vec<&'a str> {
     for found in language.clause_break.captures_iter(text) {
         let next = found.name("next").or_else(|| found.name("then"));
         let (Some(whole), Some(next)) = (found.get(0), next) else { continue };
-        // "Commit messages: I prefer …" needs its topic.
+        // "Commit messages: I prefer …" is incomplete without its topic.
         if whole.as_str().starts_with(':') && text[start..whole.start()].split(' ').count() <= 3 {
             continue;
         }
@@ -103,7 +103,7 @@ fn clauses<'a>(language: &LanguageRules, text: &'a str) -> Vec<&'a str> {
 fn clause(language: &'static LanguageRules, text: &str, voice: &Voice<'_>, asked: bool) -> Option<Finding> {
     let lead = language.lead_in.find(text).map_or(0, |found| found.end());
     [&text[lead..], text].into_iter().take(if lead == 0 { 1 } else { 2 }).find_map(|start| {
-        // "Before you merge, please rebase" needs its second half.
+        // "Before you merge, please rebase" is incomplete without its second half.
         let asks = !is_setting(start);
         let asides = [" - ", " – ", " — ", ", so ", " btw", ", please ", ", don't "];
         let known = if asks { &asides[..] } else { &asides[..5] };
@@ -156,10 +156,10 @@ fn recognised<'a>(
     }
 }
 
-/// Confidence in what a person puts into a file of instructions.
+/// Confidence in a statement that a person puts into a file of instructions.
 const RECORDED: f64 = 0.9;
 
-/// Returns what `rest` states, or else a note of its words, since somebody asked to remember it.
+/// Returns the claims in `rest` or, since somebody asked to remember it, a note of its words.
 fn remembered(language: &'static LanguageRules, rest: &str, voice: &Voice<'_>, confidence: f64) -> Option<Finding> {
     clause(language, rest, voice, true).or_else(|| claims::note(language, rest, voice, confidence))
 }

@@ -19,13 +19,14 @@ const MAX_PAUSE_MS: i64 = 3 * 60 * 60 * 1000;
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Voice {
-    /// The person.
+    /// The person speaks.
     Own,
-    /// Somebody else, for as long as the person says that it continues.
+    /// Somebody else speaks, for as long as the person says that this continues.
     Lent,
-    /// Somebody else, whose words the person dictates, including answers to the assistant's questions about them.
+    /// Somebody else speaks, whose words the person dictates. Answers to the assistant's questions about these words
+    /// are included.
     Dictated,
-    /// A character, until the person leaves the role.
+    /// A character speaks, until the person leaves the role.
     Played,
 }
 
@@ -43,12 +44,12 @@ impl Scenes {
         let messages = &task.transcript.messages;
         let start = task.span.context_start.min(task.span.start.saturating_sub(MAX_BEHIND));
         let window = &messages[start..task.span.end];
-        // In a conversation among people, a phrase from a story does not mean that everybody is playing a role.
+        // In a conversation among people, one phrase from a story does not mean that everybody is playing a role.
         let is_chat = window.iter().any(|message| message.role == Role::Assistant || message.speaker.is_none());
         let mut scenes = Self { hidden: BTreeMap::new(), places: BTreeMap::new() };
         let mut voice = Voice::Own;
         let mut before: Option<&Message> = None;
-        // Whether more dictated text is expected because it was announced or requested.
+        // Whether more dictated text is expected, because somebody announced or requested it.
         let mut waits = false;
         for (at, message) in (start..).zip(window) {
             let end = message.text.trim_end();
@@ -105,7 +106,7 @@ fn read(message: &Message, is_chat: bool, voice: &mut Voice) -> Vec<Range<usize>
     let text = &message.text;
     let usual = detect_read(text, None);
     let Some(table) = usual.map(Table::of) else {
-        // If no language is detected, no words can show that the game is over.
+        // Without a known language, no words can be recognised that end the game.
         let all = std::iter::once(0..text.len()).filter(|_| *voice != Voice::Own);
         return all.chain(scripted(text)).collect();
     };
@@ -143,12 +144,12 @@ const LABELS: &[&str] = &[
     "rules", "status", "summary", "task", "tldr", "todo", "update", "urgent", "url", "warning", "wip",
     "achtung", "aviso", "entscheidung", "fecha", "frage", "hinweis", "importante", "merke", "nota", "pregunta", "regel", "wichtig",
 ];
-/// Number of separators from which a line is considered a row of data.
+/// Minimum number of separators in a line that is considered a row of data.
 const MIN_SEPARATORS: usize = 3;
 /// Minimum number of words on both sides of a slash that separates lines of verse.
 const MIN_VERSE_WORDS: usize = 3;
 
-/// Returns the lines of `text` whose form is that of a role in a play, a row of data or verse.
+/// Returns the lines of `text` that look like a role in a play, a row of data or verse.
 fn scripted(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     let base = text.as_ptr() as usize;
     let found = text.lines().filter(|line| is_part(line.trim()) || is_row(line) || is_verse(line));

@@ -1,7 +1,7 @@
 //! Sentences that people say for themselves.
 //!
-//! Code, quotes, pasted logs and dumps are removed first; then long quotations, pasted letters, and texts that the
-//! person only asks to have edited.
+//! Code, quotes, pasted logs and dumps are removed first. Long quotations, pasted letters, and texts that the person
+//! only wants to have edited are removed next.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -10,7 +10,7 @@ use regex::Regex;
 
 use crate::text::script::count_han;
 
-/// Longest sentence that is read, in characters; a longer one is rarely a single statement.
+/// Longest sentence that is read, in characters. A longer sentence is rarely a single statement.
 pub(super) const MAX_SENTENCE_CHARS: usize = 400;
 /// Number of prose lines above which a message is considered pasted, and only its first and last paragraphs are read.
 const MAX_PROSE_LINES: usize = 40;
@@ -83,7 +83,7 @@ pub(super) fn fold(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The kind of a line, judged on its own.
+/// The kind of a line, determined without its neighbours.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Line {
     Blank,
@@ -125,7 +125,7 @@ fn symbols(text: &str) -> usize {
         .count()
 }
 
-/// Returns the runs of prose in `text`: each is a bullet or a paragraph line, with wrapped lines joined.
+/// Returns the passages of prose in `text`. Each is a bullet or a line of a paragraph, with wrapped lines joined.
 fn blocks(text: &str) -> Vec<Range<usize>> {
     let mut found = Blocks::default();
     let mut fenced = false;
@@ -158,7 +158,8 @@ impl Blocks {
         if class != Line::Bullet && class != Line::Blank {
             self.end_bullets();
         }
-        // A line that begins in lower case continues the previous one if that is long enough to have been wrapped.
+        // A line that begins in lower case continues the previous line if that line is long enough to have been
+        // wrapped.
         let wrapped = self.joinable && class == Line::Prose && text[range.clone()].starts_with(char::is_lowercase);
         self.joinable = false;
         match class {
@@ -291,7 +292,7 @@ const MAX_QUOTED_CHARS: usize = 40;
 /// Minimum number of words, or half the number of Chinese characters, in a quotation that counts as a sentence.
 const MIN_SENTENCE_WORDS: usize = 3;
 
-/// Longest text after "what does this mean", in bytes, that may still be the author's own.
+/// Longest text after "what does this mean", in bytes, that the author may have written.
 const MAX_OWN_BYTES: usize = 200;
 
 /// Returns the sentences in `text` that its author says for themselves, as slices of `text` in order.
@@ -309,7 +310,7 @@ pub(super) fn own_sentences(text: &str) -> Vec<&str> {
     sentences
 }
 
-/// Returns where foreign words begin in `text`: a text to be edited, one to be written, or one that is shown.
+/// Returns where other people's words begin in `text`: a text to be edited, to be written, or only shown.
 fn foreign_from(text: &str) -> usize {
     let asked = asked_from(text);
     let shown = SHOWN.find(text).map(|found| text.ceil_char_boundary(found.start() + 1));
@@ -318,7 +319,7 @@ fn foreign_from(text: &str) -> usize {
     [asked, shown, paste, work].into_iter().flatten().min().unwrap_or(text.len())
 }
 
-/// Returns where the sentence begins in `text` that asks for a text to be written or edited.
+/// Returns the start of the sentence in `text` that asks for a text to be written or edited.
 pub(super) fn asked_from(text: &str) -> Option<usize> {
     let found = FOREIGN.find(text)?;
     let before = text[..found.start()].char_indices().rev();
@@ -389,7 +390,8 @@ fn quotations(text: &str) -> Vec<Range<usize>> {
         }
         before = c;
     }
-    // An unclosed quotation continues to the end; a short one is more likely an inch mark or a typing error.
+    // An unclosed quotation continues to the end of the text. If it is short, its mark is more likely an inch mark or a
+    // typing error.
     found.extend(
         open.filter(|(start, _)| text[*start..].chars().count() > MAX_QUOTED_CHARS).map(|(start, _)| start..text.len()),
     );
