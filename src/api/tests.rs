@@ -160,7 +160,7 @@ fn every_adapter_tells_the_same_story() {
 fn without_a_ledger_memories_are_only_kept_and_found() {
     let memories = with_storage(Box::<Shelf>::default());
     let error = memories.remember(&MemoryDraft::new("Ana drinks tea.")).unwrap_err().to_string();
-    assert!(error.starts_with("the shelf adapter only keeps and finds memories; open a sqlite: address"), "{error}");
+    assert!(error.starts_with("the shelf adapter only stores and finds memories; open a sqlite: address"), "{error}");
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn a_build_without_encryption_names_the_file_and_the_remedy_and_touches_nothing(
     assert!(fs::read(&sealed).unwrap() == random);
     let refused = with_key(&world, Some(KEY), &["--db", "new.db", "remember", "The user drinks tea."]);
     assert_eq!(refused.status.code(), Some(2), "a key is given, so nothing is written in the open");
-    assert!(said(&refused).contains("$AFTERTHOUGHT_DB_KEY holds a key"), "{}", said(&refused));
+    assert!(said(&refused).contains("$AFTERTHOUGHT_DB_KEY contains a key"), "{}", said(&refused));
 }
 
 #[cfg(feature = "encryption")]
@@ -166,7 +166,7 @@ mod sealed {
             let wrong = with_key(&world, Some("another passphrase"), &arguments);
             let told = said(&wrong) + &String::from_utf8_lossy(&wrong.stdout);
             assert_eq!(wrong.status.code(), Some(2), "{command}: {wrong:?}");
-            assert!(told.contains("the key from $AFTERTHOUGHT_DB_KEY does not open it"), "{command}: {told}");
+            assert!(told.contains("the key from $AFTERTHOUGHT_DB_KEY does not decrypt it"), "{command}: {told}");
             assert!(!told.contains("another passphrase"));
         }
         assert!(fs::read(world.database()).unwrap() == before);
