@@ -94,10 +94,11 @@ pub(crate) fn last_sure(memory: &Outline) -> Timestamp {
 /// Returns the remaining confidence of a memory at `now`, between 0 and the stored confidence:
 ///
 /// ```text
-/// confidence × 0.5 ^ (days since it was last sure / (half-life of its type × (1 + min(uses, 10) / 10)))
+/// confidence × 0.5 ^ (days / (half-life of the type × (1 + min(uses, 10) / 10)))
 /// ```
 ///
-/// A pinned memory does not fade, nor does a memory whose type has no half-life.
+/// The days are counted from the last use, confirmation or change. A pinned memory does not fade, nor does a memory
+/// whose type has no half-life.
 #[must_use]
 pub(crate) fn confidence_at(memory: &Outline, half_lives: &HalfLives, now: Timestamp) -> f64 {
     let certainty = Certainty {

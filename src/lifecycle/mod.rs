@@ -1,9 +1,9 @@
 //! The life of a memory over time: confidence fades, tiers change, and expired memories are removed.
 //!
 //! ```text
-//! outlines ─▶ due (over? faded? given up?) ─┐
-//!          ─▶ too many, the same words ─────┼─▶ Upkeep ─▶ one transaction, one run that can be undone
-//!          ─▶ moves (warmth, tier) ─────────┘          ─▶ the purge, which cannot
+//! outlines ─▶ expired, faded, unused ─┐
+//!          ─▶ too many, same words ───┼─▶ Upkeep ─▶ one transaction and one run, which can be undone
+//!          ─▶ tier by warmth ─────────┘          ─▶ the purge, which cannot be undone
 //! ```
 //!
 //! The formulas and the sources of their numbers are in `docs/reference/lifecycle.md`.

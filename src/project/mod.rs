@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! folder or address in the log ─▶ name in afterthought.toml ─┐
-//!                                ─▶ repository: its remote ──┼─▶ Identity ─▶ the store, which remembers it
+//!                                ─▶ repository: its remote ──┼─▶ Identity ─▶ stored in the database
 //!                                ─▶ repository: its folder ──┤
 //!                                ─▶ the folder as text ──────┘
 //! ```

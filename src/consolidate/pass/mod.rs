@@ -1,9 +1,9 @@
 //! Performs a full pass, which compares the memories in a namespace with each other long after they were learnt.
 //!
 //! ```text
-//! Field (all that is active) ─▶ tasks ─▶ same ─▶ lists ─▶ reflect ─▶ links ─▶ changes ─▶ one transaction
+//! Field (active memories) ─▶ tasks ─▶ same ─▶ lists ─▶ reflect ─▶ links ─▶ changes ─▶ one transaction
 //!        ▲                              (model)          (model)                        │
-//!        └───────────────── another round, until one finds nothing to do ◀──────────────┘
+//!        └───────────────── another round until nothing is left to do ◀─────────────────┘
 //! ```
 //!
 //! Every step is a function from the memories of a namespace to changes, and each step sees the changes of earlier

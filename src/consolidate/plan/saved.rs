@@ -4,10 +4,10 @@
 //! {
 //!   "afterthought_plan": 1, "id": …, "database": …, "made_at": …, "seen": 812,
 //!   "changes": [
-//!     {"decision": "add", …},          one change per line, in the order in which they build on each other
+//!     {"decision": "add", …},          one change per line, in order
 //!     {"decision": "contradict", …}
 //!   ],
-//!   "ledger": {…}                      what was read for it
+//!   "ledger": {…}                      windows and transcripts that were read
 //! }
 //! ```
 //!

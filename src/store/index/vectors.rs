@@ -11,7 +11,7 @@
 //! The short form consists of the sign of each number, and one factor for the whole vector:
 //!
 //! ```text
-//! code = 4 bytes, 1 / (|v1| + |v2| + …) as f32, then one bit a number, the lowest bit of a byte first
+//! code = 1 / (|v1| + |v2| + …) as f32 (4 bytes), then one sign bit per number, from the lowest bit of each byte
 //! q · v ≈ (± q1 ± q2 ± …) / (|v1| + |v2| + …), with the signs of v
 //! ```
 //!

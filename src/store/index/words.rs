@@ -10,9 +10,9 @@
 //! void, and the next merge removes them.
 //!
 //! ```text
-//! list  = blocks of 128 postings, then the table of blocks, then the number of postings (4 bytes)
-//! block = postings; the first one's document is relative to the start of the segment, the others' to the one before
-//! table = for each block: its first document, its first byte (4 bytes each)
+//! list  = blocks of 128 postings, the table of blocks, and the number of postings (4 bytes)
+//! block = postings; the first document is relative to the start of the segment, each other to its predecessor
+//! table = for each block: its first document and its first byte (4 bytes each)
 //! ```
 
 use std::ops::Range;

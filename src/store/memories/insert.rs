@@ -4,8 +4,8 @@
 //! many memories, other processors prepare them a few parts ahead of the writing thread:
 //!
 //! ```text
-//! other threads   make and prepare part 1, part 2, … ─┐  at most so many parts ahead
-//! this thread     write part 1, part 2, …  ◀──────────┘  prepares a part itself rather than wait
+//! other threads   make and prepare part 1, part 2, … ─┐  a limited number of parts ahead
+//! this thread     write part 1, part 2, …  ◀──────────┘  prepares a part instead of waiting
 //! ```
 
 use std::collections::BTreeMap;
