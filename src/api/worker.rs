@@ -52,7 +52,7 @@ pub struct Worker<'a> {
     pub at_a_time: usize,
     /// A token that, when cancelled, stops the worker after the windows in flight.
     pub cancel: CancellationToken,
-    /// Called with each event.
+    /// A callback for each event.
     pub report: &'a dyn Fn(WorkerEvent<'_>),
     /// Dollars that each log in progress may spend, so that together they stay within the day's limit.
     pub slices: RefCell<HashMap<i64, f64>>,

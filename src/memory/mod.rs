@@ -197,7 +197,7 @@ pub struct Candidate {
     pub claim: Claim,
     /// The people or projects to which the claim applies; this determines the namespace.
     pub audience: Audience,
-    /// At least one piece of evidence; each quote was found in its message.
+    /// At least one piece of evidence, with quotes that were found in their messages.
     pub evidence: Vec<Evidence>,
     /// A known memory that this claim replaces, according to the extractor.
     pub replaces: Option<MemoryId>,

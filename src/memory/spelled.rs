@@ -78,7 +78,7 @@ string_enum!(
     Active = "active",
     /// Replaced by a newer memory, which is linked to it.
     Superseded = "superseded",
-    /// Removed by a person or a rule; it can be restored until it is purged.
+    /// Removed by a person or a rule, but restorable until the purge.
     Forgotten = "forgotten",
     /// Past its `expires_at`.
     Expired = "expired",
@@ -125,7 +125,7 @@ string_enum!(
     L2 = "l2",
     /// Found by search.
     L3 = "l3",
-    /// Found by search; the tier in which every memory starts.
+    /// Found by search; every memory starts in this tier.
     L4 = "l4",
 });
 
@@ -141,7 +141,7 @@ string_enum!(
 });
 
 string_enum!(
-    /// To whom a claim applies.
+    /// The scope in which a claim applies: to the user or to a project.
     Audience, "an audience", "user or project", {
     /// The claim applies to the person, wherever they work.
     User = "user",

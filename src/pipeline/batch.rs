@@ -246,7 +246,7 @@ impl<'a> BatchQueue<'a> {
         (state.counts, state.unclaimed)
     }
 
-    /// Returns the error that stopped submission, if an error did.
+    /// Returns the error that stopped submission, if there was one.
     pub(super) fn fault(&self) -> Option<LlmError> {
         match &self.state.borrow().stop {
             Some(Stop::Fault(error)) => Some(error.clone()),

@@ -202,7 +202,7 @@ pub struct FullSummary {
 pub struct NamespaceReport {
     /// The namespace.
     pub namespace: Namespace,
-    /// The result of the pass in it.
+    /// The result of the pass in this namespace.
     #[serde(flatten)]
     pub report: Report,
 }

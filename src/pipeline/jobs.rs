@@ -137,7 +137,7 @@ pub struct WorkerOptions<'a> {
     pub cancel: CancellationToken,
     /// An action that is repeated between jobs; it is also executed once at the beginning.
     pub every: Option<Every<'a>>,
-    /// Called with the outcome of each job; `None` for success.
+    /// A callback for the outcome of each job; `None` means success.
     pub report: &'a mut dyn FnMut(&Job, Option<&Fault>),
 }
 
@@ -271,7 +271,7 @@ fn finish(
     Ok(())
 }
 
-/// Set in the environment of a worker and of all its child processes, so that hooks in them do nothing.
+/// Environment variable of a worker and all its child processes, which makes hooks in them do nothing.
 pub const ENVIRONMENT_MARK: &str = "AFTERTHOUGHT_WORKER";
 
 /// Starts `program` with `arguments` as a separate process in the folder `folder`, without standard streams and in a

@@ -109,9 +109,9 @@ pub enum RereadPolicy {
 /// The means by which windows are read.
 #[derive(Debug)]
 pub enum Extractor<'a, C> {
-    /// By a model.
+    /// A model reads the windows.
     Llm(&'a C),
-    /// By the offline rules.
+    /// The offline rules read the windows.
     Rules,
 }
 

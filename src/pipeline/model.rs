@@ -210,7 +210,7 @@ impl SendingClaim<'_> {
 
 impl Drop for SendingClaim<'_> {
     fn drop(&mut self) {
-        // The claim is also released if an interrupt drops the future; otherwise others would wait for its end.
+        // The claim is also released if an interrupt drops the future; otherwise others would wait for the lease.
         if let Err(error) = self.store.release_request(self.key, &self.owner) {
             tracing::warn!(
                 "the claim on a request could not be released, so other processes wait up to a minute: {error}"

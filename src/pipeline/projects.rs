@@ -19,9 +19,9 @@ use crate::store::{Alias, Placement, Project, RunId, RunStatus, Store, StoreErro
 /// Namespaces for the memories from one transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Namespaces {
-    /// For memories that apply within the transcript's project.
+    /// The namespace for memories that apply within the transcript's project.
     pub(super) project: Namespace,
-    /// For memories that apply to the user everywhere.
+    /// The namespace for memories that apply to the user everywhere.
     pub(super) user: Namespace,
 }
 
@@ -77,7 +77,7 @@ impl ProjectResolver {
     }
 
     /// Returns the namespaces of `transcript`: `forced` for everything or, if it is unset, its project and `global`.
-    /// Without a project, both are `global`.
+    /// Without a project, both namespaces are `global`.
     pub(super) fn namespaces_of(
         &self,
         transcript: &Transcript,
@@ -301,7 +301,7 @@ pub(crate) fn name_project(store: &Store, what: &str, name: &str, now: Timestamp
 /// Assigns the folder `path`, with everything below it, to the project `name`.
 ///
 /// If no project has the name, the folder's current project receives it, unless that project also has folders
-/// elsewhere. In that case, the folder becomes a new project, and memories learnt before are not moved.
+/// elsewhere. In the latter case, the folder becomes a new project, and memories learnt before are not moved.
 ///
 /// # Errors
 /// [`NamingError`] if the folder or the name cannot be used for a project.

@@ -36,7 +36,7 @@ pub(super) struct Job {
     company: Company,
     /// The transcript's row in the ledger.
     pub(super) row: TranscriptId,
-    /// The log that contains it.
+    /// The log that contains the window.
     pub(super) file: FileNumber,
 }
 
@@ -174,7 +174,7 @@ struct Cutting {
     file: FileNumber,
     /// Number of windows that an earlier run has finished.
     known: usize,
-    /// Number of its tasks that are new in the work ledger, or changed.
+    /// Number of tasks in the conversation that are new or changed in the work ledger.
     tasks: usize,
     windows: JoinHandle<Vec<(Window, Company)>>,
 }
@@ -446,7 +446,7 @@ impl<T> Packer<T> {
         pack.windows.insert(member.position, window);
         let is_full = pack.windows.len() >= member.windows;
         let closed = if is_full { self.awaited.remove(&member.request) } else { None };
-        // Its other windows may never appear, for example because a log was deleted.
+        // The other windows of the request may never appear, for example because a log was deleted.
         let oldest = if self.awaited.len() > MAX_AWAITED { self.awaited.pop_first() } else { None };
         closed.into_iter().chain(oldest.map(|(_, pack)| pack)).map(Awaited::close).collect()
     }

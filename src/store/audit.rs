@@ -149,7 +149,7 @@ impl AuditLog {
 
     fn add(&mut self, entry: &AuditEntry) -> Result<(), StoreError> {
         let line = serde_json::to_string(entry).map_err(StoreError::bad("a line of the audit log"))?;
-        // Written in one call to a file opened for appending, so that the lines of several processes do not interleave.
+        // One call appends the whole line, so that the lines of several processes do not interleave.
         let written = self.file.write_all(format!("{line}\n").as_bytes()).and_then(|()| self.file.sync_data());
         written.map_err(|source| StoreError::Unwritable { path: self.path.clone(), source: Box::new(source) })
     }

@@ -91,8 +91,8 @@ pub struct Database {
     stems: RefCell<terms::Stems>,
     /// Cached short forms of vectors.
     vectors: RefCell<index::vectors::VectorCache>,
-    /// New memories that are not yet in the index of near claims: their rows and their words. Used only within a
-    /// transaction.
+    /// New memories that are not yet in the index of near claims: their rows and their words. The list is used only
+    /// within a transaction.
     unfiled: RefCell<Vec<(i64, String)>>,
     /// The guard that removes secrets from everything that is written.
     guard: RefCell<Guard>,

@@ -148,8 +148,8 @@ pub(super) enum Mark {
 /// Memories whose index entries are out of date.
 #[derive(Debug, Default)]
 pub(super) struct Stale {
-    /// For the word index.
+    /// Memories whose entries in the word index are out of date.
     pub(super) words: BTreeSet<MemoryId>,
-    /// For the index of near claims.
+    /// Memories whose entries in the index of near claims are out of date.
     pub(super) near: BTreeSet<MemoryId>,
 }

@@ -8,7 +8,7 @@ use crate::text::normalise::comparable;
 pub(crate) enum Arity {
     /// One value at a time; a different value contradicts the known value.
     Single,
-    /// Several values, so another value may exist alongside the known one.
+    /// Several values at a time, so another value may exist alongside the known one.
     Many,
     /// An unknown number: another value is examined more closely.
     Open,
@@ -202,8 +202,8 @@ pub(in crate::consolidate) fn are_numbers(a: &str, b: &str) -> bool {
     numbers && (a.tokens.is_subset(&b.tokens) || b.tokens.is_subset(&a.tokens)) && a.entities == b.entities
 }
 
-/// Whether `short` appears in `long`. In scripts with spaces it must be a whole word, so `npm` does not appear in
-/// `pnpm`.
+/// Whether `short` appears in `long`. In scripts with spaces, the text must be a whole word, so `npm` does not appear
+/// in `pnpm`.
 fn holds(long: &str, short: &str) -> bool {
     long.match_indices(short).any(|(at, found)| {
         // Only ASCII letters count, because scripts without spaces have letters on both sides of every word.

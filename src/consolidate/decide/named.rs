@@ -306,8 +306,8 @@ pub(in crate::consolidate) fn veto(a: &View<'_>, b: &View<'_>) -> Option<&'stati
     }
 }
 
-/// Whether both give different values for a single-valued attribute, as far as two spellings in one script can show
-/// this.
+/// Whether two claims give different values for a single-valued attribute, as far as two spellings in one script can
+/// show this.
 fn other_values(a: &View<'_>, b: &View<'_>) -> bool {
     let (Some(x), Some(y)) = (a.claim.value.as_deref(), b.claim.value.as_deref()) else { return false };
     let is_latin = |text: &str| text.chars().filter(|c| c.is_alphabetic()).all(|c| c < '\u{0250}');

@@ -205,7 +205,7 @@ pub(super) fn said_hash(known: &Known) -> String {
 }
 
 /// Maximum number of memories with the same attribute that are all compared with each other. In a larger group, only
-/// the closest by words are compared.
+/// the memories closest by words are compared.
 const MAX_OF_KEY: usize = 30;
 
 /// Number of memories to look up before the pass yields to other tasks.

@@ -98,7 +98,7 @@ pub(super) fn may_merge(a: &Known, b: &Known) -> bool {
 }
 
 /// Whether both memories say in exactly the same words that one attribute has one value, and one begins with the end of
-/// the other, as in `Postgres is the database`. With a second name, the order might change the meaning.
+/// the other, as in `Postgres is the database`. If there is a second name, the order might change the meaning.
 fn is_reordered(a: &View<'_>, b: &View<'_>) -> bool {
     let (left, right) = (&a.features, &b.features);
     let words = Words::of(a, b);

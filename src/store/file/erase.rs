@@ -332,7 +332,7 @@ impl Writer<'_> {
     fn reactivate(&self, held: Vec<MemoryId>) -> Result<Vec<MemoryId>, StoreError> {
         for id in &held {
             let mut memory = self.memory(id)?;
-            // Its validity ended only because the erased memory had replaced it.
+            // The validity of the memory ended only because the erased memory had replaced it.
             memory.claim.valid_to = None;
             let reason = Some("the memory that had replaced it was erased".into());
             self.replace(Memory { status: Status::Active, updated_at: self.now, ..memory }, Action::Restore, reason)?;
@@ -472,7 +472,7 @@ impl Writer<'_> {
         let ids = to_json(&ids)?;
         self.read(|conn| {
             forget_words(conn, keys, &ids)?;
-            // Counted before the transcripts are deleted, since their windows are deleted with them.
+            // The windows are counted before the transcripts are deleted, since both are deleted together.
             erased.windows = conn.query_row(
                 "SELECT count(*) FROM windows w JOIN transcripts t ON t.id = w.transcript_id
                  WHERE t.key IN (SELECT value FROM json_each(?1))",

@@ -150,9 +150,9 @@ fn from_file(path: &Path) -> Result<Key, StoreError> {
 /// The place where a new key is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyHome {
-    /// In a new file with mode 0600.
+    /// The key is stored in a new file with mode 0600.
     File(PathBuf),
-    /// In the keyring of the system.
+    /// The key is stored in the keyring of the system.
     Keyring,
 }
 

@@ -18,7 +18,7 @@ use crate::fault::point;
 use crate::store::{Database, Store, StoreError};
 
 /// Pause between two attempts to open a file that another process is creating.
-// Too short for a person to notice, but long enough not to keep a core busy while the other process finishes.
+// The pause is too short for a person to notice, but prevents a busy loop while the other process finishes.
 const RETRY_PAUSE: Duration = Duration::from_millis(20);
 /// Number of pages above which a file counts as large.
 // 16 MB at SQLite's usual page size: a smaller file hardly benefits from the larger cache.
@@ -34,7 +34,7 @@ impl Store {
     }
 
     pub(in crate::store) fn open_with(path: &Path, keys: &Keys) -> Result<Self, StoreError> {
-        // Checked first, since `create_private` would accept a folder as an existing file.
+        // A folder is refused first, since `create_private` would accept it as an existing file.
         refuse_folder(path)?;
         create_private(path)?;
         let begun = Instant::now();

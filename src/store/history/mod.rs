@@ -28,7 +28,7 @@ pub struct HistoryEntry {
     pub run: Option<RunId>,
     /// The memory that changed.
     pub memory: MemoryId,
-    /// For a link: the memory at its other end.
+    /// The memory at the other end, if the entry is about a link.
     pub other: Option<MemoryId>,
     /// When.
     pub at: Timestamp,

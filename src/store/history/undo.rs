@@ -3,7 +3,7 @@
 //! The caller first determines the later changes that build on the run, see [`Database::built_upon`], and may undo the
 //! later runs with it. Otherwise, memories that were changed since are kept and reported, together with those that the
 //! run linked to them. Undoing half of a replacement would leave both memories recalled, or neither. The windows of the
-//! run stay applied, so that the next run does not silently do the same again. To run the same extraction again, call
+//! run stay applied, so that the next run does not silently do the same again. To apply the same candidates again, call
 //! [`Store::reopen_windows`] and apply.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -97,7 +97,7 @@ impl Store {
     /// Reverses every change of several runs as if they were one, the last change first, as [`Store::undo_run`] does.
     ///
     /// # Errors
-    /// As for [`Store::undo_run`], [`StoreError::RunUndone`] referring to the first of them.
+    /// As for [`Store::undo_run`]; [`StoreError::RunUndone`] refers to the first of the runs.
     pub(crate) fn undo_runs(&self, runs: &[RunId], now: Timestamp) -> Result<UndoReport, StoreError> {
         self.write(None, now, |w| {
             let entries = w.entries_of(runs, now)?;
@@ -107,7 +107,8 @@ impl Store {
             {
                 return Err(StoreError::RunUndone { id: first.to_string() });
             }
-            // Determined in the transaction of the undo, so that nothing can build on the run in between.
+            // The kept memories are determined in the undo's transaction, so that nothing can build on the run in
+            // between.
             let kept = kept(w, runs, &entries)?;
             let undone = w.reverse_all(&entries, kept)?;
             let left: Vec<MemoryId> = undone.kept.iter().map(|kept| kept.memory.clone()).collect();
@@ -216,7 +217,7 @@ impl Database {
             }
             entries.extend(self.history_of_run(run)?.into_iter().filter(|entry| !entry.undone));
         }
-        // Several runs may have changed one memory in turn; its changes must be reversed strictly backwards.
+        // Several runs may have changed one memory in turn, so its changes must be reversed strictly backwards.
         entries.sort_by_key(|entry| entry.id);
         Ok(entries)
     }

@@ -281,8 +281,8 @@ pub(in crate::store) fn heard<const N: usize>(texts: [&Vec<Cut<'_>>; N]) -> impl
     found.into_iter()
 }
 
-/// Returns the search pattern of a spelling. Long spellings match anywhere, and short ones only as whole words; writing
-/// without spaces matches inside a run of characters.
+/// Returns the search pattern of a spelling. Long spellings match anywhere, and short spellings only as whole words.
+/// Writing without spaces matches inside a run of characters.
 fn pattern(spelling: &str) -> String {
     let heard = heard_form(&cut(&folded(spelling)));
     let single = !heard.trim().contains(' ');

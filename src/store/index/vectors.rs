@@ -2,8 +2,7 @@
 //!
 //! Vectors are derived data. A trigger drops the vector of a memory when its text changes or when it is forgotten, and
 //! moves the vector with its memory. Memories without a vector wait for one; see [`Database::without_vector`]. As a
-//! result, neither a crash nor an undo leaves a wrong vector, and after a change of model all memories merely wait
-//! again.
+//! result, neither a crash nor an undo leaves a wrong vector, and a change of model only makes all memories wait again.
 //!
 //! The search for the nearest vectors estimates every cosine from a short form, and then computes the exact cosines of
 //! the most promising memories.

@@ -1,5 +1,5 @@
-//! Jobs: logs that wait to be read, with their due time, their attempts and the worker that has claimed them. Also
-//! leases on work that only one process may do at a time.
+//! Jobs: logs that wait to be read, with their due time, their attempts and the worker that has claimed them. The
+//! module also contains leases on work that only one process may do at a time.
 //!
 //! A job is claimed with its own token and a lease. The worker that finishes the job must still have that token, so a
 //! worker that was assumed dead cannot overwrite the result of another. A log that grew while it was processed is due

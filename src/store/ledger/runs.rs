@@ -26,7 +26,7 @@ string_enum!(
     Finished = "finished",
     /// The run ended early; everything that it had written is kept.
     Failed = "failed",
-    /// Its changes were reversed.
+    /// The changes of the run were reversed.
     Undone = "undone",
 });
 

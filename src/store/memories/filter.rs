@@ -32,17 +32,17 @@ pub struct Filter {
     pub pinned: Option<bool>,
     /// Minimum importance.
     pub min_importance: Option<f64>,
-    /// Learnt at this time or later.
+    /// The memories were learnt at this time or later.
     pub created_from: Option<Timestamp>,
-    /// Learnt before this time.
+    /// The memories were learnt before this time.
     pub created_before: Option<Timestamp>,
-    /// Changed at this time or later.
+    /// The memories were changed at this time or later.
     pub updated_from: Option<Timestamp>,
-    /// True at this time, as far as is known.
+    /// The memories were true at this time, as far as is known.
     pub valid_at: Option<Timestamp>,
-    /// Expired at this time, whether or not the memories have been marked as expired.
+    /// The memories have expired at this time, whether or not they are marked as expired.
     pub expired_at: Option<Timestamp>,
-    /// Not expired at this time.
+    /// The memories have not expired at this time.
     pub unexpired_at: Option<Timestamp>,
     /// Text that appears literally in the title, content, summary, subject or tags. Case is ignored only for the
     /// letters A to Z.
@@ -111,11 +111,11 @@ pub enum Order {
     Updated,
     /// Last learnt first.
     Created,
-    /// Most important first, then last changed.
+    /// By importance, highest first, then by time of change, latest first.
     Importance,
-    /// Most used first, then last changed.
+    /// By number of uses, highest first, then by time of change, latest first.
     Used,
-    /// Highest confidence first, then last changed.
+    /// By confidence, highest first, then by time of change, latest first.
     Confidence,
     /// By id, which is the order in which the memories were learnt.
     Id,

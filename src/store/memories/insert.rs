@@ -206,7 +206,7 @@ impl Desk {
         }
     }
 
-    /// Returns the part to be written, or another step for the meantime.
+    /// Returns the part to be written, or another task for the writer.
     fn look(&self, wanted: usize) -> Look {
         let mut state = self.state();
         state.wanted = wanted;

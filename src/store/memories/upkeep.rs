@@ -72,7 +72,7 @@ impl Store {
     pub fn purge(&self, days: u32, now: Timestamp) -> Result<Purged, StoreError> {
         let age = SignedDuration::from_hours(24 * i64::from(days));
         let cutoff = now.checked_sub(age).unwrap_or(Timestamp::MIN);
-        // Only here is it worth the extra writes to overwrite every freed byte.
+        // Only a purge justifies the extra writes that overwrite every freed byte.
         self.conn.pragma_update(None, "secure_delete", "ON")?;
         let purged = self.purge_before(cutoff, now);
         self.conn.pragma_update(None, "secure_delete", "FAST")?;

@@ -209,7 +209,7 @@ fn facts(record: &TaskRecord) -> BTreeSet<(FactKind, String)> {
         }
     }
     found.extend(record.errors.iter().map(|error| (FactKind::Error, error.signature.clone())));
-    // As the migration that added this kind has it.
+    // The migration that added this kind of key uses the same condition.
     let is_replaced = |error: &&TaskError| error.cleared.as_ref().is_some_and(|one| one.command != error.command);
     let replaced = record.errors.iter().filter(is_replaced);
     found.extend(replaced.map(|error| (FactKind::Failed, error.command.clone())));

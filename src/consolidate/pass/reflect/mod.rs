@@ -1,8 +1,8 @@
 //! Derives a memory from repeated episodes.
 //!
-//! Without a model, the memory is a sentence that all episodes contain. With a model, it is the model's statement,
-//! provided that every name and number in it appears in the episodes. The number of episodes and their dates are
-//! counted here, and updated when further episodes are added.
+//! Without a model, the memory is a sentence that all episodes contain. With a model, the memory is the model's
+//! statement, provided that every name and number in it appears in the episodes. The number of episodes and their dates
+//! are counted here, and updated when further episodes are added.
 
 mod model;
 mod statement;
