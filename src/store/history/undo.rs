@@ -107,8 +107,7 @@ impl Store {
             {
                 return Err(StoreError::RunUndone { id: first.to_string() });
             }
-            // The kept memories are determined in the undo's transaction, so that nothing can build on the run in
-            // between.
+            // Kept memories are determined in the undo's transaction, so that nothing can build on the run meanwhile.
             let kept = kept(w, runs, &entries)?;
             let undone = w.reverse_all(&entries, kept)?;
             let left: Vec<MemoryId> = undone.kept.iter().map(|kept| kept.memory.clone()).collect();
