@@ -1,6 +1,6 @@
 //! Fills in missing vectors, resumably.
 //!
-//! The store knows which memories have none, so that a stop at any point loses only the calls in flight. No write
+//! The store records which memories have no vector, so that an interruption loses only the calls in flight. No write
 //! transaction is open during a call to the server.
 
 use std::pin::pin;
@@ -20,10 +20,10 @@ use crate::store::{MissingVector, NewVector, Store, StoreError, VectorModel};
 /// Texts in one call.
 const BATCH: usize = 64;
 /// Interval between renewals of the lease during a call to the server.
-// Three intervals fit into the lease, so that a slow renewal does not lose it.
+// The lease lasts three intervals, so that it is not lost by a slow renewal.
 const RENEWAL: Duration = Duration::from_secs(10);
 
-/// The parts that filling in needs.
+/// The objects needed for filling in vectors.
 pub(crate) struct Filling<'a> {
     /// Store of the memories.
     pub store: &'a Store,
@@ -35,13 +35,13 @@ pub(crate) struct Filling<'a> {
     pub budget: &'a Budget,
     /// Maximum number of memories that are embedded.
     pub most: usize,
-    /// When cancelled, no further call is made.
+    /// Once this is cancelled, no further call is made.
     pub cancel: CancellationToken,
     /// The clock.
     pub clock: fn() -> Timestamp,
 }
 
-/// Result of filling in.
+/// Result of filling in vectors.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Filled {
     /// Memories that have a vector now.
@@ -52,32 +52,31 @@ pub struct Filled {
     pub waiting: usize,
     /// Tokens used.
     pub tokens: u64,
-    /// Whether another process was filling in the vectors of this file, so that nothing was done.
+    /// Whether nothing was done because another process was filling in the vectors of this file.
     pub elsewhere: bool,
 }
 
-/// Progress of filling in.
+/// Progress of filling in vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// Memories processed.
     pub done: usize,
-    /// Memories without a vector at the start, at most the limit.
+    /// Memories without a vector at the start, up to the limit.
     pub total: usize,
 }
 
 /// Requests vectors for memories that have none, newest first, and calls `watch` after each batch.
 ///
-/// Only one process does this for a file at a time. Texts that the model refuses are recorded and skipped.
+/// Only one process at a time fills in the vectors of a file. Texts that the model refuses are recorded and skipped.
 ///
-/// # Errors
-/// [`EmbedError`]; vectors stored before the error are kept.
+/// # Errors [`EmbedError`] if the store or the server fails. Vectors stored before the error are kept.
 pub(crate) async fn fill(filling: &Filling<'_>, watch: &mut dyn FnMut(Progress)) -> Result<Filled, EmbedError> {
     let owner = uuid::Uuid::now_v7().to_string();
     if !filling.lease(&owner)? {
         return Ok(Filled { elsewhere: true, ..Filled::default() });
     }
     let filled = filling.all(&owner, watch).await;
-    // Released even after an error, so that the next process need not wait for the lease to expire.
+    // The lease is released even after an error, so that the next process need not wait for it to expire.
     filling.store.write::<_, StoreError>(None, (filling.clock)(), |w| w.release_vectors(&owner))?;
     filled
 }
@@ -92,14 +91,14 @@ impl Filling<'_> {
         let mut last: Option<MissingVector> = None;
         let mut done = 0;
         while done < total && !self.cancel.is_cancelled() {
-            // Continues after the last memory: those whose text was refused may still lack a vector, and would be
-            // returned again.
+            // The next query continues after the last memory, because it would return memories with a refused text
+            // again.
             let waiting = self.store.without_vector(&model, last.as_ref(), BATCH.min(total - done))?;
             let Some(end) = waiting.last() else { break };
             let texts: Vec<Redacted> = waiting.iter().map(|one| self.embedder.text(self.guard, one)).collect();
             let documents = self.renewing(owner, self.embedder.documents(&texts, self.budget)).await?;
             point("vectors.asked");
-            // The first answer reveals the length if it was not known.
+            // The first answer shows the length if it was not known.
             model.dimension = length(&model, &documents)?;
             self.keep(&model, &waiting, &documents, &mut filled)?;
             point("vectors.kept");
@@ -111,7 +110,7 @@ impl Filling<'_> {
         Ok(filled)
     }
 
-    /// Runs `work` and renews the lease in the meantime.
+    /// Runs `work` and renews the lease while it runs.
     async fn renewing<T>(
         &self,
         owner: &str,
@@ -121,7 +120,7 @@ impl Filling<'_> {
         loop {
             match future::select(work.as_mut(), pin!(tokio::time::sleep(RENEWAL))).await {
                 Either::Left((done, _)) => {
-                    // Renewed once more, so that the following write has a full lease.
+                    // The lease is renewed once more, so that the following write has a full lease.
                     self.lease(owner)?;
                     return done;
                 }
@@ -163,7 +162,7 @@ impl Filling<'_> {
     }
 }
 
-/// Returns the length of all vectors, which must be the same.
+/// Returns the length of the vectors, which must all have the same length.
 fn length(model: &VectorModel, documents: &Documents) -> Result<usize, EmbedError> {
     let mut expected = model.dimension;
     for vector in documents.vectors.iter().flatten() {

@@ -5,7 +5,7 @@
 //!                                   query ─▶ guard ─▶    the same
 //! ```
 //!
-//! Off by default. Without vectors, or while the server is down, search uses words alone.
+//! Embeddings are off by default. Without vectors, or while the server is down, search uses only words.
 
 mod fill;
 mod query;
@@ -24,14 +24,14 @@ pub use fill::{Filled, Progress};
 pub(crate) use fill::{Filling, fill};
 pub use query::QueryVectors;
 
-/// Longest wait for the vector of a query: a person, or an agent, waits for the answer.
+/// Longest wait for the vector of a query, since a person or an agent waits for the answer.
 pub const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The model used at `OpenAI`'s address if the settings name none.
 const DEFAULT_MODEL: &str = "text-embedding-3-small";
-/// A text that the server refuses for its length is sent once more, cut to this many tokens.
+/// If the server refuses a text for its length, the text is sent once more, cut to this many tokens.
 // Small embedding models read 512 tokens, and split words into more tokens than the encoding used for counting here.
 const CUT_TOKENS: usize = 400;
-/// Prefixes of memories and of queries that models were trained with, keyed by a part of the model's name.
+/// Prefixes of memories and of queries that models were trained with, with a part of each model's name as the key.
 const PREFIXES: &[(&str, &str, &str)] = &[
     ("nomic-embed", "search_document: ", "search_query: "),
     ("e5-", "passage: ", "query: "),
@@ -39,7 +39,7 @@ const PREFIXES: &[(&str, &str, &str)] = &[
     ("snowflake-arctic-embed", "", "Represent this sentence for searching relevant passages: "),
 ];
 
-/// Why there are no vectors; one variant for each different remedy.
+/// The reason why there are no vectors, with one variant for each remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbedError {
     /// A setting is missing.
@@ -52,7 +52,7 @@ pub enum EmbedError {
     },
     /// The server returns vectors whose length differs from that of the stored vectors, or from the requested one.
     #[error(
-        "{model} answers with {found} numbers where {expected} are expected; set dimensions = {found} in [embedding] to make all vectors anew"
+        "{model} answers with {found} numbers where {expected} are expected; set dimensions = {found} in [embedding] to compute all vectors again"
     )]
     Dimension {
         /// The model.
@@ -86,7 +86,7 @@ pub enum EmbedError {
 #[derive(Debug)]
 pub struct Embedder {
     client: Client,
-    /// For queries: one attempt, with a short timeout.
+    /// Client for queries, which makes one attempt with a short timeout.
     hasty: Client,
     model: String,
     dimensions: Option<usize>,
@@ -96,7 +96,7 @@ pub struct Embedder {
     query_prefix: &'static str,
 }
 
-/// What an [`Embedder`] needs in addition to the settings.
+/// The data that an [`Embedder`] needs in addition to the settings.
 #[derive(Debug, Clone, Default)]
 pub struct Access {
     /// API key of the server.
@@ -108,12 +108,12 @@ pub struct Access {
 /// The server's answer for a list of texts.
 #[derive(Debug, Default)]
 struct Documents {
-    /// One entry per text: its vector, or why the server refused the text.
+    /// One entry per text: its vector, or the reason why the server refused the text.
     vectors: Vec<Result<Vec<f32>, String>>,
     tokens: u64,
 }
 
-/// Why a call returned no vectors.
+/// The reason why a call returned no vectors.
 enum Failed {
     /// The server refused the texts, for this reason.
     Texts(String),
@@ -131,7 +131,7 @@ impl Embedder {
         }
         let base_url = settings.base_url.value.clone().unwrap_or_else(|| DEFAULT_BASE_URL.to_owned());
         let is_default = base_url.contains("//api.openai.com");
-        // Other servers choose their own names for models, so only OpenAI's has a default.
+        // Other servers choose their own names for models, so only the server of OpenAI has a default model.
         let default = is_default.then(|| DEFAULT_MODEL.to_owned());
         let unset = EmbedError::Unset { what: "model", remedy: "model, or AFTERTHOUGHT_EMBEDDING_MODEL" };
         let model = settings.model.value.clone().or(default).ok_or(unset)?;
@@ -154,13 +154,13 @@ impl Embedder {
         Ok(Some(Self { client, hasty, model, dimensions, name, document_prefix, query_prefix }))
     }
 
-    /// Returns the name under which vectors are stored.
+    /// Returns the name of the model under which vectors are stored.
     #[must_use]
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the model's name as the server knows it, which is also its name in the price table.
+    /// Returns the name by which the server identifies the model, which is also its name in the price table.
     #[must_use]
     pub(crate) fn paid_name(&self) -> &str {
         &self.model
@@ -178,7 +178,7 @@ impl Embedder {
         self.client.is_on_this_machine()
     }
 
-    /// Returns the model of the vectors in `store`; `None` if their length is unknown until the server answers.
+    /// Returns the model of the vectors in `store`, or `None` if their length is unknown until the server answers.
     ///
     /// # Errors
     /// [`EmbedError::Store`].
@@ -190,13 +190,13 @@ impl Embedder {
         Ok(dimension.map(|dimension| VectorModel { name: self.name.clone(), dimension }))
     }
 
-    /// Returns the vector of a query, made by `model`; `None` for a blank query.
+    /// Returns the vector of a query, made by `model`, or `None` for a blank query.
     ///
     /// The server gets one attempt of at most [`QUERY_TIMEOUT`].
     ///
     /// # Errors
     /// [`EmbedError::Model`] if the server does not answer, [`EmbedError::Dimension`] if the length of its vectors has
-    /// changed; search then uses words alone.
+    /// changed. Search then uses only words.
     pub(crate) async fn query(
         &self,
         guard: &Guard,
@@ -230,8 +230,8 @@ impl Embedder {
         guard.redact(format!("{}{text}", self.document_prefix)).0
     }
 
-    /// Returns a vector for each text: in one call, or in two halves if the server does not accept so many texts at
-    /// once.
+    /// Returns a vector for each text. The texts are sent in one call, or in two halves if the server does not accept
+    /// so many texts at once.
     async fn documents(&self, texts: &[Redacted], budget: &Budget) -> Result<Documents, EmbedError> {
         let mut done = Documents::default();
         let mut rest: Vec<&[Redacted]> = vec![texts];
@@ -260,8 +260,8 @@ impl Embedder {
         Ok(done)
     }
 
-    /// Returns the vector of the beginning of a long text; `None` if the beginning is refused too, or the text is not
-    /// long.
+    /// Returns the vector of the beginning of a long text, or `None` if the server refuses the beginning, too, or the
+    /// text is not long.
     async fn cut(&self, text: &Redacted, budget: &Budget) -> Result<Option<(Vec<f32>, u64)>, EmbedError> {
         let end = tokens::head(text, CUT_TOKENS).len();
         if end == text.len() {
@@ -277,7 +277,7 @@ impl Embedder {
 
     async fn batch(&self, texts: &[Redacted], budget: &Budget) -> Result<(Vec<Vec<f32>>, u64), Failed> {
         let counted = || texts.iter().map(|text| tokens::count(text) as u64).sum();
-        // Counting takes time, and without a limit nothing is compared with the estimate.
+        // Counting takes time, and the estimate is needed only if there is a limit.
         let expected = if budget.is_limited() { counted() } else { 0 };
         let reservation = budget.reserve(expected, 0).await.map_err(|error| Failed::Whole(error.into()))?;
         let embedded = self.client.embed(texts, self.dimensions).await.map_err(|failure| match failure {

@@ -12,9 +12,9 @@ use crate::store::{Database, VectorModel};
 /// Pause after a failure or a timeout, so that searches do not all wait for a server that is down.
 const REST: Duration = Duration::from_secs(30);
 
-/// Makes the vectors of queries. Can be shared between threads; no call waits longer than the time limit.
+/// Makes the vectors of queries. The value can be shared between threads, and no call waits longer than the time limit.
 ///
-/// A server that fails or exceeds the limit is not asked again for half a minute; until then there are no vectors.
+/// After a failure or a timeout, the server is not called for half a minute, and there are no vectors.
 #[derive(Debug)]
 pub struct QueryVectors {
     settings: EmbeddingSettings,
@@ -40,7 +40,7 @@ struct Job {
 /// The vector of a query, and the model that made it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct QueryVector {
-    /// The model; the vector can be compared only with other vectors of this model.
+    /// The model. The vector can be compared only with other vectors of this model.
     pub model: VectorModel,
     /// The components of the vector.
     pub vector: Vec<f32>,
@@ -54,12 +54,12 @@ impl QueryVectors {
         Self { settings, access, guard, within, embedder: OnceLock::new(), worker: Mutex::default() }
     }
 
-    /// Returns the vector of `query`; `None` if it is blank, if vectors are off, if `store` has no vector of the model,
-    /// or if the server failed within the last half minute.
+    /// Returns the vector of `query`, or `None` if the query is blank, if vectors are off, if `store` has no vector of
+    /// the model, or if the server failed within the last half minute.
     ///
     /// # Errors
-    /// [`EmbedError`] if the settings cannot be used or the server fails, [`EmbedError::Late`] if it takes too long;
-    /// search then uses words alone.
+    /// [`EmbedError`] if the settings cannot be used or the server fails, [`EmbedError::Late`] if it takes too long.
+    /// Search then uses only words.
     pub(crate) fn vector(&self, store: &Database, query: &str) -> Result<Option<QueryVector>, EmbedError> {
         if query.trim().is_empty() || !store.has_vectors()? || self.rests() {
             return Ok(None);
@@ -85,11 +85,11 @@ impl QueryVectors {
             self.embedder.get_or_init(|| Arc::new(opened))
         };
         let Some(model) = embedder.kept_model(store)? else { return Ok(None) };
-        // Without stored vectors of this model there is nothing to compare with, so the call would be wasted.
+        // Without stored vectors of this model, there is nothing to compare the query with.
         if store.vector_dimension(&model.name)? != Some(model.dimension) {
             return Ok(None);
         }
-        // Room for one answer, so that the thread never blocks on a caller that has given up.
+        // The channel has room for one answer, so that the thread never blocks on a caller that has given up.
         let (reply, answer) = sync_channel(1);
         self.send(embedder, Job { model: model.clone(), query: query.to_owned(), reply })?;
         let vector = match answer.recv_timeout(self.within) {
@@ -101,7 +101,7 @@ impl QueryVectors {
         Ok(vector.map(|vector| QueryVector { model, vector }))
     }
 
-    /// Sends a job to the thread, which is started if there is none or if it has ended.
+    /// Sends a job to the thread, which is started if it does not exist or has ended.
     fn send(&self, embedder: &Arc<Embedder>, job: Job) -> Result<(), EmbedError> {
         let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
         let job = match &worker.jobs {
@@ -118,7 +118,7 @@ impl QueryVectors {
             .spawn(move || {
                 let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
                 for Job { model, query, reply } in waiting {
-                    // The caller may have given up; nobody needs the answer then.
+                    // If the caller has given up, nobody needs the answer.
                     reply.send(runtime.block_on(embedder.query(&guard, &model, &query))).ok();
                 }
             })

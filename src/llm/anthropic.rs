@@ -1,4 +1,4 @@
-//! Anthropic's Messages API: bodies of requests and replies; performs no I/O.
+//! Bodies of requests and replies of Anthropic's Messages API. The functions perform no I/O.
 //!
 //! Fields and values follow Anthropic's API reference, version `2023-06-01`.
 
@@ -28,7 +28,7 @@ pub(super) fn body(request: &Request, model: &str, dialect: &Dialect) -> Value {
     });
     let mut body = json!({
         "model": model,
-        // The system prompt is the same in all requests of a run, so it is paid for in full only once.
+        // The system prompt is the same in all requests of a run, so that it costs the full price only once.
         "system": [{"type": "text", "text": system, "cache_control": {"type": "ephemeral"}}],
         "messages": turns.collect::<Value>(),
         "max_tokens": request.max_completion_tokens.min(dialect.most_tokens),
@@ -37,8 +37,8 @@ pub(super) fn body(request: &Request, model: &str, dialect: &Dialect) -> Value {
         Format::JsonSchema => {
             body["output_config"] = json!({"format": {"type": "json_schema", "schema": request.schema.schema}});
         }
-        // The API has no JSON mode; a tool that must be called is what comes closest, and its schema may be larger than
-        // a strict one.
+        // The API has no JSON mode. The closest equivalent is a tool that the model must call. Its schema may be larger
+        // than a strict schema.
         Format::JsonObject => {
             let name = &request.schema.name;
             let about = "Records the answer.";
@@ -53,18 +53,19 @@ pub(super) fn body(request: &Request, model: &str, dialect: &Dialect) -> Value {
     body
 }
 
-/// Reads the body of a 200 answer. Missing token counts are replaced by our own.
+/// Reads the body of an answer with status 200. Missing token counts are replaced with our own estimates.
 pub(super) fn reply(body: &Value, request: &Request, model: &str) -> Result<Reply, Fault> {
     reply_counted(body, model, &|| wire::prompt_tokens(request))
 }
 
-/// Reads the body of a 200 answer; `own_count` returns the size of the request if the server did not count it.
+/// Reads the body of an answer with status 200. `own_count` returns the size of the request if the server did not count
+/// it.
 pub(super) fn reply_counted(body: &Value, model: &str, own_count: &dyn Fn() -> u64) -> Result<Reply, Fault> {
     if let Some(rejection) = Rejection::read(body).filter(|_| body["type"] != "message") {
         return Err(Fault::Status { status: rejection.status(), wait: None, rejection });
     }
     let Some(blocks) = body["content"].as_array() else {
-        return Err(Fault::Broken("the answer holds no message".to_owned()));
+        return Err(Fault::Broken("the answer contains no message".to_owned()));
     };
     let text = match blocks.iter().find(|block| block["type"] == "tool_use") {
         Some(called) => called["input"].to_string(),
@@ -76,7 +77,7 @@ pub(super) fn reply_counted(body: &Value, model: &str, own_count: &dyn Fn() -> u
         _ => Finish::Stop,
     };
     let usage = |name: &str| body["usage"][name].as_u64().filter(|count| u32::try_from(*count).is_ok());
-    // Tokens that were read from the cache or written to it are counted apart.
+    // The server counts tokens that were read from the cache or written to it separately.
     let cached = ["cache_creation_input_tokens", "cache_read_input_tokens"];
     let prompt_tokens =
         usage("input_tokens").map(|new| new + cached.iter().filter_map(|name| usage(name)).sum::<u64>());
@@ -153,7 +154,7 @@ mod tests {
         for body in [json!(null), json!([]), json!({}), json!({"type": "message"})] {
             assert_eq!(
                 reply(&body, &request("hi"), "m"),
-                Err(Fault::Broken("the answer holds no message".to_owned())),
+                Err(Fault::Broken("the answer contains no message".to_owned())),
                 "{body}"
             );
         }

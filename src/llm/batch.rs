@@ -1,4 +1,4 @@
-//! The batch API of a provider: its calls, and what the rows of its results mean.
+//! The batch API of a provider: its calls, and the meaning of the rows in its results.
 
 use std::time::Duration;
 
@@ -16,12 +16,12 @@ use super::wire::Dialect;
 use super::{Client, LlmError, Reply, Request, anthropic, endpoint, fault, message_batch, wire};
 
 /// Maximum number of requests in one batch.
-// Both limits are those of OpenAI's batch API; Anthropic's are higher.
+// Both limits are those of OpenAI's batch API. The limits of Anthropic are higher.
 pub(crate) const MAX_REQUESTS: usize = 50_000;
 /// Maximum size of the file of one batch, in bytes.
 pub(crate) const MAX_BYTES: usize = 200_000_000;
 
-/// The endpoint to which the requests of a batch would go if each were sent on its own.
+/// The endpoint to which each request of a batch would be sent on its own.
 const ENDPOINT: &str = "/v1/chat/completions";
 
 impl Client {
@@ -46,7 +46,7 @@ const LONGEST_ANSWER: usize = 8 << 20;
 
 pub(super) const NO_BATCHES: &str = "this server has no batch API; run without --batch-api";
 
-/// One call.
+/// One call to the batch API.
 pub(in crate::llm) struct Call<'c> {
     pub(in crate::llm) method: Method,
     pub(in crate::llm) path: &'c str,
@@ -56,7 +56,7 @@ pub(in crate::llm) struct Call<'c> {
     pub(in crate::llm) longest: usize,
     /// Advice for the case that the server has no such path.
     pub(in crate::llm) if_missing: &'static str,
-    /// Whether the call may safely be repeated if the server accepted the first one and its answer was lost.
+    /// Whether the call may safely be repeated if the server accepted it and the answer was lost.
     pub(in crate::llm) may_repeat: bool,
 }
 
@@ -97,7 +97,7 @@ impl Client {
         serde_json::from_slice(&body).map_err(broken)
     }
 
-    /// Calls until there is an answer or the retries are used up.
+    /// Repeats the call until there is an answer or the retries are used up.
     pub(super) async fn call(&self, call: Call<'_>) -> Result<Vec<u8>, LlmError> {
         let mut waits = fault::waits(self.settings.max_retries, self.settings.jitter_seed).build();
         let mut attempts = 0;
@@ -107,12 +107,12 @@ impl Client {
                 Ok(body) => return Ok(body),
                 Err(fault) => fault,
             };
-            // Servers without batches answer in one of these ways; the general advice for 404 would blame the base URL.
+            // Servers without batches answer in one of these ways. The general advice for 404 would blame the base URL.
             if let Fault::Status { status: 404 | 405 | 501, .. } = fault {
                 return Err(self.permanent(self.endpoint().clean(&fault.to_string()), call.if_missing));
             }
-            // If the answer to a submission is lost, the batch may have been accepted and must be paid for; only the
-            // list of batches shows it. A server that is busy or unreachable has not accepted it.
+            // If the answer to a submission is lost, the server may have accepted the batch and will charge for it.
+            // Only the list of batches shows this. A server that is busy or unreachable has not accepted the batch.
             let surely_not_taken =
                 matches!(fault, Fault::Unreachable(_) | Fault::Status { status: 429, .. }) || call.may_repeat;
             let wait = match fault.verdict() {
@@ -126,7 +126,7 @@ impl Client {
 
     /// Makes one attempt.
     pub(in crate::llm) async fn attempt_call(&self, call: &Call<'_>) -> Result<Vec<u8>, Fault> {
-        // Built for each attempt, since sending consumes it.
+        // The request is built for each attempt, since sending consumes it.
         let request = self.built(call)?;
         endpoint::within(call.timeout, endpoint::fetch(&self.http, request, call.longest)).await
     }
@@ -157,7 +157,7 @@ impl Client {
     }
 }
 
-/// Number of batches per page of a list; the maximum that OpenAI accepts.
+/// Number of batches per page of a list, the maximum that OpenAI accepts.
 const PAGE: &str = "100";
 /// Number of pages, newest batches first, that are searched for a lost batch.
 const MAX_PAGES: usize = 50;
@@ -180,7 +180,7 @@ impl Client {
     /// Asks the server for its newest batch, which shows whether it supports batches and accepts the key.
     ///
     /// # Errors
-    /// [`LlmError::Permanent`] if it does not.
+    /// [`LlmError::Permanent`] if the server does not support batches or rejects the key.
     pub(crate) async fn check_batches(&self) -> Result<(), LlmError> {
         self.json(Call::get(self.batches(), &[("limit", "1")], NO_BATCHES)).await.map(|_| ())
     }
@@ -196,7 +196,8 @@ impl Client {
 
     /// Sends the file of a batch and returns the server's id for it.
     ///
-    /// Anthropic's API has no files: the result then describes the batch well enough to find it in the server's list.
+    /// Anthropic's API has no files. For that API, the result describes the batch well enough to find it in the
+    /// server's list.
     ///
     /// # Errors
     /// [`LlmError`], classified by what to do next. Nothing is processed or charged until [`Self::create_batch`] is
@@ -209,13 +210,13 @@ impl Client {
         let call = Call { timeout: FILE_TIMEOUT, ..Call::post("/files", Body::File { name, content }) };
         let answer = self.json(call).await?;
         let id = answer["id"].as_str().filter(|id| !id.is_empty()).map(str::to_owned);
-        id.ok_or_else(|| self.permanent("the answer to an upload holds no id".to_owned(), NO_BATCHES))
+        id.ok_or_else(|| self.permanent("the answer to an upload contains no id".to_owned(), NO_BATCHES))
     }
 
     /// Submits the batch with this `content`, which was uploaded as `input_file`, under our own `id`.
     ///
     /// # Errors
-    /// [`LlmError::Transient`] if the server may have accepted it nevertheless, see [`Self::find_batch`].
+    /// [`LlmError::Transient`] if the server may have accepted the batch nevertheless, see [`Self::find_batch`].
     pub(crate) async fn create_batch(
         &self,
         id: &str,
@@ -230,7 +231,7 @@ impl Client {
         let body = json!({
             "input_file_id": input_file,
             "endpoint": ENDPOINT,
-            // The only completion window that any vendor offers.
+            // No vendor offers any other completion window.
             "completion_window": "24h",
             "metadata": {OUR_ID: id},
         });
@@ -239,8 +240,8 @@ impl Client {
         self.described(answer)
     }
 
-    /// Returns the batch that was submitted under our own `id`, if the server has accepted it. `known` are the server's
-    /// ids of other batches of ours.
+    /// Returns the batch that was submitted under our own `id`, if the server has accepted it. `known` contains the
+    /// server's ids of our other batches.
     ///
     /// # Errors
     /// [`LlmError`], classified by what to do next.
@@ -253,7 +254,7 @@ impl Client {
         let slot = message_batch::ListSlot::read(input_file).filter(|_| self.is_anthropic());
         let next = if self.is_anthropic() { "after_id" } else { "after" };
         let mut last: Option<String> = None;
-        // Bounded, since a server that ignores `after` would return its first page for ever.
+        // The number of pages is limited, since a server that ignores `after` would return its first page for ever.
         for _ in 0..MAX_PAGES {
             let after = last.as_deref().map(|last| (next, last));
             let query: Vec<_> = [("limit", PAGE)].into_iter().chain(after).collect();
@@ -297,17 +298,17 @@ impl Client {
         self.call(Call { timeout: FILE_TIMEOUT, longest: LONGEST_FILE, ..Call::get(&path, &[], NO_SUCH_BATCH) }).await
     }
 
-    /// Returns the error that says why the server did not accept the file of `batch`.
+    /// Returns the error that explains why the server did not accept the file of `batch`.
     #[must_use]
     pub(crate) fn not_taken(&self, batch: &RemoteBatch) -> LlmError {
         let complaint = self.endpoint().clean(batch.complaint().unwrap_or("no reason given"));
-        let reason = format!("the batch {} was not taken: {complaint}", batch.id);
-        self.permanent(reason, "correct what it complains of, or run without --batch-api")
+        let reason = format!("the server rejected the batch {}: {complaint}", batch.id);
+        self.permanent(reason, "correct the error, or run without --batch-api")
     }
 
     fn described(&self, answer: Value) -> Result<RemoteBatch, LlmError> {
         let read = RemoteBatch::read(answer);
-        read.ok_or_else(|| self.permanent("the answer describes no batch".to_owned(), NO_BATCHES))
+        read.ok_or_else(|| self.permanent("the answer does not describe a batch".to_owned(), NO_BATCHES))
     }
 
     pub(in crate::llm) fn permanent(&self, reason: String, remedy: &'static str) -> LlmError {
@@ -322,11 +323,11 @@ fn is_known(known: &[String], id: &str) -> bool {
 /// The result of one line.
 #[derive(Debug, Clone)]
 pub(crate) enum RowAnswer {
-    /// An answer.
+    /// The model answered.
     Reply(Reply),
-    /// No answer, but the same request may succeed another time.
+    /// There is no answer, but the same request may succeed later.
     Again(String),
-    /// No answer, and asking again does not help.
+    /// There is no answer, and repeating the request would not help.
     Failed(LlmError),
 }
 
@@ -346,9 +347,9 @@ impl Client {
 }
 
 impl RowReader<'_> {
-    /// Returns the result of `row`, and learns from it what the server does not accept.
+    /// Returns the result of `row`, and records what the server does not accept.
     ///
-    /// If `request` is not known, because another process sent it, `prompt_tokens` replaces a missing token count.
+    /// If `request` is `None`, because another process sent it, `prompt_tokens` replaces a missing token count.
     #[must_use]
     pub(crate) fn read(&self, row: &Row, request: Option<&Request>, prompt_tokens: u64) -> RowAnswer {
         let model = &self.client.settings.model;
@@ -364,11 +365,11 @@ impl RowReader<'_> {
                     Err(fault) => fault,
                 }
             }
-            // Such a row represents a request that the batch had no time for, which costs nothing.
+            // Such a row represents a request that the batch had no time for and that costs nothing.
             (None, Some(error)) => return RowAnswer::Again(self.client.endpoint().clean(error)),
-            (None, None) => return RowAnswer::Again("the row holds no response".to_owned()),
+            (None, None) => return RowAnswer::Again("the row contains no response".to_owned()),
         };
-        // All rows of a batch were sent in one form, so what the first rejection teaches applies to all of them.
+        // All rows of a batch were sent in the same form, so the cause of the first rejection applies to all of them.
         if self.client.learn(self.dialect, &fault, request) || fault.verdict() == Verdict::Retry {
             return RowAnswer::Again(shown(&fault));
         }
@@ -389,10 +390,10 @@ fn shown(fault: &Fault) -> String {
 
 fn silenced(fault: Fault) -> Fault {
     match fault {
-        // A request that is too long must remain recognisable as such; the error code says so and quotes nothing.
+        // A request that is too long must remain recognisable as such. The error code is sufficient and quotes nothing.
         Fault::Status { status, wait, rejection } => {
             let too_long = Fault::Status { status, wait, rejection: rejection.clone() }.verdict() == Verdict::TooLong;
-            // The verdict looks for these words in the message.
+            // `Fault::verdict` looks for these words in the message.
             let message = if too_long { "maximum context length" } else { "(a message that may quote)" };
             Fault::Status { status, wait, rejection: Rejection { message: message.to_owned(), code: String::new() } }
         }

@@ -8,12 +8,12 @@ use tokio::sync::Notify;
 
 use super::{Complete, Cost, LlmError, Reply, Request, wire};
 
-/// The most that a run may spend; `None` means no limit.
+/// The maximum amounts that a run may spend, where `None` means no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Limits {
     /// US dollars.
     pub max_cost: Option<f64>,
-    /// Tokens, sent and received.
+    /// Sum of the tokens sent and received.
     pub max_tokens: Option<u64>,
     /// The limit that all runs of one day share, if there is one.
     pub day: Option<DayLimit>,
@@ -33,7 +33,7 @@ pub struct DayLimit {
 pub struct Amount {
     /// US dollars; zero if the price is unknown.
     pub cost: f64,
-    /// Tokens, sent and received.
+    /// Sum of the tokens sent and received.
     pub tokens: u64,
 }
 
@@ -43,7 +43,7 @@ impl Amount {
     }
 }
 
-/// What a run may spend, what it has spent, and what calls in flight may still spend.
+/// The limits of a run, the amount that it has spent, and the amount that its calls in flight may still spend.
 #[derive(Debug)]
 pub struct Budget {
     limits: Limits,
@@ -55,8 +55,8 @@ pub struct Budget {
 #[derive(Debug, Default)]
 struct Ledger {
     spent: Amount,
-    /// The worst case of each call in flight. There are few, and adding them up each time avoids accumulating rounding
-    /// errors.
+    /// The maximum cost of each call in flight. There are few calls, and adding up their costs each time avoids
+    /// accumulating rounding errors.
     reserved: Vec<(u64, Amount)>,
     next_id: u64,
 }
@@ -83,7 +83,7 @@ impl Budget {
         self.ledger().spent
     }
 
-    /// Returns the dollars spent so far; `None` if the price is unknown.
+    /// Returns the dollars spent so far, or `None` if the price is unknown.
     #[must_use]
     pub(crate) fn spent_cost(&self) -> Option<f64> {
         self.price.map(|_| self.spent().cost)
@@ -95,10 +95,10 @@ impl Budget {
         self.limits.max_cost.is_some() || self.limits.max_tokens.is_some() || self.limits.day.is_some()
     }
 
-    /// Returns a reservation of the worst case of a call.
+    /// Returns a reservation of the maximum cost of a call.
     ///
-    /// If the limit allows the call on its own but not in addition to those in flight, this waits for them: most cost
-    /// less than their worst case.
+    /// If the limit allows the call on its own but not in addition to the calls in flight, this function waits for
+    /// them, since most calls cost less than their maximum.
     ///
     /// # Errors
     /// [`LlmError::Budget`] if the call could exceed a limit even on its own.
@@ -109,7 +109,7 @@ impl Budget {
     ) -> Result<Reservation<'_>, LlmError> {
         let worst = amount(self.price, prompt_tokens, completion_tokens);
         loop {
-            // Created before the ledger is read, so that no change between the two is missed.
+            // The future is created before the ledger is read, so that no change in between is missed.
             let released = self.released.notified();
             if let Some(reservation) = self.try_reserve(worst, self.price)? {
                 return Ok(reservation);
@@ -118,7 +118,8 @@ impl Budget {
         }
     }
 
-    /// Returns a reservation of the worst case of a request of a batch, or `None` if calls in flight have to end first.
+    /// Returns a reservation of the maximum cost of a request in a batch, or `None` if calls in flight have to end
+    /// first.
     ///
     /// # Errors
     /// [`LlmError::Budget`] if the request could exceed a limit even on its own.
@@ -138,8 +139,8 @@ impl Budget {
     /// Returns a reservation, or `None` if calls in flight have to end first.
     fn try_reserve(&self, worst: Amount, price: Option<Price>) -> Result<Option<Reservation<'_>>, LlmError> {
         let mut ledger = self.ledger();
-        // A call that exceeds the limit on its own will never fit; one that exceeds it only together with others may
-        // fit once they have cost less.
+        // A call that exceeds the limit on its own will never fit. A call that exceeds it only together with others may
+        // fit if they turn out to cost less.
         let alone = ledger.spent.plus(worst);
         if let Some(limit) = self.exceeded(alone) {
             return Err(LlmError::Budget { limit });
@@ -150,7 +151,7 @@ impl Budget {
         }
         let id = ledger.next_id;
         ledger.next_id += 1;
-        // Identified by number: two calls may have the same worst case.
+        // A reservation is identified by a number, because two calls may have the same maximum cost.
         ledger.reserved.push((id, worst));
         Ok(Some(Reservation { budget: self, id, price }))
     }
@@ -160,7 +161,7 @@ impl Budget {
         if let Some(max) = self.limits.max_tokens.filter(|max| amount.tokens > *max) {
             return Some(format!("{max} tokens"));
         }
-        // A limit that is not a number allows nothing.
+        // A limit of NaN allows nothing.
         let is_over = |cost: f64, max: f64| max.is_nan() || cost > max;
         if let Some(max) = self.limits.max_cost.filter(|max| is_over(amount.cost, *max)) {
             return Some(format!("${max}"));
@@ -181,7 +182,7 @@ fn amount(price: Option<Price>, prompt_tokens: u64, completion_tokens: u64) -> A
     }
 }
 
-/// The worst case of one call, held until it is dropped.
+/// The maximum cost of one call, reserved until this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Reservation<'a> {
     budget: &'a Budget,
@@ -190,10 +191,10 @@ pub(crate) struct Reservation<'a> {
 }
 
 impl Reservation<'_> {
-    /// Replaces the worst case by what was actually used.
+    /// Replaces the maximum cost with the actual cost.
     pub(crate) fn pay(self, prompt_tokens: u64, completion_tokens: u64) {
         let used = amount(self.price, prompt_tokens, completion_tokens);
-        // Counted before the reservation is dropped, so that no other call fits in between.
+        // The cost is counted before the reservation is dropped, so that no other call fits in between.
         let mut ledger = self.budget.ledger();
         ledger.spent = ledger.spent.plus(used);
     }
@@ -206,10 +207,11 @@ impl Drop for Reservation<'_> {
     }
 }
 
-/// Passes requests on to `C` as long as the budget allows.
+/// Passes requests on to `C` as long as the budget allows this.
 ///
-/// A call that fails is not counted, since servers rarely charge for one and never say so. If a server counts more
-/// prompt tokens than we do, a run can exceed its limit by that difference, once for each call in flight.
+/// A call that fails is not counted, since servers rarely charge for failed calls and never report such charges. If a
+/// server counts more prompt tokens than we do, a run can exceed its limit by this difference, once for each call in
+/// flight.
 #[derive(Debug)]
 pub struct Budgeted<'b, C> {
     inner: C,
@@ -217,7 +219,7 @@ pub struct Budgeted<'b, C> {
 }
 
 impl<'b, C: Complete> Budgeted<'b, C> {
-    /// Returns `inner` under `budget`.
+    /// Returns `inner` with the limits of `budget`.
     pub const fn new(inner: C, budget: &'b Budget) -> Self {
         Self { inner, budget }
     }
@@ -274,9 +276,9 @@ impl Price {
         Self::new(self.prompt * self.batch, self.completion * self.batch)
     }
 
-    /// Returns what a call costs, in US dollars.
+    /// Returns the cost of a call in US dollars.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "no run comes near 2^53 tokens")]
+    #[expect(clippy::cast_precision_loss, reason = "no run uses 2^53 tokens")]
     pub(crate) fn cost(&self, prompt_tokens: u64, completion_tokens: u64) -> f64 {
         (prompt_tokens as f64 * self.prompt + completion_tokens as f64 * self.completion) / 1e6
     }
@@ -286,10 +288,10 @@ impl Price {
     }
 }
 
-/// Why a price table cannot be used.
+/// The reason why a price table cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PriceError {
-    /// It does not have the expected form.
+    /// The table does not have the expected form.
     #[error(
         "cannot read the price table; each line is \"MODEL\" = {{ prompt = 0.25, completion = 2.0 }}, with batch = 0.5 after them for a discount"
     )]
@@ -317,17 +319,17 @@ impl Prices {
     /// Returns the table that `text`, in TOML, contains.
     ///
     /// # Errors
-    /// [`PriceError`] if it has another form, or if a price is not an amount of money.
+    /// [`PriceError`] if the table has another form, or if a price is not an amount of money.
     pub(crate) fn parse(text: &str) -> Result<Self, PriceError> {
         let table: BTreeMap<String, Price> = toml::from_str(text)?;
         match table.iter().find(|(_, price)| !price.is_valid()) {
             Some((model, _)) => Err(PriceError::Amount { model: model.clone() }),
-            // In lower case, since servers spell the same name in different ways.
+            // Names are converted to lower case, since servers spell the same name in different ways.
             None => Ok(Self(table.into_iter().map(|(model, price)| (model.to_lowercase(), price)).collect())),
         }
     }
 
-    /// Returns the built-in table with its prices replaced by those of `own`, a table of the same form.
+    /// Returns the built-in table with the prices in `own`, a table of the same form, replacing its own prices.
     ///
     /// # Errors
     /// [`PriceError`] as [`Prices::parse`].
@@ -335,25 +337,25 @@ impl Prices {
         Ok(Self::default().overridden_by(Self::parse(&own.to_string())?))
     }
 
-    /// Returns this table with its prices replaced by those of `stronger` where both name a model.
+    /// Returns this table with the prices of all models in `stronger` added or replaced.
     #[must_use]
     pub(crate) fn overridden_by(mut self, stronger: Self) -> Self {
         self.0.extend(stronger.0);
         self
     }
 
-    /// Returns the price of `model`: looked up by the whole name, then without the provider's prefix, then also without
-    /// the date at the end.
+    /// Returns the price of `model`. The whole name is looked up first, then the name without the provider's prefix,
+    /// then also without the date at the end.
     #[must_use]
     pub(crate) fn of(&self, model: &str) -> Option<Price> {
         let name = model.to_lowercase();
         // Routers put the vendor in front, as in `openai/gpt-5-mini`.
         let bare = name.rsplit('/').next().unwrap_or_default();
-        // The exact name first, so that one version of a model can have a price of its own.
+        // The exact name is tried first, so that one version of a model can have a price of its own.
         [name.as_str(), bare, without_date(bare)].iter().find_map(|name| self.0.get(*name)).copied()
     }
 
-    /// Returns what a call to `model` costs, in US dollars, or `None` if its price is not known.
+    /// Returns the cost of a call to `model` in US dollars, or `None` if its price is not known.
     #[must_use]
     pub(crate) fn cost(&self, model: &str, prompt_tokens: u64, completion_tokens: u64) -> Option<f64> {
         self.of(model).map(|price| price.cost(prompt_tokens, completion_tokens))
@@ -371,7 +373,7 @@ fn without_date(name: &str) -> &str {
         let parts: Vec<_> = text.split('-').map(str::len).collect();
         parts == lengths
     };
-    // The date is the end of the tail; what precedes it, as in `-4-5-20250929`, belongs to the name.
+    // Only the date at the end is removed. The part before it, such as `-4-5` in `-4-5-20250929`, belongs to the name.
     for (length, lengths) in [(8, &[8][..]), (10, &[4, 2, 2][..])] {
         let Some(cut) = tail.len().checked_sub(length + 1) else { continue };
         if tail[cut..].starts_with('-') && digits(&tail[cut + 1..], lengths) {
@@ -418,7 +420,7 @@ mod tests {
         for (budget, limit) in [(budget(None, Some(50)), "50 tokens"), (budget(Some(0.000_5), None), "$0.0005")] {
             let model = Counted(AtomicU64::new(0), Cost::Call);
             let error = Budgeted::new(&model, &budget).complete(&request("hi")).now_or_never().unwrap().unwrap_err();
-            let text = format!("the limit of {limit} is reached; raise it to go on, finished work is kept");
+            let text = format!("the limit of {limit} is reached; raise it to continue, finished work is kept");
             assert_eq!(error.to_string(), text);
             assert_eq!((model.0.into_inner(), budget.spent()), (0, Amount::default()));
         }

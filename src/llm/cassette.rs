@@ -20,7 +20,7 @@ struct Recording {
 
 /// Passes requests on to `C` and writes the replies to a folder.
 ///
-/// Replies are returned as they were written, redacted, so that a replay takes the same course.
+/// Replies are returned as they were written, with redactions, so that a replay gives the same results.
 #[derive(Debug)]
 pub struct Recorder<C> {
     inner: C,
@@ -89,10 +89,9 @@ impl Complete for Replay {
             Err(error) => return Err(unusable(&path, &error)),
         };
         let recording: Recording = serde_json::from_str(&text).map_err(|error| unusable(&path, &position(&error)))?;
-        // A recording whose request was edited by hand would answer a different request from the one it was recorded
-        // for.
+        // If a recorded request was edited by hand, its reply was recorded for a different request.
         if wire::hash(&recording.request) != key {
-            return Err(unusable(&path, &"its request was changed, so its reply may not fit; record it again"));
+            return Err(unusable(&path, &"its request was edited, so its reply may not fit; record it again"));
         }
         Ok((recording.reply, Cost::Cached))
     }
@@ -110,26 +109,26 @@ fn unusable(path: &Path, reason: &dyn std::fmt::Display) -> LlmError {
     LlmError::Cassette { path: path.display().to_string(), reason: reason.to_string() }
 }
 
-/// Returns where a parse failed; the parser's own message may quote the text.
+/// Returns the position at which parsing failed. The parser's own message is omitted, since it may quote the text.
 fn position(error: &serde_json::Error) -> String {
     format!("it is not a recording, see line {} column {}", error.line(), error.column())
 }
 
-/// Writes the file completely or not at all; another process may write the same file.
+/// Writes the file completely or not at all, since another process may write the same file.
 fn write(path: &Path, recording: &Recording) -> io::Result<()> {
     let mut text = serde_json::to_string_pretty(recording)?;
     text.push('\n');
     private::replace(path, &text)
 }
 
-/// The source of replies.
+/// The source of the replies to requests.
 #[derive(Debug)]
 pub enum Source {
     /// A server.
     Server(Client),
     /// A server, with its replies written to a folder.
     Recorded(Recorder<Client>),
-    /// A folder, and a server for requests that the folder does not contain; the server's replies are written to the
+    /// A folder, and a server for requests that the folder does not contain. The server's replies are written to the
     /// folder.
     Kept(Replay, Recorder<Client>),
     /// A folder.
@@ -152,8 +151,8 @@ impl Complete for Source {
         match self {
             Self::Server(client) => client.complete(request).await,
             Self::Recorded(recorder) => recorder.complete(request).await,
-            // Only a missing recording leads to a call; a damaged one is an error, since it would be overwritten
-            // otherwise.
+            // Only a missing recording leads to a call. A damaged recording is an error, since a call would overwrite
+            // it.
             Self::Kept(replay, recorder) => match replay.complete(request).await {
                 Err(LlmError::NotRecorded { .. }) => recorder.complete(request).await,
                 kept => kept,

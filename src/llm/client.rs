@@ -1,5 +1,5 @@
-//! A client for OpenAI-compatible servers, which makes fewer calls at a time while the server is overloaded; and the
-//! search for a local Ollama server.
+//! A client for OpenAI-compatible servers, which makes fewer calls at a time while the server is overloaded. This file
+//! also finds a local Ollama server.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,28 +22,28 @@ use super::{Complete, Cost, Finish, LlmError, Reply, Request, anthropic, fault, 
 
 type Sleep = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
 
-/// Retries if no server listens, no answer arrives in time or a program fails: enough for a server that is just starting,
-/// but soon over for a wrong address, a model that is too slow or a plan whose limit is reached, where waiting does not
-/// help.
+/// Number of retries if no server listens, no answer arrives in time or a program fails. This is enough for a server
+/// that is just starting. More retries would not help with a wrong address, a slow model or a plan whose limit is
+/// reached.
 const SILENT_RETRIES: u32 = 2;
 
-/// Sends requests to an OpenAI-compatible server, and repeats them where that may help.
+/// Sends requests to an OpenAI-compatible server, and repeats them if this may help.
 ///
-/// It learns what the server accepts: a request that is rejected for its form is sent once more without the rejected
-/// part, and so are all later requests. While a server cannot be reached, only the first call is retried.
+/// The client learns what the server accepts. A request that is rejected for its form is sent once more without the
+/// rejected part, as are all later requests. While a server cannot be reached, only the first call is retried.
 pub struct Client {
     api: async_openai::Client<Endpoint>,
     pub(super) http: reqwest::Client,
     pub(super) settings: ModelSettings,
     dialect: Mutex<Dialect>,
     gate: Gate,
-    /// Whether the last call ended without a connection, so that the next one is not retried.
+    /// Whether the last call ended without a connection. If so, the next call is not retried.
     is_down: AtomicBool,
     pub(super) sleep: Sleep,
 }
 
 impl Client {
-    /// Returns a client for `settings`; nothing is sent yet.
+    /// Returns a client for `settings`. No request is sent yet.
     ///
     /// # Errors
     /// [`LlmError::Permanent`] if the base URL, the key or a header cannot be sent.
@@ -71,7 +71,7 @@ impl Client {
         self
     }
 
-    /// Asks until there is a reply, the retries are used up, or nothing is left to change about the request.
+    /// Sends `request` until there is a reply, the retries are used up, or nothing is left to change about the request.
     async fn ask(&self, request: &Request) -> Result<Reply, LlmError> {
         let mut attempts = 0;
         loop {
@@ -109,8 +109,8 @@ impl Client {
         }
     }
 
-    /// Makes attempts until one succeeds or another would not help, and adds their number to `attempts`. Each waits
-    /// until the server has room for another call.
+    /// Makes attempts until one of them succeeds or another would not help, and adds their number to `attempts`. Each
+    /// attempt waits until the server has room for another call.
     pub(super) async fn with_retries<T, F: Future<Output = Result<T, Fault>>>(
         &self,
         attempts: &mut u32,
@@ -149,13 +149,13 @@ impl Client {
         *self.dialect.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether `fault`, the answer to a request in dialect `used`, taught something that makes another attempt
-    /// worthwhile.
+    /// Whether `fault`, the answer to a request in dialect `used`, shows how to change the request so that another
+    /// attempt is worthwhile.
     pub(super) fn learn(&self, used: Dialect, fault: &Fault, request: Option<&Request>) -> bool {
         let less = request.and_then(|request| used.with_less(fault.complaint()?, request.max_completion_tokens));
         let form = || fault.rejection().and_then(|rejection| used.without(rejection));
-        // The limit is tried first: a complaint about the limit's size names the same field as one about the field's
-        // name.
+        // The size of the limit is changed first, because complaints about the size and about the name of the field
+        // both contain its name.
         let Some(next) = less.or_else(form) else { return false };
         let mut dialect = self.dialect.lock().unwrap_or_else(PoisonError::into_inner);
         *dialect = dialect.merge(next);
@@ -167,10 +167,10 @@ impl Client {
         self.error_about(fault, attempts, &request.turns.iter().map(|turn| turn.text.as_str()).collect::<Vec<_>>())
     }
 
-    /// Returns the error of a call that carried `texts`, without quoting any longer piece of them.
+    /// Returns the error of a call that contained `texts`, without quoting long parts of them.
     pub(super) fn error_about(&self, fault: &Fault, attempts: u32, texts: &[&str]) -> LlmError {
         let mut reason = self.endpoint().clean(&fault.to_string());
-        // Only an answer with an error status repeats the server's words, which may quote the request.
+        // Only the error of an answer with an error status repeats the server's words, which may quote the request.
         let status = match fault {
             Fault::Status { status, .. } => format!("status {status}: "),
             Fault::Declined(_) => String::new(),
@@ -182,7 +182,7 @@ impl Client {
         self.sorted(fault, attempts, reason)
     }
 
-    /// Returns the error of a call that carries no conversation.
+    /// Returns the error of a call that contains no conversation.
     pub(super) fn fault_error(&self, fault: &Fault, attempts: u32) -> LlmError {
         self.sorted(fault, attempts, self.endpoint().clean(&fault.to_string()))
     }
@@ -216,11 +216,11 @@ impl Client {
     }
 }
 
-/// Whether `reason` contains a longer piece of the request, which must not appear in a log.
+/// Whether `reason` contains a long part of the request, which must not appear in a log.
 fn quotes(reason: &str, asked: &str) -> bool {
-    /// Shorter matches are considered coincidence.
+    /// Matches of up to this length are considered coincidence.
     const LONGEST_CHANCE: usize = 40;
-    // By character, since slicing inside one would panic.
+    // The text is divided at characters, since slicing inside a character would panic.
     let starts: Vec<usize> = reason.char_indices().map(|(start, _)| start).chain([reason.len()]).collect();
     starts.windows(LONGEST_CHANCE + 1).any(|window| {
         let piece = &reason[window[0]..window[LONGEST_CHANCE]];
@@ -231,7 +231,7 @@ fn quotes(reason: &str, asked: &str) -> bool {
 impl Complete for Client {
     async fn complete(&self, request: &Request) -> Result<(Reply, Cost), LlmError> {
         let first = self.ask(request).await?;
-        // Small models occasionally return an empty answer, and usually a proper one when asked once more.
+        // Small models occasionally return an empty answer, but usually answer properly when asked again.
         if first.finish != Finish::Stop || !first.text.trim().is_empty() {
             return Ok((first, Cost::Call));
         }
@@ -258,8 +258,8 @@ impl fmt::Debug for Client {
     }
 }
 
-/// Limits the calls in flight: to half as many after each overload, and to one more after as many good answers as the
-/// limit allows calls.
+/// Limits the calls in flight. The limit is halved after each overload. It grows by one after as many good answers as
+/// it allows calls.
 #[derive(Debug)]
 struct Gate {
     state: Mutex<State>,
@@ -276,7 +276,7 @@ struct State {
 impl Default for Gate {
     /// Returns a gate without a limit.
     fn default() -> Self {
-        // No limit at first: only a refusal shows how many calls a server accepts.
+        // There is no limit at first, because only a refusal shows how many calls a server accepts.
         Self { state: Mutex::new(State { limit: usize::MAX, in_flight: 0, good_answers: 0 }), changed: Notify::new() }
     }
 }
@@ -285,7 +285,7 @@ impl Gate {
     /// Returns a pass as soon as there is room.
     async fn enter(&self) -> Pass<'_> {
         loop {
-            // Created before the state is read, so that no change between the two is missed.
+            // The future is created before the state is read, so that no change in between is missed.
             let changed = self.changed.notified();
             if self.try_enter() {
                 return Pass { gate: self };
@@ -341,11 +341,11 @@ impl Drop for Pass<'_> {
 
 /// Where Ollama listens by default.
 const DEFAULT_HOST: &str = "127.0.0.1:11434";
-/// Longest wait for its answer, which on the same machine arrives at once or not at all.
+/// Longest wait for the answer of Ollama, which arrives immediately or never, since Ollama runs on the same machine.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// Time for a check of a server, which a person waits for.
+/// Time limit for a check of a server. A person waits for the result.
 const CHECK_PATIENCE: Duration = Duration::from_secs(5);
-/// Maximum size of a list of models that is read, in bytes; routers list hundreds.
+/// Maximum size of a list of models that is read, in bytes. Routers list hundreds of models.
 const LONGEST_LIST: usize = 8 << 20;
 
 /// Models that Ollama has, as `GET /api/tags` lists them: the most recently changed first.
@@ -368,19 +368,19 @@ struct Details {
 }
 
 impl Tag {
-    /// Whether it only turns text into vectors.
+    /// Whether the model only turns text into vectors.
     fn only_embeds(&self) -> bool {
         let name = self.name.to_lowercase();
-        // Ollama lists embedding models among the others, and fails only when one is used for chat.
+        // Ollama lists embedding models among the others, and fails only when an embedding model is used for chat.
         self.details.family.contains("bert") || name.contains("embed") || name.contains("minilm")
     }
 }
 
-/// Returns the settings for an Ollama server on this machine, or `None` if none answers or it has no chat model.
+/// Returns the settings for an Ollama server on this machine, or `None` if no server answers or it has no chat model.
 ///
 /// `host` is the value of `OLLAMA_HOST`, e.g. `127.0.0.1:11434`. If it names another machine, that machine is not
-/// contacted, since conversations leave this machine only with a person's consent. `named` is the model to use; by
-/// default the most recently changed one is used.
+/// contacted, since conversations leave this machine only with a person's consent. `named` is the model to use. By
+/// default, the most recently changed model is used.
 ///
 /// # Errors
 /// [`LlmError::Permanent`] if `host` is not an address.
@@ -394,14 +394,14 @@ pub async fn find_ollama(host: Option<&str>, named: Option<&str>) -> Result<Opti
     let http = http_client(&endpoint)?;
     let url = format!("{}/api/tags", settings.base_url.trim_end_matches("/v1"));
     let answer = http.get(url).timeout(PATIENCE).send().await;
-    // Any other answer means that there is no Ollama to use, which is no error.
+    // Any other answer means that there is no usable Ollama, which is not an error.
     let Ok(response) = answer.and_then(reqwest::Response::error_for_status) else { return Ok(None) };
     let Ok(tags) = response.json::<Tags>().await else { return Ok(None) };
     Ok(chosen(&tags, named).map(|model| ModelSettings { model, ..settings }))
 }
 
 /// Asks the server of `settings` for its list of models, which costs nothing. `Ok(false)` means that the server answers
-/// but does not list the model; a server without a list counts as having it.
+/// but does not list the model. A server without a list is assumed to have the model.
 ///
 /// # Errors
 /// A short description of why the server cannot be used, without secrets.
@@ -428,7 +428,7 @@ pub(crate) async fn lists_model(settings: &ModelSettings) -> Result<bool, String
             // proves nothing.
             Ok(list.is_empty() || list.iter().any(|listed| listed.id == settings.model))
         }
-        // A server that supports only the one call that extraction needs is fine.
+        // A server that supports only the call that extraction needs is sufficient.
         Err(Fault::Status { status: 404 | 405, .. }) => Ok(true),
         Err(fault) => Err(endpoint.clean(&fault.to_string())),
     }
@@ -438,7 +438,7 @@ pub(crate) async fn lists_model(settings: &ModelSettings) -> Result<bool, String
 fn base(host: &str) -> String {
     let host = host.trim().trim_end_matches('/');
     let (scheme, rest) = host.split_once("://").unwrap_or(("http", host));
-    // `0.0.0.0` is an address to listen on, not one to connect to.
+    // `0.0.0.0` is an address to listen on, not an address to connect to.
     let rest = rest.replacen("0.0.0.0", "127.0.0.1", 1);
     let has_port = rest.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
     if has_port { format!("{scheme}://{rest}") } else { format!("{scheme}://{rest}:11434") }

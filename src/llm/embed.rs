@@ -8,9 +8,9 @@ use super::fault::{Fault, Rejection, Verdict};
 use super::{Client, LlmError};
 use crate::guard::Redacted;
 
-/// Maximum size of an answer that is read, in bytes; a number takes some 22 bytes as text.
+/// Maximum size of an answer that is read, in bytes. A number takes about 22 bytes as text.
 const LONGEST_ANSWER: usize = 256 << 20;
-/// Advice for the case that the answer is not an embedding at all.
+/// Advice for an answer that is not an embedding.
 const NOT_HERE: &str = "check the base URL of [embedding], most servers want it to end in /v1, and that the server has this model \
                         (for Ollama: `ollama pull MODEL`)";
 
@@ -19,20 +19,20 @@ const NOT_HERE: &str = "check the base URL of [embedding], most servers want it 
 pub struct Embedded {
     /// One vector per text, in the order of the texts, all of the same length and with finite numbers.
     pub vectors: Vec<Vec<f32>>,
-    /// Tokens of the texts as the server counts them; 0 if it does not.
+    /// Tokens of the texts as the server counts them, or 0 if the server does not count them.
     pub tokens: u64,
 }
 
-/// Why there are no vectors.
+/// The reason why there are no vectors.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum EmbedFailure {
-    /// The texts are too long or too many for one call; fewer or shorter texts may be accepted.
+    /// The texts are too long or too many for one call. Fewer or shorter texts may be accepted.
     #[error("{endpoint}: the texts are too long or too many for one call")]
     TooMuch {
         /// Base URL of the server.
         endpoint: String,
     },
-    /// The server does not accept these texts; others may be accepted.
+    /// The server does not accept these texts, but it may accept others.
     #[error(transparent)]
     Refused(LlmError),
     /// The call would fail in the same way for any text.
@@ -69,9 +69,10 @@ impl Client {
         self.endpoint().is_loopback()
     }
 
-    /// Returns the vectors of `texts`, none of which may be empty; each has `dimensions` numbers if that is given.
+    /// Returns the vectors of `texts`, none of which may be empty. Each vector has `dimensions` numbers if `dimensions`
+    /// is given.
     ///
-    /// Retries where that may help, as [`super::Complete::complete`] does.
+    /// Like [`super::Complete::complete`], the function retries if this may help.
     ///
     /// # Errors
     /// [`EmbedFailure`], classified by what to do next.
@@ -100,7 +101,7 @@ impl Client {
 
     fn failure(&self, fault: &Fault, attempts: u32, texts: &[Redacted]) -> EmbedFailure {
         let error = || self.error_about(fault, attempts, &texts.iter().map(|text| text.as_str()).collect::<Vec<_>>());
-        // Many chat servers have no embeddings at all, so the advice differs from that for chat.
+        // Many chat servers have no embeddings, so the advice differs from the advice for chat.
         if let Fault::Status { status: 404 | 405, .. } = fault {
             return EmbedFailure::Failed(self.permanent(self.endpoint().clean(&fault.to_string()), NOT_HERE));
         }
@@ -108,7 +109,7 @@ impl Client {
         match fault.verdict() {
             Verdict::TooLong => EmbedFailure::TooMuch { endpoint: self.endpoint().shown.clone() },
             Verdict::Permanent(_) if is_too_many => EmbedFailure::TooMuch { endpoint: self.endpoint().shown.clone() },
-            // A wrong key is the same for every text, so it says nothing against these.
+            // A wrong key affects every text, so it is not a reason to reject these texts.
             Verdict::Permanent(_) if fault.complaint().is_some_and(|rejection| !rejection.is_about_the_key()) => {
                 EmbedFailure::Refused(error())
             }
@@ -131,25 +132,25 @@ fn read(answer: &[u8], count: usize) -> Result<Embedded, Fault> {
         let value = serde_json::from_slice::<Value>(answer).map_err(|_| broken("is not complete JSON"))?;
         return Err(match Rejection::read(&value) {
             Some(rejection) => Fault::Status { status: rejection.status(), wait: None, rejection },
-            None => broken("holds no embeddings"),
+            None => broken("contains no embeddings"),
         });
     };
     if answer.data.len() != count {
-        return Err(broken(&format!("holds {} vectors for {count} texts", answer.data.len())));
+        return Err(broken(&format!("contains {} vectors for {count} texts", answer.data.len())));
     }
     let mut vectors = vec![Vec::new(); count];
     for (place, entry) in answer.data.into_iter().enumerate() {
-        // Servers may answer out of order; without indices, the answers are in the order of the texts.
+        // Servers may answer out of order. Without indices, the answers are in the order of the texts.
         let slot = vectors.get_mut(entry.index.unwrap_or(place)).filter(|slot| slot.is_empty());
         *slot.ok_or_else(|| broken("numbers its vectors wrongly"))? = entry.embedding;
     }
     let length = vectors.first().map_or(0, Vec::len);
     if vectors.iter().any(|vector| vector.is_empty() || vector.len() != length) {
-        return Err(broken("holds vectors of several lengths"));
+        return Err(broken("contains vectors of several lengths"));
     }
-    // A single such number would make every comparison with the vector meaningless.
+    // A single infinite number would make every comparison with the vector meaningless.
     if vectors.iter().flatten().any(|number| !number.is_finite()) {
-        return Err(broken("holds what is not a number"));
+        return Err(broken("contains a value that is not a number"));
     }
     let usage = answer.usage.unwrap_or_default();
     Ok(Embedded { vectors, tokens: usage.prompt_tokens.or(usage.total_tokens).unwrap_or_default() })
@@ -175,7 +176,7 @@ mod tests {
     #[test]
     fn what_is_no_answer_to_the_question_is_outcome() {
         let rows = [
-            (r#"{"data":[{"embedding":[1]}]}"#, "the answer holds 1 vectors for 2 texts"),
+            (r#"{"data":[{"embedding":[1]}]}"#, "the answer contains 1 vectors for 2 texts"),
             (
                 r#"{"data":[{"index":0,"embedding":[1]},{"index":0,"embedding":[1]}]}"#,
                 "the answer numbers its vectors wrongly",
@@ -184,13 +185,13 @@ mod tests {
                 r#"{"data":[{"index":5,"embedding":[1]},{"index":0,"embedding":[1]}]}"#,
                 "the answer numbers its vectors wrongly",
             ),
-            (r#"{"data":[{"embedding":[1]},{"embedding":[1,2]}]}"#, "the answer holds vectors of several lengths"),
-            (r#"{"data":[{"embedding":[]},{"embedding":[]}]}"#, "the answer holds vectors of several lengths"),
+            (r#"{"data":[{"embedding":[1]},{"embedding":[1,2]}]}"#, "the answer contains vectors of several lengths"),
+            (r#"{"data":[{"embedding":[]},{"embedding":[]}]}"#, "the answer contains vectors of several lengths"),
             (r#"{"data":[{"embedding":[1e999]},{"embedding":[1]}]}"#, "the answer is not complete JSON"),
-            (r#"{"data":[{"embedding":[1e39]},{"embedding":[1]}]}"#, "the answer holds no embeddings"),
-            (r#"{"data":[{"embedding":[null]},{"embedding":[1]}]}"#, "the answer holds no embeddings"),
+            (r#"{"data":[{"embedding":[1e39]},{"embedding":[1]}]}"#, "the answer contains no embeddings"),
+            (r#"{"data":[{"embedding":[null]},{"embedding":[1]}]}"#, "the answer contains no embeddings"),
             (r#"{"error":{"message":"model \"m\" not found"}}"#, "status 404: model \"m\" not found"),
-            ("{}", "the answer holds no embeddings"),
+            ("{}", "the answer contains no embeddings"),
             ("<html>", "the answer is not complete JSON"),
         ];
         for (answer, expected) in rows {

@@ -21,17 +21,17 @@ use super::protocol::Protocol;
 /// Longest time to wait for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Maximum size of an answer, in bytes; no answer to our requests is longer.
+/// Maximum size of an answer, in bytes. No valid answer to our requests is longer.
 const LONGEST_BODY: usize = 32 << 20;
 
 /// Longest text from a server that is passed on, in characters.
 // Some servers answer with a web page, or quote the whole request.
 const LONGEST_REASON: usize = 300;
 
-/// A shorter secret, such as the `none` that some local servers want, is not removed from texts.
+/// Minimum length of a secret that is removed from texts. Some local servers want a short key such as `none`.
 const SHORTEST_SECRET: usize = 6;
 
-/// Where a request goes, and what must be sent with it.
+/// The address of a server, and the headers that it requires.
 pub(super) struct Endpoint {
     base: String,
     query: Vec<(String, String)>,
@@ -65,9 +65,9 @@ impl Endpoint {
             wrong("this is not an http address", "set the base URL to one like http://127.0.0.1:11434/v1".to_owned())
         })?;
         let query: Vec<(String, String)> = url.query_pairs().into_owned().collect();
-        // A password in the address is a secret like the key, and error messages of the transport quote the address.
+        // A password in the address is as secret as the key, and error messages of the HTTP library quote the address.
         let password = url.password().map(SecretString::from);
-        // Kept apart from the base, since paths are appended to the base.
+        // The query is stored separately, since paths are appended to the base.
         url.set_query(None);
         url.set_fragment(None);
 
@@ -78,7 +78,7 @@ impl Endpoint {
                 _ => (AUTHORIZATION, format!("Bearer {}", key.expose_secret())),
             };
             let value = secret_header(&value).ok_or_else(|| {
-                wrong("the key holds a line break or a control character", format!("check {}", settings.key_name))
+                wrong("the key contains a line break or a control character", format!("check {}", settings.key_name))
             })?;
             headers.insert(name, value);
         }
@@ -104,7 +104,7 @@ impl Endpoint {
         })
     }
 
-    /// Returns `text` on one line, without our secrets, and cut.
+    /// Returns the beginning of `text` on one line, without our secrets.
     pub(super) fn clean(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for secret in self.secrets.iter().map(SecretString::expose_secret).filter(|s| s.len() >= SHORTEST_SECRET) {
@@ -156,7 +156,7 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-/// Returns `base_url` without user, password, query and fragment; a text that is not a URL is hidden if it may contain
+/// Returns `base_url` without user, password, query and fragment. A text that is not a URL is hidden if it may contain
 /// a password.
 pub(super) fn shown_url(base_url: &str) -> String {
     let Some(mut url) = http_url(base_url) else {
@@ -175,25 +175,25 @@ fn http_url(text: &str) -> Option<Url> {
 
 fn secret_header(text: &str) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(text).ok()?;
-    // Keeps the value out of the debug output of the HTTP library.
+    // This keeps the value out of the debug output of the HTTP library.
     value.set_sensitive(true);
     Some(value)
 }
 
 /// Returns an HTTP client over rustls with ring.
 ///
-/// Redirects are not followed, so that no text is sent to a server that nobody named.
+/// Redirects are not followed, so that no text is sent to a server that the user did not name.
 pub(super) fn http_client(endpoint: &Endpoint) -> Result<reqwest::Client, LlmError> {
     if rustls::crypto::CryptoProvider::get_default().is_none() {
-        // Another thread may have been quicker; its provider is equally good.
+        // Another thread may have installed its provider first, which is equally good.
         rustls::crypto::ring::default_provider().install_default().ok();
     }
     let builder = reqwest::Client::builder()
         .user_agent(concat!("afterthought/", env!("CARGO_PKG_VERSION")))
-        // A redirect would send conversations to a server that nobody named.
+        // A redirect would send conversations to a server that the user did not name.
         .redirect(reqwest::redirect::Policy::none())
         .connect_timeout(CONNECT_TIMEOUT);
-    // A system proxy would send requests for this machine to another one.
+    // A system proxy would send requests for this machine to another machine.
     let builder = if endpoint.is_loopback() { builder.no_proxy() } else { builder };
     builder.build().map_err(|error| LlmError::Permanent {
         endpoint: endpoint.shown.clone(),
@@ -202,16 +202,16 @@ pub(super) fn http_client(endpoint: &Endpoint) -> Result<reqwest::Client, LlmErr
     })
 }
 
-/// Makes one attempt within `timeout`; returns a 2xx answer whose body is JSON, or a [`Fault`].
+/// Makes one attempt within `timeout`. Returns an answer with a 2xx status and a JSON body, or a [`Fault`].
 ///
-/// The body is read here, because async-openai drops the headers of errors, and logs bodies that it cannot parse.
+/// The body is read here, because async-openai discards the headers of errors and logs bodies that it cannot parse.
 pub(super) async fn attempt(
     http: reqwest::Client,
     factory: HttpRequestFactory,
     timeout: Duration,
 ) -> Result<reqwest::Response, OpenAIError> {
     let request = factory.build().await?;
-    // The timeout covers the whole exchange, since a server may send its headers at once and its body never.
+    // The timeout covers the whole exchange, since a server may send its headers immediately and its body never.
     match within(timeout, exchange(&http, request)).await {
         Ok(body) => Ok(http::Response::new(body).into()),
         Err(fault) => Err(OpenAIError::Boxed(Box::new(fault))),
@@ -236,8 +236,8 @@ pub(super) async fn post(
     parsed(&within(timeout, fetch(http, request, LONGEST_BODY)).await?)
 }
 
-/// Waits for `exchange` at most for `timeout`.
-// Not an async function, which would hold the exchange twice.
+/// Waits for `exchange` for at most `timeout`.
+// This is not an async function, because its future would store the exchange twice.
 pub(super) fn within<T>(
     timeout: Duration,
     exchange: impl Future<Output = Result<T, Fault>>,
@@ -263,7 +263,7 @@ pub(super) async fn fetch(http: &reqwest::Client, request: reqwest::Request, lon
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| transport(&error))? {
         body.extend_from_slice(&chunk);
-        // Checked while the body arrives, since a length in the headers may be missing or wrong.
+        // The size is checked while the body arrives, since a length in the headers may be missing or wrong.
         if body.len() > longest {
             return Err(Fault::Broken("the answer is too long".to_owned()));
         }
@@ -292,20 +292,20 @@ fn transport(error: &reqwest::Error) -> Fault {
     }
 }
 
-/// Returns the innermost message; the outer ones repeat the URL.
+/// Returns the innermost message, because the outer messages repeat the URL.
 fn root_cause(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(source) = cause.source() {
         cause = source;
     }
-    // Without a source, the message is the outer one, which repeats the URL.
+    // An error without a source has only the outer message, which repeats the URL.
     if std::ptr::addr_eq(cause, error) { "no reason given".to_owned() } else { cause.to_string() }
 }
 
-/// Where requests go when no base URL is set.
+/// The base URL if the settings name none.
 pub const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
 
-/// The model used at `DEFAULT_BASE_URL` if none is named.
+/// The model used at `DEFAULT_BASE_URL` if the settings name none.
 pub const DEFAULT_MODEL: &str = "gpt-5-mini";
 
 /// Sampling temperature sent by default, until a server rejects it.
@@ -314,13 +314,13 @@ pub(crate) const DEFAULT_TEMPERATURE: f32 = 0.3;
 /// How a server is asked to answer in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StructuredOutput {
-    /// By a strict schema, then by a JSON object, then by words alone: the first that the server accepts.
+    /// The first form that the server accepts: a strict schema, a JSON object, or instructions in words.
     Auto,
-    /// By a strict schema only.
+    /// Only a strict schema.
     JsonSchema,
-    /// As a JSON object of any shape; the schema is part of the prompt.
+    /// A JSON object of any structure. The schema is part of the prompt.
     JsonObject,
-    /// By words alone; the schema is part of the prompt.
+    /// Only instructions in words. The schema is part of the prompt.
     Plain,
 }
 
@@ -329,9 +329,9 @@ pub enum StructuredOutput {
 pub struct ModelSettings {
     /// Address of the API, usually ending in `/v1`. A query in it is sent with every request.
     pub base_url: String,
-    /// Sent as a bearer token; local servers need none.
+    /// The bearer token. Local servers need none.
     pub api_key: Option<SecretString>,
-    /// The model's name, as the server knows it.
+    /// The name by which the server identifies the model.
     pub model: String,
     /// Sampling temperature; `None` leaves it to the server.
     pub temperature: Option<f32>,
@@ -343,18 +343,18 @@ pub struct ModelSettings {
     pub jitter_seed: Option<u64>,
     /// How to ask for JSON.
     pub structured: StructuredOutput,
-    /// Headers sent with every request; the values are kept secret.
+    /// Headers sent with every request. Their values are kept secret.
     pub headers: Vec<(String, SecretString)>,
-    /// How the model is spoken to.
+    /// The protocol of the server or program.
     pub protocol: Protocol,
-    /// Environment variable that contains the key, for advice.
+    /// Environment variable that contains the key, for use in error messages.
     pub key_name: Cow<'static, str>,
-    /// Why this model was chosen, where nobody named it.
+    /// The reason why this model was chosen, if the user did not name it.
     pub reason: Option<String>,
 }
 
 impl ModelSettings {
-    /// Returns settings for `model` at `base_url` without a key, everything else at its default.
+    /// Returns settings for `model` at `base_url`, without a key and with defaults for everything else.
     #[must_use]
     pub fn new(base_url: impl Into<String>, model: impl Into<String>) -> Self {
         Self {
@@ -432,7 +432,7 @@ mod tests {
     fn a_key_with_a_line_break_is_refused_without_being_shown() {
         let settings = ModelSettings { api_key: Some("se\nsame".into()), ..ModelSettings::new("http://h/v1", "m") };
         let error = Endpoint::new(&settings).unwrap_err().to_string();
-        assert_eq!(error, "http://h/v1: the key holds a line break or a control character; check OPENAI_API_KEY");
+        assert_eq!(error, "http://h/v1: the key contains a line break or a control character; check OPENAI_API_KEY");
     }
 
     #[test]

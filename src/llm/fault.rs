@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 use serde_json::Value;
 
-/// Why one attempt got no reply. Its texts are not cleaned: they may contain what the server echoes.
+/// The reason why one attempt received no reply. The texts may contain parts of the request that the server repeats.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub(super) enum Fault {
     #[error("no connection ({0})")]
@@ -22,7 +22,7 @@ pub(super) enum Fault {
     /// A program could not be started.
     #[error("{0}")]
     NotStarted(String),
-    /// A program answered with an error; its code may name the status of its own server.
+    /// A program answered with an error. The code may be the status of the server that the program uses.
     #[error("{}", .0.message)]
     Declined(Rejection),
     #[error("status {status}: {}", .rejection.message)]
@@ -39,11 +39,11 @@ pub(super) enum Verdict {
     TooLong,
 }
 
-/// What a server says about a request that it rejects.
+/// The error message of a server that rejects a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Rejection {
     pub message: String,
-    /// Its code, type and parameter, separated by spaces.
+    /// Code, type and parameter of the error, separated by spaces.
     pub code: String,
 }
 
@@ -57,7 +57,7 @@ impl Rejection {
         if error.is_object() {
             return Some(Self::from_object(error));
         }
-        // A reply may contain `message` or `detail` as well; only one without choices is an error.
+        // A reply may also contain `message` or `detail`. It is an error only if it has no choices.
         if body.get("choices").is_some() {
             return None;
         }
@@ -66,7 +66,7 @@ impl Rejection {
         }
         let message = match &body["detail"] {
             Value::String(text) => text.clone(),
-            // The entries also contain the input that is complained of; it is left out.
+            // The entries also contain the rejected input, which is omitted.
             Value::Array(entries) => entries.iter().map(complaint).collect::<Vec<_>>().join(", "),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => return None,
         };
@@ -91,7 +91,7 @@ impl Rejection {
         format!("{} {}", self.message, self.code).to_lowercase()
     }
 
-    /// Returns the status that an error inside a 200 answer corresponds to; 502 if it names none.
+    /// Returns the status of an error inside an answer with status 200, or 502 if the error names none.
     pub(super) fn status(&self) -> u16 {
         let named = self.code.split(' ').filter_map(|word| word.parse().ok()).find(|code| (400..600).contains(code));
         let text = self.text();
@@ -113,7 +113,7 @@ impl Rejection {
             ("invalid_request", 400),
         ];
         let guessed = || by_word.iter().find(|(word, _)| text.contains(word)).map(|(_, status)| *status);
-        // Without a hint the server is assumed to be at fault, so that the request is retried.
+        // If the error names no status, the server is assumed to be at fault, so that the request is retried.
         named.or_else(guessed).unwrap_or(502)
     }
 
@@ -128,7 +128,7 @@ impl Rejection {
     }
 }
 
-/// Returns one complaint about a field: where the field is and what is wrong with it.
+/// Returns one complaint about a field: its path and the error.
 fn complaint(entry: &Value) -> String {
     let place = entry["loc"].as_array().into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>().join(".");
     format!("{place}: {}", entry["msg"].as_str().unwrap_or("not taken"))
@@ -149,14 +149,14 @@ const NO_QUOTA: &[&str] = &["insufficient_quota", "exceeded your current quota",
 const NO_MODEL: &[&str] = &["model_not_found", "invalid_model", "invalid model", "unknown model"];
 
 impl Fault {
-    /// Returns what to do about the fault.
+    /// Returns the action to take after the fault.
     pub(super) fn verdict(&self) -> Verdict {
         match self {
             Self::Unreachable(_) | Self::TimedOut(_) | Self::Broken(_) => Verdict::Retry,
             Self::Unsendable(_) => Verdict::Permanent("check the base URL and the headers"),
             Self::NotStarted(_) => Verdict::Permanent("install it, or name another model with --model"),
             Self::Status { status, rejection, .. } => status_verdict(*status, rejection),
-            // What a program prints is no answer of a server, so "not found" need not be about an address.
+            // The output of a program is not an answer of a server, so "not found" need not be about an address.
             Self::Declined(rejection) => match status_verdict(rejection.status(), rejection) {
                 Verdict::Permanent(_) => Verdict::Permanent("check the program and the name of its model"),
                 verdict => verdict,
@@ -164,7 +164,7 @@ impl Fault {
         }
     }
 
-    /// Returns how long the server asks to wait.
+    /// Returns the wait that the server asks for.
     pub(super) fn wait(&self) -> Option<Duration> {
         match self {
             Self::Status { wait, .. } => *wait,
@@ -177,7 +177,7 @@ impl Fault {
         }
     }
 
-    /// Whether the fault means that the server is overloaded and wants fewer calls.
+    /// Whether the fault means that the server is overloaded and needs fewer calls.
     pub(super) fn is_overload(&self) -> bool {
         let status = match self {
             Self::Status { status, .. } => *status,
@@ -187,12 +187,12 @@ impl Fault {
         matches!(status, 429 | 503 | 529)
     }
 
-    /// Returns the complaint, if it is about the form of the request.
+    /// Returns the complaint if it is about the form of the request.
     pub(super) fn rejection(&self) -> Option<&Rejection> {
         self.complaint().filter(|_| self.verdict() != Verdict::TooLong)
     }
 
-    /// Returns the complaint, if it is about the request, whether its form or its length.
+    /// Returns the complaint if it is about the form or the length of the request.
     pub(super) fn complaint(&self) -> Option<&Rejection> {
         match self {
             Self::Status { status: 400 | 422 | 501, rejection, .. } => Some(rejection),
@@ -210,8 +210,8 @@ fn status_verdict(status: u16, rejection: &Rejection) -> Verdict {
         402 => Verdict::Permanent("check the account's credit"),
         // OpenAI reports an exhausted account with the same status as a rate limit, but waiting would not help.
         429 if rejection.names(NO_QUOTA) => Verdict::Permanent("check the account's plan and billing details"),
-        // Statuses 409 and 425 come from gateways that lost a race, 520 to 524 from Cloudflare, 529 from overloaded
-        // Anthropic servers.
+        // Gateways send 409 and 425 after a race condition, Cloudflare sends 520 to 524, and overloaded Anthropic
+        // servers send 529.
         408 | 409 | 425 | 429 | 500 | 502..=504 | 520..=524 | 529 => Verdict::Retry,
         401 => Verdict::NoAccess,
         // Some servers reject a wrong key with 400 instead of 401.
@@ -222,7 +222,7 @@ fn status_verdict(status: u16, rejection: &Rejection) -> Verdict {
         }
         404 | 405 => Verdict::Permanent("check the base URL, most servers want it to end in /v1"),
         300..=399 => Verdict::Permanent("set the base URL to the address that the server moved to"),
-        _ => Verdict::Permanent("the server does not take this request; try another model or server"),
+        _ => Verdict::Permanent("the server does not accept this request; try another model or server"),
     }
 }
 
@@ -234,13 +234,13 @@ impl From<OpenAIError> for Fault {
                 Err(error) => Self::Broken(error.to_string()),
             },
             OpenAIError::InvalidArgument(reason) => Self::Unsendable(reason),
-            // The text of the other kinds may quote the whole answer.
+            // The messages of other kinds of errors may quote the whole answer.
             _ => Self::Broken("the answer cannot be read".to_owned()),
         }
     }
 }
 
-/// Shortest wait before the first retry; the wait doubles each time, and a random amount of up to the same length is
+/// Shortest wait before the first retry. The wait doubles each time, and a random wait of up to the same length is
 /// added.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 
@@ -250,7 +250,7 @@ const LAST_WAIT: Duration = Duration::from_secs(30);
 /// If a server asks for a longer wait than this, the error is reported instead.
 const LONGEST_ASKED: Duration = Duration::from_mins(5);
 
-/// Returns the waits before each of `retries`, with jitter from `seed`, or from a random seed if there is none.
+/// Returns the waits before each of `retries`, with jitter from `seed` or, if it is `None`, from a random seed.
 pub(super) fn waits(retries: u32, seed: Option<u64>) -> ExponentialBuilder {
     let waits = ExponentialBuilder::new()
         .with_jitter()
@@ -263,7 +263,7 @@ pub(super) fn waits(retries: u32, seed: Option<u64>) -> ExponentialBuilder {
     }
 }
 
-/// Returns how long to wait after `fault`, or `None` to give up; `planned` is the wait that the retry policy suggests.
+/// Returns the wait after `fault`, or `None` to give up. `planned` is the wait that the retry policy suggests.
 pub(super) fn wait_after(fault: &Fault, planned: Option<Duration>) -> Option<Duration> {
     // Without a planned wait the retries are used up, whatever the server asks for.
     let planned = planned?;
@@ -271,23 +271,23 @@ pub(super) fn wait_after(fault: &Fault, planned: Option<Duration>) -> Option<Dur
     (wait <= LONGEST_ASKED).then_some(wait)
 }
 
-/// Returns the wait that `headers` ask for: `retry-after-ms`, or `retry-after` in seconds or as a date.
+/// Returns the wait that `headers` request in `retry-after-ms`, or in `retry-after` in seconds or as a date.
 ///
 /// A date is compared with the server's own clock if the answer contains it, otherwise with `now`.
 pub(super) fn asked_wait(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let number = |name: &str| text(name).and_then(|text| text.parse::<f64>().ok());
-    // OpenAI's own header, which is more exact than the standard one.
+    // This header of OpenAI is more exact than the standard header.
     if let Some(wait) = number("retry-after-ms").and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok()) {
         return Some(wait);
     }
-    // Whole seconds by the standard; some servers send fractions.
+    // The standard allows only whole seconds, but some servers send fractions.
     if let Some(seconds) = number(RETRY_AFTER.as_str()) {
         return Duration::try_from_secs_f64(seconds).ok();
     }
     let until = http_date(text(RETRY_AFTER.as_str())?)?;
     let now = text(DATE.as_str()).and_then(http_date).unwrap_or(now);
-    // A date in the past asks for no wait.
+    // A date in the past requests no wait.
     Some(Duration::try_from(until.duration_since(now)).unwrap_or(Duration::ZERO))
 }
 

@@ -1,8 +1,8 @@
-//! Anthropic's Message Batches API: its addresses, the body of a submission, and how a batch is found again; performs no
-//! I/O.
+//! Anthropic's Message Batches API: its addresses, the body of a submission, and how a batch is found again. The
+//! functions perform no I/O.
 //!
-//! The fields follow Anthropic's API reference, version `2023-06-01`. A batch contains its requests itself, instead of
-//! naming a file, and it cannot carry an id of ours. If the answer to a submission is lost, the batch is therefore found
+//! The fields follow Anthropic's API reference, version `2023-06-01`. A batch contains its requests instead of the name
+//! of a file, and it cannot contain an id of ours. If the answer to a submission is lost, the batch is therefore found
 //! by its position in the server's list and by its number of requests.
 
 use std::fmt;
@@ -23,8 +23,8 @@ pub(super) fn creation(lines: &str) -> String {
     format!("{{\"requests\":[{}]}}", requests.join(","))
 }
 
-/// Where a submitted batch can be in the server's list: after the batch that was the newest before, and with a number of
-/// requests.
+/// The position of a submitted batch in the server's list. It is newer than the batch that was the newest before, and
+/// it has a certain number of requests.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ListSlot {
     newest: Option<String>,
@@ -45,12 +45,12 @@ impl ListSlot {
         Some(Self { newest, requests: requests.parse().ok()? })
     }
 
-    /// Whether `entry` is the batch that was the newest before, so that no later entry of the list can be the batch.
+    /// Whether `entry` is the batch that was the newest before. No later entry of the list can be the submitted batch.
     pub(super) fn is_reached(&self, entry: &Value) -> bool {
         self.newest.is_some() && entry["id"].as_str() == self.newest.as_deref()
     }
 
-    /// Whether `entry` has as many requests.
+    /// Whether `entry` has as many requests as the submitted batch.
     pub(super) fn fits(&self, entry: &Value) -> bool {
         let counts = entry["request_counts"].as_object();
         let total: Option<u64> = counts.map(|counts| counts.values().filter_map(Value::as_u64).sum());

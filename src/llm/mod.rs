@@ -7,8 +7,7 @@
 //!                     └▶ Replay, from files, with no network
 //! ```
 //!
-//! Where money matters more than time, the module `batch` submits many requests together. `Client::embed` requests
-//! vectors.
+//! The module `batch` submits many requests together, which is slower but cheaper. `Client::embed` requests vectors.
 
 mod anthropic;
 mod endpoint;
@@ -45,9 +44,9 @@ use crate::guard::{Guard, Redacted};
 /// One request to a model. Its types admit only redacted text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
-    /// The part that is the same in all requests; it comes first so that providers' prompt caches hit.
+    /// The part that is the same in all requests. It comes first, so that providers can cache it.
     pub system: Redacted,
-    /// The turns that follow: the user's, then in a repair round the answer and the correction.
+    /// The turns that follow: the user's turn and, in a repair request, the answer and the correction.
     pub turns: Vec<Turn>,
     /// The structure that the answer must have.
     pub schema: ReplySchema,
@@ -56,7 +55,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Returns its length in tokens, as close as can be estimated without the server's own count.
+    /// Returns an estimate of the length of the request in tokens, made without the server.
     #[must_use]
     pub(crate) fn prompt_tokens(&self) -> u64 {
         wire::prompt_tokens(self)
@@ -74,8 +73,8 @@ impl Request {
         })
     }
 
-    /// Reads a request as it was stored; `None` if it was stored by another program. Text that the guard now recognises
-    /// as secret is redacted, so that it does not leave the machine.
+    /// Reads a stored request. Returns `None` if another program stored it. Text that the guard now recognises as
+    /// secret is redacted, so that it does not leave the machine.
     #[must_use]
     pub(crate) fn from_body(body: &Value, guard: &Guard) -> Option<Self> {
         // The guard may recognise more secrets than when the request was rendered.
@@ -103,10 +102,10 @@ pub struct Turn {
     pub text: Redacted,
 }
 
-/// Who speaks in a request.
+/// The author of a turn in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnRole {
-    /// We.
+    /// The program itself.
     User,
     /// The model, in an earlier reply.
     Assistant,
@@ -121,12 +120,12 @@ pub struct ReplySchema {
     pub schema: serde_json::Value,
 }
 
-/// What a model answered.
+/// The answer of a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reply {
     /// The answer's text.
     pub text: String,
-    /// How it ended.
+    /// How the answer ended.
     pub finish: Finish,
     /// Tokens of the request, as the server counts them.
     pub prompt_tokens: u64,
@@ -140,15 +139,15 @@ pub struct Reply {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finish {
-    /// By itself.
+    /// The model completed the answer.
     Stop,
-    /// At the token limit; the text is cut.
+    /// The answer reached the token limit, so its text is cut.
     Length,
-    /// The model or a filter declined.
+    /// The model or a filter declined to answer.
     Refusal,
 }
 
-/// Anything that answers requests: a server, a cassette, or a ledger in front of either.
+/// A source of replies: a server, a cassette, or a ledger in front of either of them.
 pub trait Complete {
     /// Returns the reply to `request` and whether it cost a call.
     ///
@@ -158,7 +157,8 @@ pub trait Complete {
     /// Returns the configured model's name.
     fn model(&self) -> &str;
 
-    /// Asks about `part` of some windows. `render` makes the request, unless it was rendered and stored before.
+    /// Sends the request about `part` of some windows. `render` makes the request, unless it was rendered and stored
+    /// before.
     fn complete_part(&self, part: &str, render: impl FnOnce() -> Rendered) -> impl Future<Output = Answered> {
         let _ = part;
         async move {
@@ -174,7 +174,7 @@ pub trait Complete {
 pub struct Rendered {
     /// What is sent.
     pub request: Request,
-    /// Data that the renderer needs to read the reply.
+    /// Data that the sender needs to read the reply.
     pub reading: Value,
 }
 
@@ -203,7 +203,7 @@ impl<C: Complete> Complete for &C {
     }
 }
 
-/// Whether a reply had to be paid for.
+/// Whether a reply required a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cost {
     /// The server was called.
@@ -212,43 +212,43 @@ pub enum Cost {
     Cached,
 }
 
-/// Why there is no reply.
+/// The reason why there is no reply.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum LlmError {
-    /// Worth trying again later: no connection, a timeout, 429, or 5xx, even after the retries.
+    /// The call may succeed later. There was no connection, a timeout, 429, or 5xx, even after the retries.
     #[error("{endpoint}: {reason} after {attempts} {}; try again later, finished work is kept", plural(*attempts))]
     Transient {
         /// Base URL of the server.
         endpoint: String,
-        /// What happened last.
+        /// The error of the last attempt.
         reason: String,
         /// Attempts made.
         attempts: u32,
     },
-    /// Will not work until a person changes something: 401, 403, 404, or an unknown model.
+    /// The call cannot succeed until a person changes something: 401, 403, 404, or an unknown model.
     #[error("{endpoint}: {reason}; {remedy}")]
     Permanent {
         /// Base URL of the server.
         endpoint: String,
-        /// What the server said, in short.
+        /// A short form of the server's message.
         reason: String,
         /// What to change.
         remedy: Cow<'static, str>,
     },
-    /// The request exceeds the model's context length; a smaller one may fit.
+    /// The request exceeds the model's context length. A smaller request may fit.
     #[error("{endpoint}: the request is longer than the model's context; lower --window-tokens")]
     TooLong {
         /// Base URL of the server.
         endpoint: String,
     },
     /// The spend limit of the run does not allow another call.
-    #[error("the limit of {limit} is reached; raise it to go on, finished work is kept")]
+    #[error("the limit of {limit} is reached; raise it to continue, finished work is kept")]
     Budget {
         /// The limit, with its unit.
         limit: String,
     },
-    /// The request waits in a batch of the provider; a later run collects the answer.
-    #[error("the answer comes with a batch of the provider; a later run with --batch-api takes it")]
+    /// The request waits in a batch of the provider. A later run collects the answer.
+    #[error("the request waits in a batch of the provider; a later run with --batch-api collects the answer")]
     InBatch,
     /// A replayed cassette does not contain this request.
     #[error("no recorded reply for request {key} in {folder}; record it with --record")]
@@ -263,7 +263,7 @@ pub enum LlmError {
     Cassette {
         /// The file.
         path: String,
-        /// Why it failed.
+        /// Why the file cannot be read or written.
         reason: String,
     },
 }

@@ -1,8 +1,8 @@
-//! Models behind a program: Claude Code and Codex with the login that the person has, and any command that reads a prompt
+//! Models that a program calls: Claude Code and Codex with the user's own login, and any command that reads a prompt
 //! and prints a reply.
 //!
-//! The programs get a folder of their own that holds nothing but the request, no tools where that can be chosen, and none
-//! of the person's hooks, servers and instructions. They keep no log of the session, so that it is never extracted.
+//! The programs run in a folder that contains only the request. They run without tools where possible, and without the
+//! hooks, servers and instructions of the user. They keep no log of the session, so that it is never extracted.
 
 use std::io;
 use std::path::Path;
@@ -20,14 +20,14 @@ use super::{Finish, Reply, Request, TurnRole};
 use crate::text::markup::without_control_tokens;
 use crate::tokens;
 
-/// Variables by which Claude Code recognises that it runs inside itself, as it does when a hook starts a run.
+/// Variables by which Claude Code recognises that it was started by another Claude Code, such as by one of its hooks.
 const OWN_VARIABLES: [&str; 3] = ["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT"];
 
-/// Features that would let Codex act, or that run what the person has set up for other work.
+/// Features that would let Codex act, or that run commands which the user has configured for other work.
 const CODEX_FEATURES: [&str; 7] =
     ["hooks", "shell_tool", "unified_exec", "plugins", "apps", "multi_agent", "image_generation"];
 
-/// Asks the program of `protocol` for a reply within `timeout`. `model` is the configured name, `PROVIDER` or
+/// Returns the reply of the program of `protocol` within `timeout`. `model` is the configured name, `PROVIDER` or
 /// `PROVIDER/MODEL`.
 pub(super) async fn ask(
     protocol: &Protocol,
@@ -76,7 +76,7 @@ fn claude(folder: &Path, model: Option<&str>, request: &Request) -> io::Result<(
     // each request.
     command.args(["--tools", "", "--strict-mcp-config", "--setting-sources", ""]);
     command.arg("--json-schema").arg(request.schema.schema.to_string());
-    // In a file, since other users of the machine see the arguments of a process.
+    // The prompt is written to a file, since other users of the machine can see the arguments of a process.
     let system = folder.join("system.txt");
     std::fs::write(&system, request.system.as_str())?;
     command.arg("--system-prompt-file").arg(system);
@@ -94,7 +94,7 @@ fn codex(folder: &Path, model: Option<&str>, request: &Request) -> io::Result<(C
     command.args(["exec", "--json", "--ephemeral", "--skip-git-repo-check", "--ignore-user-config"]);
     command.args(["--sandbox", "read-only", "-c", "project_doc_max_bytes=0", "-c", "web_search=\"disabled\""]);
     for feature in CODEX_FEATURES {
-        // A version that does not know a feature ignores this, while it would refuse `--disable`.
+        // A version without the feature ignores this option, but would reject `--disable`.
         command.args(["-c", &format!("features.{feature}=false")]);
     }
     let schema = folder.join("schema.json");
@@ -104,7 +104,7 @@ fn codex(folder: &Path, model: Option<&str>, request: &Request) -> io::Result<(C
         command.args(["--model", model]);
     }
     command.arg("-");
-    // It has no option for another system prompt.
+    // Codex has no option for another system prompt.
     Ok((command, format!("{}\n\n{}", request.system.as_str(), turns(request))))
 }
 
@@ -130,7 +130,8 @@ fn turns(request: &Request) -> String {
 /// Runs `command` with `prompt` as its input. It is killed if it takes longer than `timeout`.
 async fn run(mut command: Command, prompt: &str, timeout: Duration) -> Result<Output, Fault> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
-    // An interrupt at the terminal goes to the whole group, but a request in flight is paid for and is waited for.
+    // An interrupt at the terminal reaches the whole process group, but a request in flight has been paid for and
+    // should finish.
     #[cfg(unix)]
     command.process_group(0);
     let started = command.spawn();
@@ -142,11 +143,12 @@ async fn run(mut command: Command, prompt: &str, timeout: Duration) -> Result<Ou
     let exchange = async {
         let write = async {
             if let Some(mut input) = input {
-                // A program may end without reading its input; its output says why.
+                // A program may end without reading its input. Its output explains the reason.
                 input.write_all(prompt.as_bytes()).await.ok();
             }
         };
-        // At the same time, since a program that prints while it reads would wait for its output to be read.
+        // Input and output are processed at the same time, since a program that prints while it reads would wait for
+        // its output to be read.
         let ((), output) = tokio::join!(write, child.wait_with_output());
         output
     };
@@ -156,7 +158,7 @@ async fn run(mut command: Command, prompt: &str, timeout: Duration) -> Result<Ou
     }
 }
 
-/// What a program printed, as far as it says.
+/// The result in the output of a program, as far as it can be read.
 #[derive(Debug, PartialEq)]
 struct Answer {
     text: String,
@@ -220,7 +222,7 @@ fn plain_reply(output: &Output) -> Result<Answer, Fault> {
     Ok(Answer { text, finish: Finish::Stop, prompt_tokens: None, completion_tokens: None })
 }
 
-/// Returns the fault of a program that printed no reply: its last words.
+/// Returns the fault of a program that printed no reply, with the end of its output.
 fn said(output: &Output) -> Fault {
     let printed = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes).into_owned();

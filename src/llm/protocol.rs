@@ -1,22 +1,22 @@
-//! The protocols in which models are spoken to.
+//! The protocols of models.
 
-/// How a model is spoken to.
+/// The protocol of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Protocol {
-    /// By OpenAI's chat completions, which most servers understand.
+    /// OpenAI's chat completions, which most servers support.
     OpenAi,
-    /// By Anthropic's messages.
+    /// Anthropic's messages.
     Anthropic,
-    /// Through the `claude` program and its login.
+    /// The `claude` program with its login.
     ClaudeCode,
-    /// Through the `codex` program and its login.
+    /// The `codex` program with its login.
     Codex,
-    /// Through a command of the user's, run by the shell: it reads the prompt and prints the reply.
+    /// A command of the user, run by the shell, which reads the prompt and prints the reply.
     Command(String),
 }
 
 impl Protocol {
-    /// Returns the name of the program that is called; `None` for a server.
+    /// Returns the name of the program that is called, or `None` for a server.
     pub(super) const fn program(&self) -> Option<&'static str> {
         match self {
             Self::ClaudeCode => Some("claude"),
@@ -35,7 +35,7 @@ impl Protocol {
     }
 }
 
-/// The shell that runs a command, with the option that takes it.
+/// The shell that runs a command, and its option for the command.
 #[cfg(unix)]
 pub(super) const SHELL: (&str, &str) = ("sh", "-c");
 #[cfg(not(unix))]

@@ -1,5 +1,5 @@
-//! The providers of models that are known by name: where each is reached, how it is spoken to, and which is used when
-//! the settings name none.
+//! The providers of models that have a name here: their addresses and protocols, and the choice of a provider when the
+//! settings name none.
 
 use std::borrow::Cow;
 
@@ -11,20 +11,20 @@ use super::protocol::Protocol;
 
 /// A provider that `PROVIDER/MODEL` names.
 struct Provider {
-    /// Its part of `PROVIDER/MODEL`.
+    /// Its name in `PROVIDER/MODEL`.
     name: &'static str,
-    /// The variable that holds its key; empty for a program that has a login of its own.
+    /// The variable that contains its key; empty for a program with its own login.
     key: &'static str,
     /// Its address; empty for a program.
     base_url: &'static str,
-    /// The variable that replaces its address, as its own tools read it.
+    /// The variable that the provider's own tools read to replace its address.
     base_url_variable: &'static str,
     /// The model if only the provider is named.
     model: &'static str,
-    /// How the names of its models begin.
+    /// The prefixes of its models' names.
     models: &'static [&'static str],
     protocol: Protocol,
-    /// Whether its key alone is reason enough to use it.
+    /// Whether the provider is used just because its key is set.
     is_automatic: bool,
 }
 
@@ -39,7 +39,8 @@ const SERVER: Provider = Provider {
     is_automatic: true,
 };
 
-// A program's login is never used unless it is named, since it counts against a plan that the user pays for other work.
+// A program is never used unless the user names it, since its calls count against a plan that the user pays for other
+// work.
 const PROGRAM: Provider = Provider { is_automatic: false, ..SERVER };
 
 /// The providers, in the order in which their keys are looked for.
@@ -102,28 +103,29 @@ const PROVIDERS: [Provider; 10] = [
     },
     Provider {
         name: "github",
-        // Most people who have this variable have it for something else.
+        // Most people who set this variable use it for something else.
         is_automatic: false,
         key: "GITHUB_TOKEN",
         base_url: "https://models.github.ai/inference",
         model: "openai/gpt-4.1-mini",
         ..SERVER
     },
-    // Extraction is frequent and its prompts are long: a plan's largest model would soon be at its limit.
+    // Extraction is frequent and its prompts are long, so a plan's limit for its largest model would soon be reached.
     Provider { name: "claude-code", model: "haiku", protocol: Protocol::ClaudeCode, ..PROGRAM },
     Provider { name: "codex", protocol: Protocol::Codex, ..PROGRAM },
 ];
 
-/// The provider whose model is a command line.
+/// The name of the provider whose models are command lines.
 const COMMAND: &str = "command";
 
-/// Returns the variable that holds the key for `model`.
+/// Returns the variable that contains the key for `model`.
 pub(crate) fn key_variable(model: &str) -> &'static str {
     let prefix = model.split('/').next().unwrap_or_default();
     PROVIDERS.iter().find(|provider| provider.name == prefix).map_or(PROVIDERS[0].key, |provider| provider.key)
 }
 
-/// Returns the providers whose programs are installed and may have a login. None is used unless it is named.
+/// Returns the providers whose programs are installed and may have a login. Such a provider is used only if the user
+/// names it.
 pub(crate) fn logins() -> Vec<&'static str> {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let is_installed = |provider: &&Provider| {
@@ -136,12 +138,12 @@ pub(crate) fn logins() -> Vec<&'static str> {
 }
 
 impl ModelSettings {
-    /// Returns the settings that the environment names, or `None` if it names neither key nor base URL nor program.
+    /// Returns the settings in the environment, or `None` if it contains neither a key nor a base URL nor a program.
     ///
-    /// `lookup` is asked for `OPENAI_BASE_URL`, `AFTERTHOUGHT_MODEL` and then `OPENAI_MODEL`, and for the key of each
-    /// provider. Empty values count as unset. With a base URL, that server is used, with `OPENAI_API_KEY` if it is set.
-    /// Otherwise a model such as `anthropic/claude-haiku-4-5` names its provider; else the first provider is used that
-    /// has a key, preferring one whose models have such names.
+    /// `lookup` returns the values of `OPENAI_BASE_URL`, `AFTERTHOUGHT_MODEL`, `OPENAI_MODEL` and the key of each
+    /// provider. Empty values count as unset. If there is a base URL, its server is used, with `OPENAI_API_KEY` if this
+    /// is set. Otherwise a model such as `anthropic/claude-haiku-4-5` names its provider. If the model names none, the
+    /// first provider with a key is used, preferably a provider whose models have similar names.
     ///
     /// # Errors
     /// [`LlmError::Permanent`] if a server is named without a model, or a provider whose key is missing.
@@ -173,7 +175,7 @@ impl ModelSettings {
             } else {
                 format!(" (there are keys for {}, too; --model PROVIDER/MODEL chooses)", others.join(", "))
             };
-            format!("{} is set, so {} of {} extracts{unused}", chosen.key, settings.model, chosen.name)
+            format!("{} is set, so the model is {} of {}{unused}", chosen.key, settings.model, chosen.name)
         });
         Ok(Some(settings))
     }
@@ -303,7 +305,7 @@ mod tests {
         assert_eq!(reason(&[("OPENAI_API_KEY", "k")]), None);
         assert_eq!(
             reason(&[("GEMINI_API_KEY", "k")]).as_deref(),
-            Some("GEMINI_API_KEY is set, so gemini-2.5-flash of gemini extracts")
+            Some("GEMINI_API_KEY is set, so the model is gemini-2.5-flash of gemini")
         );
         let both = reason(&[("OPENAI_API_KEY", "k"), ("GROQ_API_KEY", "k"), ("MISTRAL_API_KEY", "k")]).unwrap();
         assert!(both.contains("keys for mistral, groq, too"), "{both}");

@@ -1,11 +1,11 @@
-//! Batches and their results as servers describe them; performs no I/O.
+//! Batches and their results as servers describe them. The functions perform no I/O.
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::fault::Rejection;
 
-/// Metadata field of a batch with our own id, by which a batch is found again if the answer to its submission was lost.
+/// Metadata field of a batch with our own id. It identifies the batch if the answer to its submission was lost.
 pub(super) const OUR_ID: &str = "afterthought_batch";
 
 /// A batch as the server describes it.
@@ -13,7 +13,7 @@ pub(super) const OUR_ID: &str = "afterthought_batch";
 pub(crate) struct RemoteBatch {
     /// The server's id.
     pub(crate) id: String,
-    /// Its progress.
+    /// The progress of the batch.
     #[serde(default)]
     pub(crate) status: BatchStatus,
     /// File with the answers.
@@ -31,7 +31,8 @@ pub(crate) struct RemoteBatch {
 }
 
 impl RemoteBatch {
-    /// Reads the description of a batch by OpenAI's or Anthropic's API; `None` if it is none.
+    /// Reads the description of a batch by OpenAI's or Anthropic's API. Returns `None` if `answer` is not such a
+    /// description.
     pub(super) fn read(answer: Value) -> Option<Self> {
         let read = match answer["processing_status"].as_str() {
             Some(status) => Some(Self::of_anthropic(status, &answer)),
@@ -48,7 +49,7 @@ impl RemoteBatch {
             "canceling" => BatchStatus::Cancelling,
             _ => BatchStatus::InProgress,
         };
-        // The results have an address once they exist, and none after they were deleted.
+        // The results have an address from when they exist until they are deleted.
         let output_file_id = answer["results_url"].as_str().map(|_| id.clone());
         Self { id, status, output_file_id, ..Self::default() }
     }
@@ -69,28 +70,28 @@ impl RemoteBatch {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum BatchStatus {
-    /// Its file is being checked.
+    /// The server is checking the file.
     Validating,
-    /// Its file was rejected.
+    /// The server rejected the file.
     Failed,
-    /// Its answers are being written.
+    /// The server is writing the answers.
     Finalizing,
-    /// Done.
+    /// The batch is complete.
     Completed,
-    /// It ran out of time; answers completed before that are available.
+    /// The batch ran out of time. The answers completed before that are available.
     Expired,
-    /// Being cancelled.
+    /// The batch is being cancelled.
     Cancelling,
-    /// Cancelled; answers completed before that are available.
+    /// The batch was cancelled. The answers completed before that are available.
     Cancelled,
-    /// Being answered, or in a state that only newer servers know.
+    /// The model is answering, or the state is unknown to this version.
     #[default]
     #[serde(other)]
     InProgress,
 }
 
 impl BatchStatus {
-    /// Whether the state is final, so that no more answers will arrive.
+    /// Whether the state is final. If so, no more answers will arrive.
     #[must_use]
     pub(crate) const fn is_over(self) -> bool {
         matches!(self, Self::Failed | Self::Completed | Self::Expired | Self::Cancelled)
@@ -127,7 +128,7 @@ pub(crate) struct Row {
 pub(crate) fn read_rows(content: &[u8]) -> (Vec<Row>, usize) {
     let lines = content.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
     let (mut rows, mut broken) = (Vec::new(), 0);
-    // A broken line costs one reply, not the whole file.
+    // A broken line must not make the rest of the file unusable.
     for line in lines {
         match serde_json::from_slice(line).ok().and_then(row) {
             Some(row) => rows.push(row),
@@ -165,7 +166,7 @@ fn row_of_anthropic(key: String, mut result: Value) -> Row {
             let status = Rejection::read(&body).map(|rejection| rejection.status());
             Row { key, status, body, error: Some("no reason given".to_owned()) }
         }
-        // `expired` and `canceled`: the request was not sent to the model, and costs nothing.
+        // In the states `expired` and `canceled`, the request was not sent to the model and costs nothing.
         other => Row { key, status: None, body: Value::Null, error: Some(other.unwrap_or("no result").to_owned()) },
     }
 }

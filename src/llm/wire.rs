@@ -1,4 +1,5 @@
-//! Builds request bodies, reads reply bodies, records what a server accepts, and hashes requests; performs no I/O.
+//! Builds request bodies, reads reply bodies, records what a server accepts, and hashes requests. The functions perform
+//! no I/O.
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -28,7 +29,7 @@ pub(super) fn body(request: &Request, model: &str, dialect: &Dialect) -> Value {
     body
 }
 
-/// Returns the messages of `request`, with the schema in words where the server does not enforce it.
+/// Returns the messages of `request`, with the schema in words if the server does not enforce it.
 pub(super) fn messages(request: &Request, schema: Option<&ReplySchema>) -> Value {
     let mut system = request.system.as_str().to_owned();
     if let Some(schema) = schema {
@@ -39,13 +40,13 @@ pub(super) fn messages(request: &Request, schema: Option<&ReplySchema>) -> Value
             TurnRole::User => "user",
             TurnRole::Assistant => "assistant",
         };
-        // A server that renders a chat template would take such a token from a log for the end of our message.
+        // A server that renders a chat template would interpret such a token from a log as the end of our message.
         json!({"role": role, "content": without_control_tokens(&turn.text)})
     });
     std::iter::once(json!({"role": "system", "content": system})).chain(turns).collect()
 }
 
-/// Returns the end of a system prompt that asks for `schema` where the server does not enforce it.
+/// Returns the end of a system prompt that asks for `schema`, for servers that do not enforce it.
 pub(super) fn in_words(schema: &ReplySchema) -> String {
     let ask = "Answer with one JSON object that is valid under this JSON Schema, and with nothing else:";
     format!("\n\n{ask}\n{}", schema.schema)
@@ -67,15 +68,16 @@ pub(super) fn prompt_tokens(request: &Request) -> u64 {
     (messages + tokens::count(&request.schema.schema.to_string())) as u64
 }
 
-/// Reads the body of a 200 answer.
+/// Reads the body of an answer with status 200.
 ///
-/// Missing token counts are replaced by our own. A body with an `error` object counts as an answer with the status that
-/// it names.
+/// Missing token counts are replaced with our own estimates. A body with an `error` object counts as an answer with the
+/// status that it names.
 pub(super) fn reply(body: &Value, request: &Request, model: &str) -> Result<Reply, Fault> {
     reply_counted(body, model, &|| prompt_tokens(request))
 }
 
-/// Reads the body of a 200 answer; `prompt_tokens` returns the size of the request if the server did not count it.
+/// Reads the body of an answer with status 200. `prompt_tokens` returns the size of the request if the server did not
+/// count it.
 pub(super) fn reply_counted(body: &Value, model: &str, prompt_tokens: &dyn Fn() -> u64) -> Result<Reply, Fault> {
     // Some servers report an error with status 200.
     if let Some(rejection) = Rejection::read(body) {
@@ -87,7 +89,7 @@ pub(super) fn reply_counted(body: &Value, model: &str, prompt_tokens: &dyn Fn() 
         return Err(Fault::Broken("the server broke off its answer".to_owned()));
     }
     if !message.is_object() {
-        return Err(Fault::Broken("the answer holds no message".to_owned()));
+        return Err(Fault::Broken("the answer contains no message".to_owned()));
     }
     let refusal = message["refusal"].as_str().filter(|text| !text.is_empty());
     let finish = match choice["finish_reason"].as_str() {
@@ -98,7 +100,7 @@ pub(super) fn reply_counted(body: &Value, model: &str, prompt_tokens: &dyn Fn() 
         _ => Finish::Stop,
     };
     let text = refusal.map_or_else(|| content(&message["content"]), str::to_owned);
-    // A count higher than any call can reach is treated as missing.
+    // A count that is higher than any possible count is treated as missing.
     let usage = |name: &str| body["usage"][name].as_u64().filter(|count| u32::try_from(*count).is_ok());
     Ok(Reply {
         finish,
@@ -121,7 +123,7 @@ fn content(content: &Value) -> String {
 impl Request {
     /// Returns 64 hex digits that identify this request to `model`, whichever server it is sent to.
     ///
-    /// They are the SHA-256 of model, messages, schema and token limit, as JSON with sorted keys.
+    /// The digits are the SHA-256 of model, messages, schema and token limit, as JSON with sorted keys.
     #[must_use]
     pub(crate) fn key(&self, model: &str) -> String {
         hash(&self.address(model))
@@ -140,7 +142,7 @@ impl Request {
 
 /// Returns the SHA-256 of `address` with its keys sorted, in hex.
 pub(super) fn hash(address: &Value) -> String {
-    // Sorted, since the order of keys may differ between versions of the JSON library, but the hash must not.
+    // The keys are sorted, since their order may differ between versions of the JSON library, but the hash must not.
     hex(&Sha256::digest(sorted(address).to_string()))
 }
 
@@ -190,13 +192,13 @@ impl LimitField {
 /// Lowest token limit that is worth trying.
 const LEAST_TOKENS: u32 = 2_048;
 
-/// The form of request that a server is known to accept.
+/// The form of the requests that a server is known to accept.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Dialect {
     pub format: Format,
     pub limit: LimitField,
     pub temperature: Option<f32>,
-    /// Longest answer that it allows a request to ask for, in tokens.
+    /// Longest answer that the server allows a request to ask for, in tokens.
     pub most_tokens: u32,
     may_fall: bool,
     limit_swapped: bool,
@@ -210,7 +212,7 @@ impl Dialect {
             StructuredOutput::JsonObject => Format::JsonObject,
             StructuredOutput::Plain => Format::Plain,
         };
-        // Many local servers silently ignore the newer name, and only OpenAI's own models reject the older one.
+        // Many local servers silently ignore the newer name, and only OpenAI's own models reject the older name.
         let newer = ["//api.openai.com", ".openai.azure.com"].iter().any(|host| settings.base_url.contains(host));
         Self {
             format,
@@ -230,8 +232,8 @@ impl Dialect {
 
     /// Returns the dialect without what `rejection` complains about, or `None` if that cannot be changed.
     ///
-    /// Every step is taken at most once, except that the limit may be halved repeatedly, down to [`LEAST_TOKENS`]; so a
-    /// chain of rejections ends.
+    /// Every change is made at most once, except that the limit may be halved repeatedly, down to [`LEAST_TOKENS`]. A
+    /// sequence of rejections therefore ends.
     pub(super) fn without(self, rejection: &Rejection) -> Option<Self> {
         let text = rejection.text();
         if self.temperature.is_some() && text.contains("temperature") && says_unsupported(&text) {
@@ -271,15 +273,15 @@ impl Dialect {
         let is_over = ["too large", "too many", "at most", "maximum", "exceed", "less than or equal", "lower than"];
         let is_it =
             names_limit.iter().any(|word| text.contains(word)) && is_over.iter().any(|word| text.contains(word));
-        // Halved, since servers do not say in a common form how much would fit.
+        // The limit is halved, since servers do not use a common format to say how much would fit.
         let less = asked.min(self.most_tokens) / 2;
         (is_it && less >= LEAST_TOKENS).then_some(Self { most_tokens: less, ..self })
     }
 
-    /// Combines what two calls have each learnt.
+    /// Combines the restrictions that two calls have found.
     pub(super) fn merge(self, learnt: Self) -> Self {
         Self {
-            // Two calls may learn at the same time; each lesson only ever removes something.
+            // Two calls may find restrictions at the same time. Each restriction only removes something.
             format: self.format.max(learnt.format),
             limit: if learnt.limit_swapped { learnt.limit } else { self.limit },
             temperature: self.temperature.and(learnt.temperature),
@@ -409,7 +411,7 @@ pub(super) mod tests {
     fn bodies_of_any_other_shape_are_broken() {
         for body in [json!(null), json!([]), json!("x"), json!({}), json!({"choices": []}), json!({"choices": [{}]})] {
             let fault = reply(&body, &request("hi"), "m").unwrap_err();
-            assert_eq!(fault, Fault::Broken("the answer holds no message".to_owned()), "{body}");
+            assert_eq!(fault, Fault::Broken("the answer contains no message".to_owned()), "{body}");
         }
     }
 

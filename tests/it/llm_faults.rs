@@ -223,7 +223,7 @@ fn rows() -> Vec<Row> {
             "400 that echoes the conversation",
             &[Answer::error(400, &format!("bad content: {SAID}"), "")],
             1,
-            "URL: status 400: (a message that quotes the conversation); the server does not take this request; try another model or server",
+            "URL: status 400: (a message that quotes the conversation); the server does not accept this request; try another model or server",
         ),
         row(
             "402",
@@ -265,7 +265,7 @@ fn rows() -> Vec<Row> {
             "400 of another kind",
             &[Answer::error(400, "messages must alternate", "")],
             1,
-            "URL: status 400: messages must alternate; the server does not take this request; try another model or server",
+            "URL: status 400: messages must alternate; the server does not accept this request; try another model or server",
         ),
         row(
             "400 context length",
@@ -340,7 +340,7 @@ fn rows() -> Vec<Row> {
             "no choices",
             &[Answer::json(200, &json!({"choices": []}))],
             3,
-            "URL: the answer holds no message after 3 attempts; try again later, finished work is kept",
+            "URL: the answer contains no message after 3 attempts; try again later, finished work is kept",
         ),
         row(
             "empty content, then an answer",

@@ -270,7 +270,7 @@ fn a_key_of_anthropic_is_enough() {
     let output = command(&["run", "logs"]).output().unwrap();
     let reported = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{output:?}");
-    assert!(reported.contains("ANTHROPIC_API_KEY is set, so claude-haiku-4-5 of anthropic extracts"), "{reported}");
+    assert!(reported.contains("ANTHROPIC_API_KEY is set, so the model is claude-haiku-4-5 of anthropic"), "{reported}");
     // The second request leaves out what the first was refused for.
     assert_eq!(server.heard().len(), 2, "{:#?}", server.heard());
     assert!(world.good(&["memory", "list"]).contains("Nomad"));
