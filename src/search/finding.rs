@@ -1,4 +1,4 @@
-//! Tests of search: results of queries, and that no query is an error.
+//! Tests of search: the results of queries, and that no query is an error.
 
 use proptest::prelude::*;
 

@@ -8,7 +8,7 @@
 
 pub mod brief;
 mod rank;
-#[expect(clippy::module_inception, reason = "the stage is named for what its main file does")]
+#[expect(clippy::module_inception, reason = "the stage has the name of its main file")]
 mod search;
 mod standing;
 mod tasks;
@@ -40,25 +40,25 @@ pub struct Found {
     pub memory: Memory,
     /// The score of the hit, with its components.
     pub score: Score,
-    /// How well it matches the query, with the components of that.
+    /// How well the memory matches the query, with the components.
     pub fit: QueryFit,
-    /// Words of the query that appear in it; none if only its evidence or its neighbours match.
+    /// Words of the query that appear in the memory; none if only its evidence or its neighbours match.
     pub matched: Vec<String>,
-    /// The part of its content that shows the match.
+    /// The part of the memory's content that shows the match.
     pub highlight: Highlight,
-    /// The quote that it rests on, if the words of the query occur there and not in its content.
+    /// The quote that the memory is based on, if the words of the query occur in the quote and not in the content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quote: Option<Highlight>,
-    /// Memories that it is linked to, if requested.
+    /// Memories that this memory is linked to, if requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub related: Vec<Related>,
-    /// When it was last said; `None` if no evidence has a time.
+    /// The time of the latest evidence; `None` if no evidence has a time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said_at: Option<Timestamp>,
 }
 
-/// Returns at most `limit` memories that pass `filter` and have not expired at `now`, best first; equally good ones by
-/// their last change and then by id. Any text is a valid query. [`Search`] offers more options.
+/// Returns at most `limit` memories that pass `filter` and have not expired at `now`, best first. Equally good memories
+/// are sorted by their last change and then by id. Any text is a valid query. [`Search`] offers more options.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -72,7 +72,8 @@ pub(crate) fn search(
     Search { limit, ..Search::new(query, filter, now) }.run(store)
 }
 
-/// Returns the filter with the condition that memories have not expired at `now`, unless it already sets such a time.
+/// Returns the filter with the condition that memories have not expired at `now`, unless the filter already sets such a
+/// time.
 fn unexpired(filter: &Filter, now: Timestamp) -> Filter {
     // Maintenance marks expired memories later; until then their status is still active.
     Filter { unexpired_at: Some(filter.unexpired_at.unwrap_or(now)), ..filter.clone() }

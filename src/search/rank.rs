@@ -1,4 +1,4 @@
-//! Ranking: how well a memory matches a query, and the score that orders results. Performs no I/O.
+//! Ranking: how well a memory matches a query, and the score that orders results. The functions perform no I/O.
 
 use std::collections::BTreeMap;
 
@@ -14,26 +14,26 @@ pub(crate) const WEIGHT_WORDS: f64 = 0.5;
 pub(crate) const WEIGHT_NEIGHBOURS: f64 = 0.3;
 /// Bonus of a memory if the query names the person who said it.
 pub(crate) const WEIGHT_SPEAKER: f64 = 0.1;
-/// Bonus of a memory if it is from the time that the query names, or states a time that the query asks for.
+/// Bonus of a memory if its time is named in the query, or if it states a time that the query asks for.
 pub(crate) const WEIGHT_DATE: f64 = 0.2;
 
 /// The results of a search method other than words, such as vectors.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Channel {
-    /// Its name in explanations, e.g. `vectors`.
+    /// The name of the channel in explanations, e.g. `vectors`.
     pub name: String,
     /// The memories found, without duplicates, in any order, each with a number that increases with relevance, in any
-    /// unit. They should be searched with the filter of the search: it drops those that the filter excludes, but they
-    /// would displace others.
+    /// unit. They should be found with the filter of the search. The search drops memories that the filter excludes,
+    /// but such memories would displace others.
     pub scores: Vec<(Seq, f64)>,
 }
 
-/// The weight of each component; 0 disables it.
+/// The weight of each component, where 0 disables the component.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
-    /// Words relative to channels, see `WEIGHT_WORDS`.
+    /// Weight of the words relative to the channels, see `WEIGHT_WORDS`.
     pub words: f64,
-    /// Each channel relative to the words.
+    /// Weight of each channel relative to the words.
     pub channels: f64,
     /// See `WEIGHT_NEIGHBOURS`.
     pub neighbours: f64,
@@ -55,36 +55,38 @@ impl Default for Weights {
     }
 }
 
-/// How well a memory matches a query, with the components; all except `total` and `neighbours` are between 0 and 1.
+/// How well a memory matches a query, with the components. All values except `total` and `neighbours` are between 0 and
+/// 1.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct QueryFit {
     /// The weighted sum, see [`Weights`].
     pub total: f64,
-    /// The words: BM25 as a share of the best hit's, 0 if no word matches.
+    /// Score of the words: BM25 as a share of the best hit's, 0 if no word matches.
     pub words: f64,
-    /// The channels, each scaled between its worst and its best result; 0 if the channel did not find the memory.
+    /// Scores of the channels, each scaled between its worst and its best result, 0 if the channel did not find the
+    /// memory.
     pub channels: BTreeMap<String, f64>,
-    /// Sum of the scores of its two best neighbours in the conversation.
+    /// Sum of the scores of the memory's two best neighbours in the conversation.
     pub neighbours: f64,
-    /// Whether the query names who said it.
+    /// Whether the query names the person who said it.
     pub speaker: f64,
-    /// How well its time matches.
+    /// How well the memory's time matches.
     pub date: f64,
 }
 
 impl QueryFit {
-    /// Returns the score of words and channels alone, without neighbours, speaker and date, between 0 and 1.
+    /// Returns the score of only the words and channels, without neighbours, speaker and date, between 0 and 1.
     #[must_use]
     pub(crate) fn own(&self, weights: &Weights) -> f64 {
         let channels = self.channels.values().map(|score| (weights.channels, *score));
         let parts: Vec<(f64, f64)> = channels.chain([(weights.words, self.words)]).collect();
-        // Divided by the weights in use, so that words alone can reach 1 if no channel is configured.
+        // The sum is divided by the weights in use, so that the words alone can reach 1 if no channel is configured.
         let whole: f64 = parts.iter().map(|(weight, _)| weight).sum();
         let sum: f64 = parts.iter().map(|(weight, score)| weight * score).sum();
         if whole > 0.0 { sum / whole } else { 0.0 }
     }
 
-    /// Returns the fit with its total computed.
+    /// Returns the fit with its total filled in.
     #[must_use]
     pub(crate) fn summed(self, weights: &Weights) -> Self {
         let total = self.own(weights)
@@ -102,7 +104,7 @@ pub(crate) fn spread(scores: &[f64]) -> Vec<f64> {
     let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let worst = scores.iter().copied().fold(f64::INFINITY, f64::min);
     let range = best - worst;
-    // If all scores are equal, 0 for all would drop hits that the channel did find.
+    // If all scores are equal, 0 for all of them would drop hits that the channel found.
     scores.iter().map(|score| if range > 0.0 { (score - worst) / range } else { 1.0 }).collect()
 }
 
@@ -128,11 +130,11 @@ pub struct Parts {
     pub relevance: f64,
     /// 0–1, from the memory.
     pub importance: f64,
-    /// 0–1, from the memory; after fading, if that is known.
+    /// 0–1, from the memory, after fading if this is known.
     pub confidence: f64,
-    /// When it last changed.
+    /// When the memory last changed.
     pub updated_at: Timestamp,
-    /// Times it was recalled.
+    /// Number of times that the memory was recalled.
     pub access_count: u32,
 }
 
@@ -141,13 +143,13 @@ pub struct Parts {
 pub struct Score {
     /// The weighted sum.
     pub total: f64,
-    /// How well it matches, as a share of the best result of this search.
+    /// How well the memory matches, as a share of the best result of this search.
     pub relevance: f64,
     /// Its importance.
     pub importance: f64,
     /// Its confidence after fading.
     pub confidence: f64,
-    /// How recently it changed.
+    /// How recently the memory changed.
     pub recency: f64,
     /// How often it was used.
     pub usage: f64,
@@ -162,11 +164,11 @@ pub struct Score {
 /// ```
 #[must_use]
 pub(crate) fn score(parts: &Parts, now: Timestamp) -> Score {
-    // A time in the future counts as now; a negative age would give a recency above 1.
+    // A time in the future counts as now, because a negative age would give a recency above 1.
     let days = now.duration_since(parts.updated_at).as_secs_f64().max(0.0) / 86_400.0;
     let recency = 0.5_f64.powf(days / RECENCY_HALF_LIFE_DAYS);
-    // Logarithmic, since the first uses are more significant than the fiftieth; capped, because every component is
-    // between 0 and 1.
+    // The score is logarithmic, since the first uses are more significant than the fiftieth, and it is capped, because
+    // every component is between 0 and 1.
     let usage = (f64::from(parts.access_count).ln_1p() / FULL_USE.ln_1p()).min(1.0);
     let total = WEIGHT_RELEVANCE * parts.relevance
         + WEIGHT_IMPORTANCE * parts.importance
@@ -183,11 +185,11 @@ pub(crate) fn score(parts: &Parts, now: Timestamp) -> Score {
     }
 }
 
-/// Returns the relevance of each hit, given how well it matches (greater is better): that of the best is 1, the others
-/// are in proportion. If nothing matches at all, all are 0.
+/// Returns the relevance of each hit, given how well it matches (greater is better). The best hit has relevance 1, and
+/// the others are in proportion. If nothing matches at all, every relevance is 0.
 #[must_use]
 pub(crate) fn relevances(fits: &[f64]) -> Vec<f64> {
-    // Relative to the best hit, not to a fixed scale: the sum with neighbours may exceed 1.
+    // The relevance is relative to the best hit and not to a fixed scale, because the sum with neighbours may exceed 1.
     let best = fits.iter().copied().fold(0.0, f64::max);
     fits.iter().map(|fit| if best > 0.0 { (fit / best).max(0.0) } else { 0.0 }).collect()
 }

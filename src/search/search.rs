@@ -16,14 +16,15 @@ use crate::memory::{Evidence, Memory, MemoryId, RelationType};
 use crate::store::{Database, Filter, Order, Ranked, Seq, StoreError};
 
 /// Number of candidates that are ranked for each requested memory.
-// More than the page, since importance, recency and neighbours can lift a memory above one with a better match.
+// More candidates than results are ranked, since importance, recency and neighbours can lift a memory above a better
+// match.
 const CANDIDATES_PER_RESULT: usize = 4;
 /// Minimum number of candidates that are ranked.
 const MIN_CANDIDATES: usize = 100;
 /// Number of candidates, best first, whose neighbours in their conversations are looked up.
-// Each costs a lookup in its conversations; those further down have little score to contribute.
+// Each candidate costs a lookup in its conversations. Candidates further down have little score to contribute.
 const WITH_NEIGHBOURS: usize = 40;
-/// Number of neighbours, best first, that count for one memory: what was said before it and after it.
+/// Number of neighbours, best first, that count for one memory, usually those before and after it.
 const NEIGHBOURS: usize = 2;
 
 /// The query and the options of a search.
@@ -31,21 +32,21 @@ const NEIGHBOURS: usize = 2;
 pub struct Search<'a> {
     /// Any text.
     pub query: &'a str,
-    /// Restricts the memories that are searched.
+    /// The filter that restricts the memories that are searched.
     pub filter: &'a Filter,
     /// Maximum number of memories returned.
     pub limit: usize,
     /// Number of results to skip.
     pub offset: usize,
-    /// The order of the results; `None` means by score.
+    /// The order of the results, where `None` means by score.
     pub order: Option<Order>,
     /// The results of other search methods.
     pub channels: &'a [Channel],
     /// The weight of each component.
     pub weights: Weights,
-    /// Whether memories that were found by no word and no channel are added if they were learnt next to one of the
-    /// best. In verbatim conversations the answer is often there. Off by default: if memories are independent facts,
-    /// most of these are unrelated to the query.
+    /// Whether the neighbours of the best memories are added even if no word and no channel found them. In verbatim
+    /// conversations, a neighbour often contains the answer. This is off by default, since most neighbours are
+    /// unrelated to the query if memories are independent facts.
     pub with_beside: bool,
     /// Whether memories linked to those found are included.
     pub with_related: bool,
@@ -74,8 +75,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Returns the memories found, best first or in `order`; equally good ones by their last change and then by id.
-    /// Memories that have expired at `now` are left out.
+    /// Returns the memories found, best first or in `order`. Equally good memories are sorted by their last change and
+    /// then by id. Memories that have expired at `now` are left out.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
@@ -84,8 +85,8 @@ impl<'a> Search<'a> {
             return Ok(Vec::new());
         }
         let filter = unexpired(self.filter, self.now);
-        // All reads see one state of the file: row numbers found first must still refer to the same memories at the
-        // end.
+        // All reads see the same state of the file, because row numbers found first must still refer to the same
+        // memories at the end.
         store.at_once(|store| {
             let mut pool = self.pool(store, &filter)?;
             if self.weights.neighbours > 0.0 {
@@ -100,7 +101,7 @@ impl<'a> Search<'a> {
         let wanted = self.limit.saturating_add(self.offset);
         let most = wanted.saturating_mul(CANDIDATES_PER_RESULT).max(MIN_CANDIDATES);
         let hits = store.word_hits(self.query, filter, most)?;
-        // BM25 has no upper bound and depends on the corpus; a share of the best hit can be combined with channels.
+        // BM25 has no upper bound and depends on the corpus, but a share of the best hit can be combined with channels.
         let best = hits.iter().map(|(_, score)| *score).fold(0.0, f64::max);
         // A literal hit without words scores 0. If all hits are of this kind, they are equally good.
         let words: HashMap<Seq, f64> =
@@ -117,7 +118,7 @@ impl<'a> Search<'a> {
             });
         }
         let mut pool = Pool::new(self);
-        // Filtered again: a channel may return memories that the filter excludes.
+        // The results are filtered again, because a channel may return memories that the filter excludes.
         for memory in store.ranked_rows(&self.foremost(&fits, most), filter)? {
             let fit = fits.remove(&memory.seq).unwrap_or_default();
             pool.add(memory, fit);
@@ -125,8 +126,8 @@ impl<'a> Search<'a> {
         Ok(pool)
     }
 
-    /// Returns at most `most` of the candidates, those that match best on their own, so that additional channels change
-    /// the selection but not its size.
+    /// Returns at most `most` of the candidates that match best on their own. Additional channels thus change the
+    /// selection but not its size.
     fn foremost(&self, fits: &HashMap<Seq, QueryFit>, most: usize) -> Vec<Seq> {
         let mut rows: Vec<(f64, Seq)> = fits.iter().map(|(seq, fit)| (fit.own(&self.weights), *seq)).collect();
         rows.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
@@ -136,8 +137,8 @@ impl<'a> Search<'a> {
 
     /// Adds to each memory the score of its neighbours, and adds the neighbours themselves if requested.
     fn look_beside(&self, store: &Database, filter: &Filter, pool: &mut Pool) -> Result<(), StoreError> {
-        // Computed before neighbours are counted, so that a score is passed on once and never through a chain of
-        // messages.
+        // The scores are computed before neighbours are counted, so that a score is passed on only once and not through
+        // a chain of messages.
         let own: Vec<f64> = pool.all.iter().map(|(_, fit)| fit.own(&self.weights)).collect();
         let mut best: Vec<usize> = (0..own.len()).filter(|index| own[*index] > 0.0).collect();
         best.sort_by(|a, b| own[*b].total_cmp(&own[*a]).then_with(|| pool.all[*a].0.seq.cmp(&pool.all[*b].0.seq)));
@@ -150,7 +151,7 @@ impl<'a> Search<'a> {
         }
         if self.with_beside {
             let missing: Vec<Seq> = given.keys().copied().filter(|seq| !pool.places.contains_key(seq)).collect();
-            // Filtered as well: a neighbour in the conversation may belong to another namespace.
+            // Neighbours are filtered, too, because a neighbour in the conversation may belong to another namespace.
             for memory in store.ranked_rows(&missing, filter)? {
                 pool.add(memory, QueryFit::default());
             }
@@ -159,7 +160,8 @@ impl<'a> Search<'a> {
             // A neighbour that was not found, or that the filter excludes, is not a result and gets no score.
             let Some(place) = pool.places.get(&seq) else { continue };
             scores.sort_by(|a, b| b.total_cmp(a));
-            // At most two, so that a memory within a long discussion is not favoured by the number of its neighbours.
+            // At most two neighbours count, so that a memory within a long discussion is not favoured by the number of
+            // its neighbours.
             pool.all[*place].1.neighbours = scores.into_iter().take(NEIGHBOURS).sum();
         }
         Ok(())
@@ -204,11 +206,11 @@ impl<'a> Search<'a> {
         let rows: Vec<Seq> = chosen.iter().map(|(memory, _, _)| memory.seq).collect();
         let mut found = Vec::new();
         let said = store.last_said(&rows)?;
-        // `in_rows` leaves out missing rows, but none can be missing: these were read in the same transaction.
+        // `in_rows` leaves out missing rows, but no row can be missing, because all were read in the same transaction.
         for (memory, (_, fit, score)) in store.in_rows(&rows)?.into_iter().zip(chosen) {
             let matched = Database::words_in(self.query, &memory);
             let highlight = highlight(&memory.claim.content, &forms(&matched, &memory.claim.content));
-            // Evidence is read only if the content contains no word of the query, since the hit then needs another
+            // Evidence is read only if the content contains no word of the query, because only such a hit needs another
             // explanation.
             let quote = if highlight.marks.is_empty() { self.quote(store, &memory.id)? } else { None };
             let related = if self.with_related { related(store, &memory.id, filter)? } else { Vec::new() };
@@ -254,7 +256,7 @@ fn times(memory: &Ranked) -> Vec<Timestamp> {
     let said = memory.said.iter().filter_map(|said| said.at);
     let held = [memory.valid_from, memory.valid_to].into_iter().flatten();
     let times: Vec<Timestamp> = said.chain(held).collect();
-    // The time of learning is used only if nothing better is known: an old log may be imported today.
+    // The time of learning is used only if no better time is known, because an old log may be imported today.
     if times.is_empty() { vec![memory.created_at] } else { times }
 }
 
@@ -292,7 +294,7 @@ pub struct Direct {
 }
 
 /// Returns at most `limit` memories that pass `filter` and match `query` by words or, if there are `vectors`, by
-/// meaning; best first. Only words are used if the vector of the query is not available in time.
+/// meaning. The best memory comes first. Only words are used if the vector of the query is not available in time.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -307,8 +309,8 @@ pub fn direct(
     let (channel, without_meaning) = match vectors.map(|by| by_meaning(by, store, query, filter, limit, now)) {
         None => (None, None),
         Some(Ok(channel)) => (channel, None),
-        // A store that cannot be read would fail the word search as well; any other failure only means a search without
-        // vectors.
+        // If the store cannot be read, the word search would fail, too. After any other failure, the search continues
+        // without vectors.
         Some(Err(EmbedError::Store(error))) => return Err(error),
         Some(Err(error)) => (None, Some(error)),
     };
@@ -318,7 +320,7 @@ pub fn direct(
     let weights = Weights::default();
     let search = Search { limit, channels: &channels, weights, ..Search::new(query, filter, now) };
     let mut found = search.run(store)?;
-    // Some memory is always the nearest in meaning, even if it is not relevant.
+    // There is always a nearest memory in meaning, even if it is not relevant.
     found.retain(|hit| hit.fit.own(&weights) > 0.0);
     Ok(Direct { found, stand_out, without_meaning })
 }
@@ -328,15 +330,16 @@ pub fn direct(
 pub struct Related {
     /// The type of the link.
     pub relation: RelationType,
-    /// Whether the link leads from the memory found to this one, rather than the reverse.
+    /// Whether the link leads from the memory found to the linked memory, and not the reverse.
     pub outward: bool,
-    /// Why, in a few words.
+    /// The reason for the link, in a few words.
     pub reason: Option<String>,
     /// The linked memory.
     pub memory: Memory,
 }
 
-/// Returns the memories that `id` is linked to and that pass `filter`: its own links first, each by time.
+/// Returns the memories that pass `filter` and are linked with `id`. The targets of its own links come first, and both
+/// groups are sorted by time.
 fn related(store: &Database, id: &MemoryId, filter: &Filter) -> Result<Vec<Related>, StoreError> {
     let links = store.relations(id)?;
     let others: Vec<&MemoryId> =
@@ -361,10 +364,10 @@ const MAX_CHARS: usize = 200;
 /// Number of characters shown before the first matching word.
 const LEAD_CHARS: usize = 40;
 
-/// An excerpt, and the places in it where words of the query occur.
+/// An excerpt, and the positions in it at which words of the query occur.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Highlight {
-    /// At most 200 characters of the memory's content, with `…` where it is cut.
+    /// At most 200 characters of the memory's content, with `…` where text is cut.
     pub text: String,
     /// Ranges of bytes in `text`, ascending and not overlapping.
     pub marks: Vec<Range<usize>>,

@@ -14,13 +14,13 @@ use crate::lifecycle::decay::{Certainty, HalfLives};
 use crate::memory::{Memory, MemoryId};
 use crate::store::{Database, Filter, Order, Seq, StoreError};
 
-/// Categories of memories that apply to every request; pinned memories apply as well.
+/// Categories of memories that apply to every request. Pinned memories apply, too.
 pub const STANDING: &[&str] = &["preference", "convention", "profile", "workflow"];
 /// Maximum number of memories that are ranked.
 const CANDIDATES: usize = 200;
 
 /// Returns at most `limit` memories that pass `filter` and are pinned or of a category of [`STANDING`], best first by
-/// the score of a search; equally good ones by their last change and then by id. `query` may be empty.
+/// the score of a search. Equally good memories are sorted by their last change and then by id. `query` may be empty.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -36,15 +36,14 @@ pub fn standing(
         |category: &&str| filter.categories.is_empty() || filter.categories.iter().any(|one| one == category);
     let categories: Vec<String> = STANDING.iter().copied().filter(|one| asked_for(one)).map(str::to_owned).collect();
     store.at_once(|store| {
-        // Two lists, because a pinned memory of any category counts, and one filter cannot express "pinned or in these
-        // categories".
+        // Two lists are read, because one filter cannot express "pinned or in these categories".
         let pinned = Filter { pinned: Some(filter.pinned.unwrap_or(true)), ..filter.clone() };
         let mut memories = store.list(&pinned, Order::Importance, CANDIDATES, 0)?;
         if !categories.is_empty() {
             let of_category = Filter { categories: categories.clone(), ..filter.clone() };
             memories.extend(store.list(&of_category, Order::Importance, CANDIDATES, 0)?);
         }
-        // With a filter for unpinned memories, the first list contains those of every category.
+        // With a filter for unpinned memories, the first list would contain memories of every category.
         memories.retain(|memory| memory.pinned || STANDING.contains(&memory.claim.category.as_str()));
         // A pinned preference is in both lists, and `dedup_by` removes only adjacent duplicates.
         memories.sort_by(|a, b| a.id.cmp(&b.id));

@@ -9,24 +9,24 @@ use crate::memory::{Citation, Namespace, Task, TaskFile, TaskOutcome};
 use crate::store::{Database, Filter, StoreError, stored_words, word_number};
 use crate::text::code::code_words;
 
-/// How slowly the effect of further occurrences of a word levels off.
-// Chosen on logs of nine repositories, with the weights of fields: words of a goal that returns in files and symbols say
-// more than in memories, so they saturate late.
+/// BM25's k1: how slowly the effect of further occurrences of a word levels off.
+// This value and the weights of fields were chosen on logs of nine repositories. A goal's words that occur again in
+// files and symbols are more informative than in memories, so they saturate late.
 const SATURATION: f64 = 5.0;
 const LENGTH_SHARE: f64 = 0.9;
-/// Share of the best score among the tasks that changed a file that is added to each of them.
+/// Share of the best score among the tasks that changed the same file, added to the score of each of these tasks.
 const FILE_SHARE: f64 = 0.5;
 const FILE_TASKS: usize = 5;
-/// How much the words of the first line of a longer text count: it says what the text is about.
+/// Weight of the words in the first line of a longer text, since the first line usually states the subject.
 const TITLE_WEIGHT: f64 = 2.0;
 /// Number of tasks, best first, whose files are compared.
 const WITH_FILES: usize = 60;
-/// Maximum number of words of a query that are searched; later ones are ignored.
+/// Maximum number of words of a query that are searched. Later words are ignored.
 const MAX_QUERY_WORDS: usize = 400;
-/// Number of words of a query with which a task matches fully.
-// A short question mostly asks for a fact, so a memory that answers it precedes a task with the same few words.
+/// Number of matching words that count as a full match.
+// A short question usually asks for a fact, so a memory that answers it should precede a task with the same few words.
 const FULL_MATCH: usize = 6;
-/// Longest goal and report of a result, in characters, and most files.
+/// Maximum length of the goal and the report of a result, in characters, and maximum number of its files.
 const SHOWN_GOAL: usize = 200;
 const SHOWN_REPORT: usize = 160;
 const SHOWN_FILES: usize = 6;
@@ -42,13 +42,13 @@ pub struct FoundTask {
     pub namespace: Namespace,
     /// The request, clipped.
     pub goal: String,
-    /// How it ended.
+    /// How the task ended.
     pub outcome: TaskOutcome,
     /// The reason for assuming this outcome.
     pub reason: String,
-    /// The time of its last event.
+    /// The time of the task's last event.
     pub ended_at: Option<Timestamp>,
-    /// The files that it changed, the first ones.
+    /// The first of the files that the task changed.
     pub files: Vec<String>,
     /// The start of the assistant's last words.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,19 +60,19 @@ pub struct FoundTask {
     pub matched: Vec<String>,
 }
 
-/// The score of a task: 0–1, comparable with that of a memory.
+/// The score of a task, from 0 to 1, comparable with that of a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TaskScore {
     /// The total.
     pub total: f64,
-    /// The part due to its own words.
+    /// The part for the task's own words.
     pub words: f64,
-    /// The part due to tasks that changed the same files.
+    /// The part for other tasks that changed the same files.
     pub files: f64,
 }
 
-/// Returns the tasks that are relevant to `text`, best first; none if the filter has conditions that apply only to
-/// memories.
+/// Returns the tasks that are relevant to `text`, best first. The result is empty if the filter has conditions that
+/// apply only to memories.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -107,7 +107,7 @@ pub(crate) fn search_tasks(
         }
     }
     found.sort_by(|a, b| b.score.total.total_cmp(&a.score.total).then_with(|| a.task.cmp(&b.task)));
-    // The work of a sub-agent is a part of the task that started it.
+    // The work of a sub-agent is a part of the task that started the sub-agent.
     let mut seen = HashSet::new();
     found.retain(|one| seen.insert(one.task.clone()));
     found.truncate(limit);
@@ -167,7 +167,7 @@ fn rank(store: &Database, query: &Query, filter: &Filter) -> Result<Vec<Hit>, St
             hits.push(Hit { row, length, weights, matched: Vec::new(), score: 0.0 });
         }
     })?;
-    #[expect(clippy::cast_precision_loss, reason = "a mean of lengths needs no more digits")]
+    #[expect(clippy::cast_precision_loss, reason = "a mean length needs no more digits")]
     let mean = (words as f64 / f64::from(tasks.max(1))).max(1.0);
     for hit in &mut hits {
         let norm = SATURATION * (1.0 - LENGTH_SHARE + LENGTH_SHARE * f64::from(hit.length) / mean);
@@ -182,7 +182,7 @@ fn rank(store: &Database, query: &Query, filter: &Filter) -> Result<Vec<Hit>, St
     Ok(hits)
 }
 
-/// Returns for each task the score of its words, and the bonus from the best task that changed one of its files.
+/// Returns the score of each task's words, and its bonus from the best task that changed one of its files.
 fn with_files(ranked: &[Hit], tasks: &[Task]) -> Vec<(f64, f64)> {
     let mut by_file: HashMap<&str, Vec<f64>> = HashMap::new();
     for (hit, task) in ranked.iter().zip(tasks).take(WITH_FILES) {
@@ -202,7 +202,7 @@ fn changed(task: &Task) -> impl Iterator<Item = &str> {
     task.record.files.iter().filter(|file| file.is_changed()).map(|file: &TaskFile| file.path.as_str())
 }
 
-/// Returns the task that started the sub-agent whose task this is, or the task itself.
+/// Returns the task that started the sub-agent if this is a sub-agent's task, or else the task itself.
 fn in_session(store: &Database, task: Task) -> Result<Task, StoreError> {
     let Some(parent) = &task.parent else { return Ok(task) };
     let at = task.record.started_at.map(Timestamp::as_millisecond);

@@ -13,9 +13,9 @@ const PER_RESULT: usize = 4;
 /// Minimum number of memories that it returns, if there are that many.
 const LEAST: usize = 200;
 
-/// Returns the memories nearest to `query` that pass `filter` and have not expired at `now`, with their cosines; enough
-/// for a search for `limit` memories to choose from. Memories without a vector of `model` can be found only by other
-/// channels.
+/// Returns the memories nearest to `query` that pass `filter` and have not expired at `now`, with their cosines. There
+/// are enough of them for a search for `limit` memories to choose from. Memories without a vector of `model` can be
+/// found only by other channels.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -31,16 +31,17 @@ pub fn by_vectors(
     Ok(Channel { name: NAME.to_owned(), scores: near.into_iter().map(|near| (near.seq, near.cosine)).collect() })
 }
 
-/// Minimum number of memories among which one can stand out.
-// The median of fewer values does not show what is usual.
+/// Minimum number of memories to compare before any of them can stand out.
+// The median of fewer values is not representative.
 const MIN_TO_COMPARE: usize = 5;
 /// Maximum number of memories that can stand out.
 const MAX_STANDING_OUT: usize = 5;
-/// How far between the usual cosine and 1 a memory's cosine must be for it to stand out. Models differ in what is
-/// usual: two unrelated texts have a cosine of 0.1 with one model and 0.7 with another.
+/// A memory stands out if its cosine covers at least this share of the distance from the usual cosine to 1. The usual
+/// cosine depends on the model. Two unrelated texts have a cosine of 0.1 with one model and 0.7 with another.
 const STANDS_OUT: f64 = 0.3;
 
-/// Returns the channel of a query by its meaning; `None` if there are no vectors to compare with.
+/// Returns the channel of the memories that are near to a query in meaning, or `None` if there are no vectors to
+/// compare with.
 ///
 /// # Errors
 /// [`EmbedError`] if the vector of the query is not available in time, or the file cannot be read.
@@ -60,14 +61,14 @@ pub fn by_meaning(
 pub(super) fn standing_out<T: Copy + Ord>(cosines: &[(T, f64)]) -> Vec<T> {
     let mut sorted: Vec<(T, f64)> = cosines.to_vec();
     sorted.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    // The median, not the mean: a few very near memories must not raise the bar for themselves.
+    // The median is used and not the mean, because a few very near memories must not raise the bar for themselves.
     let Some(usual) = sorted.get(sorted.len() / 2).map(|(_, cosine)| *cosine).filter(|usual| *usual < 1.0) else {
         return Vec::new();
     };
     if sorted.len() < MIN_TO_COMPARE {
         return Vec::new();
     }
-    // Relative to the remaining distance to 1, because the range of cosines differs between models.
+    // The cosine is relative to the remaining distance to 1, because the range of cosines differs between models.
     let stands_out = |cosine: f64| (cosine - usual) / (1.0 - usual) >= STANDS_OUT;
     let best = sorted.into_iter().take(MAX_STANDING_OUT).filter(|(_, cosine)| stands_out(*cosine));
     best.map(|(one, _)| one).collect()

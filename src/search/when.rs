@@ -1,4 +1,4 @@
-//! Times in a query: those that it names, and whether it asks for one. Performs no I/O.
+//! Times in a query: the times that it names, and whether it asks for a time. The functions perform no I/O.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -9,15 +9,15 @@ use jiff::{Timestamp, ToSpan};
 use regex::{Captures, Regex};
 
 /// Number of days after a named time during which people still talk about it.
-// Only after, never before: nobody reports on a day in the future.
+// Days before the time do not count, since nobody reports on a day in the future.
 const AFTERWARDS_DAYS: i64 = 7;
-/// How well a statement from these days matches.
+/// Score of a statement from these days.
 const AFTERWARDS: f64 = 0.5;
 
 /// The times in a query.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Asked {
-    /// Whether it asks when something happened.
+    /// Whether the query asks when something happened.
     for_time: bool,
     named: Vec<Named>,
 }
@@ -51,7 +51,7 @@ static DATES: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// Names of months, the longer before the shorter; `may` and `march` only count with a number or a preposition.
+/// Names of months, the longer before the shorter. `may` and `march` only count next to a number or a preposition.
 const MONTHS: &[(&str, i8)] = &[
     ("january", 1),
     ("januar", 1),
@@ -101,7 +101,7 @@ impl Asked {
     /// Reads `query`, asked at `now`.
     pub(super) fn of(query: &str, now: Timestamp) -> Self {
         let named = DATES.captures_iter(query).filter_map(|found| written(query, &found));
-        // The user's time zone is not known. In UTC the day is off by at most one.
+        // The user's time zone is not known. In UTC, the day is wrong by at most one.
         let today = now.to_zoned(TimeZone::UTC).date();
         let named = named.chain(relative(&query.to_lowercase(), today)).collect();
         Self { for_time: FOR_TIME.is_match(query), named }
@@ -112,9 +112,9 @@ impl Asked {
         self.for_time || !self.named.is_empty()
     }
 
-    /// Returns how well a memory with the text `content` and these times matches: 1 if the query names one of the
-    /// times, less if one is soon after a named time; if the query asks for a time without naming one, 1 if the content
-    /// states any.
+    /// Returns how well a memory with the text `content` and these times matches. The result is 1 if the query names
+    /// one of the times, and less if one of them is soon after a named time. If the query asks for a time without
+    /// naming one, the result is 1 if the content states any time.
     pub(super) fn fit(&self, content: &str, times: &[Timestamp]) -> f64 {
         if self.named.is_empty() {
             return if self.for_time && TELLS_TIME.is_match(content) { 1.0 } else { 0.0 };
@@ -149,13 +149,13 @@ fn written(query: &str, found: &Captures<'_>) -> Option<Named> {
     };
     let day = number(&["d1", "d2", "d3", "d4"]).and_then(small);
     match (year, month) {
-        // `Date::new` rejects impossible dates such as 2023-19-77, which are then no times at all.
+        // `Date::new` rejects impossible dates such as 2023-19-77, which are ignored.
         (Some(year), None) => days(Date::new(year, 1, 1).ok()?, |date| date.checked_add(1.year())),
         (Some(year), Some(month)) => match day {
             Some(day) => days(Date::new(year, month, day).ok()?, |date| date.checked_add(1.day())),
             None => days(Date::new(year, month, 1).ok()?, |date| date.checked_add(1.month())),
         },
-        // Without a year it may be any year; a number such as `13月` is not a month.
+        // A month without a year may be in any year. A number such as `13月` is not a month.
         (None, Some(month)) if (1..=12).contains(&month) => Some(Named::Yearly(month, day)),
         (None, _) => None,
     }
@@ -164,7 +164,7 @@ fn written(query: &str, found: &Captures<'_>) -> Option<Named> {
 fn named_month(query: &str, found: &Captures<'_>, name: &str) -> Option<i8> {
     let name = name.to_lowercase();
     let month = MONTHS.iter().find(|(spelled, _)| *spelled == name)?.1;
-    // "may I push" and "march onwards" are common in queries and name no month.
+    // "may I push" and "march onwards" are common in queries but do not name a month.
     let is_word_too = matches!(name.as_str(), "may" | "march" | "mayo");
     let has_number = ["d3", "d4", "y3"].iter().any(|group| found.name(group).is_some());
     let before = query[..found.get(0)?.start()].trim_end().rsplit(' ').next().unwrap_or_default().to_lowercase();
@@ -176,7 +176,7 @@ fn days(first: Date, next: impl Fn(Date) -> Result<Date, jiff::Error>) -> Option
     Some(Named::Days(first..next(first).ok()?))
 }
 
-/// Returns the times that are named by their distance from `today`.
+/// Returns the times that the query names by their distance from `today`.
 fn relative(query: &str, today: Date) -> Vec<Named> {
     // Weeks begin on Monday, as in ISO 8601.
     let week = |date: Date| date.checked_sub(i64::from(date.weekday().to_monday_zero_offset()).days());

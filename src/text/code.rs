@@ -1,13 +1,13 @@
-//! Words of text about programs: names whole and by their parts, paths by their folders. Pure.
+//! Words of text about programs: whole names and their parts, and the folders of paths. The functions are pure.
 
 use super::script::Script;
 use super::tokens::{is_stop, pairs_or_single};
 
-/// Longest word that is looked at, in bytes; a longer one is data.
+/// Longest word that is considered, in bytes. A longer word is data.
 const MAX_WORD_BYTES: usize = 80;
 
-/// Calls `take` with each word of `text` in lower case, and with the parts of a name beside it: `loadRows` and
-/// `load_rows` give `load` and `rows`, too.
+/// Calls `take` with each word of `text` in lower case. A name is followed by its parts: `loadRows` and `load_rows`
+/// also result in `load` and `rows`.
 ///
 /// Function words and single characters are left out. Writing without spaces is cut into pairs.
 pub(crate) fn code_words(text: &str, mut take: impl FnMut(&str)) {
@@ -35,7 +35,7 @@ pub(crate) fn code_words(text: &str, mut take: impl FnMut(&str)) {
     }
 }
 
-/// Splits a name where its parts meet: at underscores, before capitals, and around digits.
+/// Splits a name into its parts: at underscores, before capitals, and around digits.
 fn name_parts(name: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     for word in name.split('_').filter(|word| !word.is_empty()) {

@@ -70,11 +70,11 @@ pub(crate) enum WeekdayNames {
 pub(crate) struct Written {
     /// Its byte range.
     pub(crate) at: Range<usize>,
-    /// Its possible meanings; 03/05/2025 may be either of two days.
+    /// The possible meanings of the date, since 03/05/2025 may be either of two days.
     pub(crate) meanings: Vec<Days>,
 }
 
-/// Days in a specific year, or in any year.
+/// A day or a range of days, in a specific year or in any year.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Days {
     /// The year, if it was written.
@@ -105,7 +105,7 @@ impl Days {
         Some((first, Date::new(year, self.last.0, self.last.1.min(month.days_in_month())).ok()?))
     }
 
-    /// Whether it is a month without a year, which proves and disproves nothing.
+    /// Whether it is a month without a year, which neither confirms nor contradicts anything.
     pub(crate) fn is_bare_month(self) -> bool {
         self.year.is_none() && self.first != self.last
     }
@@ -164,12 +164,12 @@ fn read(found: &Captures<'_>) -> Option<Written> {
         let (year, month) = (year(Some(iso)), number(name("im")?)?);
         match name("id") {
             Some(day) => one(Days::day(year, month, number(day)?)),
-            // 2026.03 may be a version; 2026/27 is not a month.
+            // 2026.03 may be a version, and 2026/27 is not a month.
             None => one(Days::months(year, month, month)),
         }
     } else if let (Some(a), Some(b)) = (name("a").or(name("sa")), name("b").or(name("sb"))) {
         let (a, b, year) = (number(a)?, number(b)?, year(name("ny")));
-        // Whether the day or the month comes first depends on the country; an impossible date, such as month 25, is
+        // Whether the day or the month comes first depends on the country. An impossible date, such as month 25, is
         // dropped.
         [Days::day(year, b, a), Days::day(year, a, b)].into_iter().flatten().collect()
     } else if let Some(y) = name("cy") {
@@ -224,7 +224,7 @@ static AFTER: LazyLock<Regex> = LazyLock::new(|| {
 /// Maximum number of days before or after a date.
 const MAX_DAYS: usize = 8;
 
-/// Adds the days that share a month with one of `found`, the dates in `text`: the 20th in "20.–22. März".
+/// Adds the days that share a month with one of `found`, the dates in `text`, such as the 20th in "20.–22. März".
 fn ranges(text: &str, found: &mut Vec<Written>) {
     // The length is read only once, so dates that are added below do not start ranges of their own.
     for place in 0..found.len() {
@@ -241,7 +241,8 @@ fn ranges(text: &str, found: &mut Vec<Written>) {
             start = day.start();
             found.push(Written { at: day.range(), meanings: vec![days] });
         }
-        // "March 20-22" and 3月20日至22日; after "20 March", a number refers to something else.
+        // A day may follow the date in "March 20-22" and 3月20日至22日, but after "20 March", a number refers to something
+        // else.
         while !text[..end].ends_with(char::is_alphabetic) || text[..end].ends_with(['日', '号', '號']) {
             let Some(day) = AFTER.captures(&text[end..]).and_then(|found| found.name("day")) else { break };
             let at = end + day.start()..end + day.end();
@@ -259,7 +260,7 @@ fn same_month(days: Days, day: &str) -> Option<Days> {
     Days::day(days.year, days.first.0, day.parse().ok()?)
 }
 
-/// Returns the months named in `text` outside `dates`; "may" and "march" count only if they are capitalised.
+/// Returns the months named in `text` outside `dates`. "May" and "march" count only if they are capitalised.
 pub(crate) fn bare_months(text: &str, dates: &[Written]) -> Vec<Days> {
     let words = text.split(|c: char| !c.is_alphabetic());
     let at = |word: &str| word.as_ptr() as usize - text.as_ptr() as usize;
@@ -291,8 +292,8 @@ pub(crate) struct TimeSpan {
 }
 
 impl TimeSpan {
-    /// Returns by how many days a date counted with it may be off: months differ in length, and the first or last day
-    /// may or may not be included.
+    /// Returns the tolerance, in days, of a date computed with this span, since months differ in length, and the first
+    /// or last day may be included or not.
     pub(crate) fn slack(self) -> i32 {
         match self.unit {
             ..=14 => 1,
@@ -363,7 +364,7 @@ static LATER: LazyLock<Regex> = LazyLock::new(|| {
 fn directions(before: &str, after: &str) -> (bool, bool) {
     let (past, ahead) =
         (PAST.is_match(before) || SINCE.is_match(after), AHEAD.is_match(before) || LATER.is_match(after));
-    // Contradictory words are as uninformative as none.
+    // Contradictory words are treated like missing words.
     if past == ahead { (true, true) } else { (past, ahead) }
 }
 

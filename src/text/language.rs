@@ -2,8 +2,8 @@
 //!
 //! The texts are single sentences or a few words, which is too short for a trigram model. On the unseen consolidation
 //! suite, `whatlang`, limited to the same six languages, is right for 237 of 260 claims and 62 of 125 bare values, and
-//! wrong for all others; frequent words are right for 239 and 37, and wrong for only 19 and 13, since they may leave a
-//! text undecided.
+//! wrong for all others. Frequent words are right for 239 claims and 37 values, and wrong for only 19 claims and 13
+//! values, since they may leave a text undecided.
 
 use super::script::{is_cyrillic, is_han, is_hangul, is_kana, is_latin};
 
@@ -69,12 +69,12 @@ pub(crate) const COMPARED: &[Language] =
     &[Language::English, Language::German, Language::Spanish, Language::Chinese, Language::Japanese, Language::Korean];
 
 /// Maximum number of characters of a text that are examined.
-// A few sentences suffice to detect a language, and every memory is examined.
+// A few sentences are sufficient to detect a language, and the language of every memory is detected.
 const MAX_CHARS: usize = 400;
 
-/// Returns the language of `text` out of `among`, or `None` if neither its script nor its frequent words decide.
+/// Returns the language of `text` out of `among`, or `None` if neither its script nor its frequent words identify one.
 pub(crate) fn detect(text: &str, among: &[Language]) -> Option<Language> {
-    // The script is tried first: a few characters suffice, whereas frequent words need a sentence.
+    // The script is tried first, because a few characters are sufficient, whereas frequent words need a sentence.
     let found = match by_script(text) {
         Ok(language) => Some(language),
         Err(()) => by_words(text.chars().take(MAX_CHARS).collect::<String>().to_lowercase().as_str(), among),
@@ -82,14 +82,14 @@ pub(crate) fn detect(text: &str, among: &[Language]) -> Option<Language> {
     found.filter(|language| among.contains(language))
 }
 
-/// Returns the language of `text` out of [`READ`]. If that is uncertain, returns `usual`, or English if that is unset;
-/// `None` if the text is in another script.
+/// Returns the language of `text` out of [`READ`]. If the language is uncertain, the result is `usual`, or English if
+/// `usual` is `None`. If the text is in another script, the result is `None`.
 pub(crate) fn detect_read(text: &str, usual: Option<Language>) -> Option<Language> {
     let is_latin = || !text.chars().any(|c| c.is_alphabetic() && !is_latin(c) && !is_han(c));
     detect(text, READ).or_else(|| is_latin().then_some(usual.unwrap_or(Language::English)))
 }
 
-/// Returns the language if the script alone decides it; otherwise `Err`.
+/// Returns the language if the script alone identifies it, and otherwise `Err`.
 fn by_script(text: &str) -> Result<Language, ()> {
     let (mut han, mut kana, mut hangul, mut words) = (0_usize, 0_usize, 0_usize, 0_usize);
     let mut in_word = false;
@@ -102,13 +102,13 @@ fn by_script(text: &str) -> Result<Language, ()> {
         } else if is_hangul(c) {
             hangul += 1;
         } else if c.is_alphabetic() {
-            // A word in an alphabet counts once, however long it is.
+            // A word in an alphabet counts once, regardless of its length.
             in_word = true;
             words += usize::from(!was_in_word);
         }
     }
     // Names and code are in Latin letters, so one wide character has the same weight as a Latin word.
-    // Japanese before Chinese: it mixes kana with Han, whereas Chinese contains no kana.
+    // Japanese is tried before Chinese, because Japanese mixes kana with Han, whereas Chinese contains no kana.
     if kana > 0 && kana + han >= words {
         Ok(Language::Japanese)
     } else if hangul > 0 && hangul >= words {
@@ -121,7 +121,7 @@ fn by_script(text: &str) -> Result<Language, ()> {
 }
 
 fn by_words(lower: &str, among: &[Language]) -> Option<Language> {
-    // A text in another script, such as Greek, may still quote Latin words; those do not make it English.
+    // A text in another script, such as Greek, may quote Latin words, which do not make it English.
     let is_known_script = |c| is_latin(c) || is_cyrillic(c) || is_han(c) || is_kana(c) || is_hangul(c);
     if lower.chars().any(|c| c.is_alphabetic() && !is_known_script(c)) {
         return None;
@@ -136,7 +136,7 @@ fn by_words(lower: &str, among: &[Language]) -> Option<Language> {
         candidates.map(|(language, frequent)| (count(frequent), *language)).collect();
     counts.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
     match counts[..] {
-        // On a tie, as in a text with two languages, a wrong guess is worse than none.
+        // On a tie, as in a text with two languages, a wrong guess would be worse than no guess.
         [(most, language), (second, _), ..] if most > second => Some(language),
         [(most, language)] if most > 0 => Some(language),
         _ => None,

@@ -7,23 +7,23 @@ use unicode_normalization::char::is_combining_mark;
 
 use super::visible::{is_hidden, visible};
 
-/// Replaces the opening character of a tag. Quotes are found in spite of it; see [`super::normalise::Folded`].
+/// Replaces the opening character of a tag. Quotes are found in spite of this, see [`super::normalise::Folded`].
 const ANGLE: char = '‹';
 /// Replaces an opening square bracket.
 const SQUARE: char = '⟦';
 
-/// Returns `text` for an agent, on one line, without hidden characters and marks.
+/// Returns `text` for an agent, on one line, without hidden characters and structural marks.
 pub(crate) fn harmless_line(text: &str) -> String {
-    // Labels are searched for while the lines are still separate; otherwise, text that could start a line could imitate
+    // Labels are searched for while the lines are still separate, because a label at the start of a line could imitate
     // another memory.
     let text = harmless(text);
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    // An opened code block would include the fence around the text.
+    // An open code block would include the fence around the text.
     let start = line.trim_start_matches(['`', '~', 'ˋ', '｀', ' ']);
     if line.len() - start.len() >= 3 { start.to_owned() } else { line }
 }
 
-/// Returns `text` for an agent, with its line breaks, without hidden characters and marks.
+/// Returns `text` for an agent, with its line breaks, without hidden characters and structural marks.
 pub(crate) fn harmless(text: &str) -> String {
     let text = visible(text, true);
     let angle = |rest: &str| opens_tag(rest) || opens_control(rest);
@@ -56,7 +56,8 @@ pub(crate) fn without_control_tokens(text: &str) -> String {
     without(text, opens_control, opens_bracket)
 }
 
-/// Replaces the characters after which `angle` or `square` finds a mark. Both receive the plain form of what follows.
+/// Replaces the brackets after which `angle` or `square` finds a mark. Both functions receive the plain form of the
+/// following text.
 fn without(text: &str, angle: impl Fn(&str) -> bool, square: impl Fn(&str) -> bool) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let mut at = 0;
@@ -168,7 +169,7 @@ pub(crate) const fn look_alike(c: char) -> char {
     }
 }
 
-/// Beginnings or ends of the names of tags that have a meaning for agents or for us; text that only looks like code,
+/// Beginnings or ends of the names of tags that have a meaning for agents or for us. Text that only looks like code,
 /// such as `Vec<String>`, is not changed.
 #[rustfmt::skip]
 const TAGS: &[&str] = &[
@@ -186,7 +187,7 @@ fn opens_tag(rest: &str) -> bool {
 /// Whether a text begins with the name of a tag used in prompts.
 fn is_tag(rest: &str) -> bool {
     let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.')).collect();
-    // Agents invent tags such as `system-reminder`; a hyphen distinguishes them from generics such as `Vec<String>`.
+    // Agents invent tags such as `system-reminder`. A hyphen distinguishes them from generics such as `Vec<String>`.
     name.starts_with(char::is_alphabetic) && name.contains('-')
         || TAGS.iter().any(|tag| name.starts_with(tag) || name.ends_with(tag))
 }
@@ -204,7 +205,7 @@ const NUMBERED: &[&str] = &["extra_id_", "unused", "special_", "reserved_"];
 /// Whether the text after a `<` makes it a control token of a chat template.
 fn opens_control(rest: &str) -> bool {
     let rest = rest.replace(' ', "");
-    // In `<<SYS>>`, the first of the two brackets belongs to the token just as the second does.
+    // In `<<SYS>>`, both brackets belong to the token.
     let rest = rest.trim_start_matches('<');
     let is_barred = rest.starts_with('|');
     let name = rest.trim_start_matches(['|', '/']);
@@ -234,7 +235,7 @@ fn opens_bracket(rest: &str) -> bool {
 
 /// Names that may begin a line of a transcript.
 const SPEAKERS: &[&str] = &["human", "assistant", "user", "system", "developer", "ai", "model", "tool"];
-/// The same after a `#`.
+/// Names that may follow a `#` at the beginning of a line.
 const HEADED: &[&str] = &["instruction", "instructions", "input", "response"];
 /// Longest label that is searched for, in characters.
 const LABEL_CHARS: usize = 24;

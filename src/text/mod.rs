@@ -1,6 +1,6 @@
 //! The language layer: scripts, normalised forms, words, stems, languages, numbers, dates and negation.
 //!
-//! Extraction, checks, comparison and search all use this module, so that each question has only one answer.
+//! Extraction, checks, comparison and search all use this module, so that they treat texts in the same way.
 
 pub(crate) mod code;
 pub(crate) mod date;

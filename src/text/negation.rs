@@ -1,4 +1,4 @@
-//! Negation: words that deny something, and phrases that contain such words but deny nothing.
+//! Negation: words that deny something, and phrases that contain such words without denying anything.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -9,7 +9,7 @@ fn compiled(pattern: &str) -> Regex {
     Regex::new(pattern).expect("the pattern is constant and a test compiles it")
 }
 
-/// Phrases that contain a negation but deny nothing.
+/// Phrases that contain a negation without denying anything.
 static IDIOM: LazyLock<Regex> = LazyLock::new(|| {
     compiled(concat!(
         r"(?i)\b(?:do not|don't|never|not to)\s+(?:forget|hesitate|neglect|fail|miss|worry|mind)\b|\bnot (?:only|just|merely|to mention|bad|least)\b|\bno (?:doubt|problem|worries|matter|wonder|idea)\b",
@@ -41,7 +41,7 @@ static NEGATIVE: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// A "no" that is an answer although no comma follows: a complete sentence comes after it.
+/// Pattern of a "no" that is an answer although no comma follows, because a complete sentence comes after it.
 static ANSWER: LazyLock<Regex> = LazyLock::new(|| {
     compiled(concat!(
         r"(?i)^\s*(?:no|nope|nah|nein|nee)\s+(?:(?:it|it's|i|i'm|i've|we|we're|they|she|that|that's|this|the|my|our|you|ich|wir|das|der|die|es|sie)\b",
@@ -54,17 +54,18 @@ pub(crate) fn is_answer(text: &str) -> bool {
     ANSWER.is_match(text)
 }
 
-/// Removes anything that only looks like a negation.
+/// Removes phrases that only look like negations.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     let straight: Cow<'_, str> = if text.contains('’') { text.replace('’', "'").into() } else { text.into() };
-    // Replaced with a space, so that the words on both sides do not join into one.
+    // The phrase is replaced with a space, so that the words on both sides are not joined.
     match IDIOM.replace_all(&straight, " ") {
         Cow::Borrowed(_) => straight,
         Cow::Owned(changed) => changed.into(),
     }
 }
 
-/// Returns the byte range after the first denial in `text`, which must be plain, and whether there is another.
+/// Returns the byte range after the first denial in `text`, which must be in plain form, and whether there is another
+/// denial.
 pub(crate) fn first_denial(text: &str) -> Option<(std::ops::Range<usize>, bool)> {
     let mut found = DENIAL.find_iter(text);
     let first = found.next()?;

@@ -1,6 +1,6 @@
 //! Normalised forms of text: for identity hashes, comparison, search, and finding quotes.
 //!
-//! The forms differ on purpose. [`normalised`] is used for hashes that are stored, so its result must never change;
+//! The forms differ on purpose. [`normalised`] is used for hashes that are stored, so its result must never change.
 //! [`comparable`] keeps the punctuation within a sentence, which comparison needs.
 
 use std::ops::Range;
@@ -36,7 +36,7 @@ pub(crate) fn normalised(text: &str) -> String {
 /// Returns the hash of the `normalised` text as 32 hex digits.
 #[must_use]
 pub fn normalised_hash(text: &str) -> String {
-    // 128 bits suffice against accidental collisions, and take half the space.
+    // 128 bits are sufficient against accidental collisions and take half the space of the full hash.
     hex(&Sha256::digest(normalised(text).as_bytes())[..16])
 }
 
@@ -52,7 +52,7 @@ const fn plain_sign(character: char) -> char {
 pub(crate) fn trimmed(word: &str) -> &str {
     let word = word.trim_end_matches(|c: char| is_edge(c) || matches!(c, '.' | '-'));
     let word = word.trim_start_matches(is_edge);
-    // A dash or dots before a word are a matter of style; before a number or a name they are part of it.
+    // A dash or dots before a word are a matter of style. Before a number or a name, they are part of it.
     match word.strip_prefix(['-', '.']) {
         Some(rest) if rest.starts_with(char::is_alphanumeric) => word,
         Some(_) => word.trim_start_matches(['-', '.']),
@@ -95,7 +95,7 @@ pub(super) fn plain_quote(c: char) -> char {
     }
 }
 
-/// Zero-width characters and direction marks, which people cannot see.
+/// Zero-width characters and direction marks, which are invisible.
 pub(super) fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}' | '\u{FEFF}' | '\u{00AD}')
 }
@@ -107,7 +107,7 @@ fn is_end_mark(c: char) -> bool {
 /// Returns the text in the form used for searching: NFKC, lower case, without control characters.
 pub(crate) fn folded(text: &str) -> String {
     if text.is_ascii() {
-        // The general method gives the same result but is slower.
+        // The general method has the same result but is slower.
         let plain = |byte: u8| if byte.is_ascii_control() { ' ' } else { char::from(byte.to_ascii_lowercase()) };
         return text.bytes().map(plain).collect();
     }
@@ -115,10 +115,11 @@ pub(crate) fn folded(text: &str) -> String {
     text.nfkc().flat_map(char::to_lowercase).map(visible).collect()
 }
 
-/// A text without anything that copying changes, with the origin of each byte.
+/// A text in a form that ignores typical copying changes, with the origin of each byte.
 pub(crate) struct Folded {
     pub(crate) text: String,
-    /// For each byte, the start in the original of the character it comes from; at the end, the length of the original.
+    /// For each byte, the start of the original character that it comes from. The last entry is the length of the
+    /// original.
     origins: Vec<usize>,
 }
 
@@ -129,13 +130,15 @@ impl Folded {
         let mut space = None;
         let mut chars = text.char_indices().peekable();
         while let Some((at, c)) = chars.next() {
-            // Models drop the Markdown marks for bold text when they quote; a single `*` may be a multiplication sign.
+            // Models drop the Markdown marks for bold text when they quote. A single `*` is kept, since it may be a
+            // multiplication sign.
             if c == '*' && chars.peek().is_some_and(|&(_, next)| next == '*') {
                 chars.next();
             } else if c.is_whitespace() || is_filler(c) {
                 space = space.or(Some(at));
             } else if !is_dropped(c) {
-                // Deferred until a visible character follows, so that leading and trailing spaces are dropped.
+                // A space is written only when a visible character follows, so that leading and trailing spaces are
+                // dropped.
                 folded.push_space(space.take(), c);
                 std::iter::once(c)
                     .nfkd()
@@ -147,7 +150,7 @@ impl Folded {
         folded
     }
 
-    /// Keeps one space between words, but none next to Chinese or Japanese.
+    /// Keeps one space between words, but no space next to Chinese or Japanese characters.
     fn push_space(&mut self, at: Option<usize>, next: char) {
         if let (Some(at), Some(last)) = (at, self.text.chars().next_back())
             && !is_wide(last)
@@ -201,9 +204,9 @@ fn same_mark(c: char) -> char {
         '‐' | '‑' | '‒' | '–' | '—' | '―' | '−' => '-',
         '‹' => '<',
         '›' => '>',
-        // Replaces a bracket that would open a control token; see `text::markup`.
+        // This character replaces a bracket that would open a control token, see `text::markup`.
         '⟦' => '[',
-        // A Greek word in capitals is lower-cased to `σ` character by character, even at its end.
+        // Lower-casing a Greek word character by character results in `σ` even at its end.
         'ς' => 'σ',
         c => c,
     }

@@ -14,7 +14,7 @@ enum Measure {
     Length,
     Mass,
     Share,
-    /// Only counted or used as a label; cannot be converted.
+    /// The unit only counts things or is a label, and cannot be converted.
     None,
 }
 
@@ -35,7 +35,7 @@ impl Unit {
 
     /// Whether `value` in this unit equals `other_value` in `other`, with a tolerance for calendars and powers of two.
     pub(crate) fn converts(self, value: f64, other: Self, other_value: f64) -> bool {
-        // Months and years do not have a fixed length; for data, 1,024³ and 1,000³ bytes differ by 7.4 %.
+        // Months and years do not have a fixed length. For data, 1,024³ and 1,000³ bytes differ by 7.4 %.
         let tolerance = match self.measure {
             Measure::Time => 0.03,
             Measure::Data => 0.08,
@@ -44,7 +44,7 @@ impl Unit {
         };
         let (one, two) = (value * self.size, other_value * other.size);
         self.measure == other.measure
-            // In the same unit, two different values are a contradiction rather than a conversion.
+            // Two different values in the same unit are a contradiction and not a conversion.
             && (self.size - other.size).abs() > f64::EPSILON
             && (one - two).abs() <= tolerance * two.abs()
     }
@@ -61,7 +61,7 @@ const UNITS: &[(&str, Measure, f64, &str)] = &[
     ("w", Measure::Time, 604_800.0, "week weeks 周 星期 礼拜 个星期 週間 주 주일 semana semanas woche wochen"),
     ("2w", Measure::Time, 1_209_600.0, "fortnight fortnights"),
     ("mo", Measure::Time, 2_629_800.0, "month months 个月 ヶ月 か月 개월 mes meses monat monate monaten"),
-    // `月` after a number usually means a month of the year; `个月` is a number of months.
+    // `月` after a number usually means a month of the year, whereas `个月` is a number of months.
     ("month", Measure::Time, 2_629_800.0, "月 월 月份"),
     ("q", Measure::Time, 7_889_400.0, "quarter quarters 季度"),
     ("y", Measure::Time, 31_557_600.0, "y year years 年 年間 年来 岁 歳 년 년째 살 año años jahr jahre jahren"),
@@ -110,13 +110,14 @@ const UNITS: &[(&str, Measure, f64, &str)] = &[
     ("ver", Measure::None, 1.0, "版 バージョン 버전"),
 ];
 
-/// Units that number a thing but measure nothing: `No. 3`, `version 5`.
+/// Units of labels, which measure nothing, as in `No. 3` and `version 5`.
 pub(crate) const LABELS: &[&str] = &["no", "ver"];
 
 /// Returns the unit with this spelling, which must be in lower case.
 pub(crate) fn unit(spelling: &str) -> Option<Unit> {
     static BY_SPELLING: LazyLock<HashMap<&'static str, Unit>> = LazyLock::new(|| {
-        // Reversed, because the last insertion into a map wins, and the first row with a spelling takes precedence.
+        // The order is reversed, because the last insertion into a map wins, and the first row with a spelling must
+        // take precedence.
         let all = UNITS.iter().rev().flat_map(|&(name, measure, size, spellings)| {
             spellings.split(' ').map(move |word| (word, Unit { name, measure, size }))
         });
@@ -128,11 +129,11 @@ pub(crate) fn unit(spelling: &str) -> Option<Unit> {
 /// Longest spelling of a unit in scripts without spaces, in characters.
 const MAX_WIDE_UNIT: usize = 4;
 
-/// Returns the unit at the start of `text` and the length of its spelling; in scripts without spaces, text may follow
-/// it.
+/// Returns the unit at the start of `text` and the length of its spelling. In scripts without spaces, text may follow
+/// the unit immediately.
 pub(crate) fn leading_wide_unit(text: &str) -> Option<(Unit, usize)> {
     let ends = text.char_indices().skip(1).map(|(at, _)| at).chain([text.len()]).take(MAX_WIDE_UNIT);
-    // Longest first: `个月` is a month, whereas `个` alone is a piece.
+    // The longest unit is tried first, because `个月` is a month, whereas `个` alone is a piece.
     ends.collect::<Vec<_>>().into_iter().rev().find_map(|end| Some((unit(&text[..end])?, end)))
 }
 
@@ -141,7 +142,7 @@ fn measure_after(after: &str) -> Option<Unit> {
     let after = after.trim_start_matches([' ', '-', '\u{a0}', '个', '個']);
     let found = match after.chars().next()? {
         sign @ ('%' | '％') => unit(sign.encode_utf8(&mut [0; 4])),
-        // Two words: "por" alone is a preposition, as in "el día 25 por transferencia".
+        // "Por ciento" consists of two words, since "por" alone is a preposition, as in "el día 25 por transferencia".
         'p' if after.starts_with("por cien") => unit("%"),
         c if is_wide(c) => leading_wide_unit(after).map(|(unit, _)| unit),
         _ => unit(&after.chars().take_while(|c| c.is_alphabetic()).collect::<String>().to_lowercase()),
@@ -154,15 +155,15 @@ fn measure_after(after: &str) -> Option<Unit> {
 pub(crate) struct Number {
     /// Its byte range, without the unit.
     pub(crate) at: Range<usize>,
-    /// The values that it may have; "1,234" has two readings, and a version or a clock time may have none.
+    /// The possible values of the number. "1,234" has two readings, and a version or a clock time may have none.
     pub(crate) readings: Vec<f64>,
-    /// Its digits, with points between the parts of a version and colons between those of a time; otherwise empty.
+    /// The digits of a version with points between its parts, or of a clock time with colons; otherwise empty.
     pub(crate) chain: String,
-    /// Its unit, if that is a unit of time, data, length or mass, or a percentage.
+    /// The unit of the number, if it is a unit of time, data, length or mass, or a percentage.
     pub(crate) unit: Option<Unit>,
-    /// The word that follows, without its ending.
+    /// The word after the number, without its ending.
     pub(crate) noun: String,
-    /// Whether it was scaled by a word or character, as in "12k", so that only its first reading counts.
+    /// Whether the number was scaled by a word or character, as in "12k". If so, only its first reading counts.
     pub(crate) is_scaled: bool,
 }
 
@@ -210,7 +211,7 @@ impl Run {
                 break;
             };
             let next = rest.as_str().chars().take_while(|&c| digit(c).is_some()).count();
-            // A space or an apostrophe only joins groups of three; other adjacent numbers are separate.
+            // A space or an apostrophe only joins groups of three digits. Other adjacent numbers are separate.
             let is_thousands = next == 3 && run.groups.iter().all(|group| group.len() <= 3) && run.groups[0] != "0";
             if next == 0 || (!matches!(joint, '.' | ',' | ':' | '：') && !is_thousands) {
                 break;
@@ -227,10 +228,11 @@ impl Run {
         let scale = scale(after);
         if let Some((factor, _)) = scale {
             let scaled: Vec<f64> = readings.iter().map(|value| value * factor).collect();
-            // Before the plain readings: `is_scaled` says that only the first reading counts.
+            // The scaled value comes before the plain readings, because only the first reading counts if `is_scaled` is
+            // set.
             readings.splice(0..0, scaled);
         }
-        // `v2` or `H264` does not count the word that follows it.
+        // The 2 in `v2` or the 264 in `H264` does not count the following word.
         let is_part_of_word = before.is_some_and(|c| c.is_alphabetic() && !is_wide(c));
         let after = if is_part_of_word { "" } else { &after[scale.map_or(0, |(_, length)| length)..] };
         Number {
@@ -304,7 +306,7 @@ fn scale(after: &str) -> Option<(f64, usize)> {
     }
     let word: String = trimmed.chars().take_while(|c| c.is_alphabetic() && !is_wide(*c)).collect();
     let factor = match word.as_str() {
-        // Only without a space: a separate `M` or `B` is an initial or a label.
+        // These letters must follow without a space, since a separate `M` or `B` is an initial or a label.
         "k" | "K" if skipped == 0 => 1e3,
         "M" | "mn" if skipped == 0 => 1e6,
         "B" | "bn" if skipped == 0 => 1e9,
@@ -329,7 +331,7 @@ fn noun(after: &str) -> String {
         return after.trim_start_matches(['个', '個']).chars().take_while(|c| is_wide(*c)).take(2).collect();
     }
     let word: String = after.chars().take_while(|c| c.is_alphabetic()).collect::<String>().to_lowercase();
-    // So that `retry` and `retries` count the same thing.
+    // This makes `retry` and `retries` count the same thing.
     word.strip_suffix("ies").or(word.strip_suffix('s')).unwrap_or(&word).trim_end_matches('y').to_owned()
 }
 
@@ -351,10 +353,10 @@ const TENS: [&str; 3] = [
 ];
 const SPANISH_HUNDREDS: &str = "doscient trescient cuatrocient quinient seiscient setecient ochocient novecient";
 
-/// Pattern of the words that [`count`] reads, including articles; each must be a whole word.
+/// Pattern of the words that [`count`] reads, including articles. Each match must be a whole word.
 pub(crate) const COUNT_PATTERN: &str = r"\d{1,3}|\b(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|eine[rmn]?|ein|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|dreizehn|vierzehn|fünfzehn|sechzehn|siebzehn|achtzehn|neunzehn|zwanzig|dreißig|una?|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce|trece|catorce|quince|dieciséis|diecisiete|dieciocho|diecinueve|veinte|treinta)|[一两俩二三四五六七八九十]{1,3}";
 
-/// Returns the small integer that `word` expresses in digits or in words; an article counts as one.
+/// Returns the small integer that `word` expresses in digits or in words. An article counts as one.
 pub(crate) fn count(word: &str) -> Option<i32> {
     let word = word.to_lowercase();
     let article = matches!(word.as_str(), "a" | "an" | "eine" | "einem" | "einen" | "einer" | "un" | "una");
@@ -393,13 +395,14 @@ pub(crate) fn chinese_count(text: &str) -> Option<u32> {
 /// The function of a word in a spelled-out number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Part {
-    /// Adds this value; 0–9, 10–19 and complete German or Spanish words come at the end of a group of hundreds.
+    /// The word adds this value. 0–9, 10–19 and complete German or Spanish words come at the end of a group of
+    /// hundreds.
     Value(u32),
-    /// Multiplies what precedes it.
+    /// The word multiplies the number before it.
     Scale(u32),
-    /// Represents any of these values on its own.
+    /// The word represents any of these values on its own.
     Loose(&'static [f64]),
-    /// Joins two parts.
+    /// The word joins two parts.
     And,
 }
 
@@ -489,7 +492,7 @@ fn ordinal(word: &str) -> Option<u32> {
 }
 
 fn german(word: &str) -> Option<u32> {
-    // Some people write without `ß` and umlauts.
+    // Some people write German without `ß` and umlauts.
     let plain = word.replace("dreissig", "dreißig").replace("fuenf", "fünf").replace("zwoelf", "zwölf");
     let word = plain.as_str();
     if let Some(value) = position(SMALL[1], word).or_else(|| tens(word, 1)) {
@@ -650,7 +653,7 @@ fn chinese_readings(run: &str) -> Vec<f64> {
     }
     let tail = open.unwrap_or(0.0);
     let mut readings = vec![total + section + tail];
-    // A digit after a power of ten has the next lower power, unless a zero is in between: 一万二, but 一万零二.
+    // A digit after a power of ten has the next lower power, as in 一万二, unless a zero is in between, as in 一万零二.
     if last > 10.0 && tail > 0.0 && !is_after_zero {
         readings.push(total + section + tail * last / 10.0);
     }

@@ -1,4 +1,4 @@
-//! Relative dates, resolved from the time at which they were said, in the speaker's local time.
+//! Relative dates, resolved with the time at which they were said, in the speaker's local time.
 //!
 //! Ambiguous dates are not changed: "on Monday", "a few days ago", "on 10 April" without a year.
 
@@ -17,12 +17,11 @@ use super::number::count;
 pub(crate) struct Dated {
     /// The text.
     pub(crate) text: String,
-    /// The first day that it mentions as a beginning or an event, if one was resolved; a day that is an end does not
-    /// count.
+    /// The first resolved day that the text mentions as a beginning or an event. A day that is an end does not count.
     pub(crate) first: Option<Date>,
 }
 
-/// Returns `text` with an ISO date in brackets after each of its relative dates; `now` is the speaker's local time.
+/// Returns `text` with an ISO date in brackets after each of its relative dates. `now` is the speaker's local time.
 pub(crate) fn annotated(language: Language, text: &str, now: Option<DateTime>) -> Dated {
     match language {
         Language::English => annotated_english(text, now),
@@ -37,7 +36,7 @@ pub(crate) fn annotated(language: Language, text: &str, now: Option<DateTime>) -
 struct Resolved {
     date: Date,
     words: String,
-    /// The preposition before the date if the original, such as "yesterday", had none.
+    /// The preposition before the date if the original, such as "yesterday", has no preposition.
     preposition: &'static str,
 }
 
@@ -131,9 +130,9 @@ impl Unit {
     }
 }
 
-/// Returns the time `count` units from `now`, with the precision of the unit.
+/// Returns the time that is `count` units from `now`, with the precision of the unit.
 fn shifted(now: DateTime, count: i32, unit: Unit) -> Option<Resolved> {
-    // Starting from the time of day, since "ten hours ago" may be on the previous day.
+    // Hours are counted from the time of day, since "ten hours ago" may be on the previous day.
     let date = now.checked_add(unit.times(count)).ok()?.date();
     Some(match unit {
         Unit::Minute | Unit::Hour | Unit::Day => Resolved::day(date, "on"),
@@ -154,7 +153,8 @@ fn weekday_in(monday: Date, weekday: Weekday) -> Option<Date> {
     monday.checked_add(i32::from(weekday.to_monday_zero_offset()).days()).ok()
 }
 
-/// Returns the latest `month`-`day` that is not after `today` or, with `is_ahead`, the next that is not before it.
+/// Returns the latest `month`-`day` that is not after `today` or, with `is_ahead`, the next such day that is not before
+/// `today`.
 fn nearest(today: Date, month: i8, day: i8, is_ahead: bool) -> Option<Date> {
     let step: i16 = if is_ahead { 1 } else { -1 };
     // 29 February recurs within eight years.
@@ -195,7 +195,7 @@ static ENGLISH: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is a constant")
 });
 
-/// Replaces English relative dates with ISO dates; `now` is the speaker's local time.
+/// Replaces English relative dates with ISO dates. `now` is the speaker's local time.
 pub(crate) fn english(text: &str, now: Option<DateTime>) -> Dated {
     replace(text, now, &ENGLISH, resolve_english, spell, ends_a_time)
 }
@@ -297,13 +297,15 @@ fn english_unit(unit: &str, ahead: i32, today: Date) -> Option<Resolved> {
     }
 }
 
-/// "last Friday" is the latest one before today, "this" the one in this week, "next" the one in the next week.
+/// Resolves a weekday: "last Friday" is the latest Friday before today, "this Friday" is in this week, and "next
+/// Friday" is in the next week.
 fn english_weekday(name: &str, ahead: i32, today: Date) -> Option<Date> {
     let weekday = weekday(name)?;
     if ahead < 0 { today.nth_weekday(-1, weekday).ok() } else { weekday_in(week(today, ahead)?, weekday) }
 }
 
-/// "last March" is the latest one that has ended, "next" the first that has not begun, "this" the one in this year.
+/// Resolves a month: "last March" is the latest March that has ended, "next March" is the first that has not begun, and
+/// "this March" is in this year.
 fn month_of(name: &str, ahead: i32, today: Date) -> Option<Resolved> {
     let month = month(name)?;
     let year = match ahead {
@@ -314,7 +316,7 @@ fn month_of(name: &str, ahead: i32, today: Date) -> Option<Resolved> {
     Some(Resolved::month(Date::new(year, month, 1).ok()?, "in"))
 }
 
-/// Resolves "since April 10" and "until 3 May"; the year of "on April 10" is unknown.
+/// Resolves "since April 10" and "until 3 May". The year of "on April 10" is unknown.
 fn calendar(found: &Captures<'_>, today: Date) -> Option<Resolved> {
     let text =
         |names: [&str; 2]| names.iter().find_map(|name| found.name(name)).map(|word| word.as_str().to_lowercase());
@@ -349,7 +351,7 @@ const ORDINALS: [&str; 31] = [
     "thirty-first",
 ];
 
-/// Adds ISO dates after English relative dates; `now` is the speaker's local time.
+/// Adds ISO dates after English relative dates. `now` is the speaker's local time.
 fn annotated_english(text: &str, now: Option<DateTime>) -> Dated {
     let noted = note(text, now, &ENGLISH, resolve_english, ends_a_time);
     let past = PAST.is_match(text) && !AHEAD.is_match(text);
@@ -360,7 +362,7 @@ fn annotated_english(text: &str, now: Option<DateTime>) -> Dated {
     Dated { first: noted.first.or(with_weekdays.first).or(with_days.first), ..with_days }
 }
 
-/// A bare weekday: the tense determines which one is meant.
+/// A weekday alone, for which the tense determines the week.
 static WEEKDAY: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!(
         r"(?i)\b(?:(?P<before>on|by|until|till|before|since|due|due on|is|starts|starting|from) )?(?P<weekday>{weekdays})\b(?:,? (?:the )?(?P<nth>\d{{1,2}}|{ordinals})(?:st|nd|rd|th)?\b(?:(?: of)? (?P<of>{months})\b)?)?",
@@ -370,7 +372,7 @@ static WEEKDAY: LazyLock<Regex> = LazyLock::new(|| {
     ))
     .expect("the pattern is a constant")
 });
-/// A day in words: "the first of May".
+/// A day in words, as in "the first of May".
 static DAY: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!(r"(?i)\b(?:the )?(?P<nth>{}) of (?P<of>{})\b", ORDINALS.join("|"), months()))
         .expect("the pattern is a constant")
@@ -410,7 +412,8 @@ fn weekday_ahead(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
     Some(Resolved::day(date, "on"))
 }
 
-/// Returns the nearest day with this weekday and this day of the month, preferably ahead: "Monday the twenty-third".
+/// Returns the nearest day, preferably in the future, with this weekday and this day of the month, as in "Monday the
+/// twenty-third".
 fn day_and_weekday(found: &Captures<'_>, weekday: Weekday, now: DateTime) -> Option<Resolved> {
     let day = day(found)?;
     let named = found.name("of").and_then(|name| month(name.as_str()));
@@ -426,7 +429,7 @@ fn named_weekday(found: &Captures<'_>) -> Option<Weekday> {
     weekday(&found.name("weekday")?.as_str().to_lowercase())
 }
 
-/// Returns the day expressed in words, in the year in which it is nearest.
+/// Returns the day expressed in words, in the year in which it is nearest to today.
 fn day_of_month(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
     let day = day(found)?;
     let month = month(found.name("of")?.as_str())?;
@@ -491,7 +494,7 @@ fn german(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
                     "letzte" | "vergangene" => latest(today, weekday)?,
                     "diese" => weekday_in(week(today, 0)?, weekday)?,
                     "kommende" => coming(today, weekday)?,
-                    // "Nächsten Freitag" means this Friday to some people and the one after it to others.
+                    // "Nächsten Freitag" means this Friday to some people and the following Friday to others.
                     _ => return None,
                 };
                 Some(Resolved::day(date, ""))
@@ -563,7 +566,7 @@ fn spanish(found: &Captures<'_>, now: DateTime) -> Option<Resolved> {
 }
 
 static CHINESE: LazyLock<Regex> = LazyLock::new(|| {
-    // Longer words come before their own prefixes, since an alternation takes the first match.
+    // Longer words come before their own prefixes, since a pattern takes the first alternative that matches.
     Regex::new(
         r"(?x)(?P<day>大前天|大后天|前天|昨天|今天|明天|后天|昨日|今日|明日)
         |(?P<night>昨晚|昨夜|今晚|今早|今晨|明早|明晚)
@@ -577,12 +580,12 @@ static CHINESE: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is a constant")
 });
 
-/// Replaces Chinese relative dates with ISO dates; `now` is the speaker's local time.
+/// Replaces Chinese relative dates with ISO dates. `now` is the speaker's local time.
 pub(crate) fn chinese(text: &str, now: Option<DateTime>) -> Dated {
     replace(text, now, &CHINESE, resolve_chinese, |_, resolved| resolved.words.clone(), |_| false)
 }
 
-/// Adds ISO dates after Chinese relative dates; `now` is the speaker's local time.
+/// Adds ISO dates after Chinese relative dates. `now` is the speaker's local time.
 fn annotated_chinese(text: &str, now: Option<DateTime>) -> Dated {
     replace(
         text,

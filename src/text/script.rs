@@ -2,7 +2,7 @@
 
 use unicode_normalization::char::is_combining_mark;
 
-/// How a run of characters is written, which determines how it is cut into words.
+/// The writing system of a run of characters, which determines how the run is cut into words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Script {
     /// Words are separated by spaces: Latin, Cyrillic, Arabic and others; emoji also count as words.
@@ -86,7 +86,7 @@ pub(crate) const fn is_cyrillic(c: char) -> bool {
     matches!(c, '\u{400}'..='\u{52f}')
 }
 
-/// Emoji have a meaning: `👍` and `👎` are not the same answer.
+/// Emoji have a meaning, since `👍` and `👎` are different answers.
 const fn is_emoji(c: char) -> bool {
     matches!(c, '\u{1f300}'..='\u{1faff}' | '\u{2600}'..='\u{27bf}')
 }

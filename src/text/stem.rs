@@ -59,7 +59,8 @@ fn english_stem(plain: &str) -> String {
         .unwrap_or(plain);
     let mut root = cut.to_owned();
     let bytes = root.as_bytes();
-    // `running` and `run`, `stopped` and `stop`; `call` keeps its double letter only if `calls` does as well.
+    // This makes `running` equal to `run`, and `stopped` to `stop`. It also removes a letter from both `call` and
+    // `calls`.
     if bytes.len() >= 4 && bytes[bytes.len() - 1] == bytes[bytes.len() - 2] {
         root.pop();
     }
@@ -95,7 +96,7 @@ pub(crate) fn plain(word: &str) -> Cow<'_, str> {
         let mut base = None;
         // Canonical decomposition returns the base letter first, then its marks.
         decompose_canonical(c, |part| base = base.or(Some(part)));
-        // Other scripts are also decomposed: a Hangul syllable would be reduced to its first sound.
+        // Only Latin letters are changed, because a Hangul syllable would be reduced to its first sound.
         base.filter(char::is_ascii_alphabetic).unwrap_or(c)
     };
     Cow::Owned(word.chars().map(base).collect())
@@ -120,7 +121,7 @@ const HANGUL_ENDINGS: &str = "했습니다 하였습니다 됩니다 합니다 �
     해요 하는 하고 해서 하며 에서 으로 에게 이다 까지 부터 마다 처럼 보다 이며 이고 는다 었다 았다 니다 지 은 는 이 가 을 를 에 의 로 와 과 도 만 다 고 째";
 
 pub(crate) fn without_korean_ending(word: &str) -> String {
-    // Verbs such as `먹다` have a stem of one syllable; for nouns, a single remaining syllable is usually an error.
+    // Verbs such as `먹다` have a stem of one syllable. For nouns, a single remaining syllable is usually an error.
     const OF_SHORT_VERBS: &[&str] = &["습니다", "는다", "었다", "았다", "지"];
     let least = |ending: &str| if OF_SHORT_VERBS.contains(&ending) { 1 } else { 2 };
     let cut = HANGUL_ENDINGS
@@ -132,13 +133,13 @@ pub(crate) fn without_korean_ending(word: &str) -> String {
 
 /// Removes the tense from the last syllable of a verb, as in `마신` from `마신다`.
 fn open_syllable(root: &str) -> String {
-    // Unicode orders Hangul syllables by their beginning; for each beginning there are 28, one without a final
-    // consonant and 27 with one.
+    // Unicode orders Hangul syllables by their beginning. For each beginning, there is one syllable without a final
+    // consonant and 27 with a final consonant.
     const FIRST: u32 = 0xAC00;
     const FINALS: u32 = 28;
     let Some(last) = root.chars().next_back() else { return String::new() };
     let final_sound = u32::from(last).checked_sub(FIRST).map_or(0, |at| at % FINALS);
-    // Syllables are encoded by their sounds; these finals are ㄴ, ㅂ and ㅆ, which carry the tense or politeness.
+    // Syllables are encoded by their sounds. These final consonants are ㄴ, ㅂ and ㅆ, which express tense or politeness.
     let open = matches!(final_sound, 4 | 17 | 20).then(|| char::from_u32(u32::from(last) - final_sound)).flatten();
     let mut out = root.to_owned();
     if let Some(open) = open {

@@ -1,10 +1,9 @@
 //! The words of a text, for comparison and for the word index.
 //!
-//! For the index, runs of letters and digits are words, which by itself would not suffice for two kinds of text. Text
-//! without spaces (Chinese, Japanese, Thai, and also Korean) is cut into single characters and overlapping pairs. Names
-//! that contain symbols (`C++`, `.env`, `bun-sqlite`) are indexed by their parts and also as one artificial word of
-//! letters and digits, `zqcz2bzz2bz` for `c++`; an emoji becomes such a word by itself. Both indexing and queries use
-//! this module.
+//! For the index, runs of letters and digits are words. Two kinds of text need more than this. Text without spaces
+//! (Chinese, Japanese, Thai, and also Korean) is cut into single characters and overlapping pairs. Names that contain
+//! symbols (`C++`, `.env`, `bun-sqlite`) are indexed by their parts and also as one artificial word of letters and
+//! digits, `zqcz2bzz2bz` for `c++`. An emoji becomes such a word by itself. Both indexing and queries use this module.
 
 use std::collections::HashSet;
 
@@ -14,23 +13,24 @@ use unicode_normalization::char::is_combining_mark;
 use super::normalise::{Folded, folded, is_invisible, plain_quote, trimmed};
 use super::script::{Script, is_unspaced, is_wide};
 
-/// Longest text that is examined word by word, in characters; further text rarely changes what a memory is about.
+/// Longest text that is examined word by word, in characters. Further text rarely changes the topic of a memory.
 const MAX_CHARS: usize = 2_000;
 
 /// A run of characters of one script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Word {
-    /// As it appears in the text.
+    /// The characters as they appear in the text.
     pub(crate) text: String,
     /// The script in which it is written.
     pub(crate) script: Script,
-    /// Whether it begins a sentence, so that a capital letter has no meaning.
+    /// Whether the run begins a sentence. If so, a capital letter has no meaning.
     pub(crate) first: bool,
 }
 
-/// Cuts `text` into runs of one script; `.`, `-`, `/` and similar characters are kept inside words such as `Fly.io`.
+/// Cuts `text` into runs of one script. `.`, `-`, `/` and similar characters are kept inside words such as `Fly.io`.
 pub(crate) fn words(text: &str) -> Vec<Word> {
-    // NFKC first, so that full-width letters and ligatures count as the letters that people search for.
+    // The text is converted to NFKC first, so that full-width letters and ligatures count as the letters that people
+    // search for.
     let chars: Vec<char> = text.nfkc().map(plain_quote).filter(|c| !is_invisible(*c)).take(MAX_CHARS).collect();
     let mut words: Vec<Word> = Vec::new();
     let (mut current, mut first) = (None::<(String, Script)>, true);
@@ -41,7 +41,7 @@ pub(crate) fn words(text: &str) -> Vec<Word> {
             (None, Some((run, Script::Spaced))) if stays_inside(c, next) || joins_digits(run, c, next) => run.push(c),
             (script, _) => {
                 flush(&mut words, current.take(), &mut first);
-                // After a colon or a quotation mark, a capital letter may also just begin a sentence.
+                // After a colon or a quotation mark, a capital letter may also be the beginning of a sentence.
                 first |= script.is_none() && matches!(c, '.' | '!' | '?' | '\n' | '。' | '！' | '？' | ':' | '"');
                 current = match (script, next) {
                     (Some(script), _) => Some((c.to_string(), script)),
@@ -103,14 +103,14 @@ pub(crate) fn units(text: &str) -> Vec<String> {
     units
 }
 
-/// Longest name with symbols that is indexed whole, in characters; longer ones are found by their parts.
+/// Longest name with symbols that is indexed as a whole, in characters. Longer names are found by their parts.
 const MAX_SIGNED_CHARS: usize = 64;
 /// Maximum number of terms of a query that are looked up, starting with the first.
 // A pasted page would otherwise result in thousands of lookups.
 const MAX_TERMS: usize = 48;
 /// Longest part of a query that is examined, in characters.
 const MAX_QUERY_CHARS: usize = 4_000;
-/// Function words, in order; they are ignored in a query that also has others.
+/// Function words, in order. They are ignored in a query that also contains other words.
 pub const STOP_WORDS: &[&str] = &[
     "a", "about", "am", "an", "and", "are", "as", "at", "be", "been", "by", "can", "could", "did", "do", "does", "for",
     "from", "had", "has", "have", "he", "her", "his", "how", "i", "if", "in", "is", "it", "its", "me", "my", "of",
@@ -129,9 +129,9 @@ pub(crate) fn is_stop(word: &str) -> bool {
 /// A part that a text is cut into.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Piece<'t> {
-    /// A word; its inflected forms also match.
+    /// A word, whose inflected forms also match.
     Word(&'t str),
-    /// A function word; it only counts towards the length.
+    /// A function word, which only counts towards the length.
     Stop(&'t str),
     /// Characters of text without spaces, or an artificial word: only exact matches count.
     Exact(String),
@@ -155,7 +155,7 @@ pub(crate) fn pieces<'t>(folded: &'t str, mut take: impl FnMut(Piece<'t>)) {
 /// A term that a query searches for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Sought {
-    /// A word in any of its forms.
+    /// A word, which matches in any of its forms.
     Word(String),
     /// See [`Piece::Exact`].
     Exact(String),
@@ -164,14 +164,14 @@ pub(crate) enum Sought {
 /// The terms that a query searches for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Query {
-    /// The terms, without duplicates; any of them is a match.
+    /// The terms, without duplicates. Each of them matches on its own.
     pub(crate) sought: Vec<Sought>,
     /// The query's own words in lower case, for reporting which of them a memory contains.
     pub(crate) words: Vec<String>,
 }
 
 impl Query {
-    /// Reads any text as a query; there is no query syntax.
+    /// Reads any text as a query. There is no query syntax.
     pub(crate) fn of(text: &str) -> Self {
         let text: String = text.chars().take(MAX_QUERY_CHARS).collect();
         let text = folded(&text);
@@ -202,7 +202,7 @@ fn sought_by(chunk: &str) -> Vec<Sought> {
     let signed = signed_words(chunk);
     let mut sought = Vec::new();
     split_runs(chunk, |run| match run {
-        // The single letter in `c++` appears in too many texts to be useful, and so does a function word.
+        // The single letter in `c++` and function words appear in too many texts to be useful.
         Run::Word(word) if !signed.is_empty() && is_lean(word) => {}
         Run::Word(word) => sought.push(Sought::Word(word.to_owned())),
         Run::Unspaced(characters) => {
@@ -228,7 +228,7 @@ pub(crate) enum Run<'t> {
 
 /// Calls `take` with the runs of a chunk, in order.
 pub(crate) fn split_runs<'t>(chunk: &'t str, mut take: impl FnMut(Run<'t>)) {
-    // A shortcut for nearly all words in Latin text.
+    // This is a shortcut for nearly all words in Latin text.
     if !chunk.is_empty() && chunk.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return take(Run::Word(chunk));
     }
@@ -319,7 +319,7 @@ const fn is_part_border(c: char) -> bool {
 
 fn spelled_out(part: &str) -> String {
     use std::fmt::Write as _;
-    // Hardly any natural word has this prefix, so a spelled-out symbol does not match ordinary text.
+    // Almost no natural word has this prefix, so a spelled-out symbol does not match ordinary text.
     let mut word = String::from("zq");
     for c in part.chars() {
         if c.is_alphanumeric() || is_combining_mark(c) {

@@ -7,9 +7,9 @@ use std::fmt::Write as _;
 /// The syntax in which a hidden character is escaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EscapeMode {
-    /// For people: `\x1b`, `\u{202e}`.
+    /// For people, as in `\x1b` and `\u{202e}`.
     Text,
-    /// Within JSON, where the escape is read back as the same character.
+    /// Within JSON, where the escape is read as the same character.
     Json,
 }
 
@@ -24,7 +24,7 @@ pub(crate) fn escaped(text: &str, escape: EscapeMode) -> Cow<'_, str> {
     for (c, is_hidden, next) in marked(text) {
         match (c, escape) {
             ('\n' | '\t', _) => out.push(c),
-            // Windows ends lines with it, and here it does not move the cursor back.
+            // Windows ends lines with a carriage return, which does not move the cursor back here.
             ('\r', EscapeMode::Text) if next == Some('\n') => {}
             _ if !is_hidden => out.push(c),
             (_, EscapeMode::Text) if c.is_ascii() => write!(out, "\\x{:02x}", u32::from(c)).expect("a string takes it"),
@@ -39,8 +39,8 @@ pub(crate) fn escaped(text: &str, escape: EscapeMode) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns `text` without hidden characters. Line ends and tabs are kept if `keeps_lines` is set and otherwise become
-/// spaces; fillers, which are as wide as a letter, become spaces.
+/// Returns `text` without hidden characters. Line ends and tabs are kept if `keeps_lines` is set, and otherwise become
+/// spaces. Fillers, which are as wide as a letter, become spaces.
 pub(crate) fn visible(text: &str, keeps_lines: bool) -> String {
     let mut out = String::with_capacity(text.len());
     for (c, is_hidden, next) in marked(text) {
@@ -82,7 +82,7 @@ pub(crate) const fn is_filler(c: char) -> bool {
     matches!(c, '\u{115f}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}')
 }
 
-/// Whether a hidden character serves its purpose in this position.
+/// Whether a hidden character is needed in this position.
 fn is_needed(last: Option<char>, c: char, next: Option<char>) -> bool {
     let Some(last) = last else { return false };
     match c {

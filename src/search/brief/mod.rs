@@ -4,8 +4,8 @@
 //! rows ─▶ weigh (floor, score, section) ─▶ texts of the best ─▶ select (quota, likeness, budget) ─▶ render
 //! ```
 //!
-//! The same memories give the same bytes: a brief contains no counters or current times, the clock only decides whether
-//! a memory has expired, and showing a memory is logged but not counted as a use.
+//! The same memories always result in the same bytes. A brief contains no counters or current times, and the clock only
+//! decides whether a memory has expired. Showing a memory is logged but not counted as a use.
 
 mod query;
 mod render;
@@ -28,14 +28,14 @@ pub(crate) use select::{
     ExclusionReason, Standing, WEIGHT_CONFIDENCE, WEIGHT_IMPORTANCE, WEIGHT_RECENCY, WEIGHT_TIER, WEIGHT_TO_THE_POINT,
 };
 
-/// The context for a conversation, and why each part of it was chosen.
+/// The context for a conversation, and the reason why each part of it was chosen.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Brief {
-    /// The text for the prompt; empty if there is nothing to show.
+    /// The text for the prompt. It is empty if there is nothing to show.
     pub text: String,
-    /// Its size in `o200k_base` tokens, counted in the requested way.
+    /// The size of the text in `o200k_base` tokens, counted in the requested way.
     pub tokens: usize,
-    /// Its length in UTF-16 units, which is what agents count as characters.
+    /// The length of the text in UTF-16 units, which agents count as characters.
     pub characters: usize,
     /// The memories that it contains, in order.
     pub shown: Vec<Shown>,
@@ -51,7 +51,7 @@ pub struct Shown {
     pub memory: Memory,
     /// The section that contains it.
     pub section: Section,
-    /// Its rating, with the components.
+    /// The rating of the memory, with the components.
     pub standing: Standing,
     /// Number of tokens of its line.
     pub tokens: usize,
@@ -62,9 +62,9 @@ pub struct Shown {
 pub struct LeftOut {
     /// The memory.
     pub id: MemoryId,
-    /// The section to which it would have belonged.
+    /// The section to which the memory would have belonged.
     pub section: Section,
-    /// Its rating, with the components.
+    /// The rating of the memory, with the components.
     pub standing: Standing,
     /// Why it was left out.
     #[serde(flatten)]
@@ -85,9 +85,9 @@ impl Brief {
 
 /// Returns the brief for a conversation.
 ///
-/// It contains active memories of the requested namespaces that have not expired at `now`. The sections are standing,
-/// long-term and short-term, in this order; the memories in each are sorted best first. Memories that did not fit are
-/// counted in the text and named in [`Brief::left_out`].
+/// The brief contains active memories of the requested namespaces that have not expired at `now`. The sections are
+/// standing, long-term and short-term, in this order. The memories in each section are sorted best first. Memories that
+/// did not fit are counted in the text and named in [`Brief::left_out`].
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -95,8 +95,8 @@ pub fn compose(store: &Database, request: &BriefRequest, now: Timestamp) -> Resu
     Ok(compose_with(store, request, None, now)?.0)
 }
 
-/// Returns the brief for a conversation, as [`compose`] does; if `vectors` are given, the query is also searched by
-/// meaning. Also returns why vectors were not used, if they were not.
+/// Returns the brief for a conversation, as [`compose`] does. If `vectors` are given, the query is also searched by
+/// meaning. The second value is the reason why vectors were not used, if they were not.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -108,7 +108,8 @@ pub(crate) fn compose_with(
 ) -> Result<(Brief, Option<EmbedError>), StoreError> {
     let filter =
         Filter { types: request.types.clone(), unexpired_at: Some(now), ..Filter::exactly(&request.namespaces) };
-    // A filter without namespaces means all of them, but a request without any means none: memory is off.
+    // A filter without namespaces selects all of them, but a request without namespaces selects none, because memory is
+    // off.
     if request.namespaces.is_empty() {
         return Ok((Brief::default(), None));
     }
@@ -125,9 +126,9 @@ pub(crate) fn compose_with(
     Ok((select::select(weighed, texts, request), without_meaning))
 }
 
-/// Records that the memories of `brief` were shown to a model, and returns whether that succeeded: a file that is
-/// locked or read-only must not prevent showing the brief. No use is counted, since nobody requested these memories.
-#[must_use = "a caller that does not care says so with `let _`"]
+/// Records that the memories of `brief` were shown to a model, and returns whether this succeeded, because a file that
+/// is locked or read-only must not prevent showing the brief. No use is counted, since nobody requested these memories.
+#[must_use = "a caller that ignores the result uses `let _`"]
 pub(crate) fn note_shown(store: &Store, brief: &Brief, now: Timestamp) -> bool {
     let ids: Vec<MemoryId> = brief.shown.iter().map(|shown| shown.memory.id.clone()).collect();
     store.log_shown(&ids, now)

@@ -1,4 +1,4 @@
-//! Memories that are relevant to a question, and how relevant they are.
+//! Memories that are relevant to a question, with their relevance.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -13,13 +13,14 @@ use crate::store::{Database, Filter, StoreError};
 // Rarity is measured among the hits, so there must be enough of them to distinguish common words from rare ones.
 const HITS: usize = 100;
 /// Minimum share of a question's information that a memory must contain to be relevant.
-// Low enough for a long question, but high enough that one shared place name does not suffice.
+// The share is low enough for a long question, but high enough that one shared place name is not sufficient.
 const MIN_SHARE: f64 = 0.35;
-/// Weight of a pair of characters that occurs in no memory, relative to such a word: most pairs are not words.
+/// Weight of a pair of characters that occurs in no memory, relative to a word that occurs in none, since most pairs
+/// are not words.
 const UNSEEN_PAIR: f64 = 0.3;
 /// Number of letters of a word that are compared, so that its endings are ignored.
 const STEM_CHARS: usize = 5;
-/// Words that say nothing about the subject of a question.
+/// Words that do not show the subject of a question.
 const EMPTY_WORDS: &[&str] = &[
     "about", "after", "again", "also", "and", "any", "are", "been", "before", "but", "can", "could", "did", "does",
     "done", "for", "from", "get", "give", "had", "has", "have", "her", "here", "him", "his", "how", "into", "its",
@@ -28,10 +29,10 @@ const EMPTY_WORDS: &[&str] = &[
     "want", "was", "were", "what", "when", "where", "which", "who", "why", "will", "with", "would", "you", "your",
 ];
 
-/// Returns the memories that are relevant to `query`, with a rating of 0–1: half the share of the query's information
-/// that they contain, half their relevance among the hits. Memories that contain too little of it are left out, unless
-/// their similarity in meaning stands out, so there may be none. Also returns why vectors were not used, if they were
-/// not.
+/// Returns the memories that are relevant to `query`, with a rating of 0–1. Half of the rating is the share of the
+/// query's information that the memory contains, and half is its relevance among the hits. Memories that contain too
+/// little of the information are left out, unless their similarity in meaning stands out, so the list may be empty. The
+/// second value is the reason why vectors were not used, if they were not.
 pub(super) fn to_the_point(
     store: &Database,
     query: &str,
@@ -53,13 +54,13 @@ pub(super) fn to_the_point(
     Ok((fits.collect(), without_meaning))
 }
 
-/// Returns for each memory the share of the question's words that it contains. A word counts more if fewer memories
-/// contain it; a word that none contains counts as much as the rarest of the others.
+/// Returns the share of the question's words that each memory contains. A word counts more if fewer memories contain
+/// it. A word that no memory contains counts as much as the rarest of the others.
 fn shares(asked: &BTreeSet<String>, held: &[BTreeSet<String>]) -> Vec<f64> {
     let rarity = |word: &&String| {
         let holding = held.iter().filter(|words| words.contains(*word)).count();
         let without = number(held.len() - holding);
-        // The inverse document frequency of BM25, over the hits instead of the whole store.
+        // The weight is the inverse document frequency of BM25, over the hits instead of the whole store.
         (holding > 0).then(|| ((without + 0.5) / (number(holding) + 0.5)).ln_1p())
     };
     let most = asked.iter().filter_map(|word| rarity(&word)).fold(0.0, f64::max);
@@ -69,7 +70,7 @@ fn shares(asked: &BTreeSet<String>, held: &[BTreeSet<String>]) -> Vec<f64> {
     let whole: f64 = weights.iter().map(|(_, weight)| weight).sum();
     let share = |words: &BTreeSet<String>| {
         let part: f64 = weights.iter().filter(|(word, _)| words.contains(*word)).map(|(_, weight)| weight).sum();
-        // A question without usable words, such as punctuation alone, accepts all hits.
+        // A question without usable words, such as mere punctuation, accepts all hits.
         if whole <= 0.0 { 1.0 } else { part / whole }
     };
     held.iter().map(share).collect()
@@ -94,10 +95,10 @@ fn words(text: &str) -> BTreeSet<String> {
     for word in text.to_lowercase().split(|c: char| !c.is_alphanumeric()) {
         let letters: Vec<char> = word.chars().collect();
         if letters.iter().copied().any(is_unspaced) {
-            // Without spaces there are no word boundaries; pairs find a word wherever it occurs.
+            // Without spaces, there are no word boundaries, but pairs find a word wherever it occurs.
             words.extend(letters.windows(2).map(|pair| pair.iter().collect::<String>()));
         } else if letters.len() > 2 && !EMPTY_WORDS.contains(&word) {
-            // A prefix needs no detection of the language, which is unreliable on a short question.
+            // Prefixes do not require detecting the language, which is unreliable for a short question.
             words.insert(letters.iter().take(STEM_CHARS).collect());
         }
     }

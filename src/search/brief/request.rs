@@ -6,32 +6,32 @@ use crate::config::MemorySettings;
 use crate::lifecycle::decay::HalfLives;
 use crate::memory::{MemoryType, Namespace, string_enum};
 
-/// Maximum number of characters of a brief: agents truncate what hooks inject at this length.
+/// Maximum number of characters of a brief, because agents truncate the output of hooks at this length.
 pub(crate) const MAX_CHARACTERS: usize = 10_000;
 
 /// The content and the limits of a brief.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BriefRequest {
-    /// The namespaces of the memories, e.g. a project and the global namespace, without those below them. Empty for no
-    /// memories.
+    /// The namespaces of the memories, e.g. a project and the global namespace, without the namespaces below them. An
+    /// empty list selects no memories.
     pub namespaces: Vec<Namespace>,
-    /// The subject of the conversation; `None` for memories that are useful whatever the subject is.
+    /// The subject of the conversation, or `None` for memories that are useful for any subject.
     pub query: Option<String>,
     /// Maximum number of `o200k_base` tokens.
     pub max_tokens: usize,
-    /// How they are counted.
+    /// How tokens are counted.
     pub counting: Counting,
-    /// Maximum number of UTF-16 units; never over `MAX_CHARACTERS`.
+    /// Maximum number of UTF-16 units, never more than `MAX_CHARACTERS`.
     pub max_characters: usize,
     /// The format of the text.
     pub format: Format,
     /// Maximum number of memories of each section.
     pub quotas: Quotas,
-    /// Maximum total number of memories; `None` for as many as the sections may contain.
+    /// Maximum total number of memories, or `None` for as many as the sections may contain.
     pub max_memories: Option<usize>,
     /// Minimum importance of an unpinned memory that is shown, 0–1.
     pub min_importance: f64,
-    /// Types of memories that are shown; empty for every type.
+    /// Types of memories that are shown. An empty list means every type.
     pub types: Vec<MemoryType>,
     /// How fast confidence fades.
     pub half_lives: HalfLives,
@@ -41,15 +41,16 @@ pub struct BriefRequest {
 const MAX_ASKED_FOR: usize = 10;
 
 impl BriefRequest {
-    /// Returns the request according to the settings. If memory is switched off, it names no namespace, so the brief is
-    /// empty.
+    /// Returns the request according to the settings. If memory is switched off, the request has no namespace, so the
+    /// brief is empty.
     #[must_use]
     pub fn of(settings: &MemorySettings, namespaces: Vec<Namespace>, query: Option<String>) -> Self {
         let retrieval = &settings.retrieval;
         let query = query.filter(|query| !query.trim().is_empty());
         let max_memories = match (retrieval.max_memories_in_prompt.value, &query) {
             (0, None) => None,
-            // A setting of 0 means no limit. A question still needs one; otherwise weak hits would fill the budget.
+            // A setting of 0 means no limit. A question still needs a limit, since otherwise weak hits would fill the
+            // budget.
             (0, Some(_)) => Some(MAX_ASKED_FOR),
             (most, _) => Some(most),
         };
@@ -86,10 +87,10 @@ impl Default for BriefRequest {
 /// How tokens are counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Counting {
-    /// By the encoding, which takes about 0.1 s to load.
+    /// Tokens are counted with the encoding, which takes about 0.1 s to load.
     #[default]
     Exact,
-    /// Estimated from the letters, which is immediate; the result is rarely too low.
+    /// Tokens are estimated from the letters, which takes no time. The result is rarely too low.
     Estimated,
 }
 
@@ -123,11 +124,11 @@ impl Section {
 /// Maximum number of memories of each section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quotas {
-    /// Of [`Section::Standing`]; further standing memories may be shown with the long-term ones.
+    /// Quota of [`Section::Standing`]. Further standing memories may be shown with the long-term memories.
     pub standing: usize,
-    /// Of [`Section::LongTerm`].
+    /// Quota of [`Section::LongTerm`].
     pub long_term: usize,
-    /// Of [`Section::ShortTerm`].
+    /// Quota of [`Section::ShortTerm`].
     pub short_term: usize,
 }
 
@@ -150,7 +151,7 @@ impl Quotas {
 }
 
 string_enum!(
-    /// How a brief is written.
+    /// The format of a brief.
     #[derive(Default)]
     Format, "a format of a brief", "compact, detailed, structured or json", {
     /// A line for each memory

@@ -1,4 +1,4 @@
-//! Selection of a brief: which memories it contains, in which section and order, within quotas and budget. Performs no
+//! Selection of a brief's memories, with their sections and order, within quotas and budget. The functions perform no
 //! I/O.
 
 use std::collections::HashMap;
@@ -23,14 +23,15 @@ pub(crate) const WEIGHT_IMPORTANCE: f64 = 0.45;
 pub(crate) const WEIGHT_CONFIDENCE: f64 = 0.25;
 /// Weight of how recently the memory was changed, confirmed or used, compared with the most recent of all.
 pub(crate) const WEIGHT_RECENCY: f64 = 0.20;
-/// Weight of its place in the hierarchy.
+/// Weight of the memory's level in the hierarchy.
 pub(crate) const WEIGHT_TIER: f64 = 0.10;
-/// Weight of the relevance to the question; the rest is the weight of the other components.
+/// Weight of the relevance to the question. The rest is the weight of the other components.
 pub(crate) const WEIGHT_TO_THE_POINT: f64 = 0.70;
 /// Minimum faded confidence of an unpinned memory that is shown.
-// Above the 0.05 at which maintenance lets a memory fade: a brief is shown unrequested and should be more certain.
+// The limit is above the 0.05 at which maintenance lets a memory fade. Since nobody requests a brief, it should be more
+// certain.
 const MIN_CONFIDENCE: f64 = 0.15;
-/// Number of memories whose texts are read for each one that a section may contain: some are duplicates, some are too
+/// Number of memories whose texts are read for each memory that a section may contain, since some are duplicates or too
 /// long.
 const TEXTS_PER_PLACE: usize = 3;
 /// Number of additional texts that are read in each section.
@@ -41,36 +42,36 @@ const MORE_TEXTS: usize = 20;
 pub struct Standing {
     /// The weighted sum.
     pub total: f64,
-    /// Its relevance to the question; `None` if there is no question, or if it is a standing memory.
+    /// The relevance to the question; `None` if there is no question or the memory is a standing memory.
     pub to_the_point: Option<f64>,
     /// Its importance.
     pub importance: f64,
     /// Its confidence after fading.
     pub confidence: f64,
-    /// How recently it was changed, confirmed or used.
+    /// How recently the memory was changed, confirmed or used.
     pub recency: f64,
-    /// Its place in the hierarchy: 1 for l0, 0 for l4.
+    /// The memory's level in the hierarchy: 1 for l0, 0 for l4.
     pub tier: f64,
 }
 
-/// Why a memory that is recalled does not appear in a brief.
+/// The reason why a memory that is recalled does not appear in a brief.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "because", rename_all = "snake_case")]
 pub enum ExclusionReason {
-    /// Its importance is below the minimum.
+    /// The importance of the memory is below the minimum.
     Unimportant,
-    /// Nobody has confirmed or used it for so long that its confidence is too low.
+    /// Nobody has confirmed or used the memory for so long that its confidence is too low.
     Faded,
-    /// It is not relevant to the question.
+    /// The memory is not relevant to the question.
     BesideThePoint,
-    /// Another memory in the brief says the same.
+    /// Another memory in the brief contains the same information.
     SaysTheSame {
         /// The other memory.
         other: MemoryId,
     },
-    /// Its section is full.
+    /// The section of the memory is full.
     OverQuota,
-    /// There was no room for it.
+    /// There was no room for the memory.
     OverBudget,
 }
 
@@ -102,7 +103,7 @@ pub(super) struct Candidate {
     pub(super) standing: Standing,
 }
 
-/// Memories that may be shown, by section and best first, and those that may not.
+/// Memories that may be shown, by section and best first, and memories that may not be shown.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct BriefSelection {
     sections: [Vec<Candidate>; 3],
@@ -118,7 +119,7 @@ impl BriefSelection {
     pub(super) fn pool(&self, request: &BriefRequest) -> impl Iterator<Item = &MemoryId> {
         let quotas = request.quotas;
         Section::ALL.into_iter().flat_map(move |section| {
-            // Standing memories beyond their quota may be shown with the long-term ones.
+            // Standing memories beyond their quota may be shown with the long-term memories.
             let places = match (section, quotas.of(section)) {
                 (Section::Standing, places) => places + quotas.long_term,
                 (Section::LongTerm | Section::ShortTerm, places) => places,
@@ -129,11 +130,11 @@ impl BriefSelection {
     }
 }
 
-/// Sorts memories into sections, best first; equally good ones by their last change and then by id.
+/// Sorts memories into sections, best first. Equally good memories are sorted by their last change and then by id.
 ///
 /// Fading and recency are measured from the latest event among `brief_rows` rather than from a clock, so that a brief
-/// does not change while nothing else does. `to_the_point` contains the relevance of each memory to the question;
-/// memories that are not in it are left out, except standing ones.
+/// changes only when a memory changes. `to_the_point` contains the relevance of each memory to the question. Memories
+/// that are not in it are left out, except for standing memories.
 pub(super) fn weigh(
     brief_rows: &[BriefRow],
     to_the_point: Option<&HashMap<MemoryId, f64>>,
@@ -168,13 +169,13 @@ pub(super) fn weigh(
     weighed
 }
 
-/// Returns the section of a memory: standing instructions and preferences, lasting memories, or short-term ones.
+/// Returns the section of a memory: standing instructions and preferences, lasting memories, or short-term memories.
 fn section_of(row: &BriefRow) -> Section {
     let category = row.category.as_str();
     let instructs = row.memory_type == MemoryType::Procedural && matches!(category, "convention" | "workflow" | "note");
     let standing = instructs || matches!(category, "preference" | "profile");
     match row.scope {
-        // Checked first: a person who pins a short-term memory wants it shown in any case.
+        // Pins are checked first, because a person who pins a short-term memory wants it shown in any case.
         _ if row.pinned => Section::Standing,
         Scope::ShortTerm => Section::ShortTerm,
         Scope::LongTerm if standing => Section::Standing,
@@ -211,7 +212,7 @@ const fn share_of(tier: Tier) -> f64 {
     }
 }
 
-/// Returns why a memory is not shown, however much room there is. Pinned memories are always allowed.
+/// Returns the reason why a memory may not be shown, regardless of the room. Pinned memories are always allowed.
 fn floor(row: &BriefRow, standing: &Standing, is_beside: bool, request: &BriefRequest) -> Option<ExclusionReason> {
     match () {
         () if row.pinned => None,
@@ -222,11 +223,11 @@ fn floor(row: &BriefRow, standing: &Standing, is_beside: bool, request: &BriefRe
     }
 }
 
-/// Shares of the budget that are reserved for each section, in the order of [`Section::ALL`]; others may use what one
-/// leaves.
+/// Shares of the budget that are reserved for each section, in the order of [`Section::ALL`]. Other sections may use
+/// the rest of a share.
 const SHARES: [f64; 3] = [0.35, 0.45, 0.20];
-/// More memories than any store has, to reserve room for the count of those left out.
-// The closing line is written last, and its number is not known yet, so room for the widest number is reserved.
+/// A number greater than the number of memories in any store, to reserve room for the count of omitted memories.
+// The closing line is written last, when its number is known, so room for the widest number is reserved.
 const MANY: usize = 999_999_999;
 
 /// A memory that is shown if there is room.
@@ -252,7 +253,7 @@ impl Cost {
             Counting::Exact => tokens::count(text),
             Counting::Estimated => tokens::estimate(text),
         };
-        // Agents count in UTF-16 units; counting `char`s would let emoji exceed their limit.
+        // Agents count in UTF-16 units. If `char`s were counted, emoji could exceed the limit.
         Self { tokens, characters: text.encode_utf16().count() }
     }
 
@@ -264,7 +265,7 @@ impl Cost {
         self.tokens <= limit.tokens && self.characters <= limit.characters
     }
 
-    /// Returns this share of the size, rounded down.
+    /// Returns the given share of the size, rounded down.
     fn share(self, share: f64) -> Self {
         #[expect(
             clippy::cast_possible_truncation,
@@ -300,7 +301,7 @@ pub(super) fn select(
             }
         }
     }
-    // The reasons are found in several passes, so the list is sorted again; ids make the order the same each time.
+    // The reasons are found in several passes, so the list is sorted again. Sorting by id makes the order reproducible.
     brief.left_out.sort_by(|a, b| b.standing.total.total_cmp(&a.standing.total).then_with(|| a.id.cmp(&b.id)));
     finish(brief, request)
 }
@@ -340,9 +341,9 @@ fn elect(
     for section in Section::ALL {
         let mut candidates = weighed.section(section).to_vec();
         if section == Section::LongTerm && request.query.is_none() {
-            // Standing memories beyond the quota matter no less than the others.
+            // Standing memories beyond the quota are as important as the others.
             candidates.append(&mut overflow);
-            // The sort is stable, so equally good ones keep the order that `weigh` gave them.
+            // The sort is stable, so equally good memories keep the order that `weigh` gave them.
             candidates.sort_by(|a, b| b.standing.total.total_cmp(&a.standing.total));
         }
         let mut places = request.quotas.of(section);
@@ -361,7 +362,7 @@ fn elect(
                 }
                 Likeness::SaysMore(at) => {
                     let because = ExclusionReason::SaysTheSame { other: candidate.id.clone() };
-                    // It replaces the one with less detail in the same section, so no quota changes.
+                    // The memory replaces a less detailed memory in the same section, so no quota changes.
                     let (section, place) = (chosen[at].0, &mut chosen[at]);
                     let shorter = std::mem::replace(place, (section, candidate, view)).1;
                     left_out.push(LeftOut { id: shorter.id, section, standing: shorter.standing, because });
@@ -394,7 +395,7 @@ fn elect(
 }
 
 /// Limits the total number of memories. Half of the places are for standing memories and half for the others, and each
-/// half may use what the other leaves; in each, pinned memories are kept first, then the best.
+/// half may use the unused places of the other. In each half, pinned memories are kept first, then the best.
 fn best_of_all(
     mut chosen: Vec<(Section, Candidate)>,
     texts: &HashMap<MemoryId, Memory>,
@@ -405,15 +406,15 @@ fn best_of_all(
     while chosen.len() > most {
         let stands = |(section, _): &(Section, Candidate)| *section == Section::Standing;
         let standing = chosen.iter().filter(|one| stands(one)).count();
-        // While there are too many in total, at least one half is over its limit, so there is always one to remove
-        // from.
+        // While there are too many memories in total, at least one half is over its limit, so a memory can be removed
+        // from it.
         let (too_many_stand, too_many_others) = (standing > most / 2, chosen.len() - standing > most - most / 2);
         let worth = |(_, candidate): &(Section, Candidate)| {
             (texts.get(&candidate.id).is_some_and(|memory| memory.pinned), candidate.standing.total)
         };
         let order = |a: &(bool, f64), b: &(bool, f64)| a.0.cmp(&b.0).then_with(|| a.1.total_cmp(&b.1));
         let open = |at: &usize| if stands(&chosen[*at]) { too_many_stand } else { too_many_others };
-        // Of equally good ones the last is removed.
+        // Of equally good memories, the last is removed.
         let worst = (0..chosen.len()).rev().filter(open).min_by(|a, b| order(&worth(&chosen[*a]), &worth(&chosen[*b])));
         let Some(worst) = worst else { break };
         let (section, Candidate { id, standing }) = chosen.remove(worst);
@@ -422,11 +423,11 @@ fn best_of_all(
     chosen
 }
 
-/// How a memory relates to those already chosen.
+/// The relation of a memory to the memories already chosen.
 enum Likeness {
-    /// It adds nothing to the memory at this place.
+    /// The memory adds nothing to the chosen memory at this index.
     Same(usize),
-    /// It contains everything that the memory at this place does, and more.
+    /// The memory contains everything in the chosen memory at this index, and more.
     SaysMore(usize),
     None,
 }
@@ -449,7 +450,7 @@ fn likeness(view: &View<'_>, chosen: &[(Section, Candidate, View<'_>)], texts: &
     Likeness::None
 }
 
-/// A pass in which room is given to memories.
+/// A pass in which memories are given room.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Turn {
     Pinned,
@@ -457,12 +458,12 @@ enum Turn {
     Rest,
 }
 
-/// Marks the memories for which there is room: first pinned ones, then those of each section within its share, then
-/// whatever still fits, in order.
+/// Marks the memories for which there is room: first pinned memories, then the memories of each section within its
+/// share, then any that still fit, in order.
 fn within_budget(mut elected: Vec<Elected>, request: &BriefRequest) -> Vec<Elected> {
     let whole = Cost { tokens: request.max_tokens, characters: request.max_characters.min(MAX_CHARACTERS) };
     let of = |text: &str| Cost::of(text, request.counting);
-    // Counted before any memory, since a fence that is cut off would leave data looking like instructions.
+    // The fence is counted before any memory, since data after a fence that is cut off would look like instructions.
     let frame = of(&opening(request.format)).plus(of(&closing(MANY, request.format)));
     let mut used = frame;
     let (mut begun, mut in_section) = ([false; 3], [Cost::default(); 3]);
@@ -472,7 +473,7 @@ fn within_budget(mut elected: Vec<Elected>, request: &BriefRequest) -> Vec<Elect
             let around = if begun[place] { Cost::default() } else { around(one.section, request) };
             let cost = one.cost.plus(around);
             let shared = in_section[place].plus(cost);
-            // Skipped without stopping: a shorter memory further down may still fit.
+            // The loop continues after a memory that does not fit, because a shorter memory further down may still fit.
             if turn == Turn::WithinShare && !shared.is_within(whole.share(SHARES[place]))
                 || !used.plus(cost).is_within(whole)
             {
