@@ -1,6 +1,7 @@
-//! Facts of the ledger at the moment of acting: before a file is changed, before a command runs, and after one failed.
+//! Facts of the ledger that an agent is shown before it changes a file, before it runs a command, and after a command
+//! failed.
 //!
-//! A fact is shown only if it speaks of exactly this file, command or error; silence is the usual answer.
+//! A fact is shown only if it is about exactly this file, command or error. In most cases there is none.
 
 use std::sync::LazyLock;
 
@@ -16,22 +17,22 @@ use crate::store::{FactKind, Filter, NamespaceSubtree, StoreError};
 use crate::text::negation;
 use crate::tokens;
 
-/// Tasks of a file or a command that are looked at, the newest.
+/// Maximum number of tasks of a file or a command that are examined, newest first.
 const MAX_TASKS: usize = 12;
-/// Most facts that are shown together, and the most tokens of all of them.
+/// Maximum number of facts that are shown together, and maximum number of their tokens.
 const MAX_FACTS: usize = 3;
 const MAX_TOKENS: usize = 60;
-/// Memories that are looked at for one file or command.
+/// Maximum number of memories that are examined for one file or command.
 const MAX_MEMORIES: usize = 12;
-/// Farthest that a command may stand behind the denial that speaks against it, in bytes.
+/// Maximum distance in bytes between a denial and the name of the command that it forbids.
 const NEAR: usize = 40;
-/// Categories of memories that say what to do, and what not.
+/// Categories of memories that say what to do or what to avoid.
 const STANDING: &[&str] = &["convention", "preference", "decision", "mistake", "workflow"];
 
-/// Something to show, and the key under which it counts as shown.
+/// A fact to show, and the key under which it is recorded as shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fact {
-    /// Names the memory, or holds the text of a fact of the ledger.
+    /// The id of the memory, or the text of a fact of the ledger.
     pub(crate) key: String,
     /// One line.
     pub(crate) text: String,
@@ -43,17 +44,17 @@ impl Fact {
     }
 
     fn of_memory(memory: &Memory) -> Self {
-        // The brief may have shown it long before, where it is of less use than now.
+        // The brief may have shown the memory long before, when it was less useful than now.
         Self { key: format!("act:{}", memory.id), text: memory.claim.content.clone() }
     }
 }
 
-/// Returns as many facts as may be shown together, each no longer than there is room.
+/// Returns the first facts that may be shown together, and shortens facts that are too long.
 pub(crate) fn few(facts: Vec<Fact>) -> Vec<Fact> {
     let mut room = MAX_TOKENS;
     let mut kept = Vec::new();
     for fact in facts.into_iter().take(MAX_FACTS) {
-        // Three letters make about one token.
+        // A token has about three letters.
         let text = clipped(&fact.text.split_whitespace().collect::<Vec<_>>().join(" "), (MAX_TOKENS - 1) * 3);
         let cost = tokens::estimate(&text);
         if cost > room {
@@ -66,15 +67,16 @@ pub(crate) fn few(facts: Vec<Fact>) -> Vec<Fact> {
 }
 
 impl Session<'_> {
-    /// Returns the project, if the session is in one: tasks without a project say nothing about any file.
+    /// Returns the project if the session has one, because tasks without a project are not related to any file.
     fn project(&self) -> Vec<NamespaceSubtree> {
         let own = self.namespaces.first().filter(|namespace| **namespace != crate::memory::Namespace::global());
         own.cloned().map(NamespaceSubtree::Exactly).into_iter().collect()
     }
 
-    /// Returns what earlier sessions learnt about a file: attempts that failed or were taken back, and conventions.
+    /// Returns the facts that earlier sessions recorded about a file: changes that failed or were reverted, and
+    /// conventions.
     ///
-    /// `paths` are the spellings under which the ledger may know the file.
+    /// `paths` contains the spellings that the ledger may use for the file.
     pub(crate) fn before_edit(&self, paths: &[String]) -> Result<Vec<Fact>, StoreError> {
         let (within, mut facts) = (self.project(), Vec::new());
         for path in paths.iter().filter(|_| !within.is_empty()) {
@@ -94,12 +96,12 @@ impl Session<'_> {
         Ok(facts)
     }
 
-    /// Returns why a command should perhaps not run: it always failed in this form, or a convention speaks against it.
+    /// Returns reasons for not running a command: it always failed in this form, or a convention forbids it.
     pub(crate) fn before_command(&self, command: &str) -> Result<Vec<Fact>, StoreError> {
         let (within, mut facts) = (self.project(), Vec::new());
         if let (Some(name), Some(shown), false) = (signature(command), tidied(command), within.is_empty()) {
             let failed = self.store.tasks_with(FactKind::Failed, &shown, &within, MAX_TASKS)?;
-            // Usually it never failed, and then the tasks in which it may have succeeded need not be read.
+            // Usually the command never failed. The tasks in which it may have succeeded then need not be read.
             if !failed.is_empty() {
                 let tasks = self.store.tasks_with(FactKind::Command, &name, &within, MAX_TASKS)?;
                 facts.extend(failing_form(&failed, &tasks, &shown));
@@ -114,7 +116,7 @@ impl Session<'_> {
         Ok(facts)
     }
 
-    /// Returns what cleared this error of a command before.
+    /// Returns the remedy that cleared this error of a command before.
     pub(crate) fn after_failure(&self, command: &str, printed: &str) -> Result<Option<Fact>, StoreError> {
         let within = self.project();
         if within.is_empty() {
@@ -149,7 +151,7 @@ impl Session<'_> {
     }
 }
 
-/// Returns the attempts at a file that failed or were taken back and that no later task made good, newest first.
+/// Returns the changes of a file that failed or were reverted, newest first, up to the last task that succeeded.
 fn attempts(tasks: &[Task], path: &str) -> Vec<Fact> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let mut facts = Vec::new();
@@ -165,24 +167,24 @@ fn attempts(tasks: &[Task], path: &str) -> Vec<Fact> {
             let reason = clipped(&record.reason, 80);
             facts.push(Fact::of_ledger(format!("{day}: changing {name} for “{goal}” failed: {reason}")));
         } else if record.outcome == TaskOutcome::Done {
-            // What was tried before is settled.
+            // Earlier attempts no longer matter after a success.
             break;
         }
     }
     facts
 }
 
-/// Returns the command with which a task took back a change of the file of this name.
+/// Returns the command with which a task reverted a change of the file with this name.
 fn taken_back<'t>(record: &'t TaskRecord, name: &str) -> Option<&'t str> {
     let undoes = |command: &str| {
         let is_undo = ["git checkout ", "git restore ", "git revert "].iter().any(|undo| command.contains(undo));
-        // `git restore --staged` changes no file.
+        // `git restore --staged` does not change the file.
         is_undo && !command.contains("--staged") && command.split_whitespace().any(|word| word.ends_with(name))
     };
     record.commands.iter().map(|one| one.command.as_str()).find(|command| command.len() < 160 && undoes(command))
 }
 
-/// Returns that a command failed whenever it was called like this, and what worked instead.
+/// Returns the fact that a command failed whenever it was called in this form, with the form that worked.
 fn failing_form(failed: &[Task], tasks: &[Task], command: &str) -> Option<Fact> {
     let uses = failed.iter().chain(tasks).flat_map(|task| &task.record.commands);
     if uses.filter(|one| one.command == command).any(|one| one.failed < one.runs) {
@@ -217,16 +219,17 @@ static RISKS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
     table.into_iter().map(compile).collect()
 });
 
-/// Returns the words that a convention against a command has: those of a dangerous act, and its name.
+/// Returns the words that a convention against a command would contain: those of a dangerous action, or the command's
+/// name.
 fn risks(command: &str) -> Vec<String> {
     let mut found: Vec<String> =
         RISKS.iter().filter(|(risk, _)| risk.is_match(command)).map(|(_, words)| (*words).to_owned()).collect();
-    // A name of one word, such as `make`, stands in too many sentences.
+    // A name of one word, such as `make`, appears in too many sentences.
     found.extend(signature(command).filter(|name| name.contains(' ')));
     found
 }
 
-/// Whether a sentence of `content` denies what these words name: all of them follow a denial closely.
+/// Whether a sentence of `content` forbids the action that these words name: all of them closely follow a denial.
 fn speaks_against(content: &str, words: &str) -> bool {
     content.split_inclusive(['.', ';', '\n', '。']).any(|sentence| {
         let folded = sentence.to_lowercase();

@@ -1,4 +1,4 @@
-//! The tasks that touched a file, and why.
+//! The tasks that used or changed a file, with their goals.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -7,31 +7,31 @@ use super::clipped;
 use crate::memory::{Citation, Task, TaskFile, TaskOutcome};
 use crate::store::{Database, FactKind, NamespaceSubtree, StoreError};
 
-/// Tasks of one file that are looked at, the newest.
+/// Maximum number of tasks of one file that are examined, newest first.
 const MAX_TASKS: usize = 200;
-/// Longest goal and report that are shown, in characters.
+/// Maximum length of a goal or a report that is shown, in characters.
 const SHOWN: usize = 240;
 
-/// A task that touched a file.
+/// A task that used or changed a file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FileUsage {
     /// The task's id.
     pub task: String,
-    /// The log that it stands in.
+    /// The log that contains the task.
     pub transcript: String,
-    /// When the last thing in it happened.
+    /// The time of the task's last event.
     pub ended_at: Option<Timestamp>,
     /// The path of the file in the task.
     pub path: String,
     /// What was done with the file.
     pub did: String,
-    /// Whether it was changed, not only read.
+    /// Whether the task changed the file and did not only read it.
     pub changed: bool,
-    /// What was asked, clipped.
+    /// The request, clipped.
     pub goal: String,
     /// How it ended.
     pub outcome: TaskOutcome,
-    /// Why that is believed.
+    /// The evidence for the outcome.
     pub reason: String,
     /// The assistant's last words, clipped.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,10 +43,12 @@ pub struct FileUsage {
     pub messages: Vec<String>,
 }
 
-/// Returns the tasks that touched `path`, those that changed it first, each group newest first.
+/// Returns the tasks that used `path`. The tasks that changed the file come first, and each group is sorted from new to
+/// old.
 ///
-/// The path may be relative to the project, or only the end of one; tasks of the whole path come before those of its
-/// end. `commit` is that of the line that is asked about: only tasks that made it are returned, if there are any.
+/// The path may be relative to the project, or only the end of a path. Files with this end are used only if no task has
+/// the whole path. `commit` is the commit of the line in question. If any tasks made this commit, only these are
+/// returned.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -73,7 +75,7 @@ pub(crate) fn blame(
         tasks.retain(made);
     }
     let mut touches: Vec<FileUsage> = tasks.into_iter().filter_map(|task| touch(task, path)).collect();
-    // Stable, so that the newest stay first.
+    // The sort is stable, so that the newest tasks stay first.
     touches.sort_by_key(|touch| !touch.changed);
     Ok(touches)
 }
@@ -100,12 +102,12 @@ fn touch(task: Task, path: &str) -> Option<FileUsage> {
     })
 }
 
-/// Whether a path ends with the other one as a path, not only as letters.
+/// Whether a path ends with the other path, compared by whole components.
 fn ends_with_path(path: &str, end: &str) -> bool {
     path.strip_suffix(end).is_some_and(|rest| rest.ends_with('/'))
 }
 
-/// Says in words what was done with a file.
+/// Returns a description of the actions on a file.
 fn did(file: &TaskFile) -> String {
     let times = |count: u32, word: &str| match count {
         0 => None,

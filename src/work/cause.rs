@@ -1,8 +1,8 @@
-//! What cleared an error, judged over all its occurrences: the spelling of the command, a command run before it, a
-//! change of a file, or only time. Pure.
+//! The cause that cleared an error, judged over all occurrences of the error: the spelling of the command, a command
+//! run before it, a change of a file, or only time. The functions are pure.
 //!
-//! What was done between a failure and a success need not be the reason for it. A cause counts where nothing else was
-//! done, and it has to return in another session, or the error has to name it.
+//! The actions between a failure and a success need not be the reason for the success. A cause counts if nothing else
+//! was done, and if it also occurs in another session or the error names it.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -13,19 +13,19 @@ use super::command::{is_misuse, likeness, only_looks, parts, signature};
 use super::output::{runs_checks, runs_tests};
 use crate::memory::{Remedy, Task, TaskError};
 
-/// Least likeness of two commands if a spelling that helped one of them once is proposed for the other.
+/// Minimum likeness of two commands for which a spelling that helped one of them once is proposed for the other.
 const MIN_LIKENESS: f64 = 0.34;
-/// Most occurrences of an error for which an addition to a command is believed that was seen to help only once.
+/// Maximum number of occurrences of an error for which an addition to a command counts although it helped only once.
 const MAX_UNPROVEN: usize = 4;
-/// Least share of the occurrences in which a remedy that changes no word of the command helped.
+/// Minimum share of the occurrences in which a remedy that changes no word of the command must have helped.
 const MIN_SHARE: f64 = 0.15;
-/// Programs behind a pipe that hide an error, so that what they let through is no proof of a success.
+/// Programs after a pipe that may hide an error, so that a success of the pipe proves nothing.
 const FILTERS: &[&str] = &["awk", "egrep", "grep", "rg", "sed", "wc"];
-/// Programs behind a pipe that only shorten what was printed.
+/// Programs after a pipe that only shorten the output.
 const SHORTENERS: &[&str] =
     &["awk", "cat", "cut", "egrep", "grep", "head", "less", "sed", "sort", "tail", "tee", "uniq", "wc"];
 
-/// Words that any failure prints.
+/// Words that are common in the output of any failure.
 const GENERAL: &str = "\
     a an and are build check code command commands could error errors err exit exited exception fail failed failing fails \
     failure failures fatal found from has have job lint make not npm occurred panicked path process recipe run runs \
@@ -36,19 +36,19 @@ const GENERAL: &str = "\
 pub struct KnownRemedy {
     /// How often.
     pub times: u32,
-    /// How often the error occurred in commands that it could have helped.
+    /// Number of occurrences of the error in commands that the remedy could have helped.
     pub of: u32,
     /// The error as it was printed.
     pub error: String,
     /// The command that failed.
     pub failed: String,
-    /// What was done: the success, and what was changed and run before it.
+    /// The actions of the remedy: the successful command, and the changes and commands before it.
     pub cleared: Remedy,
     /// When.
     pub at: Option<Timestamp>,
     /// The task.
     pub task: String,
-    /// The log that it stands in.
+    /// The log that contains the task.
     pub transcript: String,
 }
 
@@ -67,7 +67,7 @@ impl<'t> Case<'t> {
         Self { task, error, words: words(&error.command), program: program(&error.command), causes }
     }
 
-    /// Returns the session; the logs of its sub-agents are a part of it.
+    /// Returns the session, which includes the logs of its sub-agents.
     fn session(&self) -> &'t str {
         self.task.transcript.split_once('/').map_or(self.task.transcript.as_str(), |(session, _)| session)
     }
@@ -76,9 +76,9 @@ impl<'t> Case<'t> {
 /// Something that may have cleared an error.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Cause {
-    /// Words of the command were taken out and others put in.
+    /// Words of the command were removed and others inserted.
     Spelling { out: BTreeSet<String>, in_: BTreeSet<String> },
-    /// Another command ran before.
+    /// Another command ran before the success.
     Ran(String),
     /// A file was changed.
     Changed(String),
@@ -87,7 +87,7 @@ enum Cause {
 }
 
 impl Cause {
-    /// Returns a success without what else was done before it.
+    /// Returns a success without the actions that are unrelated to this cause.
     fn shown(&self, cleared: &Remedy) -> Remedy {
         let (mut files, mut commands) = (Vec::new(), Vec::new());
         match self {
@@ -116,11 +116,11 @@ fn causes(failed: &str, cleared: &Remedy) -> BTreeSet<Cause> {
     }
     let own = plain(failed);
     let ran = cleared.commands.iter().filter(|command| {
-        // What checks or looks changes nothing; of a script only the first line is known.
+        // Commands that check or only read change nothing, and only the first line of a script is known.
         !command.contains("<<") && !only_looks(command) && !runs_tests(command) && !runs_checks(command)
     });
     found.extend(ran.map(|command| plain(command)).filter(|command| *command != own).map(Cause::Ran));
-    // A file outside of the project is a note of the agent's own.
+    // A file outside the project is a note of the agent.
     found.extend(cleared.files.iter().filter(|file| !file.starts_with('/')).cloned().map(Cause::Changed));
     if found.is_empty() {
         found.insert(Cause::Again);
@@ -128,7 +128,8 @@ fn causes(failed: &str, cleared: &Remedy) -> BTreeSet<Cause> {
     found
 }
 
-/// Returns the remedies that are sure, the surest first; with the command that failed, those that fit it.
+/// Returns the remedies that are sure, the surest first. If the command that failed is given, only remedies that fit it
+/// are returned.
 pub(super) fn remedies(cases: &[Case<'_>], line: &str, command: Option<&str>) -> Vec<KnownRemedy> {
     let mut by_cause: BTreeMap<&Cause, Vec<&Case<'_>>> = BTreeMap::new();
     for case in cases {
@@ -144,19 +145,19 @@ pub(super) fn remedies(cases: &[Case<'_>], line: &str, command: Option<&str>) ->
     found.sort_by(|(a, x), (b, y)| b.total_cmp(a).then(y.at.cmp(&x.at)).then_with(|| x.task.cmp(&y.task)));
     let mut seen = HashSet::new();
     let mut remedies: Vec<KnownRemedy> = found.into_iter().map(|(_, remedy)| remedy).collect();
-    // Two causes of one success are shown by the same example.
+    // Two causes of one success would be shown with the same example.
     remedies.retain(|remedy| seen.insert((remedy.task.clone(), remedy.cleared.message.clone())));
     remedies
 }
 
-/// The command for which a remedy is sought.
+/// The command for which a remedy is requested.
 struct Asked<'t> {
     text: &'t str,
     words: BTreeSet<String>,
     program: String,
 }
 
-/// Returns a cause with its weight as a remedy, if it is sure and fits the command.
+/// Returns the remedy of a cause, with its weight, if the cause is sure and fits the command.
 fn judged(
     cause: &Cause,
     helped: &[&Case<'_>],
@@ -167,8 +168,8 @@ fn judged(
     let sessions = helped.iter().map(|case| case.session()).collect::<HashSet<_>>().len();
     let alone = helped.iter().filter(|case| case.causes.len() == 1).count();
     let close = |case: &&&Case<'_>| asked.map_or(0.0, |asked| likeness(asked.text, &case.error.command));
-    // The example where nothing else was done, then that most like the command; tasks come newest first, and of equals the
-    // first is taken.
+    // An example in which nothing else was done is preferred, then the example that is most similar to the command.
+    // Tasks come newest first, and of equal examples the first is taken.
     let example = helped.iter().rev().max_by(|a, b| {
         let by_likeness = close(a).total_cmp(&close(b));
         (b.causes.len() > 1).cmp(&(a.causes.len() > 1)).then(by_likeness)
@@ -176,7 +177,7 @@ fn judged(
     let likeness = asked.map_or(1.0, |_| close(&example));
     let program = asked.map_or(example.program.as_str(), |asked| asked.program.as_str());
     let is_same_program = example.program == program;
-    // `pip install pyyaml` is named by an error about `yaml`.
+    // An error about `yaml` names `pip install pyyaml`.
     let is_meant = |one: &str, word: &str| {
         one == word || one.len().min(word.len()) > 3 && (one.contains(word) || word.contains(one))
     };
@@ -194,19 +195,19 @@ fn judged(
         }
         Cause::Spelling { out, in_ } => {
             let fits = asked.is_none_or(|asked| out.is_subset(&asked.words));
-            // A call that was already spelled so and failed all the same speaks against it.
+            // A call that already had this spelling and failed nevertheless is evidence against the cause.
             let failed_so =
                 |case: &&Case<'_>| !in_.is_empty() && in_.is_subset(&case.words) && !out.is_subset(&case.words);
             let against = cases.iter().filter(failed_so).count();
             let of = cases.iter().filter(|case| out.is_subset(&case.words)).count();
-            // An option is one of its program; a folder or the name of a program may stand in any command.
+            // An option belongs to one program, whereas a folder or the name of a program may appear in any command.
             let fits = fits && (is_same_program || out.iter().any(|word| !word.starts_with('-')));
-            // In which folder the shell was is unknown, unless the error is about the folder.
+            // The folder of the shell is unknown, unless the error is about the folder.
             let is_named = out.iter().any(|word| names(word));
             let fits = fits && (is_named || !out.contains("cd") || in_.contains("cd"));
             let is_spoken = is_misuse(line) || out.iter().any(|word| !word.starts_with('-')) && !in_.is_empty();
             let is_like = is_same_program && likeness >= MIN_LIKENESS && is_spoken;
-            // What adds much more than it takes out does something else besides.
+            // A spelling that inserts many more words than it removes also does something else.
             let is_small = in_.len() <= out.len() + 1;
             let is_likely = is_small && against == 0 && (is_like || is_named);
             let is_proven = sessions > 1 || is_likely;
@@ -222,7 +223,8 @@ fn judged(
             let is_proven = if sessions > 1 { alone > 0 || is_named } else { alone > 0 && is_named };
             (is_same_program && is_new && is_proven && is_frequent(helped.len(), of), of)
         }
-        // What an edit cleared is in the code, so it can only be meant if the very same line is printed again.
+        // An edit that cleared an error is in the code, so it is relevant only if exactly the same line is printed
+        // again.
         Cause::Changed(path) => {
             let of = of_program();
             let digits = |text: &str| text.chars().filter(|letter| !letter.is_ascii_digit()).collect::<String>();
@@ -255,7 +257,8 @@ fn is_frequent(helped: usize, of: usize) -> bool {
     share >= MIN_SHARE
 }
 
-/// Returns the words of a command, with options cut from their values, without what only shortens or redirects output.
+/// Returns the words of a command, with options separated from their values, without parts that only shorten or
+/// redirect output.
 fn words(command: &str) -> BTreeSet<String> {
     let mut cut = Vec::new();
     for (place, part) in command.split(" | ").enumerate() {
@@ -289,7 +292,7 @@ fn program(command: &str) -> String {
     first.map_or("", |word| word.rsplit('/').next().unwrap_or(word)).to_owned()
 }
 
-/// Returns a command without the change of folder, pipes and options that only keep it quiet.
+/// Returns a command without changes of the folder, pipes, and options that only suppress output.
 fn plain(command: &str) -> String {
     let is_loud = |word: &&str| !matches!(*word, "-q" | "--quiet" | "-y" | "--yes" | "2>&1");
     let parts =
@@ -302,7 +305,7 @@ pub(super) fn said_words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|character: char| !character.is_alphanumeric() && character != '_').filter(|word| !word.is_empty())
 }
 
-/// Whether any failure prints this word.
+/// Whether this word is common in the output of any failure.
 pub(super) fn is_general(word: &str) -> bool {
     GENERAL.split_whitespace().any(|one| word.eq_ignore_ascii_case(one))
 }

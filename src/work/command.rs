@@ -1,4 +1,5 @@
-//! The signatures of shell commands, and the line of a command's output that explains its failure. Pure.
+//! The signatures of shell commands, and the line of a command's output that explains its failure. The functions are
+//! pure.
 
 use std::sync::LazyLock;
 
@@ -9,7 +10,7 @@ const WITH_SUBCOMMANDS: &str = "\
     apt apt-get aws az bazel brew bun bundle cargo composer conda deno docker docker-compose dotnet flutter gcloud \
     gh git go gradle gradlew helm just kubectl make mix mvn npm npx nx pip pip3 pnpm poetry rails rake rustup \
     systemctl task terraform turbo uv yarn";
-/// Words after which the next word determines what is done.
+/// Words after which the next word determines the action.
 const RUNNERS: &[&str] = &["run", "exec", "compose", "x", "tool", "dlx"];
 /// Programs that run another program, whose name follows.
 const PREFIXES: &[&str] = &["sudo", "env", "time", "nohup", "command", "exec", "nice"];
@@ -18,7 +19,7 @@ const LOOKUPS: &str = "\
     [ [[ awk basename cat cd cmp column comm cut date df diff dirname du echo export false fd file find grep head \
     hexdump id jq kill less ls lsof md5sum nl od pgrep pkill printf ps pwd readlink realpath rg sed set sha256sum sleep \
     sort source ss stat strings tac tail test tree true type uname uniq wait wc which whoami xargs xxd .";
-/// Longest command that is kept, in bytes; longer ones are scripts.
+/// Longest command that is kept, in bytes. Longer commands are scripts.
 const MAX_BYTES: usize = 300;
 
 /// Whether a word is one of a list.
@@ -26,19 +27,19 @@ fn is_one_of(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|one| one == word)
 }
 
-/// Returns the command on one line; `None` if it is too long to be shown again, or contains a document.
+/// Returns the command on one line, or `None` if it is too long to be shown again or contains a here-document.
 pub(crate) fn tidied(command: &str) -> Option<String> {
     let text = command.split_whitespace().collect::<Vec<_>>().join(" ");
     // A here-document is a script, which does not fit on one line.
     (!text.is_empty() && text.len() <= MAX_BYTES && !command.contains("<<")).then_some(text)
 }
 
-/// Returns a name for the last part of a command, such as `cargo test`; `None` for one that only reads.
+/// Returns a name for the last part of a command, such as `cargo test`, or `None` for a command that only reads.
 pub(crate) fn signature(command: &str) -> Option<String> {
     let last = parts(command).into_iter().next_back()?;
     let mut words = last.split_whitespace().skip_while(|word| is_assignment(word) || PREFIXES.contains(word));
     let mut first = words.next()?;
-    // `timeout -k 5 60s cargo test`: options and durations come before the command.
+    // Options and durations may precede the command, as in `timeout -k 5 60s cargo test`.
     if first == "timeout" {
         first =
             words.find(|word| !word.starts_with('-') && !word.starts_with(|letter: char| letter.is_ascii_digit()))?;
@@ -50,7 +51,7 @@ pub(crate) fn signature(command: &str) -> Option<String> {
     let mut name = vec![program];
     if is_one_of(WITH_SUBCOMMANDS, program) {
         while let Some(word) = words.next() {
-            // Options may precede the subcommand: `git -C folder log`.
+            // Options may precede the subcommand, as in `git -C folder log`.
             if word.starts_with('-') {
                 if matches!(word, "-C" | "-f" | "-p" | "--manifest-path" | "--prefix" | "--cwd") {
                     words.next();
@@ -69,11 +70,11 @@ pub(crate) fn signature(command: &str) -> Option<String> {
     Some(name.join(" ").chars().take(80).collect())
 }
 
-/// Returns the commands that run one after the other, each without the pipeline for its output; those that only change
-/// the folder or a variable are omitted. Quoted text is not cut.
+/// Returns the commands that run one after the other, each without the pipeline for its output. Commands that only
+/// change the folder or a variable are omitted. Quoted text is not cut.
 pub(crate) fn parts(command: &str) -> Vec<&str> {
     let (mut parts, mut begin, mut quote, mut piped) = (Vec::new(), 0, None, None);
-    // Bytes are sufficient: every separator is ASCII, so no cut is inside a character.
+    // Bytes are sufficient, because every separator is ASCII, so no cut is inside a character.
     let bytes = command.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
@@ -82,7 +83,7 @@ pub(crate) fn parts(command: &str) -> Vec<&str> {
             Some(open) if here == open => quote = None,
             None if here == b'\\' => at += 1,
             None if matches!(here, b'\'' | b'"') => quote = Some(here),
-            // The commands after a pipe mostly shorten the output: `cargo test | tail`.
+            // The commands after a pipe usually shorten the output, as in `cargo test | tail`.
             None if here == b'|' && bytes.get(at + 1) != Some(&b'|') => {
                 piped = piped.or(Some(at));
             }
@@ -99,7 +100,7 @@ pub(crate) fn parts(command: &str) -> Vec<&str> {
         at += 1;
     }
     parts.push(&command[begin.min(command.len())..piped.unwrap_or(command.len())]);
-    // `cd shop && cargo test` is identified by the test, wherever it runs.
+    // `cd shop && cargo test` is identified by the test, regardless of the folder.
     let leads = |part: &str| {
         let first = part.split_whitespace().find(|word| !is_assignment(word)).unwrap_or_default();
         !matches!(first, "" | "cd" | "export" | "set" | "source" | "." | "pushd" | "popd")
@@ -128,7 +129,7 @@ static TELLING: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(words).expect("the tests compile it")
 });
 
-/// Error messages about incorrect usage of a program, for which a different call is the remedy.
+/// Error messages about incorrect usage of a program. Their remedy is a different call.
 static MISUSE: LazyLock<Regex> = LazyLock::new(|| {
     let words = r"(?i)(command not found|not recognized|unrecognized|unknown (option|argument|command|flag|subcommand|script)|unexpected argument|invalid (option|argument|flag|subcommand|choice)|no such (option|command|subcommand|file)|is required|required argument|missing (script|argument|operand|required)|missing script|did you mean|usage:|no module named|permission denied|not a git repository)";
     Regex::new(words).expect("the tests compile it")
@@ -136,7 +137,8 @@ static MISUSE: LazyLock<Regex> = LazyLock::new(|| {
 
 static COLOUR: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\x1b\[[0-9;?]*[A-Za-z]").expect("the tests compile it"));
 
-/// Returns the line that states the reason: the first that looks like an error, or else the last; `None` for no output.
+/// Returns the line that states the reason: the first line that looks like an error, or else the last line, or `None`
+/// without output.
 pub(crate) fn error_line(printed: &str) -> Option<String> {
     // Colour codes inside a line would prevent the patterns from matching.
     let plain = COLOUR.replace_all(printed, "");
@@ -152,7 +154,7 @@ static LAST: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(line).expect("the tests compile it")
 });
 
-/// Whether the last line that a command printed is an error, where nothing else says how it ended.
+/// Whether the last line of a command's output is an error. This is used if no exit status is known.
 pub(crate) fn looks_failed(printed: &str) -> bool {
     let last = printed.lines().rev().map(str::trim).find(|line| !line.is_empty());
     last.is_some_and(|line| LAST.is_match(line))
@@ -165,7 +167,7 @@ fn is_frame(line: &str) -> bool {
     frames.iter().any(|frame| line.starts_with(frame))
 }
 
-/// Whether calling the program differently is the remedy.
+/// Whether the error is about incorrect usage, so that a different call is the remedy.
 pub(crate) fn is_misuse(error: &str) -> bool {
     MISUSE.is_match(error)
 }

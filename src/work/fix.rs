@@ -1,4 +1,4 @@
-//! Remedies of an error that are known, with how often each helped and how often none did.
+//! Known remedies of an error, with how often each of them helped and how often none of them did.
 
 use serde::Serialize;
 
@@ -6,30 +6,30 @@ use super::cause::{Case, KnownRemedy, is_general, remedies, said_words};
 use super::output::{error_signature, failure_line, unframed};
 use crate::store::{Database, FactKind, NamespaceSubtree, StoreError};
 
-/// Tasks of one error that are looked at, the newest.
+/// Maximum number of tasks with one error that are examined, newest first.
 const MAX_TASKS: usize = 100;
-/// Least number of words by which an error differs from any other failure.
+/// Minimum number of words that distinguish an error from any other failure.
 const MIN_WORDS: usize = 2;
-/// Most remedies that are returned.
+/// Maximum number of remedies that are returned.
 const MAX_REMEDIES: usize = 10;
 
-/// What is known of an error.
+/// The known occurrences and remedies of an error.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct KnownError {
-    /// What was asked about, without paths, numbers and hashes.
+    /// The requested error, without paths, numbers and hashes.
     pub signature: String,
     /// How often it occurred.
     pub occurred: u32,
     /// How often it was not cleared.
     pub open: u32,
-    /// What cleared it, the surest first; empty where nothing is sure.
+    /// The remedies that cleared the error, the surest first. The list is empty if no remedy is sure.
     pub remedies: Vec<KnownRemedy>,
 }
 
-/// Returns what is known of an error: a line of it, or all that a command printed.
+/// Returns the occurrences and remedies of an error. `printed` is a line of the error or the whole output of a command.
 ///
-/// Only what cleared an error of the same signature is a remedy, and a line that any failure could print has none. With
-/// the `command` that failed, only remedies that fit it are returned.
+/// Only remedies of errors with the same signature count, and a line that any failure could print has none. If the
+/// `command` that failed is given, only remedies that fit it are returned.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -44,7 +44,8 @@ pub(crate) fn fix(
     known(store, &line, &error_signature(&line), command, within)
 }
 
-/// Returns the same for a text that a person types: a part of the line in any capitals, or the line with more around it.
+/// Returns the same as [`fix`] for a text that a person types: a part of the line in any case, or the line with other
+/// text around it.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -62,16 +63,16 @@ pub(crate) fn fix_typed(
     let mut like = store.task_keys(FactKind::Error, within)?;
     like.retain(|(signature, _)| {
         let one = bare(signature);
-        // A small part of a line, such as "does not exist", is a part of other errors as well.
+        // A small part of a line, such as "does not exist", also appears in other errors.
         let is_most = 2 * one.len().min(asked.len()) >= one.len().max(asked.len());
         is_most && is_specific(&one) && (one.contains(&asked) || asked.contains(&one))
     });
-    // The most frequent one; among equals, the one that says least besides.
+    // The most frequent signature is used, and of equally frequent signatures the shortest.
     let best = like.into_iter().max_by_key(|(signature, tasks)| (*tasks, std::cmp::Reverse(signature.len())));
     best.map_or(Ok(exact), |(signature, _)| known(store, typed, &signature, command, within))
 }
 
-/// Returns a signature in lower case, without the word that only says that it is an error.
+/// Returns a signature in lower case, without a leading "error".
 fn bare(signature: &str) -> String {
     let lower = signature.to_lowercase();
     let lower = lower.trim();
@@ -102,9 +103,9 @@ fn known(
     Ok(known)
 }
 
-/// Whether a signature says more than that something failed.
+/// Whether a signature is more specific than "something failed".
 pub(super) fn is_specific(signature: &str) -> bool {
-    // The guard puts a mark such as `[denied file]` in the place of a text, which is then unknown.
+    // If the guard replaced the text with a marker such as `[denied file]`, the error is unknown.
     let is_hidden = signature.starts_with('[') && signature.find(']') == Some(signature.len() - 1);
     let said = said_words(signature).filter(|word| word.len() > 2 && !is_general(word)).count();
     !is_hidden && said >= MIN_WORDS

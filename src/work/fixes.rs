@@ -22,9 +22,10 @@ const CATEGORY: &str = "solution";
 const TAG: &str = "error-fix";
 /// Longest time between a failure and a success that resolves it.
 const SAME_MATTER: SignedDuration = SignedDuration::from_hours(2);
-/// Maximum number of commands between a failure and the success; with more, it is unclear which one resolved it.
+/// Maximum number of commands between a failure and the success. With more commands, it is unclear which of them
+/// resolved the failure.
 const MAX_COMMANDS: usize = 3;
-/// Minimum likeness of two errors of one command from which a remedy for one is shown for the other.
+/// Minimum likeness of two errors of one command for which a remedy of one error is shown for the other.
 const MIN_LIKENESS: f64 = 0.34;
 /// Maximum number of remedies that are stored for one failure.
 const MAX_STORED: usize = 5;
@@ -42,11 +43,11 @@ enum Remedy {
     First(Vec<String>),
 }
 
-/// Returns what resolved `failed`, which `succeeded` followed; `None` if that is unclear.
+/// Returns the remedy that resolved `failed` before the success of `succeeded`, or `None` if this is unclear.
 ///
 /// A different form of the command counts if the error was about the call itself and nothing was done in between.
-/// Commands in between count if the same command then succeeded, they are few, and no file was changed: what an edit
-/// resolved is already in the code.
+/// Commands in between count if the same command then succeeded, they are few, and no file was changed, because an edit
+/// that resolved an error is already in the code.
 fn remedy(failed: &FailedCommand, succeeded: &str, now: Timestamp) -> Option<Remedy> {
     // A fix by editing is already in the code, and no command repeats it.
     if now.duration_since(failed.at) > SAME_MATTER || failed.steps.iter().any(|step| matches!(step, Step::Edited(_))) {
@@ -68,10 +69,11 @@ fn remedy(failed: &FailedCommand, succeeded: &str, now: Timestamp) -> Option<Rem
     }
 }
 
-/// Stores what resolved a failure, if that is clear.
+/// Stores the remedy of a failure, if it is clear.
 ///
-/// The remedy is consolidated like any other memory, but not compared with other remedies for the same failure: these
-/// do not contradict each other, however similar their wording, so up to [`MAX_STORED`] of them are stored.
+/// The remedy is consolidated like any other memory, but it is not compared with other remedies for the same failure.
+/// Such remedies do not contradict each other, even if their wording is similar, so up to [`MAX_STORED`] of them are
+/// stored.
 pub(crate) fn store_remedy(
     session: &Session<'_>,
     categories: &[String],
@@ -104,7 +106,7 @@ pub(crate) fn store_remedy(
     settle_by_rules(store, &[incoming], None, now).map(drop)
 }
 
-/// Returns how many other remedies for a failure are known; 0 if this one is among them.
+/// Returns the number of other remedies that are known for a failure, or 0 if this remedy is among them.
 fn others(
     store: &Store,
     namespace: &Namespace,
@@ -181,7 +183,7 @@ pub(crate) fn known(
         .map(|memory| (likeness(&failed.error, &error_in(&memory)), memory))
         .filter(|(likeness, _)| *likeness >= MIN_LIKENESS)
         .collect();
-    // Among remedies for the same error, those shown most often come first, then the newest.
+    // Of remedies for the same error, those shown most often come first, then the newest.
     found.sort_by(|(x, a), (y, b)| {
         let by_use = || b.usage.access_count.cmp(&a.usage.access_count);
         let by_age = || b.updated_at.cmp(&a.updated_at).then_with(|| a.id.cmp(&b.id));

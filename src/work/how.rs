@@ -1,4 +1,4 @@
-//! The commands that work in a project: how they were called, how often that succeeded, and what failed.
+//! The commands that work in a project: their calls, how often each call succeeded, and the errors.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use super::command::signature;
 use crate::store::{Database, FactKind, NamespaceSubtree, StoreError};
 use crate::text::code::code_words;
 
-/// Signatures that are looked at for one topic, and tasks of each, the newest.
+/// Maximum number of signatures that are examined for one topic, and of tasks of each, newest first.
 const MAX_SIGNATURES: usize = 12;
 const MAX_TASKS: usize = 60;
-/// Most commands that are returned.
+/// Maximum number of commands that are returned.
 const MAX_SHOWN: usize = 12;
 
 /// A command, as it was called.
@@ -20,7 +20,7 @@ const MAX_SHOWN: usize = 12;
 pub struct Usage {
     /// The command.
     pub command: String,
-    /// The folder in which it ran, where that is not the project's.
+    /// The folder in which the command ran, if it is not the project's folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
     /// How often it ran.
@@ -31,17 +31,17 @@ pub struct Usage {
     pub tasks: u32,
     /// When it ran last.
     pub at: Option<Timestamp>,
-    /// The last error, where it never succeeded.
+    /// The last error, if the command never succeeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The last task in which it ran.
+    /// The last task in which the command ran.
     pub task: String,
-    /// The log that it stands in.
+    /// The log that contains the task.
     pub transcript: String,
 }
 
-/// Returns the calls of a command, or of the commands that a topic names: those that succeeded in most tasks first, and
-/// those that never succeeded last.
+/// Returns the calls of a command, or of the commands that match a topic. Calls that succeeded in most tasks come
+/// first, and calls that never succeeded come last.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -51,7 +51,7 @@ pub(crate) fn how(store: &Database, asked: &str, within: &[NamespaceSubtree]) ->
     let is_about = |command: &str| {
         let mut words = Vec::new();
         code_words(command, |word| words.push(word.to_owned()));
-        // `test` means `tests` and `unittest`, too.
+        // `test` also matches `tests` and `unittest`.
         sought.iter().all(|one| words.iter().any(|word| word == one || one.len() > 3 && word.contains(one.as_str())))
     };
     let all = store.task_keys(FactKind::Command, within)?;
@@ -68,7 +68,7 @@ pub(crate) fn how(store: &Database, asked: &str, within: &[NamespaceSubtree]) ->
             let errors = task.record.errors;
             for one in task.record.commands.into_iter().filter(|one| one.signature.as_ref() == Some(&key)) {
                 let error = errors.iter().rev().find(|error| error.command == one.command).map(|error| &error.line);
-                // Tasks come newest first, so what is taken first is the last time.
+                // Tasks come newest first, so the first task of a call is the last in time.
                 let usage = found.entry((one.command.clone(), one.folder.clone())).or_insert_with(|| Usage {
                     command: one.command,
                     folder: one.folder,

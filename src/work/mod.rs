@@ -1,5 +1,5 @@
-//! The work of coding agents: the ledger of what was done in their logs, the questions that it answers, and the fixes of
-//! commands that fail in a session.
+//! The work of coding agents: the ledger of the actions in their logs, queries to the ledger, and remedies for commands
+//! that fail in a session.
 
 pub(crate) mod act;
 mod blame;

@@ -1,8 +1,8 @@
-//! The outcome of a task, judged by what its log proves. Pure.
+//! The outcome of a task, judged by the proofs in its log. The functions are pure.
 //!
-//! A closing report proves nothing by itself. What does: the last tests or checks, a commit, a failed command that later
-//! succeeded, the user's last words, an interruption, an error of the program. The last proof counts, and an edit after
-//! it makes it void.
+//! A closing report proves nothing by itself. The proofs are the last tests or checks, a commit, a failed command that
+//! later succeeded, the user's last words, an interruption, and an error of the program. The last proof counts, unless
+//! an edit follows it.
 
 use std::sync::LazyLock;
 
@@ -13,36 +13,36 @@ use crate::memory::{TaskOutcome, TaskRecord};
 
 /// Longest part of a proof that is quoted, in characters.
 const MAX_QUOTED: usize = 160;
-/// Words of a message in which a verdict is looked for.
+/// Maximum number of words in a message in which a verdict is searched for.
 const MAX_VERDICT_WORDS: usize = 60;
-/// Words of a message that accepts the result and asks for nothing more.
+/// Maximum number of words in a message that accepts the result and requests nothing else.
 const MAX_THANKS_WORDS: usize = 8;
 
-/// Longest notice of a program that it could not go on, in bytes.
+/// Longest notice of a program that it could not continue, in bytes.
 const MAX_NOTICE: usize = 200;
 
-/// The last thing that shows how a task stands.
+/// A proof of the state of a task.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Proof {
     /// A file was changed that tests or checks would cover.
     Edited,
     /// Only documents were changed.
     Documented,
-    /// It was committed.
+    /// The changes were committed.
     Committed(String),
     /// Tests passed or failed.
     Tested(bool, String),
     /// A build, a linter or a script passed or failed.
     Checked(bool, String),
-    /// A command that is neither succeeded.
+    /// A command that is neither a test nor a check succeeded.
     Ran(String),
-    /// A command that is neither failed.
+    /// A command that is neither a test nor a check failed.
     Failed(String),
     /// The user accepted or rejected the result.
     Verdict(bool, String),
 }
 
-/// Why a log stopped.
+/// The reason why a log stopped.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum StopReason {
     /// The user interrupted the agent.
@@ -53,17 +53,17 @@ pub(super) enum StopReason {
 
 impl Proof {
     /// Returns the proof that counts if `next` comes after `last`.
-    #[expect(clippy::match_same_arms, reason = "each arm has a reason of its own")]
+    #[expect(clippy::match_same_arms, reason = "each arm has its own reason")]
     pub(super) fn then(last: Option<Self>, next: Self) -> Self {
         match (last, next) {
-            // Cleaning up after a commit or a check takes nothing back, and neither does a document.
+            // Cleaning up or writing a document after a commit or a check does not change the outcome.
             (
                 Some(last @ (Self::Committed(_) | Self::Tested(..) | Self::Checked(..) | Self::Verdict(true, _))),
                 Self::Ran(_) | Self::Failed(_) | Self::Documented,
             ) => last,
-            // A linter that passes does not outweigh failing tests, and a commit says more than it.
+            // A linter that passes does not outweigh failing tests, and a commit is a stronger proof.
             (Some(last @ (Self::Tested(..) | Self::Committed(_))), Self::Checked(true, _)) => last,
-            // A command that checks nothing shows nothing of an edit.
+            // A command that checks nothing proves nothing about an edit.
             (Some(last @ (Self::Edited | Self::Documented)), Self::Ran(_) | Self::Failed(_)) => last,
             (Some(last @ Self::Edited), Self::Documented) => last,
             (_, next) => next,
@@ -71,7 +71,7 @@ impl Proof {
     }
 }
 
-/// Returns how a task ended, and why that is believed.
+/// Returns the outcome of a task and the evidence for it.
 pub(super) fn outcome(record: &TaskRecord, last: Option<&Proof>, stop: Option<&StopReason>) -> (TaskOutcome, String) {
     let quoted = |text: &str| clipped(text, MAX_QUOTED);
     let report = record.report.as_ref().map(|report| report.text.as_str());
@@ -153,12 +153,13 @@ static STILL: LazyLock<Regex> = LazyLock::new(|| {
 });
 static BUT: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\b(?:but|except|however|although|aber|mais|pero)\b|但"));
 
-/// Returns whether the user accepts (`true`) or rejects the result before this message, and with which words.
+/// Returns a verdict if the user accepts (`true`) or rejects the result before this message, with the user's words.
 ///
-/// With `is_new`, the message asks for other work: then "does not work" speaks of that, and only "still" of this.
+/// With `is_new`, the message requests other work. "Does not work" is then about the new work, and only "still" is
+/// about the result.
 pub(super) fn verdict(message: &str, is_new: bool) -> Option<Proof> {
     let line = message.lines().find(|line| !line.trim().is_empty())?.trim();
-    // A pasted log or a long description is no verdict.
+    // A pasted log or a long description is not a verdict.
     if message.split_whitespace().count() > MAX_VERDICT_WORDS && is_new {
         return None;
     }
@@ -167,7 +168,8 @@ pub(super) fn verdict(message: &str, is_new: bool) -> Option<Proof> {
     if STILL.is_match(line) || !is_new && REJECTS.is_match(line) {
         return Some(Proof::Verdict(false, line.to_owned()));
     }
-    // Thanks at the head of the next request are for what came before; amid a task more is wanted.
+    // Thanks at the start of the next request are for the previous result. In the middle of a task, more work is
+    // requested.
     let is_brief = is_new || message.split_whitespace().count() <= MAX_THANKS_WORDS;
     let accepts = is_brief && ACCEPTS.is_match(first) && !BUT.is_match(line) && !line[end..].starts_with('?');
     accepts.then(|| Proof::Verdict(true, line.to_owned()))
@@ -189,7 +191,7 @@ fn asks_for_change(goal: &str) -> bool {
     CHANGE.is_match(goal)
 }
 
-/// Whether a request asks a question, which an answer completes.
+/// Whether a request is a question. An answer completes it.
 fn is_question(goal: &str) -> bool {
     !asks_for_change(goal)
         && (QUESTION.is_match(goal) || goal.lines().next().is_some_and(|line| line.contains(['?', '？'])))
@@ -202,16 +204,16 @@ fn asks_back(report: &str) -> bool {
         .ends_with(['?', '？'])
 }
 
-/// Whether the program writes in the model's name that it could not go on.
+/// Whether the program writes in the name of the model that it could not continue.
 pub(super) fn stops_with_error(text: &str) -> bool {
     let text = text.trim_start();
     let starts = ["API Error", "Prompt is too long", "Credit balance", "Invalid API key"];
-    // Agents word their limits in many ways, always in one short line.
+    // Agents report their limits in many wordings, but always in one short line.
     let is_limit = text.len() < MAX_NOTICE && [" limit", "usage"].iter().any(|word| text.contains(word));
     starts.iter().any(|start| text.starts_with(start)) || is_limit
 }
 
-/// Whether tests and checks do not cover a file: it is read by people.
+/// Whether a file is written for people, so that tests and checks do not cover it.
 pub(super) fn is_document(path: &str) -> bool {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);

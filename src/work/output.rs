@@ -1,4 +1,5 @@
-//! Readers of the output of a command: its exit status, the error, the result of tests, commits. Pure.
+//! Readers of the output of a command: its exit status, its error, the result of tests, and commits. The functions are
+//! pure.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -9,14 +10,14 @@ use super::command::{error_line, parts};
 
 /// Longest signature of an error, in characters.
 const MAX_SIGNATURE: usize = 160;
-/// Where in an output its frame is looked for, in bytes from either end.
+/// Number of bytes at either end of an output in which its frame is searched for.
 const FRAME_BYTES: usize = 400;
 
 fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("the tests compile it")
 }
 
-/// Returns what a command printed where an agent put it into JSON: `{"output":"…","metadata":{…}}`.
+/// Returns the output of a command without the JSON that an agent wrapped around it: `{"output":"…","metadata":{…}}`.
 pub(super) fn unframed(output: &str) -> Cow<'_, str> {
     let Some(rest) = output.trim_start().strip_prefix("{\"output\":").map(str::trim_start) else {
         return output.into();
@@ -24,7 +25,7 @@ pub(super) fn unframed(output: &str) -> Cow<'_, str> {
     let mut values = serde_json::Deserializer::from_str(rest).into_iter::<String>();
     match values.next() {
         Some(Ok(text)) => text.into(),
-        // A long output was clipped, so that the string has no end.
+        // A long output was clipped, so the string has no end.
         _ => rest.replace("\\n", "\n").replace("\\\"", "\"").into(),
     }
 }
@@ -37,7 +38,7 @@ static EXIT: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Returns the exit status that an agent wrote around the output of a command.
 pub(super) fn exit_status(output: &str) -> Option<i32> {
-    // Only the frame is looked at: what the command printed may speak of exit codes, too.
+    // Only the frame is searched, because the output of the command may mention exit codes, too.
     let head = &output[..output.floor_char_boundary(FRAME_BYTES.min(output.len()))];
     let tail = &output[output.ceil_char_boundary(output.len().saturating_sub(FRAME_BYTES))..];
     let found = EXIT.captures(head).or_else(|| EXIT.captures(tail))?;
@@ -48,15 +49,15 @@ static RAISED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"(?m)^(?:E\s+)?((?:[A-Za-z_][\w.]*)?[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit)\b(?::.*)?)$")
 });
 
-/// Returns the exception that the output ends with, as Python, Java and others write one on a line of its own.
+/// Returns the exception at the end of the output. Python, Java and others write it on a separate line.
 pub(super) fn raised(output: &str) -> Option<&str> {
     let last = output.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
     RAISED.find(last).map(|found| found.as_str())
 }
 
-/// Returns the line of the output of a failed command that says what is wrong.
+/// Returns the line in the output of a failed command that states the error.
 pub(super) fn failure_line(output: &str) -> Option<String> {
-    // The last exception is the one that ended the program; those before it are its causes.
+    // The last exception ended the program, and the exceptions before it are its causes.
     let raised = RAISED.captures_iter(output).last().map(|found| found[1].trim().to_owned());
     let line = raised.or_else(|| error_line(output))?;
     Some(line.chars().take(240).collect())
@@ -70,7 +71,7 @@ static VARIABLE: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// Returns an error without what differs from one occurrence to the next: paths, numbers and hashes.
+/// Returns an error without the parts that differ between occurrences: paths, numbers and hashes.
 pub(crate) fn error_signature(line: &str) -> String {
     let plain = VARIABLE.replace_all(line, |found: &regex::Captures<'_>| {
         let text = &found[0];
@@ -123,16 +124,16 @@ static BROKEN: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// Whether a command checks a change without tests: it builds, lints, or runs a program.
+/// Whether a command checks a change by building, linting, or running a program instead of tests.
 pub(super) fn runs_checks(command: &str) -> bool {
-    // A script in the command line that opens files inspects or changes them.
+    // A script in the command line that opens files inspects or changes them and is not a check.
     let inspects = ["open(", "write", "readFile", "read_text"].iter().any(|word| command.contains(word));
     !inspects && parts(command).iter().any(|part| CHECKING.is_match(part))
 }
 
-/// Returns whether a check passed; `None` if the log does not show it.
+/// Returns whether a check passed, or `None` if the log does not show this.
 pub(super) fn check_result(command: &str, output: &str, failed: Option<bool>) -> Option<bool> {
-    // Behind a pipe the status is that of the last command, so only what is printed counts.
+    // After a pipe, the status is that of the last command, so only the output counts.
     if failed == Some(true) || BROKEN.is_match(output) && (command.contains('|') || failed.is_none()) {
         return Some(false);
     }
@@ -150,7 +151,7 @@ static PASSED_TESTS: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// Returns whether tests passed, and the line that says so.
+/// Returns whether tests passed, and the line that shows this.
 pub(super) fn test_result(output: &str, failed: Option<bool>) -> (Option<bool>, Option<String>) {
     let line = |pattern: &Regex| {
         let place = pattern.find_iter(output).last()?.start();
@@ -158,7 +159,7 @@ pub(super) fn test_result(output: &str, failed: Option<bool>) -> (Option<bool>, 
         let line = output[from..].lines().next().unwrap_or_default().trim().trim_matches(['=', ' ']);
         Some(line.chars().take(160).collect::<String>())
     };
-    // What is printed counts before the status: a pipe ends with the status of its last command.
+    // The output takes precedence over the status, because a pipe ends with the status of its last command.
     if let Some(found) = line(&FAILED_TESTS) {
         return (Some(false), Some(found));
     }
@@ -176,7 +177,7 @@ static COMMIT: LazyLock<Regex> =
 static PULL_REQUEST: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"https://[\w.-]+/[\w./-]+/(?:pull|pulls|merge_requests|pull-requests)/\d+\b"));
 
-/// Returns the commits that a command says it made: the id and the first line of the message.
+/// Returns the commits that a command reports: the id and the first line of the message.
 pub(super) fn commits(output: &str) -> impl Iterator<Item = String> + '_ {
     COMMIT.captures_iter(output).map(|found| {
         let id = found.get(1).or_else(|| found.get(2)).map_or("", |id| id.as_str());

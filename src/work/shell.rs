@@ -1,4 +1,4 @@
-//! Files that a shell command writes, moves or deletes. Pure.
+//! Files that a shell command writes, moves or deletes. The functions are pure.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,8 @@ static SAVED: LazyLock<Regex> = LazyLock::new(|| {
 static BODY: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r#"<<-?\s*['"\\]?([A-Za-z_]\w*)['"]?"#).expect("the tests compile it"));
 
-/// Returns the files that `command` changes, in its order, with the folder of each where the command changes it.
+/// Returns the files that `command` changes, in the order of the command. If the command changes the folder, the paths
+/// include it.
 pub(super) fn changed_files(command: &str) -> Vec<FileAction> {
     let mut files = Vec::new();
     let mut folder = String::new();
@@ -22,7 +23,7 @@ pub(super) fn changed_files(command: &str) -> Vec<FileAction> {
         let words = words(&part);
         let mut add = |path: &str, access: FileAccess| {
             let is_place = path.is_empty() || path.starts_with(['-', '&', '$', '(']) || path.starts_with("/dev/");
-            // A pattern names no file, and neither does what a variable holds.
+            // Patterns and variables do not name a specific file.
             if !is_place && !path.contains(['*', '$', '`', '{', '<', '>', '|', '(', '"', '\'']) {
                 files.push(FileAction { path: under(&folder, path), access });
             }
@@ -41,7 +42,7 @@ pub(super) fn changed_files(command: &str) -> Vec<FileAction> {
         match (targets.first().map(|program| program.rsplit('/').next().unwrap_or(program)), arguments.as_slice()) {
             (Some("cd" | "pushd"), [to, ..]) => folder = under(&folder, to),
             (Some("sed" | "gsed"), _) if has("-i") || has("--in-place") => {
-                // The script comes first, unless it is given by an option.
+                // The script is the first argument, unless an option contains it.
                 let script = usize::from(!has("-e") && !has("-f"));
                 let paths = arguments.iter().skip(script).filter(|word| !word.is_empty());
                 paths.filter(|path| is_path(path)).for_each(|path| add(path, FileAccess::Edited));
@@ -60,7 +61,7 @@ pub(super) fn changed_files(command: &str) -> Vec<FileAction> {
             _ => {}
         }
     }
-    // `Path('a.py')` is opened for reading unless the script writes somewhere, too.
+    // `Path('a.py')` is opened for reading, unless the script also writes files.
     let is_saved = ["write_text", "write_bytes", "writeFile"].iter().any(|word| command.contains(word));
     let saved = SAVED.captures_iter(command).filter(|_| is_saved);
     files.extend(
@@ -73,17 +74,17 @@ pub(super) fn changed_files(command: &str) -> Vec<FileAction> {
     files
 }
 
-/// Whether an option of perl or ruby says that files are changed in place, e.g. `-pi` or `-i.bak`.
+/// Whether an option of perl or ruby changes files in place, e.g. `-pi` or `-i.bak`.
 fn is_in_place(word: &str) -> bool {
     word.starts_with('-') && !word.starts_with("--") && word.bytes().take(4).any(|byte| byte == b'i')
 }
 
-/// Whether a word reads like the path of a file: it has an ending or a folder.
+/// Whether a word looks like the path of a file, with an extension or a folder.
 fn is_path(word: &str) -> bool {
     !word.is_empty() && word.contains(['.', '/']) && !word.contains([' ', ';', '=', ',']) && !word.starts_with("s/")
 }
 
-/// Returns a path within a folder that was changed to.
+/// Returns a path relative to the current folder of the command, as a path with this folder.
 fn under(folder: &str, path: &str) -> String {
     if folder.is_empty() || path.starts_with(['/', '~']) {
         path.to_owned()
@@ -92,7 +93,7 @@ fn under(folder: &str, path: &str) -> String {
     }
 }
 
-/// Returns the words without redirections and what they go to.
+/// Returns the words without redirections and their targets.
 fn redirected(words: &[Word]) -> Vec<&str> {
     let mut kept = Vec::new();
     let mut skip = false;
@@ -106,7 +107,8 @@ fn redirected(words: &[Word]) -> Vec<&str> {
     kept
 }
 
-/// Splits a command line at the separators of the shell; bodies of documents are left out, quoted text is not cut.
+/// Splits a command line at the separators of the shell. Bodies of here-documents are left out, and quoted text is not
+/// cut.
 fn commands(text: &str) -> Vec<String> {
     let mut commands = vec![String::new()];
     let (mut quote, mut end_of_body): (Option<char>, Option<String>) = (None, None);
@@ -152,13 +154,13 @@ fn commands(text: &str) -> Vec<String> {
     commands
 }
 
-/// A word of a command, or a sign that redirects.
+/// A word of a command, or a redirection operator.
 struct Word {
     text: String,
     is_operator: bool,
 }
 
-/// Splits a command into words as a shell does, as far as quotes and redirections go.
+/// Splits a command into words as a shell does, but interprets only quotes and redirections.
 fn words(command: &str) -> Vec<Word> {
     let (mut words, mut current, mut quote, mut begun) = (Vec::new(), String::new(), None, false);
     let mut characters = command.trim().chars().peekable();
@@ -177,7 +179,7 @@ fn words(command: &str) -> Vec<Word> {
                 current.extend(characters.next());
             }
             (None, '>' | '<') => {
-                // `2>` and `1>` name the stream that is redirected.
+                // The number in `2>` and `1>` is the stream that is redirected.
                 let stream = if current.chars().all(|digit| digit.is_ascii_digit() || digit == '&') {
                     begun = false;
                     std::mem::take(&mut current)

@@ -1,7 +1,8 @@
-//! The tasks of an agent's log: what was asked, what was done with which files and commands, and how it ended. Pure.
+//! The tasks of an agent's log: the request, the actions with files and commands, and the outcome. The functions are
+//! pure.
 //!
-//! A task goes from a request that starts new work to the next such request. Calls are paired with their results by the
-//! ids that the log gives, or else in order. A fact names the messages that show it.
+//! A task extends from a request that starts new work to the next such request. Calls are paired with their results by
+//! the ids in the log, or else by their order. Each fact cites the messages that prove it.
 
 use std::collections::VecDeque;
 
@@ -18,35 +19,35 @@ use super::shell::changed_files;
 use crate::memory::{Citation, Remedy, TaskCommand, TaskError, TaskFile, TaskOutcome, TaskRecord, TestRun};
 use crate::text::tokens::words;
 
-/// Longest goal and report that are kept, in characters.
+/// Maximum length of a goal and of a report, in characters.
 const MAX_GOAL: usize = 4_000;
 const MAX_REPORT: usize = 2_000;
-/// Most facts of each kind that one task keeps.
+/// Maximum number of facts of each kind in one task.
 const MAX_FILES: usize = 200;
 const MAX_COMMANDS: usize = 200;
 const MAX_ERRORS: usize = 60;
 const MAX_SYMBOLS: usize = 60;
-/// Most messages that are cited for one fact.
+/// Maximum number of messages that are cited for one fact.
 const MAX_CITED: usize = 3;
-/// Most commands and files that are named as what cleared an error.
+/// Maximum number of commands and of files in a remedy.
 const MAX_REMEDIES: usize = 5;
 /// Longest command that is shown, in characters.
 const MAX_SHOWN: usize = 300;
-/// Least share of words, or else of letters, that two spellings of one command have in common.
+/// Minimum share of words, or else of letters, that two spellings of one command have in common.
 const MIN_LIKENESS: f64 = 0.6;
 const MIN_LETTERS: f64 = 0.8;
-/// A request of fewer words goes on with the task before it.
+/// A request of fewer words continues the previous task.
 const MIN_REQUEST_WORDS: usize = 5;
-/// First words of requests that go on with what was done before.
+/// First words of requests that continue the previous task.
 const CONTINUING: &str = "yes no ok okay continue proceed go still again also and but that this it why thanks wait great \
                           good perfect undo revert retry";
 
-/// Returns the tasks of a log, in order; none where nothing in it was done.
+/// Returns the tasks of a log, in order. A log without actions has no tasks.
 pub(crate) fn tasks(transcript: &Transcript) -> Vec<TaskRecord> {
     if !transcript.messages.iter().any(|message| message.action.is_some()) {
         return Vec::new();
     }
-    // In the log of a sub-agent nobody but other agents speaks.
+    // In the log of a sub-agent, only agents speak.
     let is_agents = !transcript.messages.iter().any(Message::is_human);
     let mut reader = Reader { transcript, drafts: Vec::new(), waiting: VecDeque::new(), open: Vec::new() };
     for message in &transcript.messages {
@@ -65,7 +66,7 @@ pub(crate) fn parent_session(transcript: &Transcript) -> Option<String> {
     is_agents.then(|| format!("{}:{session}", transcript.source))
 }
 
-/// A call whose result has not come yet.
+/// A call whose result has not been read yet.
 struct Call<'t> {
     /// The task.
     draft: usize,
@@ -95,7 +96,7 @@ struct Reader<'t> {
 
 impl<'t> Reader<'t> {
     fn take(&mut self, message: &'t Message, is_agents: bool) {
-        // What comes first in the log of a sub-agent is its order; the rest is its own words.
+        // The first message in the log of a sub-agent is its order. The others are its own words.
         let is_order = is_agents && self.drafts.is_empty() && message.role == Role::Other;
         let asks = message.is_human() || is_order && message.kind == Kind::Prose;
         let is_new = self.drafts.last().is_none_or(|draft| !is_agents && draft.ends_before(&message.text));
@@ -114,7 +115,7 @@ impl<'t> Reader<'t> {
                 draft.stop = None;
                 draft.record.report = None;
                 let call = Call { draft: self.drafts.len() - 1, message, action };
-                // The log says at the call how it ended where the result has no text.
+                // If a result has no text, the log may state the outcome in the call.
                 if action.failed.is_some() || action.exit.is_some() {
                     self.end(&call, None);
                 } else {
@@ -131,7 +132,7 @@ impl<'t> Reader<'t> {
                 if let Some(call) = place.and_then(|place| self.waiting.remove(place)) {
                     self.end(&call, Some(message));
                 } else if let Some(action) = action.as_ref().filter(|action| !action.files.is_empty()) {
-                    // Aider says in its own output what it has changed.
+                    // Aider reports its changes in its own output.
                     let call = Call { draft: self.drafts.len() - 1, message, action };
                     self.touch(&call, &action.files, action.folder.as_deref());
                     self.note_commits(call.draft, message, &message.text);
@@ -143,7 +144,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Takes in a call that has ended.
+    /// Processes a call that has ended.
     fn end(&mut self, call: &Call<'t>, result: Option<&Message>) {
         let framed = result.map_or("", |result| result.text.as_str());
         let text = &*unframed(framed);
@@ -153,7 +154,7 @@ impl<'t> Reader<'t> {
             Some(exit) => Some(exit != 0),
             None => ended.and_then(|action| action.failed).or(call.action.failed),
         };
-        // Refused by a person or by the agent's own rules: it was never done.
+        // A person or the agent's own rules refused the call, so it was never made.
         if result.is_some_and(|result| result.text.starts_with("The user doesn't want")) {
             return;
         }
@@ -167,7 +168,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Takes in a command and what it printed.
+    /// Processes a command and its output.
     fn run(
         &mut self,
         call: &Call<'t>,
@@ -194,7 +195,7 @@ impl<'t> Reader<'t> {
                 failed = Some(true);
             }
         } else if runs_checks(command) && files.is_empty() {
-            // A script shows something of an edit only if there was one.
+            // A script proves something about an edit only if there was an edit.
             if let Some(passed) = check_result(command, text, failed).filter(|passed| !passed || draft.is_changed()) {
                 draft.prove(Proof::Checked(passed, shown.clone()));
             }
@@ -229,7 +230,7 @@ impl<'t> Reader<'t> {
             draft.prove(Proof::Committed(commit));
         }
         for address in pull_requests(text) {
-            // Listing pull requests makes none.
+            // A list of pull requests does not mean that the task created them.
             let is_made = text.lines().count() < 12;
             if is_made && !draft.record.pull_requests.iter().any(|one| one.text == address) {
                 draft.record.pull_requests.push(cite(address.to_owned()));
@@ -248,7 +249,7 @@ impl<'t> Reader<'t> {
         text: &str,
     ) {
         let draft = &mut self.drafts[call.draft];
-        // Looking for what is not there is no error.
+        // A search without results is not an error.
         if name.is_none() {
             return;
         }
@@ -289,27 +290,27 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Closes the errors that the success of a command clears: those of the same command, and where the error was about
-    /// how it was called, those of another spelling of it.
+    /// Closes the errors that the success of a command clears: errors of the same command and, if the error was about
+    /// incorrect usage, errors of another spelling of the command.
     fn clear(&mut self, command: &str, name: Option<&str>, shown: &str, result: &Message) {
         let target = target(command);
         let drafts = &mut self.drafts;
         self.open.retain_mut(|open| {
-            // An error about an option is not cleared by a call that shares only the name of the command.
+            // A call that has only the name of the command in common does not clear an error about an option.
             let is_same = open.target == target
                 && (!open.is_misuse || is_spelling_of(&open.command, shown) || likeness(&open.command, shown) >= 0.5);
             let is_instead = open.is_misuse && open.signature.is_some() && open.signature.as_deref() == name;
-            // `gt context` and `gt mail` are two commands, not two spellings of one.
+            // `gt context` and `gt mail` are two commands and not two spellings of one command.
             let is_instead = is_instead && is_spelling_of(&open.command, shown);
             if !is_same && !is_instead {
                 return true;
             }
-            // An error that an edit made disappear shows that the edit works.
+            // An error that disappears after an edit proves that the edit works.
             if is_same && !open.files.is_empty() {
                 drafts[open.draft].prove(Proof::Checked(true, shown.to_owned()));
             }
             if !is_same {
-                // The spelling is the remedy, whatever was done in between.
+                // The spelling is the remedy, regardless of the actions in between.
                 (open.files, open.commands) = (Vec::new(), Vec::new());
             }
             if let Some(error) = drafts[open.draft].record.errors.get_mut(open.place) {
@@ -347,7 +348,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// A task while its part of the log is read.
+/// A task whose part of the log is being read.
 struct Draft {
     record: TaskRecord,
     is_worked: bool,
@@ -378,8 +379,7 @@ impl Draft {
         Self { record, is_worked: false, stop: None, last: None }
     }
 
-    /// Whether the task is over when this is said: something was done and reported, and the words ask for more than to
-    /// go on.
+    /// Whether the task ends before `request`: something was done and reported, and the request starts other work.
     fn ends_before(&self, request: &str) -> bool {
         let words = words(request);
         let first = words.first().map(|word| word.text.to_lowercase()).unwrap_or_default();
@@ -416,7 +416,7 @@ impl Draft {
         }
         let file = &mut files[place];
         let was_changed = file.is_changed();
-        // Only what is written before anything else was done with it can be new.
+        // A written file can only be new if nothing was done with it before.
         let is_new = file.read == 0 && !was_changed;
         match access {
             FileAccess::Read => file.read += 1,
@@ -503,13 +503,13 @@ impl Draft {
     fn finished(mut self) -> TaskRecord {
         let (outcome, reason) = outcome(&self.record, self.last.as_ref(), self.stop.as_ref());
         (self.record.outcome, self.record.reason) = (outcome, clipped(&reason, MAX_SHOWN));
-        // Those that were changed say most; the order is else that of the log.
+        // Changed files come first, since they are the most informative. The order is otherwise that of the log.
         self.record.files.sort_by_key(|file| !file.is_changed());
         self.record
     }
 }
 
-/// Returns a command as it is shown: on one line, and of a script its first line.
+/// Returns a command on one line, as it is shown, or the first line of a script.
 fn shown(command: &str) -> String {
     tidied(command).unwrap_or_else(|| {
         let line = command.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
@@ -517,7 +517,7 @@ fn shown(command: &str) -> String {
     })
 }
 
-/// Returns what a command is about apart from how it is called: its words without options, output and versions.
+/// Returns the target of a command, regardless of its spelling: its words without options, redirections and versions.
 fn target(command: &str) -> String {
     let last = super::command::parts(command).into_iter().next_back().unwrap_or(command);
     let plain = |word: &&str| !word.starts_with('-') && !word.contains('>');
@@ -529,12 +529,12 @@ fn target(command: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Whether two commands are spellings of one: they share most of their words, or nearly all letters.
+/// Whether two commands are spellings of one command: they have most words or nearly all letters in common.
 fn is_spelling_of(failed: &str, worked: &str) -> bool {
     likeness(failed, worked) >= MIN_LIKENESS || strsim::normalized_levenshtein(failed, worked) >= MIN_LETTERS
 }
 
-/// Returns a path relative to the project's folder, if it lies in that.
+/// Returns a path relative to the project's folder, if the path is inside this folder.
 fn within(path: &str, folder: Option<&str>, root: Option<&str>) -> String {
     let is_absolute = path.starts_with(['/', '~', '\\']) || path.get(1..3).is_some_and(|drive| drive.starts_with(':'));
     let joined = match folder.or(root).filter(|_| !is_absolute) {
@@ -547,7 +547,7 @@ fn within(path: &str, folder: Option<&str>, root: Option<&str>) -> String {
     inside.filter(|inside| !inside.is_empty()).unwrap_or(joined)
 }
 
-/// Takes `.` and `..` out of a path.
+/// Resolves `.` and `..` in a path.
 fn normal(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
