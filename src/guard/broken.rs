@@ -1,5 +1,5 @@
-//! Tokens that are broken over several lines, as a terminal does when a line is full: where one goes on, and what only
-//! looks like its continuation.
+//! Tokens that a terminal or an editor has broken over several lines: where a token continues, and text that only looks
+//! like its continuation.
 
 /// Maximum number of lines over which one token is read.
 pub(super) const MAX_LINES: usize = 32;
@@ -7,7 +7,7 @@ pub(super) const MAX_LINES: usize = 32;
 /// Minimum length of a token's continuation that can be distinguished from a word, in bytes.
 pub(super) const REST_BYTES: usize = 12;
 
-/// Minimum length of a token's end on a line of its own, in bytes; anything shorter is not distinctive.
+/// Minimum length of a token's end on a separate line, in bytes. A shorter end is not distinctive.
 pub(super) const SHORT_REST_BYTES: usize = 8;
 
 /// Maximum length of a token's continuation on one line, in bytes.
@@ -30,12 +30,12 @@ pub(super) fn after_line_end(near: &str) -> Option<&str> {
     after.strip_prefix('\n').or_else(|| after.strip_prefix("\\n"))
 }
 
-/// Whether nothing of a token follows in `behind`.
+/// Whether the token does not continue in `behind`.
 pub(super) fn stands_apart(behind: &str) -> bool {
     behind.chars().next().is_none_or(|c| c.is_whitespace() || "\"'`\\,;.)]}|<，。".contains(c))
 }
 
-/// Whether a line ends in `behind`, after nothing but punctuation.
+/// Whether `behind` contains only punctuation before the end of the line.
 pub(super) fn ends_line(behind: &str) -> bool {
     let behind = behind.trim_start_matches(['"', '\'', '`', ',', ';']);
     behind.is_empty()
@@ -67,7 +67,7 @@ fn rest_on_next_line(text: &str, start: usize, end: usize) -> Option<usize> {
         .then(|| end + near.len() - line.len() + run + padding)
 }
 
-/// Whether `rest`, which is on a line of its own, is the short end of `token` and not a word.
+/// Whether `rest`, which is on a separate line, is the short end of `token` and not a word.
 pub(super) fn ends(token: &[u8], rest: &[u8]) -> bool {
     let tail = &token[token.len().saturating_sub(12)..];
     let is_odd = rest.iter().any(u8::is_ascii_digit)
@@ -78,7 +78,7 @@ pub(super) fn ends(token: &[u8], rest: &[u8]) -> bool {
     is_odd && digits > 0 && (mixed(tail) == mixed(rest) || turns >= 3) && rest.iter().all(u8::is_ascii_alphanumeric)
 }
 
-/// Whether `rest` uses the same kind of characters as `token`, and is neither a word, a name, a path nor a checksum.
+/// Whether `rest` uses the same kind of characters as `token` and is not a word, a name, a path or a checksum.
 pub(super) fn continues(token: &[u8], rest: &[u8], alone: bool) -> bool {
     let tail = &token[token.len().saturating_sub(12)..];
     let holds = |part: &[u8], class: fn(&u8) -> bool| part.iter().any(class);
@@ -92,7 +92,7 @@ pub(super) fn continues(token: &[u8], rest: &[u8], alone: bool) -> bool {
     if mixed(tail) || mixed(token) && mixed(rest) {
         return mixed(rest) && (alone || turns >= 3);
     }
-    // The lengths of MD5, SHA-1 and SHA-256 in hexadecimal, which logs print on lines of their own.
+    // These are the lengths of MD5, SHA-1 and SHA-256 in hexadecimal, which logs print on separate lines.
     let checksum = matches!(rest.len(), 32 | 40 | 64);
     digits >= 2 && turns >= 4 && !mixed(rest) && longest == rest.len() && !checksum
 }

@@ -6,29 +6,29 @@ use crate::guard::redaction::{DENIED_MARKER, Guard, Reader, Redact, Redacted};
 use crate::guard::scan::Findings;
 use crate::project::without_credentials;
 
-/// Maximum number of rounds of removing injected text; each finds what the previous one joined together.
-// Bounded, because a crafted text could take a round for each level of its nesting.
+/// Maximum number of rounds of removing injected text. Each round finds text that the previous round joined.
+// The number is limited, because a crafted text could need a round for each level of its nesting.
 const MAX_ROUNDS: usize = 16;
 
 /// The counts of what was removed from a transcript.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cleaning {
-    /// Secrets and personal data, by the name of their row in the table.
+    /// Number of secrets and of personal data, by the name of their row in the table.
     pub findings: Findings,
     /// Private spans.
     pub private_spans: usize,
-    /// Messages from which injected text was removed, keeping the words around it.
+    /// Messages from which only injected text was removed.
     pub stripped: usize,
-    /// Messages that consisted only of injected text; they are kept as [`Kind::Context`], with a marker as text.
+    /// Messages that consisted only of injected text. They are kept as [`Kind::Context`], with a marker as text.
     pub injected: usize,
-    /// Messages that showed a denied file; a marker replaces their text.
+    /// Messages that showed a denied file. A marker replaces their text.
     pub denied: usize,
     /// Messages that were removed because nothing was left of them.
     pub removed: usize,
 }
 
 impl Cleaning {
-    /// Returns how much was removed, by kind, without kinds that were not found.
+    /// Returns the counts by kind, without the kinds that were not found.
     pub(crate) fn counts(&self) -> impl Iterator<Item = (&'static str, usize)> + '_ {
         let kinds = [
             ("private-span", self.private_spans),
@@ -45,22 +45,22 @@ impl Guard {
     /// Removes private spans, injected text, secrets and personal data from `transcript`.
     ///
     /// Messages keep their ids and their order. A message that consists only of injected text becomes
-    /// [`Kind::Context`], and a marker replaces its text; the summary at the start of a compacted session becomes
+    /// [`Kind::Context`], and a marker replaces its text. The summary at the start of a compacted session becomes
     /// [`Kind::Summary`] and keeps its text. A message that is left without text is removed. Cleaning the result again
     /// changes nothing.
     #[must_use]
     pub fn clean_transcript(&self, mut transcript: Transcript) -> (Redacted<Transcript>, Cleaning) {
         let mut cleaned = Cleaning::default();
-        // Addresses of repositories may carry a user and a token.
+        // Addresses of repositories may contain a user and a token.
         for address in [&mut transcript.project, &mut transcript.repository].into_iter().flatten() {
             *address = without_credentials(address);
         }
-        // A call's line and its action repeat each other; what is found in both is counted once, in the line.
+        // A call's line and its action have the same content, so findings in both are counted once, in the line.
         for action in transcript.messages.iter_mut().filter_map(|message| message.action.as_mut()) {
             action.edit_texts(&mut |text| _ = take_out_private(text));
             **action = self.redact(std::mem::take(&mut **action)).0.into_inner();
         }
-        // Private spans are removed first: their content must not affect anything else.
+        // Private spans are removed first, because their content must not affect anything else.
         transcript.edit_texts(&mut |text| cleaned.private_spans += take_out_private(text));
         let mut after_memory_call = false;
         let mut reader = Reader::new(&self.denied);
@@ -82,14 +82,16 @@ impl Guard {
         let before = transcript.messages.len();
         transcript.messages.retain(|message| !message.text.trim().is_empty());
         cleaned.removed = before - transcript.messages.len();
-        // Secrets are removed last: injected or private text need not be searched, and findings in it are not counted.
+        // Secrets are removed last, so that injected and private text is not searched and findings in it are not
+        // counted.
         let (redacted, findings) = self.redact(transcript);
         cleaned.findings = findings;
         (redacted, cleaned)
     }
 }
 
-/// Removes injected text from messages of people, assistants and tools; the other kinds contain nobody's words anyway.
+/// Removes injected text from messages of people, assistants and tools. The other kinds of messages contain no words of
+/// a participant.
 fn strip(message: &mut Message, cleaned: &mut Cleaning) {
     let said = match message.kind {
         Kind::Prose => message.role != Role::System,
@@ -123,9 +125,9 @@ fn set_aside(message: &mut Message, cleaned: &mut Cleaning) {
     cleaned.injected += 1;
 }
 
-// Text that nobody said: blocks that agents and their hooks inject into messages, and recalled memories.
+// Text that no participant wrote: blocks that agents and their hooks inject into messages, and recalled memories.
 
-/// Tag around the memories that we put into a prompt; its content is never learnt again.
+/// Tag around the memories that we put into a prompt. Its content is never extracted again.
 pub const INJECTION_TAG: &str = "afterthought-memory";
 
 /// Replaces a message that consists only of injected text.
@@ -136,15 +138,15 @@ pub const INJECTED_MARKER: &str = "[injected context]";
 pub(super) enum Stripped {
     /// Nothing was injected.
     All,
-    /// Part of the text was injected; these are the words that somebody said.
+    /// Part of the text was injected. These are the words of the participant.
     Words(String),
-    /// A summary of earlier messages, with which a compacted session begins.
+    /// The text is a summary of earlier messages at the start of a compacted session.
     Summary,
     /// All of the text was injected.
     Nothing,
 }
 
-/// Whether tags around a person's words are removed; an assistant that writes such tags is showing code.
+/// Whether tags around a person's words are removed. An assistant that writes such tags is showing code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wrappers {
     Unwrap,
@@ -157,7 +159,7 @@ const MAX_WRAPPERS: usize = 4;
 /// Maximum length of an opening tag with its attributes, in bytes.
 const MAX_TAG_BYTES: usize = 1024;
 
-/// Tags whose content is injected; a name that ends in `*` matches every tag with this prefix.
+/// Tags whose content is injected. A name that ends in `*` matches every tag with this prefix.
 #[rustfmt::skip]
 const INJECTED: &[&str] = &[
     INJECTION_TAG, "system-reminder", "hook_prompt", "task-notification", "hindsight_*", "relevant_memories", "claude-mem-context",
@@ -183,19 +185,20 @@ const SUMMARY_STARTS: &[&str] = &["This session is being continued from a previo
 /// Line after which an editor's preamble ends and the request begins.
 const REQUEST_LINE: &str = "## My request for Codex:";
 
-/// Names of the files that agents load at the start; pasted with their header, they are nobody's words.
+/// Names of the files that agents load at the start. If a message contains such a file with its header, nobody wrote
+/// this text as a message.
 #[rustfmt::skip]
 const BOOT_FILES: &[&str] = &[
     "CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "AGENTS.override.md", "MEMORY.md", "GEMINI.md",
     "copilot-instructions.md",
 ];
 
-/// Returns what is left of a person's or an assistant's message without injected text.
+/// Returns the rest of a person's or an assistant's message without injected text.
 ///
 /// A tag counts if it opens a block that is closed, or if it is at the start of a line. A tag that is only mentioned,
 /// in backticks or in the middle of a sentence without a closing tag, is ignored.
 pub(super) fn strip_injected(text: &str, wrappers: Wrappers) -> Stripped {
-    // Checked before everything else: a summary may quote tags and boot files, and must be kept whole.
+    // Summaries are checked first, because a summary may quote tags and boot files and must be kept whole.
     if SUMMARY_STARTS.iter().any(|start| text.trim_start().starts_with(start)) {
         return Stripped::Summary;
     }
@@ -230,7 +233,7 @@ fn without_instructions_block(text: &str) -> &str {
     }
 }
 
-/// Whether `text` is a boot file with its header: its name alone on the first line, or the words that its program
+/// Whether `text` is a boot file with its header, which is its name on the first line or the words that its program
 /// writes.
 fn is_boot_file(text: &str) -> bool {
     let mut lines = text.trim_start().lines();
@@ -255,7 +258,7 @@ enum Action {
 /// Returns `text` without injected blocks and without `wrappers` levels of wrappers, or `None` if it contains neither.
 fn without_tags(text: &str, wrappers: usize) -> Option<String> {
     let (mut out, mut done, mut at) = (String::new(), 0, 0);
-    // A tag that is not closed after some place is not closed after any later place either.
+    // If a tag is not closed after a position, it is not closed after any later position.
     let mut never_closed: Vec<&str> = Vec::new();
     while let Some(open) = text[at..].find('<').map(|open| at + open) {
         at = open + 1;
@@ -285,7 +288,7 @@ fn without_tags(text: &str, wrappers: usize) -> Option<String> {
         out.push_str(&text[done..open]);
         if action == Action::Unwrap {
             let content = &text[inside..close];
-            // Recursion ends with `wrappers`, however deep the tags are nested.
+            // Recursion is limited by `wrappers`, regardless of the depth of the tags.
             out.push_str(without_tags(content, wrappers - 1).as_deref().unwrap_or(content));
         }
         (done, at) = (after, after);
@@ -293,7 +296,7 @@ fn without_tags(text: &str, wrappers: usize) -> Option<String> {
     (done > 0).then(|| out + &text[done..])
 }
 
-/// Returns the tag that `rest` (what follows a `<`) opens, if it is one of those handled here.
+/// Returns the tag that `rest`, the text after a `<`, opens, if it is one of the tags above.
 fn known_tag(rest: &str) -> Option<(&str, Action)> {
     let opens = |name: &str| {
         let whole = rest.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
@@ -311,7 +314,7 @@ fn known_tag(rest: &str) -> Option<(&str, Action)> {
     WRAPPERS.iter().find(|name| opens(name)).map(|name| (&rest[..name.len()], Action::Unwrap))
 }
 
-/// Returns where the tag `name` that was opened before `from` closes: the start and the end of the closing tag.
+/// Returns the start and the end of the closing tag for the tag `name` that was opened before `from`.
 fn closing(text: &str, from: usize, name: &str) -> Option<(usize, usize)> {
     let (close, open) = (format!("</{name}>"), format!("<{name}>"));
     let mut depth = 1;
@@ -324,7 +327,7 @@ fn closing(text: &str, from: usize, name: &str) -> Option<(usize, usize)> {
         depth -= 1;
         at = end + close.len();
         last = Some((end, at));
-        // An opening tag without its own closing tag must not consume the rest: the first closing tag is then used.
+        // An opening tag without its own closing tag must not consume the rest, so the first closing tag is used.
         if depth > 0 && !text[at..].contains(&close) {
             break;
         }
@@ -332,28 +335,28 @@ fn closing(text: &str, from: usize, name: &str) -> Option<(usize, usize)> {
     last
 }
 
-/// Whether a tool call goes to a memory server, whose answers are already memories.
+/// Whether a tool call is for a memory server, whose answers are already memories.
 pub(super) fn is_memory_call(text: &str) -> bool {
     let tool = text.split_whitespace().next().unwrap_or("").to_ascii_lowercase();
     tool.starts_with("mcp__") && (tool.contains("memory") || tool.contains("afterthought"))
 }
 
-// Spans that a person asked not to store: `<private>…</private>`.
+// Spans that a person does not want to store: `<private>…</private>`.
 
-/// Replaces a private span.
+/// The text that replaces a private span.
 pub const PRIVATE_MARKER: &str = "[private]";
 
 const OPEN: &str = "<private>";
 const CLOSE: &str = "</private>";
 
-/// Replaces every private span of `text` by [`PRIVATE_MARKER`]; returns their number.
+/// Replaces every private span of `text` with [`PRIVATE_MARKER`], and returns the number of spans.
 ///
-/// Tags are read in any case. A span that is never closed extends to the end of the text, and spans may be nested.
+/// The case of tags is ignored. A span that is never closed extends to the end of the text. Spans may be nested.
 pub(super) fn take_out_private(text: &mut String) -> usize {
     if !text.contains('<') {
         return 0;
     }
-    // ASCII only: it keeps byte offsets, whereas full lower-casing may change the length of a text.
+    // Only ASCII is converted, which keeps byte offsets, whereas full lower-casing may change the length of a text.
     let lower = text.to_ascii_lowercase();
     if !lower.contains(OPEN) {
         return 0;
@@ -374,7 +377,8 @@ pub(super) fn take_out_private(text: &mut String) -> usize {
 fn end_of_span(lower: &str, open: usize) -> usize {
     let (mut at, mut depth) = (open + OPEN.len(), 1);
     while depth > 0 {
-        // An unclosed span hides the rest: a person asked for privacy, and hiding too much is the safer mistake.
+        // An unclosed span hides the rest, because the person asked for privacy, and hiding too much is the safer
+        // mistake.
         let Some(tag) = lower[at..].find("private>").map(|tag| at + tag) else { return lower.len() };
         at = tag + "private>".len();
         if lower[..at].ends_with(CLOSE) {

@@ -1,9 +1,9 @@
 //! Removal of what must not be stored or sent: secrets, private spans, injected text, and instructions to the reader.
 //!
 //! [`Guard::redact`] and [`Guard::clean_transcript`] are the only ways to create a [`Redacted`], and only a
-//! [`Redacted`] reaches a model or the store. `vendors` reads the templates of makers' tokens in `tokens.txt`, `secrets`
-//! is the table of the other shapes, `scan` finds both, `values` and `named` judge the value after a name such as
-//! `PASSWORD=`; `pii` finds personal data, `steering` and `orders` find instructions to the program.
+//! [`Redacted`] reaches a model or the store. `vendors` reads the templates of vendors' tokens in `tokens.txt`,
+//! `secrets` is the table of all other secrets, and `scan` finds both. `values` and `named` judge the value after a
+//! name such as `PASSWORD=`. `pii` finds personal data. `steering` and `orders` find instructions to the program.
 
 mod broken;
 mod clean;

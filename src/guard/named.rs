@@ -1,4 +1,4 @@
-//! Finds values that a name announces: `PASSWORD=…`, `"token": "…"`, `--password …`, `the password is …`.
+//! Finds values after a name: `PASSWORD=…`, `"token": "…"`, `--password …`, `the password is …`.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::guard::values::{
     is_type, is_word, names_secret, read_value, whole_end,
 };
 
-/// Returns the value assigned to the secret-named key whose name contains the word at `hint`.
+/// Returns the value that is assigned to a name of a secret. The name contains the word at `hint`.
 ///
 /// `suffix` is the rest of the name after the word, `sign` the text between name and value, and `at` the start of the
 /// value.
@@ -21,13 +21,13 @@ pub(super) fn assigned(
     naming: NameStrength,
 ) -> Option<Range<usize>> {
     let name = Name::around(text, hint, suffix);
-    // Without a sign, what follows is just the next word of a sentence, except on a command line.
+    // Without a sign, the following text is just the next word of a sentence, except on a command line.
     if sign.trim().is_empty() && !name.is_flag || name.is_about_a_secret() {
         return None;
     }
     let value = read_value(text, at)?;
     let word = is_word(value.text);
-    // The test of the name's kind is cheaper, so it comes first.
+    // The name is tested first, because this is cheaper.
     let fits = match naming {
         _ if naming != NameStrength::Key && name.plural => has_letters_and_digits(value.text),
         _ if naming != NameStrength::Key && word => is_chosen_word(&value, &name, sign, text),
@@ -94,7 +94,7 @@ fn is_counting(before: &str) -> bool {
     COUNTING.iter().any(|start| lower.trim_start_matches('-').starts_with(start))
 }
 
-/// Whether the value refers to the place of the secret, or is a date, a version or a count.
+/// Whether the value is the location of a secret, a date, a version or a count.
 fn is_reference(value: &Value<'_>) -> bool {
     let text = value.text;
     text.starts_with('/') && text[1..].contains('/')
@@ -105,8 +105,7 @@ fn is_reference(value: &Value<'_>) -> bool {
         || text.starts_with('$') && text.len() < 12
 }
 
-/// Whether a word after the name of a password was chosen as a password, and is not a type, a variable or the start of
-/// a sentence.
+/// Whether a word after the name of a password is a password and not a type, a variable or the start of a sentence.
 fn is_chosen_word(value: &Value<'_>, name: &Name<'_>, sign: &str, text: &str) -> bool {
     let lower = value.text.to_lowercase();
     let says_secret =
@@ -129,9 +128,9 @@ fn is_chosen_word(value: &Value<'_>, name: &Name<'_>, sign: &str, text: &str) ->
     !value.text.contains('_') && ends_line && !(type_like && sign.contains(':'))
 }
 
-// Values stated in a sentence: `the password is …`.
+// Values stated in a sentence, as in `the password is …`.
 
-/// Returns the value stated in the sentence that continues after `whole`, which names the secret.
+/// Returns the value stated in the sentence that continues after `whole`, the name of the secret.
 pub(super) fn spoken(text: &str, whole: &Range<usize>, naming: NameStrength) -> Option<Range<usize>> {
     let at = whole.end;
     let at = at + text[at..].len() - text[at..].trim_start_matches(['*', ' ']).len();
@@ -140,7 +139,7 @@ pub(super) fn spoken(text: &str, whole: &Range<usize>, naming: NameStrength) -> 
     let closes =
         value.quoted || text[end..].trim_start_matches([' ', '\t']).chars().next().is_none_or(|c| !c.is_alphanumeric());
     let said = value.text.trim_end_matches(['!', '?']);
-    // The test of the name's kind is cheaper, so it comes first.
+    // The name is tested first, because this is cheaper.
     let fits = match naming {
         NameStrength::Pin => {
             (4..=12).contains(&said.len())
@@ -157,7 +156,7 @@ pub(super) fn spoken(text: &str, whole: &Range<usize>, naming: NameStrength) -> 
         }
         NameStrength::Password => is_chosen(said) && !counts_something(said, &text[end..]) && !said.contains("://"),
         NameStrength::Code => is_access_code(said) && !counts_something(said, &text[end..]),
-        // A passphrase has spaces, and only quotes show where it ends.
+        // A passphrase contains spaces, and only quotes show its end.
         NameStrength::Login if value.quoted && said.contains(' ') => {
             has_digit(said) || is_word_list(said) && said.len() >= 12
         }
@@ -189,7 +188,7 @@ pub(super) fn phrase(text: &str, at: usize) -> Option<Range<usize>> {
     .then(|| at + start..at + start + words.len())
 }
 
-/// Whether words look randomly chosen: none of them is grammatical.
+/// Whether words look randomly chosen, because none of them is a grammatical word.
 pub(super) fn is_word_list(words: &str) -> bool {
     !words.split_whitespace().any(is_grammar)
 }
@@ -204,31 +203,31 @@ fn counts_something(value: &str, after: &str) -> bool {
     value.bytes().all(|b| b.is_ascii_digit()) && unit
 }
 
-// Statements about a password that do not contain it: the program that keeps it, its length, its state.
+// Statements about a password that do not contain it, such as the program that stores it, its length or its state.
 //
-// This applies only to words. A value with a digit or a special character is removed, whatever precedes it.
+// This applies only to words. A value with a digit or a special character is removed, regardless of the text before it.
 
-/// Words that, after the name of a secret, make it the name of something else: "password manager".
+/// Words that turn the name of a secret before them into the name of something else, as in "password manager".
 #[rustfmt::skip]
 const MATTERS: &[&str] = &[
     "manager", "vault", "generator", "app", "tool", "policy", "rule", "rules", "requirement", "requirements", "length", "strength", "hint", "field", "column",
     "input", "prompt", "dialog", "form", "box", "format", "checker", "rotation", "expiry", "history", "screen", "page", "type", "manager's",
 ];
-/// The same in Chinese, where nothing separates the two.
+/// Such words in Chinese, where no space separates them from the name.
 #[rustfmt::skip]
 const HAN_MATTERS: &[&str] = &[
     "管理", "生成", "长度", "策略", "规则", "要求", "提示", "框", "输入框", "字段", "强度", "有效期", "找回", "重置", "格式", "类型",
 ];
-/// Words that precede the name: "la longitud de la contraseña".
+/// Such words before the name, as in "la longitud de la contraseña".
 #[rustfmt::skip]
 const OF: &[&str] = &[
     "gestor", "administrador", "generador", "política", "longitud", "campo", "pista", "historial", "caducidad", "formato", "fortaleza", "manager", "length",
     "strength", "länge", "stärke", "richtlinie", "verwaltung", "gestión",
 ];
-/// Words that connect the two.
+/// Words between such a word and the name.
 const JOINTS: &[&str] =
     &["de", "la", "las", "una", "of", "the", "a", "your", "my", "der", "des", "für", "das", "von", "tu", "mi", "su"];
-/// Maximum number of words between them.
+/// Maximum number of words between such a word and the name.
 const MAX_JOINTS: usize = 2;
 /// Number of bytes before the name that are inspected.
 const BEFORE: usize = 48;
@@ -243,7 +242,7 @@ const STATES: &[&str] = &[
     "desconocida", "caducada", "cifrada", "guardada", "bloqueada", "requerida",
 ];
 
-/// Whether the words at `whole`, from the name of a secret to where a value begins, only state something about the
+/// Whether the words at `whole`, from the name of a secret to the start of a value, only state something about the
 /// secret.
 pub(super) fn is_matter(text: &str, whole: &Range<usize>) -> bool {
     let said = text[whole.clone()].to_lowercase();
@@ -255,7 +254,7 @@ pub(super) fn is_matter(text: &str, whole: &Range<usize>) -> bool {
         || is_of(&text[text.ceil_char_boundary(whole.start.saturating_sub(BEFORE))..whole.start])
 }
 
-/// Whether `before` ends in "the length of the".
+/// Whether `before` ends in words such as "the length of the".
 fn is_of(before: &str) -> bool {
     let before = before.to_lowercase();
     let mut words = before.split(|c: char| !c.is_alphabetic()).rev().filter(|word| !word.is_empty());
@@ -269,7 +268,7 @@ fn is_of(before: &str) -> bool {
     words.next().is_some_and(|word| OF.contains(&word))
 }
 
-/// Whether `word` is a state of a password. Endings are not used, since passwords may be words, too.
+/// Whether `word` is a state of a password. Endings of words are not considered, since passwords may be words, too.
 pub(super) fn is_state(word: &str) -> bool {
     STATES.contains(&word.to_lowercase().as_str())
 }

@@ -1,7 +1,8 @@
-//! Finds orders to an assistant by what they are about, in twelve languages: a sentence that contains a word for each
-//! part of an order, in any sequence.
+//! Finds orders to an assistant by their words, in twelve languages. An order is a sentence with a word for each part
+//! of the order, in any sequence.
 //!
-//! The patterns of `steering` know phrases; this table knows words, so that an order is found whatever opens it.
+//! The patterns of `steering` contain phrases. This table contains words, so that an order is found regardless of its
+//! beginning.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -16,7 +17,7 @@ use crate::guard::suspicion::Suspicion;
 use crate::text::markup::look_alike;
 use crate::text::visible::is_hidden;
 
-/// What a word or phrase contributes to an order.
+/// The part of an order that a word or phrase expresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sense {
     Unasked,
@@ -48,7 +49,7 @@ enum Sense {
     Insist,
 }
 
-/// An order: its kind, the senses that its sentence must have, and whether a negation turns it into a safeguard.
+/// An order: its kind, the senses that its sentence must contain, and whether a negation turns it into a safeguard.
 struct Order {
     kind: Suspicion,
     senses: &'static [Sense],
@@ -82,7 +83,7 @@ const ORDERS: &[Order] = {
     ]
 };
 
-/// The words of each sense, without regard to case and accents. A space stands for a character that is not a letter.
+/// The words of each sense, regardless of case and accents. A space represents a character that is not a letter.
 #[rustfmt::skip]
 const WORDS: &[(Sense, &[&str])] = &[
     (Sense::Unasked, &[
@@ -228,14 +229,14 @@ const WORDS: &[(Sense, &[&str])] = &[
     ]),
 ];
 
-/// Words with which people begin to speak of themselves or of their programs.
+/// Words with which people begin statements about themselves or their programs.
 #[rustfmt::skip]
 const TELLERS: &[&str] = &[
     "we", "i", "they", "he", "she", "our", "my", "wir", "ich", "sie", "nous", "elle", "nosotros", "yo", "nós", "eu", "noi", "io", "мы", "я",
     "он", "она", "oni", "wij", "ik", "hij", "zij",
 ];
 
-/// What a URL or an address becomes, so that it counts as a word.
+/// Words that replace URLs and email addresses.
 static PLACES: LazyLock<[(Regex, &str); 4]> = LazyLock::new(|| {
     let pattern = |text| Regex::new(text).expect("the pattern is constant and a test compiles it");
     [
@@ -261,7 +262,7 @@ struct Table {
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(|_, word| unaccented(word)));
 
-/// For text in which nothing shows where a word ends; short words would then be found within others.
+/// Words for text without visible ends of words, in which short words would be found within others.
 static RUN_TOGETHER: LazyLock<Table> = LazyLock::new(|| {
     Table::new(|sense, word| {
         let word = unaccented(word).replace(' ', "");
@@ -297,7 +298,7 @@ impl Table {
     }
 }
 
-/// Returns what kind of order `text` contains, however its letters are written.
+/// Returns the kind of order that `text` contains, regardless of the spelling of its letters.
 pub(super) fn find(text: &str) -> Option<Suspicion> {
     let text = shown(text);
     let joined = unspaced(&text);
@@ -306,39 +307,40 @@ pub(super) fn find(text: &str) -> Option<Suspicion> {
     let latin = read.chars().filter(char::is_ascii_alphabetic).count();
     let is_disguised = latin >= 8 && read.chars().any(|c| !c.is_ascii() && look_alike(c).is_ascii());
     let disguised = || in_words(&read.chars().map(look_alike).collect::<String>());
-    // Nothing but a wish to hide it puts a space between all letters of a text.
+    // The only reason for spaces between all letters of a text is to hide it.
     let is_run_together = joined.as_ref().is_some_and(|text| !text.contains(' '));
     in_words(read)
         .or_else(|| is_disguised.then(disguised).flatten())
         .or_else(|| is_run_together.then(|| RUN_TOGETHER.order(&spelled(read))).flatten())
 }
 
-/// Returns `text` as its reader sees it: without hidden characters, accents and case, in ordinary letters.
+/// Returns `text` as a reader sees it, in ordinary lower-case letters without hidden characters and accents.
 fn shown(text: &str) -> String {
     let visible: String = text.nfkc().filter(|c| !is_hidden(*c) || c.is_whitespace()).collect();
     unaccented(&visible)
 }
 
-/// Returns what precedes "and never …", and the rest: a negation in it says nothing of what precedes it.
+/// Returns the text before "and never …", and the rest, because a negation in the rest does not apply to the text
+/// before it.
 fn apart(part: &str) -> [&str; 2] {
     let joints = [" and don", " and do not", " and never", " und nie", " y nunca", " et ne "];
     let joint = joints.iter().find_map(|joint| part.find(joint)).unwrap_or(part.len());
     [&part[..joint], &part[joint..]]
 }
 
-/// Returns the parts of `text` that say one thing each.
+/// Returns the sentences and clauses of `text`.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let ends = |c: char| matches!(c, '!' | '?' | '\n' | '。' | '！' | '？' | ';' | '；');
     text.split(ends).flat_map(|part| part.split(". ")).flat_map(apart).filter(|sentence| !sentence.trim().is_empty())
 }
 
-/// Returns `text` in lower case and without accents, whose letters are then alike in all spellings.
+/// Returns `text` in lower case and without accents, so that all spellings have the same letters.
 fn unaccented(text: &str) -> String {
     let letters = text.nfd().filter(|c| !is_combining_mark(*c)).nfc();
     letters.flat_map(char::to_lowercase).collect()
 }
 
-/// Returns the text with its letters joined into words, if spaces stand between them.
+/// Returns the text with its letters joined into words, if there are spaces between the letters.
 fn unspaced(text: &str) -> Option<String> {
     let parts = text.split_whitespace();
     let (single, all) =
@@ -350,7 +352,7 @@ fn unspaced(text: &str) -> Option<String> {
     Some(words.collect::<Vec<_>>().join(" "))
 }
 
-/// Returns the letters of a sentence, with one space for all that stands between them.
+/// Returns the letters of a sentence, with one space for all other characters between them.
 fn spelled(sentence: &str) -> String {
     let mut text = Cow::Borrowed(sentence);
     for (pattern, word) in PLACES.iter() {

@@ -7,17 +7,17 @@ use regex::Regex;
 use crate::config::{GuardSettings, Treatment};
 use crate::guard::scan::Found;
 
-/// Beginning of the marker of dropped personal data; nothing that rests on it is remembered.
+/// Beginning of the marker of dropped personal data. No memory is based on text with this marker.
 pub const DROPPED_MARKER: &str = "[redacted:dropped-";
 
 /// One kind of personal data: its name, the setting that controls it, its pattern, and the condition that a match must
 /// fulfil.
 struct Kind {
     name: &'static str,
-    /// Its name if text that contains it must not be remembered.
+    /// The name in the marker if text that contains the data must not be remembered.
     dropped_name: &'static str,
     treatment: fn(&GuardSettings) -> Treatment,
-    /// Whether a text contains something that every match requires; otherwise the pattern is not tried.
+    /// Whether a text contains something that every match requires. Otherwise the pattern is not tried.
     sign: fn(&[u8]) -> bool,
     pattern: LazyLock<Regex>,
     holds: fn(&str, before: &str, after: &str) -> bool,
@@ -29,7 +29,7 @@ static KINDS: [Kind; 14] = [
         dropped_name: "dropped-card",
         treatment: |settings| settings.cards,
         sign: |text| text.windows(4).any(|four| four.iter().all(u8::is_ascii_digit)),
-        // American Express and Diners group digits as 4-6-5 and 4-6-4, all others by fours.
+        // American Express and Diners group digits as 4-6-5 and 4-6-4, and all others in groups of four.
         pattern: LazyLock::new(|| pattern(r"[2-6]\d{3}(?:[ -]?\d{4}){2}[ -]?\d{3,7}|3\d{3}[ -]?\d{6}[ -]?\d{4,5}")),
         holds: |text, before, after| stands_alone(before, after) && is_card(text),
     },
@@ -49,7 +49,8 @@ static KINDS: [Kind; 14] = [
         pattern: LazyLock::new(|| {
             pattern(r"[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,24}")
         }),
-        // Repository hosts and package versions have a similar form: `git@host:path`, `left-pad@1.3.0.tgz`.
+        // Addresses of repositories and versions of packages have a similar form, as in `git@host:path` and
+        // `left-pad@1.3.0.tgz`.
         holds: |text, _, after| !text.starts_with("git@") && !after.starts_with(':') && !is_file_name(text),
     },
     Kind {
@@ -109,7 +110,7 @@ static KINDS: [Kind; 14] = [
         sign: |text| text.iter().any(u8::is_ascii_digit),
         pattern: LazyLock::new(|| pattern(r"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D]")),
         holds: |text, before, after| {
-            // The number has no check digit; only prefixes that are never issued can be tested.
+            // The number has no check digit, so only prefixes that are never issued can be tested.
             let banned = ["BG", "GB", "NK", "KN", "TN", "NT", "ZZ"].iter().any(|start| text.starts_with(start));
             stands_alone(before, after) && !banned
         },
@@ -136,7 +137,7 @@ static KINDS: [Kind; 14] = [
         dropped_name: "dropped-br-cpf",
         treatment: |settings| settings.ids,
         sign: |text| text.iter().any(u8::is_ascii_digit),
-        // Matched only with its punctuation: eleven digits alone may be a phone number.
+        // The number is matched only with its punctuation, because eleven digits alone may be a phone number.
         pattern: LazyLock::new(|| pattern(r"\d{3}\.\d{3}\.\d{3}-\d{2}")),
         holds: |text, before, after| stands_alone(before, after) && is_cpf(text),
     },
@@ -171,7 +172,7 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("the tests compile every pattern")
 }
 
-/// Rank of findings of personal data: after every row of the secrets.
+/// Rank of findings of personal data, after every row of the secrets.
 const RANK: usize = usize::MAX;
 
 /// Returns the personal data in `text` that must be removed according to `settings`.
@@ -195,7 +196,7 @@ pub(super) fn find(text: &str, settings: GuardSettings) -> Vec<Found> {
 /// Whether a number is not part of a longer number, word, path or decimal.
 fn stands_alone(before: &str, after: &str) -> bool {
     let joined = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    // A long number in a path, a version or a hash is neither a card nor a phone.
+    // A long number in a path, a version or a hash is neither a card number nor a phone number.
     let before_ok = !before.ends_with(|c| joined(c) || matches!(c, '.' | '-' | '/' | '+'));
     let mut after = after.chars();
     let after_ok = match after.next() {
@@ -213,8 +214,8 @@ fn ends_in_escape(before: &str) -> bool {
 
 /// Whether one of `names` occurs shortly before a number that cannot be recognised by itself.
 fn is_named(before: &str, names: &[&str]) -> bool {
-    // Only near the number; otherwise one mention of taxes would turn every later number of that length into a tax
-    // number.
+    // Only the text near the number is searched. Otherwise one mention of taxes would turn every later number of that
+    // length into a tax number.
     let near = before[before.floor_char_boundary(before.len().saturating_sub(48))..].to_lowercase();
     names.iter().any(|name| near.contains(name))
 }
@@ -228,7 +229,8 @@ fn is_file_name(text: &str) -> bool {
     )
 }
 
-/// Whether it is a card number: an issuer's first digits, a length that issuer uses, and the Luhn digit.
+/// Whether the number is a card number, with the first digits of an issuer, a length that the issuer uses, and the Luhn
+/// digit.
 fn is_card(text: &str) -> bool {
     let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(10)).collect();
     let lead = digits.iter().take(4).fold(0, |lead, digit| lead * 10 + digit);
@@ -256,7 +258,7 @@ fn is_iban(text: &str) -> bool {
     if !(15..=34).contains(&text.len()) {
         return false;
     }
-    // Taken modulo digit by digit, since a number of up to 68 digits fits no integer type.
+    // The modulo is computed digit by digit, since a number of up to 68 digits fits no integer type.
     let rearranged = text[4..].chars().chain(text[..4].chars());
     let rest = rearranged
         .filter_map(|c| c.to_digit(36))
@@ -271,11 +273,11 @@ pub(super) fn is_ssn(text: &str) -> bool {
     let mut parts = text.split(['-', ' ']);
     let number = |part: Option<&str>| part.and_then(|part| part.parse::<u32>().ok()).unwrap_or(0);
     let (area, group, serial) = (number(parts.next()), number(parts.next()), number(parts.next()));
-    // Areas 666 and from 900 on are never issued, nor is any part that is all zeros.
+    // Areas 666 and from 900 on are never issued, and neither are parts that consist of zeros.
     area > 0 && area != 666 && area < 900 && group > 0 && serial > 0
 }
 
-/// Whether it is a Chinese resident's number: a valid date of birth, and the check digit of GB 11643.
+/// Whether the number is a Chinese resident's number, with a valid date of birth and the check digit of GB 11643.
 pub(super) fn is_resident_id(text: &str) -> bool {
     const WEIGHTS: [u32; 17] = [7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2];
     let digits: Vec<u32> = text.chars().take(17).filter_map(|c| c.to_digit(10)).collect();
@@ -290,14 +292,14 @@ pub(super) fn is_resident_id(text: &str) -> bool {
     digits.len() == 17 && is_day && text.bytes().last().is_some_and(|last| last.to_ascii_uppercase() == check)
 }
 
-/// Whether it is a German tax number: one digit occurs two or three times among the first ten, and the check digit of
-/// ISO 7064.
+/// Whether the number is a German tax number, with one digit that occurs two or three times among the first ten, and
+/// the check digit of ISO 7064.
 pub(super) fn is_steuer_id(text: &str) -> bool {
     let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(10)).collect();
     if digits.len() != 11 || digits[0] == 0 {
         return false;
     }
-    // Exactly one of the first ten digits occurs twice or three times, whoever the number is issued to.
+    // In every such number, exactly one of the first ten digits occurs two or three times.
     let counts = (0..10).map(|digit| digits[..10].iter().filter(|one| **one == digit).count());
     let repeated: Vec<usize> = counts.filter(|count| *count > 1).collect();
     let mut product = 10;
@@ -308,7 +310,7 @@ pub(super) fn is_steuer_id(text: &str) -> bool {
     matches!(repeated[..], [2 | 3]) && digits[10] == (11 - product) % 10
 }
 
-/// Whether it is a Spanish identity number of a citizen or a foreigner: the letter follows from the digits.
+/// Whether the text is a Spanish identity number of a citizen or a foreigner, whose letter is computed from the digits.
 pub(super) fn is_dni(text: &str) -> bool {
     const LETTERS: &[u8; 23] = b"TRWAGMYFPDXBNJZSQVHLCKE";
     let plain: String = text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_uppercase();
@@ -324,16 +326,16 @@ pub(super) fn is_dni(text: &str) -> bool {
     number.is_some_and(|number| letter.as_bytes() == [LETTERS[number % 23]])
 }
 
-/// Whether it is a French insurance number: its key makes the whole a multiple of 97.
+/// Whether the number is a French insurance number, whose key makes the whole number a multiple of 97.
 pub(super) fn is_nir(text: &str) -> bool {
-    // The departments of Corsica have letters; the key is computed with 19 and 18 in their place.
+    // The departments of Corsica have letters, which 19 and 18 replace in the computation of the key.
     let plain: String = text.chars().filter(|c| *c != ' ').collect::<String>().replace("2A", "19").replace("2B", "18");
     let parts = plain.get(..13).zip(plain.get(13..15)).filter(|_| plain.len() == 15);
     let number = |part: &str| part.parse::<u64>().ok();
     parts.and_then(|(body, key)| Some(97 - number(body)? % 97 == number(key)?)).unwrap_or(false)
 }
 
-/// Whether it is an Italian tax code: the last letter follows from the fifteen before it.
+/// Whether the text is an Italian tax code, whose last letter is computed from the fifteen characters before it.
 pub(super) fn is_codice_fiscale(text: &str) -> bool {
     const ODD: [u32; 26] =
         [1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23];
@@ -343,13 +345,13 @@ pub(super) fn is_codice_fiscale(text: &str) -> bool {
         .iter()
         .take(15)
         .enumerate()
-        // The rule counts places from one, so its odd places are the even ones here.
+        // The rule counts positions from one, so its odd positions are the even positions here.
         .map(|(at, byte)| if at % 2 == 0 { ODD[value(*byte) as usize] } else { value(*byte) })
         .sum();
     bytes.len() == 16 && u32::from(bytes[15] - b'A') == sum % 26
 }
 
-/// Whether it is a Brazilian tax number: both check digits are correct, and not all digits are the same.
+/// Whether the number is a Brazilian tax number, with correct check digits and at least two different digits.
 pub(super) fn is_cpf(text: &str) -> bool {
     let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(10)).collect();
     let check = |count: usize| {
@@ -363,7 +365,7 @@ pub(super) fn is_cpf(text: &str) -> bool {
         && digits[10] == check(10)
 }
 
-/// Whether it is a Swiss insurance number: the check digit of EAN-13 is right.
+/// Whether the number is a Swiss insurance number, with a correct check digit of EAN-13.
 pub(super) fn is_ahv(text: &str) -> bool {
     let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(10)).collect();
     let sum: u32 = digits.iter().enumerate().map(|(at, digit)| if at % 2 == 0 { *digit } else { digit * 3 }).sum();

@@ -1,4 +1,4 @@
-//! Redaction: the guard, the texts that it processes, and the type that proves that they were processed.
+//! Redaction: the guard, the texts that it processes, and the type that proves that a text was processed.
 
 use std::ops::Deref;
 
@@ -11,7 +11,7 @@ use crate::guard::scan::{self, Findings};
 use crate::memory::{Candidate, Claim, Evidence, Memory, Structured};
 use crate::project::ProjectSighting;
 
-/// A value from all of whose texts the secrets were removed.
+/// A value with all secrets removed from its texts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Redacted<T = String>(pub(super) T);
 
@@ -21,14 +21,14 @@ impl<T> Redacted<T> {
         Self(value)
     }
 
-    /// Returns the value, which is then no longer guaranteed to stay free of secrets.
+    /// Returns the value. There is then no guarantee that it stays free of secrets.
     pub fn into_inner(self) -> T {
         self.0
     }
 }
 
 impl Redacted {
-    /// Returns the text up to byte `end`, or to the character boundary before it, which contains no secret either.
+    /// Returns the text up to byte `end`, or to the character boundary before it. The result contains no secret either.
     #[must_use]
     pub(crate) fn beginning(&self, end: usize) -> Self {
         Self(self.0[..self.0.floor_char_boundary(end)].to_owned())
@@ -50,7 +50,7 @@ impl Redacted<Option<String>> {
     }
 }
 
-/// A text that may be written to the database: one that has passed the guard, or a literal of the program, which
+/// A text that may be written to the database: a text that has passed the guard, or a literal of the program, which
 /// contains nothing private.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CleanText<'t>(&'t str);
@@ -74,10 +74,10 @@ impl Deref for CleanText<'_> {
     }
 }
 
-/// Removes what must not be stored.
+/// Removes secrets and other data that must not be stored.
 ///
-/// The secrets in `SECRETS` are always removed; the settings determine what else is. A guard is cheap to create: the
-/// patterns are compiled once per process, and each only when a text first contains one of its hints.
+/// The secrets in `SECRETS` are always removed. The settings determine what else is removed. A guard is cheap to
+/// create, because each pattern is compiled once per process, when a text first contains one of its hints.
 #[derive(Debug, Clone, Default)]
 pub struct Guard {
     pub(super) settings: GuardSettings,
@@ -97,14 +97,14 @@ impl Guard {
         Self { settings: *settings, denied: Denied::default() }
     }
 
-    /// Returns the guard with `patterns` in place of [`crate::config::DENIED_FILES`]: the content of files whose names
-    /// match one of them, such as `*.pem`, is removed. A pattern that cannot be parsed matches itself literally.
+    /// Returns the guard with `patterns` in place of [`crate::config::DENIED_FILES`]. The content of files whose names
+    /// match a pattern, such as `*.pem`, is removed. A pattern that cannot be parsed matches itself literally.
     #[must_use]
     pub(crate) fn denying(self, patterns: &[String]) -> Self {
         Self { denied: Denied::new(patterns), ..self }
     }
 
-    /// Removes the secrets from every text of `value`; a second pass over the result changes nothing.
+    /// Removes the secrets from every text of `value`. A second pass over the result changes nothing.
     pub fn redact<T: Redact>(&self, mut value: T) -> (Redacted<T>, Findings) {
         let mut findings = Findings::new();
         value.edit_texts(&mut |text| self.redact_text(text, &mut findings));
@@ -128,11 +128,11 @@ impl Guard {
     }
 }
 
-// The texts in each kind of value.
+// These implementations list the texts in each kind of value.
 
 /// A value whose private texts can be visited.
 pub trait Redact {
-    /// Calls `edit` on every text in it that came from outside.
+    /// Calls `edit` on every text in the value that came from outside.
     fn edit_texts(&mut self, edit: &mut dyn FnMut(&mut String));
 }
 
@@ -195,7 +195,7 @@ impl Redact for Claim {
         if let (Some(key), Some(value)) = (&self.key, &mut self.value) {
             edit_named(key, value, edit);
         }
-        // The value is edited here as well, because it may have no key.
+        // The value is edited here, too, because it may have no key.
         for text in [&mut self.summary, &mut self.subject, &mut self.key, &mut self.value] {
             text.edit_texts(edit);
         }
@@ -284,18 +284,18 @@ impl Redact for Memory {
     }
 }
 
-// Files whose content must not be used: whatever a tool printed of them is left out.
+// Files whose content must not be used. Any output of a tool that shows them is left out.
 
-/// Replaces such content.
+/// The marker that replaces the content of a denied file.
 pub const DENIED_MARKER: &str = "[denied file]";
 
 const MATCHING: MatchOptions =
     MatchOptions { case_sensitive: false, require_literal_separator: false, require_literal_leading_dot: false };
 
-/// How programs spell the variables of their own process, which are no files.
+/// Spellings of a process's own environment variables in programs, which are not files.
 const ENVIRONMENTS: &[&str] = &["process.env", "import.meta.env", "Deno.env", "Bun.env"];
 
-/// The names of such files.
+/// The names of denied files.
 #[derive(Debug, Clone)]
 pub(super) struct Denied {
     patterns: Vec<Pattern>,
@@ -318,7 +318,7 @@ impl Denied {
         Self { patterns: patterns.filter_map(read).collect() }
     }
 
-    /// Whether `text` names such a file.
+    /// Whether `text` names a denied file.
     fn is_named_in(&self, text: &str) -> bool {
         let ends = |c: char| c.is_whitespace() || "\"'`=:,;|&()<>{}/\\".contains(c);
         text.split(ends)
@@ -330,8 +330,8 @@ impl Denied {
         !name.is_empty() && !ENVIRONMENTS.contains(&name) && is_denied()
     }
 
-    /// Whether a shell could expand a word such as `.e?v` to such a file. Words that do not begin as hidden files do, such
-    /// as `*.json`, stand for ordinary files.
+    /// Whether a shell could expand a word such as `.e?v` to a denied file. A word that does not begin like a hidden
+    /// file, such as `*.json`, represents ordinary files.
     fn may_be_expanded(&self, word: &str) -> bool {
         let is_pattern =
             word.starts_with('.') && word.contains(['?', '*', '[']) && word.contains(char::is_alphanumeric);
@@ -343,7 +343,7 @@ impl Denied {
 
 /// Removes the content of denied files from a conversation, message by message.
 ///
-/// A tool's answer is not linked to its call, so if one of several calls made together names such a file, all of their
+/// A tool's answer is not linked to its call. If one of several calls made together names a denied file, all of their
 /// answers are removed.
 #[derive(Debug)]
 pub(super) struct Reader<'d> {
@@ -357,7 +357,7 @@ impl<'d> Reader<'d> {
         Self { denied, is_shown: false, was_answer: false }
     }
 
-    /// Whether the next message of the conversation shows such a file.
+    /// Whether the next message of the conversation shows a denied file.
     pub(super) fn shows(&mut self, message: &Message) -> bool {
         let is_answer = message.kind == Kind::ToolResult;
         match message.kind {
@@ -367,7 +367,7 @@ impl<'d> Reader<'d> {
                 let together = !self.was_answer && self.is_shown;
                 self.is_shown = together || self.denied.is_named_in(&message.text);
             }
-            // This is prose, so all earlier calls have been answered.
+            // This message is prose, so all earlier calls have been answered.
             Kind::Prose => self.is_shown = false,
             _ => {}
         }

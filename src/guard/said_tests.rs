@@ -1,5 +1,5 @@
-//! Tests of secrets that people mention in chats, with what is kept of each sentence, and of sentences that only
-//! resemble them.
+//! Tests of secrets that people mention in chats, with the redacted sentences, and of sentences that only resemble
+//! them.
 
 use crate::guard::Guard;
 

@@ -1,4 +1,5 @@
-//! Finds the secrets in a text: one pass over the literal hints, then each row's pattern only where its hint occurs.
+//! Finds the secrets in a text: one pass finds the literal hints, and each row's pattern is tried only where its hint
+//! occurs.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,14 +20,14 @@ use crate::guard::vendors::{self, VENDORS};
 /// Number of times each secret was removed, by the name of its row.
 pub type Findings = std::collections::BTreeMap<&'static str, usize>;
 
-/// A place in a text that is to be replaced, with the name for the marker.
+/// A range of a text to be replaced, with the name for the marker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Found {
     pub range: Range<usize>,
     pub name: &'static str,
-    /// If several rows match a stretch, the lowest rank names it.
+    /// If several rows match the same text, the row with the lowest rank determines the name.
     pub rank: usize,
-    /// Whether it is a token that is recognised by its own shape.
+    /// Whether the finding is a token that is recognised by its own form.
     pub is_token: bool,
 }
 
@@ -37,7 +38,7 @@ struct Scanner {
     patterns: Vec<OnceLock<Regex>>,
 }
 
-/// What a hint announces: a row of the table, or a maker's prefix.
+/// The meaning of a hint: a row of the table, or the prefix of a vendor's token.
 #[derive(Clone, Copy)]
 enum Rule {
     Row(usize),
@@ -47,7 +48,7 @@ enum Rule {
 static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
     let rows = SECRETS.iter().enumerate();
     let spelled = |hint: &'static str| {
-        // The automaton knows no other case than that of ASCII.
+        // The automaton ignores case only for ASCII.
         let others = if hint.is_ascii() { Vec::new() } else { vec![capitalised(hint), hint.to_uppercase()] };
         others.into_iter().filter(move |other| other != hint).map(Cow::Owned).chain([Cow::Borrowed(hint)])
     };
@@ -73,7 +74,7 @@ fn capitalised(word: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Number of bytes after its hint in which a pattern that begins before the hint is tried.
+/// Number of bytes after a hint in which a pattern that begins before the hint is tried.
 const AHEAD_BYTES: usize = 160;
 
 #[cfg(test)]
@@ -90,16 +91,16 @@ fn count_read(bytes: usize) {
 #[cfg(not(test))]
 const fn count_read(_: usize) {}
 
-/// Number of bytes after a hint that are read to judge a value; the part removed may be longer.
+/// Number of bytes after a hint that are read to judge a value. The part that is removed may be longer.
 const JUDGED_BYTES: usize = 512;
 
-/// Ranks below it are those of makers' tokens: the longer the prefix, the lower.
+/// Vendors' tokens have ranks below this value. A longer prefix has a lower rank.
 const FIRST_ROW_RANK: usize = 256;
 
-/// Rank of what the tables do not know.
+/// Rank of secrets that are not in the tables.
 const UNKNOWN_RANK: usize = usize::MAX;
 
-/// Returns every match of every row in `text`, in no particular order; they may overlap.
+/// Returns every match of every row in `text`, in no particular order. Matches may overlap.
 pub(super) fn secrets(text: &str) -> Vec<Found> {
     count_read(text.len());
     let scanner = &*SCANNER;
@@ -108,14 +109,14 @@ pub(super) fn secrets(text: &str) -> Vec<Found> {
     let unknown = unknown.map(|(range, is_token)| Found { is_token, ..shaped("random-token")(range) });
     let mut found: Vec<Found> = unknown.chain(vendors::key_bytes(text).into_iter().map(shaped("key-bytes"))).collect();
     let (mut rows_read_to, mut prefixes_read_to) = (vec![0; SECRETS.len()], vec![0; VENDORS.prefixes.len()]);
-    // Overlapping matches are needed: the hint of one row may be part of that of another.
+    // Overlapping matches are needed, because the hint of one row may be part of the hint of another.
     for hit in scanner.hints.find_overlapping_iter(text) {
         let rule = scanner.rule_of_hint[hit.pattern().as_usize()];
         let read_to = match rule {
             Rule::Row(row) => &mut rows_read_to[row],
             Rule::Prefix(prefix) => &mut prefixes_read_to[prefix],
         };
-        // Several hints may be within one match; without this, each would find the same secret again.
+        // Several hints may be within one match. Without this check, each of them would find the same secret again.
         if hit.start() < *read_to {
             continue;
         }
@@ -169,11 +170,11 @@ impl Scanner {
                 return None;
             }
         }
-        // Without an anchor, a pattern that does not match would read to the end of the text.
+        // Without an anchor, a failing pattern would read to the end of the text.
         let to = if secret.reach == 0 { text.len() } else { text.floor_char_boundary(hint + AHEAD_BYTES) };
         let matched = pattern.find(&text[from..to])?;
         count_read(matched.len());
-        // A match after its hint belongs to a later hint, which finds it by itself.
+        // A match after its hint belongs to a later hint, which will find it.
         if from + matched.start() > hint {
             return None;
         }
@@ -231,13 +232,13 @@ pub(super) fn has_left_edge(text: &str, at: usize) -> bool {
     }
 }
 
-/// A text from which something was removed, with the places of the new markers in it.
+/// A text with redactions, and the positions of the new markers in it.
 pub(super) struct Replaced {
     pub text: String,
     pub markers: Vec<Range<usize>>,
 }
 
-/// Replaces what was found by `[redacted:<name>]` and counts it by name; returns `None` if no finding remains.
+/// Replaces the findings with `[redacted:<name>]` and counts them by name. Returns `None` if no finding remains.
 ///
 /// `found` must come from [`joined`]. A marker that is already in the text is never changed, so that a second pass has
 /// no effect.
@@ -259,7 +260,8 @@ pub(super) fn replace(text: &str, found: Vec<Found>, findings: &mut BTreeMap<&'s
 
 /// Returns the findings in order of position, merging overlapping ones under the name of the first.
 pub(super) fn joined(mut found: Vec<Found>) -> Vec<Found> {
-    // Of findings at the same place, the earlier row comes first and names them; specific rows precede general ones.
+    // Of findings at the same place, the earlier row comes first and determines the name. Specific rows precede general
+    // rows.
     found.sort_by_key(|found| (found.range.start, found.rank));
     let mut joined: Vec<Found> = Vec::with_capacity(found.len());
     for next in found {
@@ -282,7 +284,7 @@ fn without_markers(text: &str, found: Vec<Found>) -> Vec<Found> {
     let markers: Vec<Range<usize>> = MARKER.find_iter(text).map(|marker| marker.range()).collect();
     let mut pieces = Vec::new();
     for whole in found {
-        // Markers are in order, so a binary search keeps this fast for texts with thousands of them.
+        // Markers are in order, so a binary search is fast for texts with thousands of markers.
         let first = markers.partition_point(|marker| marker.end <= whole.range.start);
         let mut inside = markers[first..].iter().take_while(|marker| marker.start < whole.range.end).peekable();
         if inside.peek().is_none() {
@@ -305,46 +307,48 @@ fn could_be_secret(piece: &str) -> bool {
     piece.chars().filter(|c| c.is_alphanumeric()).count() >= 4
 }
 
-// Tokens that were broken over several lines.
+// The following code finds tokens that were broken over several lines.
 
-/// Maximum number of bytes before a broken token that are read with it, for the name of its value.
+/// Maximum number of bytes before a broken token that are read with it, since they may contain the name of its value.
 const NAME_BYTES: usize = 96;
 
-/// Maximum number of bytes after it, for what its pattern requires there.
+/// Maximum number of bytes after a broken token that are read with it, since its pattern may require a certain end.
 const BEHIND_BYTES: usize = 48;
 
-/// Minimum total length of both sides of a break that can be a token, in bytes.
+/// Minimum total length of the text on both sides of a break that can be a token, in bytes.
 const JOINED_BYTES: usize = 16;
 
-/// Maximum number of strips that are read for one line end.
+/// Maximum number of joined texts that are read for one line end.
 const MAX_STRIPS: usize = 4;
 
-/// Lines joined again, with the places where they were broken.
+/// The joined text of broken lines, with the positions of the breaks.
 #[derive(Debug, Clone)]
 struct Strip {
     text: String,
-    /// Where the strip begins in the text.
+    /// Position in the text at which the strip begins.
     start: usize,
     breaks: Vec<Break>,
-    /// Where in the text the last continuation ends.
+    /// Position in the text at which the last continuation ends.
     end: usize,
 }
 
 /// A line break that was left out of a strip.
 #[derive(Debug, Clone)]
 struct Break {
-    /// Place in the strip.
+    /// Position in the strip.
     at: usize,
-    /// Number of bytes that were left out: the break itself and the indentation after it.
+    /// Number of bytes that were left out, which are the break itself and the indentation after it.
     taken: usize,
-    /// Whether the text after it uses the same kind of characters as the text before it, whichever row matches.
+    /// Whether the text after the break uses the same kind of characters as the text before it, regardless of the row
+    /// that matches.
     sure: bool,
 }
 
-/// Returns the findings that appear only when broken lines are joined, in addition to those `found` line by line.
+/// Returns the findings that appear only when broken lines are joined, in addition to the findings `found` line by
+/// line.
 pub(super) fn across_lines(text: &str, found: &[Found]) -> Vec<Found> {
     let mut more: Vec<Found> = Vec::new();
-    // Where reading continues, since the previous strip, which could not be cut earlier, extends to here.
+    // Reading continues here, since the previous strip, which could not be cut earlier, extends to this position.
     let mut done = 0;
     for at in line_ends(text) {
         if at < done && !begins_token(text, at) {
@@ -376,7 +380,7 @@ fn begins_token(text: &str, at: usize) -> bool {
             let begins_here = || from + hit.start() < at && has_left_edge(text, from + hit.start());
             matches!(secret.part, Part::Whole) && (secret.reach > 0 || begins_here())
         }
-        // These are read over line ends anyway.
+        // Their templates are matched across line ends anyway.
         Rule::Prefix(_) => false,
     })
 }
@@ -392,8 +396,9 @@ fn line_ends(text: &str) -> Vec<usize> {
 }
 
 impl Strip {
-    /// Joins what was broken at and after `at`, the shortest strip first: one that ends at each break that may be the
-    /// end of the token, and one over all of them. The list is empty if no token can have been broken here.
+    /// Joins the lines that were broken at and after `at`, the shortest strip first. A strip ends at each break that
+    /// may be the end of the token, and the last strip includes all breaks. The list is empty if no token can have been
+    /// broken here.
     fn all_around(text: &str, at: usize) -> Vec<Self> {
         let from = run_start(text, at);
         let mut next = Next::behind(text, from, at);
@@ -421,13 +426,14 @@ impl Strip {
         strips
     }
 
-    /// Returns the place in the text of a finding in the strip, if it spans a break and is a single token there.
+    /// Returns the position in the text of a finding in the strip, if the finding spans a break and is a single token
+    /// there.
     fn place(&self, found: &Found, alone: &[Found], more: &[Found]) -> Option<Found> {
         let crossed = |one: &&Break| found.range.start < one.at && one.at < found.range.end;
         let mut breaks = self.breaks.iter().filter(crossed).peekable();
         breaks.peek()?;
         let range = self.in_text(found.range.start)..self.in_text(found.range.end - 1) + 1;
-        // A word on the next line counts as part of a token only if the token is not a secret without it.
+        // A word on the next line counts as part of a token only if the token is not a secret without the word.
         let is_known = alone.iter().chain(more).any(|one| one.range.start == range.start);
         (breaks.all(|one| one.sure) || found.is_token && !is_known).then_some(Found { range, ..found.clone() })
     }
@@ -482,39 +488,39 @@ const fn is_token_char(c: char) -> bool {
 fn run_start(text: &str, end: usize) -> usize {
     let from = text.floor_char_boundary(end.saturating_sub(LINE_BYTES));
     let start = from + text[from..end].trim_end_matches(is_token_char).len();
-    // The letter of an escaped line break is no part of the run.
+    // The letter of an escaped line break is not a part of the run.
     let is_escaped = text[..start].ends_with('\\') && text[start..end].starts_with(['n', 'r', 't']);
     start + usize::from(is_escaped)
 }
 
-// Scans again around each marker, since removing one secret can complete the shape of another beside it.
+// The following code scans again around each marker, since removing one secret can complete another secret next to it.
 
 /// Number of bytes on each side of a new marker that are read again.
 const CONTEXT_BYTES: usize = 512;
 
-/// Distance from the edge of the text read again within which a finding is not trusted, in bytes: more than the context
-/// that a match may need.
+/// Findings within this distance from the edge of the text that is read again are ignored, in bytes. The distance is
+/// greater than the context that a match may need.
 const EDGE_BYTES: usize = 160;
 
-/// The row that may match less if the text after it is cut; it is only searched in the whole text.
+/// The row that may match less if the text after it is cut. It is only searched in the whole text.
 const READS_FAR: &str = "private-key";
 
-/// Reads the surroundings of every marker again, and of the markers that this makes, until nothing is found.
+/// Reads the surroundings of every marker again, and of the markers that this adds, until nothing is found.
 ///
-/// The work is proportional to the number of markers, however often one removal exposes another secret. A secret that
-/// extends beyond the surroundings is not removed, so the caller scans the whole text once more.
+/// The work is proportional to the number of markers, even if one removal exposes another secret many times. A secret
+/// that extends beyond the surroundings is not removed, so the caller scans the whole text once more.
 pub(super) fn rescan(replaced: &Replaced, find: impl Fn(&str) -> Vec<Found>, findings: &mut Findings) -> String {
     let total = replaced.text.len();
     let mut gap = Gap::new(&replaced.text);
     let mut waiting = Vec::new();
     queue(&mut waiting, &replaced.markers, total);
     while let Some(mut span) = waiting.pop() {
-        // Overlapping surroundings are read only once, together.
+        // Overlapping surroundings are read together, only once.
         while let Some(next) = waiting.pop_if(|next| next.start >= span.end) {
             (span.start, span.end) = (next.start.max(span.start), next.end.min(span.end));
         }
         let mut near = gap.take(&span);
-        // At the real ends of the text nothing was cut, so findings there can be trusted.
+        // At the real ends of the text, nothing was cut, so findings there are valid.
         let last = if gap.after.is_empty() { near.len() } else { near.len().saturating_sub(EDGE_BYTES) };
         let first = if gap.before.is_empty() { 0 } else { EDGE_BYTES };
         let mut found = find(&near);
@@ -530,14 +536,14 @@ pub(super) fn rescan(replaced: &Replaced, find: impl Fn(&str) -> Vec<Found>, fin
     gap.into_text()
 }
 
-/// A stretch of text whose bounds are counted from the end of the text, so that changes before it do not move it.
+/// A range of text whose bounds are counted from the end of the text, so that changes before the range do not move it.
 struct FromEnd {
     start: usize,
     end: usize,
 }
 
-/// Pushes the surroundings of `markers` on the stack, the leftmost on top; `end` is the distance of position 0 from the
-/// end.
+/// Pushes the surroundings of `markers` on the stack, with the leftmost on top. `end` is the distance of position 0
+/// from the end.
 fn queue(waiting: &mut Vec<FromEnd>, markers: &[Range<usize>], end: usize) {
     waiting.extend(markers.iter().rev().map(|marker| FromEnd {
         start: end - marker.start + CONTEXT_BYTES,

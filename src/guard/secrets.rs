@@ -1,4 +1,5 @@
-//! The table of known secrets: the shape of a row, and one row for each kind, with an example that tests assemble.
+//! The table of known secrets: the structure of a row, and one row for each kind of secret, with an example that tests
+//! assemble.
 
 use crate::guard::named::is_word_list;
 use crate::guard::values::{
@@ -10,18 +11,18 @@ use crate::guard::vendors::VENDORS;
 /// One kind of secret.
 #[derive(Debug)]
 pub(super) struct Secret {
-    /// Name in kebab-case; what is removed becomes `[redacted:<name>]`.
+    /// Name in kebab-case. A secret of this kind is replaced with `[redacted:<name>]`.
     pub name: &'static str,
-    /// Literals, in any case, one of which appears in every match; the pattern is tried only where one is found.
+    /// Literals, in any case, of which every match contains one. The pattern is tried only where a literal is found.
     pub hints: &'static [&'static str],
-    /// The shape, tried from the start of the hint, or from up to `reach` bytes before it.
+    /// The pattern, tried from the start of the hint, or from up to `reach` bytes before it.
     pub pattern: &'static str,
-    /// How far before its hint a match may begin, in bytes; 0 ties the pattern to the hint.
+    /// Maximum number of bytes between the start of a match and its hint. With 0, a match begins with the hint.
     pub reach: usize,
     /// The part of a match that is the secret.
     pub part: Part,
-    /// A text of this shape: `{a36}` stands for 36 invented letters and digits, `{h…}` for hexadecimal digits,
-    /// `{d…}` for digits, `{u…}` for capitals and digits, `{w…}` for small letters, `{U}` for a UUID.
+    /// A text with a secret of this kind. `{a36}` represents 36 invented letters and digits, `{h…}` hexadecimal digits,
+    /// `{d…}` digits, `{u…}` capitals and digits, `{w…}` small letters, and `{U}` a UUID.
     pub example: &'static str,
 }
 
@@ -32,17 +33,18 @@ pub(super) enum Part {
     Whole,
     /// The group `secret`, if the function accepts it.
     Group(fn(&str) -> bool),
-    /// As for [`Part::Group`], if the match begins a word.
+    /// The same as [`Part::Group`], if the match is at the start of a word.
     Apart(fn(&str) -> bool),
-    /// The value that follows the match, as after `PASSWORD=`.
+    /// The value after the match, as in `PASSWORD=…`.
     Assigned(NameStrength),
-    /// The value that follows the match in a sentence, as after `the password is`.
+    /// The value after the match in a sentence, as in `the password is …`.
     Spoken(NameStrength),
-    /// The words to the end of the sentence that follow the match, as after `my passphrase is`.
+    /// The words between the match and the end of the sentence, as in `my passphrase is …`.
     Phrase,
 }
 
-/// Returns an example of every kind of secret, with its name: a text in the notation of the table of secrets.
+/// Returns an example of every kind of secret, with its name. The example is a text in the notation of the table of
+/// secrets.
 #[must_use]
 pub fn secret_examples() -> Vec<(&'static str, String)> {
     let rows = SECRETS.iter().map(|row| (row.name, row.example.to_owned()));
@@ -118,7 +120,7 @@ macro_rules! says {
     };
 }
 
-// The table of secrets: one row per kind, each with an example that the tests assemble.
+// The table of secrets has one row per kind, each with an example that the tests assemble.
 
 /// The names of a password in the languages of the guard.
 macro_rules! password_words {
@@ -130,14 +132,14 @@ macro_rules! password_words {
     };
 }
 
-/// Literals that occur in them.
+/// Literals that occur in the names of a password.
 #[rustfmt::skip]
 const PASSWORD_WORDS: &[&str] = &[
     "password", "passwd", "passphrase", "passcode", "pwd", "psk", "passwort", "kennwort", "contraseña", "contrasena", "senha", "palavra-passe", "mot de passe",
     "parola d'ordine", "wachtwoord", "hasł", "парол", "密码", "密碼", "口令", "パスワード", "暗証番号", "비밀번호", "암호",
 ];
 
-/// Every kind, specific before general: if two match the same place, the earlier row names it.
+/// All kinds, specific before general. If two rows match the same place, the earlier row determines the name.
 #[rustfmt::skip]
 pub(super) const SECRETS: &[Secret] = &[
     // Key blocks. The first alternative needs the END line; the second takes the key lines of a block that was cut.
@@ -323,10 +325,10 @@ pub(super) const SECRETS: &[Secret] = &[
     LOGIN_PAIR, SLASHED_LOGIN, MAKER_KEY,
 ];
 
-// Rows of the table for secrets that people mention in chats: Wi-Fi keys, codes of doors and alarms, one-time codes,
-// logins.
+// These rows of the table are for secrets that people mention in chats: Wi-Fi keys, codes of doors and alarms, one-time
+// codes, and logins.
 
-/// The text between the name of a secret and its value in a chat, where there is often none. A number ends the words in
+/// The text between the name of a secret and its value in a chat, which is often empty. A number ends the words in
 /// between, since it is the value.
 macro_rules! joining_words {
     () => {
@@ -338,7 +340,7 @@ macro_rules! joining_words {
     };
 }
 
-/// What a code opens.
+/// The things that a code opens.
 macro_rules! place {
     () => {
         concat!(
@@ -492,7 +494,7 @@ pub(super) const SLASHED_LOGIN: Secret = inner(
 )
 .taking(Part::Apart(is_slashed_password));
 
-/// Keys of vendors without a row of their own: `<vendor>_live_…`.
+/// Keys of vendors without their own row, as in `<vendor>_live_…`.
 pub(super) const MAKER_KEY: Secret = inner(
     "maker-key",
     &["_live_", "_prod_", "_test_"],
@@ -514,7 +516,7 @@ pub(super) const CLAVE: Secret = inner(
 )
 .taking(Part::Group(is_made_up));
 
-/// `clave` also means the key point, so a number is a secret only if the sentence ends with it.
+/// `clave` also means "key point", so a number is a secret only if the sentence ends with it.
 pub(super) const CLAVE_NUMBER: Secret = inner(
     "spoken-clave-number",
     &["clave"],

@@ -1,4 +1,4 @@
-//! Sentences that speak about passwords, keys and codes, and the same where they tell one.
+//! Tests of sentences about passwords, keys and codes, and of the same sentences with a secret.
 
 use crate::guard::Guard;
 

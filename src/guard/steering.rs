@@ -1,6 +1,6 @@
 //! Finds steering text: instructions to the assistant or to the memory itself, and claims about what the user may do.
 //!
-//! The content of a conversation is data. A claim that reads like an instruction is held for a person to judge, and
+//! The content of a conversation is data. A claim that reads like an instruction waits for review by a person, and is
 //! never recalled.
 
 use std::collections::HashMap;
@@ -15,11 +15,11 @@ use crate::guard::{Redact, orders};
 use crate::memory::{Candidate, MemoryType};
 use crate::text::visible::is_hidden;
 
-/// A pattern, which is compiled when a text first contains what it needs.
+/// A pattern, which is compiled when a text first contains its literals.
 struct Row {
     kind: Suspicion,
     pattern: &'static str,
-    /// Groups of indices into [`Table::literals`]; a text that matches contains one literal of each group.
+    /// Groups of indices into [`Table::literals`]. A text that matches contains one literal of each group.
     needed: Vec<Vec<usize>>,
     compiled: OnceLock<Regex>,
 }
@@ -38,13 +38,13 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
             literals.len() - 1
         })
     };
-    // `zip` would drop rows silently; a test compares the lengths of both tables.
+    // `zip` would drop rows silently, so a test compares the lengths of both tables.
     let rows = patterns.zip(NEEDED).map(|((kind, pattern), groups)| {
         let needed = groups.iter().map(|group| group.iter().map(|literal| place(literal)).collect()).collect();
         Row { kind, pattern, needed, compiled: OnceLock::new() }
     });
     let rows = rows.collect();
-    // This kind is the fastest to build, and texts are short.
+    // This kind of automaton is the fastest to build, and texts are short.
     let kind = Some(AhoCorasickKind::NoncontiguousNFA);
     let literals = AhoCorasick::builder().kind(kind).build(&literals).expect("the literals are few and short");
     Table { rows, literals }
@@ -54,7 +54,7 @@ impl Table {
     /// Returns the patterns that may match `text`, in their order.
     fn candidates(&self, text: &str) -> impl Iterator<Item = (Suspicion, &Regex)> {
         let mut holds = vec![false; self.literals.patterns_len()];
-        // Overlapping matches are needed: one literal may contain another, and each may belong to a different pattern.
+        // Overlapping matches are needed, because one literal may contain another that belongs to a different pattern.
         for found in self.literals.find_overlapping_iter(&folded(text)) {
             holds[found.pattern().as_usize()] = true;
         }
@@ -65,45 +65,46 @@ impl Table {
 
 impl Row {
     fn compiled(&self) -> &Regex {
-        // Compiled on first use: hardly any text needs more than a few of the patterns.
+        // Patterns are compiled on first use, because few texts need more than some of them.
         let compile = || Regex::new(&format!("(?i){}", self.pattern)).expect("the tests compile every pattern");
         self.compiled.get_or_init(compile)
     }
 }
 
-/// Returns the text with letters unified that a pattern treats as the same.
+/// Returns the text with one form for letters that a pattern treats as equal.
 fn folded(text: &str) -> String {
-    // Of the letters in the patterns, only s has a third form besides lower and upper case, the long s.
+    // Of the letters in the patterns, only s has a third form in addition to lower and upper case, the long s.
     text.to_lowercase().replace('ſ', "s")
 }
 
-/// Returns why `candidate` must not be stored as a rule to follow; `None` for nearly everything that people say.
+/// Returns the reason why `candidate` must not be stored as a rule to follow, or `None`, which is the result for nearly
+/// everything that people say.
 #[must_use]
 pub fn suspicion(candidate: &Candidate) -> Option<Suspicion> {
     let (mut texts, mut claim) = (Vec::new(), candidate.claim.clone());
     claim.edit_texts(&mut |text| texts.push(std::mem::take(text)));
-    // A model may soften an order into a harmless claim, but its quote still contains the order.
+    // A model may turn an order into a harmless claim, but its quote still contains the order.
     texts.extend(candidate.evidence.iter().map(|evidence| evidence.quote.clone()));
     let found = texts.iter().find_map(|text| steers(text));
     found.or_else(|| (candidate.is_pasted && is_rule(candidate)).then_some(Suspicion::PastedRule))
 }
 
-/// Whether the candidate is a rule to follow, rather than a fact to know.
+/// Whether the candidate is a rule to follow and not a fact.
 fn is_rule(candidate: &Candidate) -> bool {
     let claim = &candidate.claim;
     claim.memory_type == MemoryType::Procedural
         || matches!(claim.category.as_str(), "convention" | "preference" | "workflow" | "pattern" | "profile")
 }
 
-/// Returns how `text` would steer a model. A phrase that is quoted in a sentence about defences against it is only
-/// mentioned.
+/// Returns the way in which `text` would steer a model. A phrase that is quoted in a sentence about defences against it
+/// does not count.
 #[must_use]
 pub fn steers(text: &str) -> Option<Suspicion> {
     let original = text;
     let text = plain(text);
     let mut found = TABLE.candidates(&text).filter_map(|(kind, pattern)| Some((kind, pattern.find(&text)?)));
     let is_meant = |kind: Suspicion, start: usize, end: usize| {
-        // "Never deploy without asking" matches the pattern of "deploy without asking", and means the opposite.
+        // "Never deploy without asking" matches the pattern of "deploy without asking", but means the opposite.
         let is_allowed = kind == Suspicion::Authority && is_safeguard(&text[..end]);
         !is_allowed && !is_mentioned(&text, start, end)
     };
@@ -111,7 +112,7 @@ pub fn steers(text: &str) -> Option<Suspicion> {
     found.or_else(|| orders::find(&without_mentions(original)))
 }
 
-/// Returns `text` without what it quotes after it spoke of a defence.
+/// Returns `text` without quotations after a mention of a defence.
 fn without_mentions(text: &str) -> String {
     let mut parts = text.split(['"', '`', '“', '”', '„', '«', '»', '「', '」']);
     let mut out = parts.next().unwrap_or("").to_owned();
@@ -124,7 +125,7 @@ fn without_mentions(text: &str) -> String {
     out
 }
 
-/// Rules that require asking first: "never push without asking".
+/// Rules that require asking first, such as "never push without asking".
 static SAFEGUARD: LazyLock<Regex> = LazyLock::new(|| {
     let safeguard = concat!(
         r"(?i)(?:\b(?:never|not|nunca|jamás|no)|n't)\s(?:to |be |se |le |me |ever )*",
@@ -141,7 +142,7 @@ fn is_safeguard(text: &str) -> bool {
     let Some(found) = SAFEGUARD.captures(clause) else { return false };
     let between =
         found.name("what").or_else(|| found.name("was")).map_or("", |between| between.as_str()).to_lowercase();
-    // "Never run it twice but push without asking": after such a word, the "never" no longer applies.
+    // In "Never run it twice but push without asking", the "never" no longer applies after the "but".
     let goes_on = [" but ", " and ", " then ", " aber ", " und ", " sondern ", " pero ", " y ", " sino "];
     // "Zögere nie, ohne Rückfrage zu pushen" is an order in spite of its "nie".
     let forgets = ["vergiss", "vergess", "zöger", "scheu"];
@@ -149,8 +150,8 @@ fn is_safeguard(text: &str) -> bool {
         && !forgets.iter().any(|word| clause.to_lowercase().contains(word))
 }
 
-/// Returns the text without anything that hides words from a pattern: invisible characters, emphasis marks, runs of
-/// spaces.
+/// Returns the text without characters that hide words from a pattern: invisible characters, emphasis marks, and
+/// repeated spaces.
 fn plain(text: &str) -> String {
     let is_dropped = |c: &char| is_hidden(*c) && !c.is_whitespace() || matches!(c, '*' | '_');
     let seen: String = text.nfkc().filter(|c| !is_dropped(c)).map(|c| if c == '’' { '\'' } else { c }).collect();
@@ -168,7 +169,7 @@ fn is_mentioned(text: &str, start: usize, end: usize) -> bool {
 }
 
 /// Whether `quote` appears in a part of `text` that its author copied from elsewhere: a fenced block, quoted lines, or
-/// what follows an announcement such as `the page says:`.
+/// the text after an announcement such as `the page says:`.
 #[must_use]
 pub fn is_pasted(text: &str, quote: &str) -> bool {
     let Some(at) = text.find(quote) else { return false };
@@ -187,12 +188,12 @@ pub fn is_pasted(text: &str, quote: &str) -> bool {
         })
 }
 
-// Literals that a text must contain for a steering pattern to match it, so that nearly all patterns need not be
-// compiled.
+// These are literals that a text must contain to match a steering pattern. They make it unnecessary to compile most
+// patterns.
 //
-// The test below derives them from the patterns; if they differ, it prints the correct table.
+// The test below derives them from the patterns. If they differ, the test prints the correct table.
 
-/// For each pattern, in order: every match contains at least one text of each group, in lower case.
+/// The groups of each pattern, in order. Every match contains at least one text of each group, in lower case.
 #[rustfmt::skip]
 pub(super) const NEEDED: &[&[&[&str]]] = &[
     &[&["bypass", "discard", "disobey", "disregard", "forget", "ignore", "override"], &["constraint", "directive", "guardrail", "guideline", "instruction", "policies", "prompt", "restriction", "rule"], &["above", "all", "earlier", "existing", "its", "other", "preceding", "previous", "prior", "safety", "system", "those", "your"]],
@@ -289,7 +290,7 @@ macro_rules! order {
     };
 }
 
-/// Patterns by what they would steer; matched in any case, on text with single spaces.
+/// Patterns by the kind of steering, matched in any case, on text with single spaces.
 #[rustfmt::skip]
 pub(super) const PATTERNS: &[(Suspicion, &[&str])] = &[
     (Suspicion::Override, &[
@@ -390,7 +391,7 @@ pub(super) const PATTERNS: &[(Suspicion, &[&str])] = &[
     ]),
 ];
 
-/// Words of a sentence that describes such instructions as something to defend against.
+/// Words of a sentence that describes defences against such instructions.
 #[rustfmt::skip]
 pub(super) const DEFENCES: &[&str] = &[
     "injection", "inject", "attack", "jailbreak", "phishing", "malicious", "detect", "filter", "block", "reject", "flag", "sanitiz", "sanitis",
@@ -398,7 +399,7 @@ pub(super) const DEFENCES: &[&str] = &[
     "测试", "漏洞", "例如", "angriff", "erkenn", "filtert", "blockier", "testfall", "schwachstelle", "ataque", "inyección", "detect", "filtr", "bloque", "prueba",
 ];
 
-/// Words with which a person announces what somebody else wrote.
+/// Words with which a person announces the text of somebody else.
 #[rustfmt::skip]
 pub(super) const ANNOUNCING: &[&str] = &[
     "the page says", "the site says", "the website says", "the readme says", "the docs say", "the issue says", "the email says", "the mail says", "output was",

@@ -1,25 +1,25 @@
-//! Reasons for which a candidate waits for a person.
+//! Reasons why a candidate waits for review by a person.
 
-/// Why a candidate waits for a person.
+/// The reason why a candidate waits for review by a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Suspicion {
-    /// It instructs the assistant to ignore its rules.
+    /// The candidate instructs the assistant to ignore its rules.
     Override,
-    /// It permits the assistant to act without asking.
+    /// The candidate permits the assistant to act without asking.
     Authority,
-    /// It claims privileges for somebody.
+    /// The candidate claims privileges for somebody.
     Rights,
-    /// It asks for something to be fetched and run repeatedly.
+    /// The candidate asks for something to be fetched and run repeatedly.
     RemoteCode,
-    /// It prescribes an answer.
+    /// The candidate prescribes an answer.
     ScriptedAnswer,
-    /// It asks for something to be hidden from the user.
+    /// The candidate asks for something to be hidden from the user.
     Concealment,
-    /// It asks for data to be sent elsewhere.
+    /// The candidate asks for data to be sent elsewhere.
     Exfiltration,
-    /// It gives instructions to the memory.
+    /// The candidate gives instructions to the memory.
     MemoryOrder,
-    /// It is a rule from pasted text, a page or a tool, and not from anybody in the conversation.
+    /// The candidate is a rule from pasted text, a page or a tool, and not from a participant of the conversation.
     PastedRule,
 }
 
@@ -28,13 +28,13 @@ impl Suspicion {
     #[must_use]
     pub(crate) const fn reason(self) -> &'static str {
         match self {
-            Self::Override => "reads like an order to set rules aside",
-            Self::Authority => "reads like leave to act unasked",
+            Self::Override => "reads like an order to ignore rules",
+            Self::Authority => "reads like permission to act unasked",
             Self::Rights => "claims rights for somebody",
-            Self::RemoteCode => "would have fetched code run again and again",
-            Self::ScriptedAnswer => "lays down what to answer",
+            Self::RemoteCode => "would run downloaded code repeatedly",
+            Self::ScriptedAnswer => "prescribes an answer",
             Self::Concealment => "would keep something from the user",
-            Self::Exfiltration => "would have data sent away",
+            Self::Exfiltration => "would send data elsewhere",
             Self::MemoryOrder => "reads like an order to the memory",
             Self::PastedRule => "is a rule in pasted or quoted text",
         }

@@ -1,32 +1,32 @@
-//! Values after `=`, `:` or `is`: where they begin and end, and whether they look like secrets.
+//! Values after `=`, `:` or `is`: their beginning and end, and whether they look like secrets.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-/// The kind of value that a name in front of it announces.
+/// The kind of value that follows a certain name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NameStrength {
-    /// A password: short and made by a person.
+    /// A password, short and chosen by a person.
     Password,
-    /// A key or token: long and made by a machine.
+    /// A key or token, long and made by a machine.
     Key,
     /// A few digits.
     Pin,
-    /// What opens a door or a safe: a few digits, or a word with a number.
+    /// A code of a door or a safe: a few digits, or a word with a number.
     Code,
-    /// A password in a weak context, in which words alone do not count as one.
+    /// A password in a weak context, in which a word alone does not count as a password.
     Login,
 }
 
 /// Maximum length of a quoted value that is read, in bytes.
 const QUOTED_BYTES: usize = 1024;
 
-/// Number of bytes of an unquoted value that are judged; the part removed may be longer.
+/// Number of bytes of an unquoted value that are judged. The part that is removed may be longer.
 const JUDGED_BYTES: usize = 128;
 
-/// A value with the quotes around it left out.
+/// A value without the quotes around it.
 pub(super) struct Value<'t> {
     pub range: Range<usize>,
     pub text: &'t str,
@@ -36,21 +36,21 @@ pub(super) struct Value<'t> {
 const QUOTES: &[(&str, &str)] =
     &[("\"", "\""), ("'", "'"), ("`", "`"), ("“", "”"), ("‘", "’"), ("「", "」"), ("『", "』"), ("«", "»"), ("„", "“")];
 
-/// Reads the value that begins at `at`: to its closing quote, or to the next space if it is not quoted.
+/// Reads the value that begins at `at`, up to its closing quote, or to the next space if it is not quoted.
 pub(super) fn read_value(text: &str, at: usize) -> Option<Value<'_>> {
     let rest = &text[at..];
     let near = &rest[..rest.floor_char_boundary(QUOTED_BYTES)];
-    // Letters before a quote set the kind of a literal in SQL and Python.
+    // In SQL and Python, letters before a quote determine the kind of a literal.
     let kind = usize::from(near.starts_with(['N', 'b', 'u', 'E']) && near[1..].starts_with(['"', '\'']));
     let (at, near) = (at + kind, &near[kind..]);
     let slashes = near.len() - near.trim_start_matches('\\').len();
     for (open, close) in QUOTES {
         let Some(inside) = near[slashes..].strip_prefix(open) else { continue };
-        // In JSON within JSON, the quotes of a value are preceded by the backslashes of every level of nesting.
+        // In JSON within JSON, the quotes of a value follow the backslashes of every level of nesting.
         let closing = format!("{}{close}", &near[..slashes]);
         // A quote that is closed only on a later line belongs to the text and not to the value.
         let end = closing_quote(inside, &closing, slashes).filter(|end| !inside[..*end].contains('\n'));
-        // A long value without a space is judged by its beginning.
+        // If a long value contains no space, only its beginning is judged.
         let is_long = || near.len() + 4 > QUOTED_BYTES && !inside.contains(char::is_whitespace);
         let end = end.or_else(|| is_long().then_some(inside.len()))?;
         let start = at + slashes + open.len();
@@ -60,12 +60,13 @@ pub(super) fn read_value(text: &str, at: usize) -> Option<Value<'_>> {
     let run = &near[..near.find(stops).unwrap_or(near.len())];
     let run = &run[..ascii_part(run)];
     let run = &run[..before_next_pair(run)];
-    // Closing brackets and full stops belong to the text around the value far more often than to it.
+    // Closing brackets and full stops belong to the surrounding text far more often than to the value.
     let run = run.trim_end_matches([',', ';', ')', '}', ']', '>', '*', ':', '.']);
     Some(Value { range: at..at + run.len(), text: run, quoted: false })
 }
 
-/// Returns where `inside` is closed, ignoring escaped quotes; at the first of these if it is not closed after them.
+/// Returns the position of the closing quote in `inside`, ignoring escaped quotes, or of the first escaped quote if
+/// there is no other.
 fn closing_quote(inside: &str, closing: &str, slashes: usize) -> Option<usize> {
     let first = inside.find(closing)?;
     let is_open = |at: &usize| {
@@ -79,8 +80,8 @@ fn closing_quote(inside: &str, closing: &str, slashes: usize) -> Option<usize> {
     Some(closed.unwrap_or(first))
 }
 
-/// Returns the actual end of a value that was judged by its first bytes. Called only for values to be removed, so that
-/// no stretch of text is read repeatedly.
+/// Returns the actual end of a value that was judged by its first bytes. It is called only for values to be removed, so
+/// that no text is read repeatedly.
 pub(super) fn whole_end(text: &str, value: &Value<'_>) -> usize {
     let end = value.range.end;
     let judged = if value.quoted { QUOTED_BYTES - 16 } else { JUDGED_BYTES };
@@ -99,12 +100,13 @@ fn stops(c: char) -> bool {
         || c.is_control()
 }
 
-/// Returns where a value that began in ASCII changes to another script, as in `密码是abc123然后`.
+/// Returns the position at which a value that began in ASCII changes to another script, as in `密码是abc123然后`.
 fn ascii_part(run: &str) -> usize {
     if run.starts_with(|c: char| c.is_ascii()) { run.find(|c| c >= '\u{2e80}').unwrap_or(run.len()) } else { run.len() }
 }
 
-/// Where `run` changes into the next `name=value` of a list, or into an escape of the string it appears in.
+/// Returns the position at which `run` changes into the next `name=value` of a list, or into an escape of the
+/// surrounding string.
 fn before_next_pair(run: &str) -> usize {
     let bytes = run.as_bytes();
     (1..bytes.len())
@@ -119,7 +121,7 @@ fn before_next_pair(run: &str) -> usize {
         .unwrap_or(bytes.len())
 }
 
-// Judges whether a value is a secret or a word, a variable, a type or a placeholder.
+// The following functions judge whether a value is a secret or a word, a variable, a type or a placeholder.
 
 static STANDING: LazyLock<AhoCorasick> =
     LazyLock::new(|| AhoCorasick::new(STANDING_PARTS).expect("the words are few and short"));
@@ -141,7 +143,7 @@ pub(super) fn is_placeholder(value: &str) -> bool {
 
 pub(super) fn is_common(word: &str) -> bool {
     let lower = word.to_lowercase();
-    // The endings are those of participles and adjectives: "the password is expired", "… is missing", "… is
+    // These are endings of participles and adjectives, as in "the password is expired", "… is missing" and "… is
     // unavailable".
     COMMON.contains(&lower.as_str()) || lower.ends_with("ed") || lower.ends_with("ing") || lower.ends_with("able")
 }
@@ -151,7 +153,7 @@ pub(super) fn is_word(value: &str) -> bool {
     value.chars().all(|c| c.is_alphabetic() || c == '_' || c == '-')
 }
 
-/// Whether a word is in a script with spaces between words; in the others a run of letters is half a sentence.
+/// Whether a word is in a script with spaces between words. In other scripts, a run of letters may be half a sentence.
 pub(super) fn is_alphabetic_script(word: &str) -> bool {
     word.chars().all(|c| c < '\u{2e80}')
 }
@@ -177,7 +179,8 @@ pub(super) fn is_code(value: &str) -> bool {
         || value.starts_with(['=', ':', '&', '(', '|', '!', '?', '#', '@', '/', '.', ','])
 }
 
-/// Whether the value is a type in code, or a number with a type suffix: `KEY: Name = …`, `*const u8`, `__u32`, `7i32`.
+/// Whether the value is a type in code, or a number with a type suffix, as in `KEY: Name = …`, `*const u8`, `__u32` and
+/// `7i32`.
 pub(super) fn is_type(text: &str, value: &Value<'_>) -> bool {
     let word = value.text;
     let after = text[value.range.end..].trim_start_matches([' ', '\t']);
@@ -202,7 +205,7 @@ pub(super) fn is_chosen(value: &str) -> bool {
     length >= 4
         && value.chars().any(char::is_alphanumeric)
         && !value.starts_with(['\\', '('])
-        // A whole number can be a PIN; a number with a point is an amount or a version.
+        // A whole number can be a PIN, but a number with a point is an amount or a version.
         && value.parse::<f64>().map_or(true, |_| length >= 4 && !value.contains('.'))
 }
 
@@ -216,12 +219,12 @@ pub(super) fn has_digit(value: &str) -> bool {
     value.bytes().any(|b| b.is_ascii_digit())
 }
 
-/// Whether a value in a weak context can be a password: letters and digits, and not an expression.
+/// Whether a value in a weak context can be a password, with letters and digits, and is not an expression.
 pub(super) fn is_made_up(value: &str) -> bool {
     value.len() >= 6 && has_letters_and_digits(value) && !is_code(value) && !is_placeholder(value)
 }
 
-/// Whether a value without a clear name can be a password: lower-case letters, capitals and digits.
+/// Whether a value without a clear name can be a password, with lower-case letters, capitals and digits.
 pub(super) fn is_strong(value: &str) -> bool {
     let cased = value.chars().any(char::is_lowercase) && value.chars().any(char::is_uppercase);
     cased && value.len() >= 8 && is_made_up(value) && !value.contains("://")
@@ -230,7 +233,8 @@ pub(super) fn is_strong(value: &str) -> bool {
 /// Characters that are common in passwords but rare in words.
 const SIGNS: &str = "!#$%^&*+?~";
 
-/// Whether a value can open a door or a safe: a few digits, or letters and digits that are not the number of an error.
+/// Whether a value can be the code of a door or a safe: a few digits, or letters and digits that are not the number of
+/// an error.
 pub(super) fn is_access_code(value: &str) -> bool {
     let code = value.trim_end_matches(['#', '*']);
     let digits = code.bytes().filter(u8::is_ascii_digit).count();
@@ -245,7 +249,7 @@ pub(super) fn is_access_code(value: &str) -> bool {
         }
 }
 
-/// Whether a value after the name of a user or a network can be a password: not a word, path, file or version.
+/// Whether a value after the name of a user or a network can be a password and is not a word, path, file or version.
 pub(super) fn is_login_password(value: &str) -> bool {
     let marked = value.contains(|c: char| c.is_ascii_digit() || SIGNS.contains(c));
     let ending = value.rsplit_once('.').map_or("", |(_, ending)| ending);
@@ -274,8 +278,8 @@ pub(super) fn is_vendor_key(value: &str) -> bool {
     (has_letters_and_digits(end) && digit_runs(end) >= 2 || is_mixed(end)) && !is_placeholder(end)
 }
 
-/// Whether capitals and lower-case letters are mixed as in a random value: more than a third are capitals, which is
-/// more than in `NamesLikeThis`.
+/// Whether capitals and lower-case letters are mixed as in a random value, in which more than a third are capitals,
+/// unlike in `NamesLikeThis`.
 fn is_mixed(value: &str) -> bool {
     let capitals = value.chars().filter(|c| c.is_uppercase()).count();
     capitals * 3 > value.chars().count() && value.chars().any(char::is_lowercase)
@@ -308,7 +312,7 @@ pub(super) fn is_dotted_name(value: &str) -> bool {
     value.contains('.') && value.split('.').all(is_part)
 }
 
-/// Whether a value looks machine-made: at least eight characters, with letters and digits, and not a name.
+/// Whether a value looks machine-made, with at least eight characters, letters and digits, and is not a name.
 pub(super) fn is_opaque(value: &str) -> bool {
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
     is_shaped_as_key(value, digits) && !is_placeholder(value) && (digits > 3 || !names_secret(value))
@@ -326,7 +330,7 @@ fn is_shaped_as_key(value: &str, digits: usize) -> bool {
         return false;
     }
     match digits {
-        // Without a digit a value looks like a name in code, so it must be long, mixed and irregular.
+        // Without a digit, a value looks like a name in code, so it must be long, mixed and irregular.
         0 => length >= 24 && is_mixed(value) && !value.contains(['_', '-', '.', '/']) && entropy(value) > 3.8,
         1 => length >= 10,
         2.. => true,
@@ -352,7 +356,7 @@ fn is_moment(value: &str) -> bool {
     }) && !date.is_empty()
 }
 
-/// Whether a value is a word followed by a number, as in cache keys: `user:48291`.
+/// Whether a value is a word followed by a number, as in the cache key `user:48291`.
 fn is_counted_name(value: &str) -> bool {
     let parts = value.split_once(':');
     parts.is_some_and(|(name, number)| {
@@ -368,21 +372,21 @@ pub(super) fn names_secret(value: &str) -> bool {
         .any(|part| lower.contains(part))
 }
 
-/// Whether a long value without a name is random: not a commit hash, a UUID, a path or an identifier.
+/// Whether a long value without a name is random and not a commit hash, a UUID, a path or an identifier.
 pub(super) fn is_random(value: &str) -> bool {
     let digits = value.chars().filter(char::is_ascii_digit).count();
     let upper = value.chars().filter(char::is_ascii_uppercase).count();
     let lower = value.chars().filter(char::is_ascii_lowercase).count();
     // Identifiers consist of short words with separators between them.
     let words = value.split(['_', '-', '/', '=']).map(str::len).max().unwrap_or(0);
-    // Hexadecimal digits of one case carry at most four bits each, so hashes stay below the bound on entropy.
+    // Hexadecimal digits of one case contain at most four bits each, so hashes stay below the limit on entropy.
     digits >= 3
         && digit_runs(value) >= 2
         && upper >= 3
         && lower >= 3
         && words >= 16
         && entropy(value) > 4.0
-        // So begins the public key of a pair for SSH.
+        // The public key of a pair for SSH begins like this.
         && !value.starts_with("AAAA")
         && !is_placeholder(value)
 }
@@ -395,7 +399,7 @@ fn entropy(value: &str) -> f64 {
     counts.values().map(|&count| f64::from(count) / total).map(|share| -share * share.log2()).sum()
 }
 
-// The words by which values and names are judged.
+// The following words are used to judge values and names.
 
 /// Endings of names whose values are not secrets.
 #[rustfmt::skip]
@@ -440,14 +444,14 @@ pub(super) const PLAIN: &[&str] = &[
     "public", "private", "anonymous", "ssh-ed25519", "ssh-rsa",
 ];
 
-/// Beginnings of expressions that fetch a value from where it is stored.
+/// Beginnings of expressions that read a value from its storage.
 #[rustfmt::skip]
 pub(super) const CODE_STARTS: &[&str] = &[
     "process.env", "os.environ", "env.", "env::", "import.meta", "ENV[", "secrets.", "vars.", "config.", "settings.",
     "self.", "this.", "args.", "std::",
 ];
 
-/// Words that describe a secret in a sentence, instead of being one.
+/// Words that describe a secret in a sentence and are not secrets themselves.
 #[rustfmt::skip]
 pub(super) const COMMON: &[&str] = &[
     "a", "an", "the", "in", "on", "at", "of", "to", "too", "not", "no", "now", "here", "there", "below", "above",
@@ -471,7 +475,7 @@ pub(super) const GRAMMAR: &[&str] = &[
     "dans",
 ];
 
-/// Beginnings of words after a number that say what it counts.
+/// Beginnings of words for the things that a preceding number counts.
 #[rustfmt::skip]
 pub(super) const UNITS: &[&str] = &[
     "char", "byte", "bit", "digit", "token", "day", "min", "hour", "month", "year", "word", "sec", "ms", "per",

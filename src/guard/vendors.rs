@@ -1,7 +1,7 @@
-//! Finds tokens that name their maker, such as `ghp_…`, also where a line break runs through one.
+//! Finds tokens with a vendor's prefix, such as `ghp_…`, even if a line break divides the token.
 //!
-//! The templates are in `tokens.txt`. They are matched without regular expressions: a template is read from its prefix
-//! on, and a line break within a token is skipped where the template requires more characters.
+//! The templates are in `tokens.txt` and are matched without regular expressions. A template is compared from its
+//! prefix on, and a line break within a token is skipped if the template requires more characters.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -19,7 +19,7 @@ pub(super) struct Template {
 
 enum Part {
     Literal(String),
-    /// From `min` to `max` characters of the set, a mask of ASCII.
+    /// From `min` to `max` characters of the set, which is a mask of ASCII.
     Class {
         set: u128,
         letter: char,
@@ -52,7 +52,7 @@ pub(super) static VENDORS: LazyLock<VendorTable> = LazyLock::new(|| {
     VendorTable { templates, prefixes }
 });
 
-/// Returns the template once for each choice of its alternatives.
+/// Returns one template for each combination of the alternatives.
 fn expanded(template: &str) -> Vec<String> {
     let Some((before, rest)) = template.split_once('(') else { return vec![template.to_owned()] };
     let (choices, after) = rest.split_once(')').expect("a test reads every row");
@@ -76,7 +76,7 @@ impl Template {
         }
     }
 
-    /// Whether the length of a token is known, so that its end is certain even where a line breaks.
+    /// Whether the length of a token is known. If so, its end is certain even if a line breaks.
     fn is_bounded(&self) -> bool {
         self.parts.iter().all(|part| !matches!(part, Part::Class { max: usize::MAX, .. }))
     }
@@ -138,10 +138,11 @@ const fn holds(set: u128, byte: u8) -> bool {
     byte < 128 && set >> byte & 1 == 1
 }
 
-/// Prefixes shorter than this also occur in names, so that what follows must look random, and nothing may precede it.
+/// Prefixes shorter than this also occur in names, so the following text must look random, and no separator may
+/// precede the prefix.
 const CLEAR_PREFIX_BYTES: usize = 4;
 
-/// Returns the longest token that begins at `start` with a prefix, and its name; one of known length is preferred.
+/// Returns the longest token that begins at `start` with a prefix, and its name. A token of known length is preferred.
 pub(super) fn find(text: &str, start: usize, prefix: usize) -> Option<(&'static str, Range<usize>)> {
     let (prefix, range) = &VENDORS.prefixes[prefix];
     let is_clear = prefix.len() >= CLEAR_PREFIX_BYTES;
@@ -159,7 +160,7 @@ pub(super) fn find(text: &str, start: usize, prefix: usize) -> Option<(&'static 
     best.map(|(template, range)| (template.name, range))
 }
 
-/// Whether a text contains the digits or the changes of case that words and names lack.
+/// Whether a text contains digits or changes of case that do not occur in words and names.
 fn is_machine_made(body: &str) -> bool {
     let digits = body.bytes().filter(u8::is_ascii_digit).count();
     let letters = || body.as_bytes().windows(2).filter(|pair| pair.iter().all(u8::is_ascii_alphabetic));
@@ -175,7 +176,7 @@ struct Reader<'t> {
 }
 
 impl Reader<'_> {
-    /// Returns where the token ends, if what follows the prefix matches `parts`.
+    /// Returns the end of the token, if the text after the prefix matches `parts`.
     fn read(mut self, parts: &[Part]) -> Option<usize> {
         for (index, part) in parts.iter().enumerate() {
             let is_followed = parts[index + 1..].iter().any(Part::is_needed);
@@ -217,7 +218,7 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// Reads on over the lines that continue a token whose length is not known, up to `most` characters.
+    /// Reads the next lines of a token whose length is not known, up to `most` characters.
     fn go_on(&mut self, set: u128, mut most: usize) {
         while self.lines < MAX_LINES
             && let Some(next) = line_start(self.text, self.at)
@@ -258,7 +259,7 @@ impl Part {
     }
 }
 
-// Secrets of makers that the templates do not know.
+// The following functions find secrets of vendors without a template.
 
 /// Minimum length of the random part. The identifiers of objects, such as calls, messages and runs, are shorter.
 const RANDOM_BYTES: usize = 32;
@@ -266,9 +267,9 @@ const RANDOM_BYTES: usize = 32;
 /// Minimum length of two random parts that are joined.
 const PAIR_BYTES: usize = 20;
 
-/// Returns the stretches that are shaped like a maker's token: a short name such as `acme_` before 32 mixed letters and
-/// digits, or two random parts joined by a separator.
-/// Says of each whether it has two, which is as clear as a maker's prefix.
+/// Returns the ranges that look like a vendor's token: a short name such as `acme_` before 32 mixed letters and digits,
+/// or two random parts joined by a separator. The flag is true for two random parts, which are as distinctive as a
+/// vendor's prefix.
 pub(super) fn unknown(text: &str) -> Vec<(Range<usize>, bool)> {
     let bytes = text.as_bytes();
     let (mut found, mut at) = (Vec::new(), 0);
@@ -279,7 +280,7 @@ pub(super) fn unknown(text: &str) -> Vec<(Range<usize>, bool)> {
             && let Some((start, is_pair)) = named_from(bytes, at, run)
         {
             let end = at + run + bytes[at + run..].iter().take_while(|byte| is_inside(**byte)).count();
-            // Base 64 and the names of files continue with these.
+            // Base64 and the names of files continue with these characters.
             let next = &bytes[end..bytes.len().min(end + 2)];
             let continues = next.first().is_some_and(|byte| b"+/=".contains(byte))
                 || matches!(next, [b'.', after] if after.is_ascii_alphanumeric());
@@ -296,7 +297,7 @@ const fn is_inside(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
-/// Returns where the token begins whose random part of `run` bytes is at `at`, and whether another random part precedes
+/// Returns the start of the token with a random part of `run` bytes at `at`, and whether another random part precedes
 /// it.
 fn named_from(bytes: &[u8], at: usize, run: usize) -> Option<(usize, bool)> {
     let length = bytes[..at].iter().rev().take(64).take_while(|byte| is_inside(**byte)).count();
@@ -329,7 +330,7 @@ pub(super) fn key_bytes(text: &str) -> Vec<Range<usize>> {
         let list = near.split_once(']')?.0;
         let numbers = || list.split(',').map(|number| number.trim().parse::<u8>());
         let is_key = numbers().flatten().count() == KEY_BYTES && numbers().count() == KEY_BYTES;
-        // Counts in a histogram repeat themselves more often.
+        // The counts in a histogram contain more repetitions.
         let distinct = || numbers().flatten().collect::<std::collections::BTreeSet<u8>>().len();
         (is_key && distinct() > KEY_BYTES * 2 / 3).then_some(open..open + list.len() + 2)
     });
