@@ -1,7 +1,7 @@
 //! Points at which a test can end the process, to show that interrupted work leads to the same result.
 //!
-//! Release builds have none: `point` is empty there. In other builds, `AFTERTHOUGHT_FAULT=NAME` ends the process when
-//! it reaches the point `NAME`, and `NAME:3` when it reaches that for the third time.
+//! Release builds have no such points, and `point` does nothing. In other builds, `AFTERTHOUGHT_FAULT=NAME` ends the
+//! process when it reaches the point `NAME`, and `NAME:3` when it reaches this point for the third time.
 
 /// All points, in the order in which a run reaches them.
 pub const POINTS: &[&str] = &[
@@ -20,7 +20,7 @@ pub const POINTS: &[&str] = &[
     "write.done",
     "file.noted",
     "run.finish",
-    // Questions in batches of a provider.
+    // Requests in batches of a provider.
     "batch.planned",
     "batch.uploaded",
     "batch.submitted",
@@ -29,7 +29,7 @@ pub const POINTS: &[&str] = &[
     // Vectors.
     "vectors.asked",
     "vectors.kept",
-    // Erasing, and rewriting the file after it.
+    // Erasing, and the rewriting of the file that follows.
     "seal.begin",
     "seal.written",
     "seal.done",
@@ -46,17 +46,17 @@ pub const POINTS: &[&str] = &[
     "export.page",
 ];
 
-/// Points of `encrypt` and `decrypt`, in their order.
+/// Points of `encrypt` and `decrypt`, in order.
 #[cfg(any(test, debug_assertions))]
 pub(crate) const CONVERTING: &[&str] = &["convert.copied", "convert.written", "convert.placed", "convert.wiped"];
 
-/// Ends the process here, as if it had been killed, where a test has asked for it.
+/// Ends the process at this point as if it had been killed, if a test has requested this.
 #[cfg(debug_assertions)]
 pub(crate) fn point(name: &str) {
     use std::sync::LazyLock;
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    /// The requested point, and how many times it is still to be reached.
+    /// The requested point, and the number of times that it must still be reached.
     static WANTED: LazyLock<Option<(String, AtomicU32)>> = LazyLock::new(|| {
         let text = std::env::var("AFTERTHOUGHT_FAULT").ok()?;
         let (name, time) = text.split_once(':').unwrap_or((&text, "1"));
@@ -65,7 +65,7 @@ pub(crate) fn point(name: &str) {
     debug_assert!(POINTS.contains(&name) || CONVERTING.contains(&name), "{name} is not listed");
     let Some((wanted, left)) = &*WANTED else { return };
     if wanted == name && left.fetch_sub(1, Ordering::SeqCst) == 1 {
-        // Aborts instead of exiting, so that no destructor tidies up, as after a kill.
+        // The process aborts and does not exit, so that no destructor runs, as after a kill.
         std::process::abort();
     }
 }

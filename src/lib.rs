@@ -7,12 +7,9 @@
 //! api ─▶ all of it, for programs ─▶ serve: MCP, HTTP, hooks ─▶ cli: the command line
 //! ```
 //!
-//! The modules below appear in the order of that flow; each imports only from those above it.
+//! The modules below appear in the order of this flow. Each module imports only from the modules above it.
 
-#![cfg_attr(
-    not(feature = "cli"),
-    allow(dead_code, unused_imports, reason = "some functions are there for commands alone")
-)]
+#![cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports, reason = "only the commands use some functions"))]
 
 pub mod fault;
 mod private;

@@ -1,4 +1,4 @@
-//! The `afterthought` command: arguments in, exit code out.
+//! The `afterthought` command, which parses arguments and returns an exit code.
 
 use std::process::ExitCode;
 

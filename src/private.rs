@@ -4,7 +4,7 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
 
-/// Returns options that create files with mode 0600. A link in place of the file is an error, since it could lead
+/// Returns options that create files with mode 0600. It is an error if the path is a link, since the link could lead
 /// anywhere.
 pub(crate) fn options() -> OpenOptions {
     #[cfg_attr(not(unix), expect(unused_mut, reason = "there is nothing to add"))]
@@ -12,7 +12,7 @@ pub(crate) fn options() -> OpenOptions {
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt as _;
-        // Private from the beginning: if the mode were set afterwards, others could open the file before that.
+        // The file is private from the beginning, because others could open it before a later change of its mode.
         options.mode(0o600).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
     }
     options
@@ -23,17 +23,17 @@ pub(crate) fn append(path: &Path) -> io::Result<File> {
     options().create(true).append(true).open(path)
 }
 
-/// Creates a folder and those above it with mode 0700 where they are missing.
+/// Creates a folder and all missing folders above it, with mode 0700.
 pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
-    // Does not fail if another process was faster.
+    // This does not fail if another process has created the folder first.
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder)
 }
 
-/// Writes a file in a folder that is created if it is missing. Readers find the former text or the whole new one.
+/// Writes a file, and creates its folder if it is missing. Readers find either the old text or the complete new text.
 pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         create_folder(folder)?;
@@ -43,7 +43,7 @@ pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     let placed =
         written.and_then(|mut file| file.write_all(text.as_bytes())).and_then(|()| std::fs::rename(&draft, path));
     if placed.is_err() {
-        // A file that cannot be written can often not be removed either; the first error is the one to report.
+        // If a file cannot be written, it can often not be removed either, so only the first error is reported.
         std::fs::remove_file(&draft).ok();
     }
     placed

@@ -1,4 +1,4 @@
-//! The prompts: those of the program, or a folder with other versions of them, to measure which are better.
+//! The prompts of the program, or other versions from a folder, to measure which are better.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,26 +15,26 @@ use crate::memory::string_enum;
 string_enum!(
     /// A prompt, spelled as its path below `prompts/`.
     Prompt, "a prompt", "a file below prompts/", {
-    /// What extraction is.
+    /// The task of extraction.
     ExtractSystem = "extract/system.md",
-    /// What is extracted from.
+    /// The conversations to extract from.
     ExtractUser = "extract/user.md",
-    /// What corrects an answer of extraction.
+    /// The request to correct an answer of extraction.
     ExtractRepair = "extract/repair.md",
-    /// What asks for the rest of a cut answer.
+    /// The request for the rest of a cut answer.
     ExtractContinue = "extract/continue.md",
-    /// What consolidation is.
+    /// The task of consolidation.
     ConsolidateSystem = "consolidate/system.md",
-    /// Which memories are compared with each other.
+    /// The memories to compare with each other.
     ConsolidateUser = "consolidate/user.md",
-    /// What reflection is.
+    /// The task of reflection.
     ReflectSystem = "consolidate/reflect.system.md",
-    /// Which episodes are reflected on.
+    /// The episodes to reflect on.
     ReflectUser = "consolidate/reflect.user.md",
 });
 
 impl Prompt {
-    /// Returns the program's own text.
+    /// Returns the program's own text of the prompt.
     const fn own(self) -> &'static str {
         match self {
             Self::ExtractSystem => include_str!("../prompts/extract/system.md"),
@@ -48,13 +48,13 @@ impl Prompt {
         }
     }
 
-    /// Returns the text that is in force.
+    /// Returns the text of the prompt that is in use.
     #[must_use]
     pub(crate) fn text(self) -> &'static str {
         OTHERS.get().and_then(|others| others.get(&self)).map_or(self.own(), String::as_str)
     }
 
-    /// Returns the variables that a version of it must show, lest nothing be asked about.
+    /// Returns the variables that a version of the prompt must show, because they contain the subject of the request.
     const fn needed(self) -> &'static [&'static str] {
         match self {
             Self::ExtractUser => &["sessions"],
@@ -65,7 +65,7 @@ impl Prompt {
         }
     }
 
-    /// Returns values like those that it is filled with.
+    /// Returns an example of the values with which the prompt is rendered.
     fn sample(self) -> Option<Value> {
         match self {
             Self::ExtractSystem => Some(context! { categories => ["fact"] }),
@@ -83,12 +83,12 @@ impl Prompt {
             Self::ReflectUser => Some(context! {
                 groups => [context! { number => 1, episodes => [context! { day => "2026-01-01", text => "a" }] }],
             }),
-            // Sent as they are.
+            // These prompts are sent unchanged.
             Self::ConsolidateSystem | Self::ReflectSystem => None,
         }
     }
 
-    /// Returns what is wrong with `text` as a version of it.
+    /// Returns the error in `text` as a version of the prompt.
     fn fault(self, text: &str) -> Option<String> {
         if text.trim().is_empty() {
             return Some("it is empty".to_owned());
@@ -99,24 +99,24 @@ impl Prompt {
             Ok(template) => template,
             Err(error) => return Some(format!("it is not a template: {error}")),
         };
-        // A misspelt variable renders as nothing, so it is looked for before any request is made.
+        // A misspelt variable is rendered as nothing, so variables are checked before any request is sent.
         let used = template.undeclared_variables(false);
-        // The template engine itself gives `loop`.
+        // The template engine itself provides `loop`.
         let known = |name: &&String| sample.get_attr(name).is_ok_and(|value| !value.is_undefined());
         if let Some(unknown) = used.iter().find(|name| !known(name) && name.as_str() != "loop") {
-            return Some(format!("it shows {unknown:?}, which is never given"));
+            return Some(format!("it shows {unknown:?}, which is not a variable of this prompt"));
         }
         if let Some(missing) = self.needed().iter().find(|name| !used.contains(**name)) {
-            return Some(format!("it does not show {missing:?}, so nothing would be asked about"));
+            return Some(format!("it does not show {missing:?}, the subject of the request"));
         }
-        template.render(sample).err().map(|error| format!("it cannot be filled: {error}"))
+        template.render(sample).err().map(|error| format!("it cannot be rendered: {error}"))
     }
 }
 
-/// Versions of prompts that take the place of the program's own, for the rest of the process.
+/// Versions of prompts that replace the program's own versions for the rest of the process.
 static OTHERS: OnceLock<BTreeMap<Prompt, String>> = OnceLock::new();
 
-/// Why a folder of prompts cannot be used.
+/// The reason why a folder of prompts cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PromptError {
     /// A file cannot be read.
@@ -124,11 +124,11 @@ pub(crate) enum PromptError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// No prompt is in it.
-    #[error("no prompt is in {}; copy the folder prompts/ of the program and change what you want to try", .path.display())]
+    /// The folder contains no prompt.
+    #[error("no prompts in {}; copy the program's folder prompts/ and edit the copy", .path.display())]
     None {
         /// The folder.
         path: PathBuf,
@@ -141,15 +141,16 @@ pub(crate) enum PromptError {
         /// What is wrong.
         reason: String,
     },
-    /// Prompts are in force already.
-    #[error("other prompts are in force already; one process works with one folder of prompts")]
+    /// Another folder of prompts is already in use.
+    #[error("another folder of prompts is already in use; a process can use only one")]
     Taken,
 }
 
-/// Reads the prompts of `folder`, which is laid out as `prompts/` is. Those that it does not have stay as they are.
+/// Reads the prompts of `folder`, which has the same structure as `prompts/`. Prompts that it does not contain are not
+/// replaced.
 ///
 /// # Errors
-/// [`PromptError`] if there are none, or one of them is not a version of a prompt.
+/// [`PromptError`] if the folder contains no prompts, or if a file is not a version of a prompt.
 pub(crate) fn read(folder: &Path) -> Result<BTreeMap<Prompt, String>, PromptError> {
     // A misspelt file name would otherwise be ignored silently.
     for part in ["extract", "consolidate"] {
@@ -160,7 +161,7 @@ pub(crate) fn read(folder: &Path) -> Result<BTreeMap<Prompt, String>, PromptErro
                 let names: Vec<&str> = Prompt::ALL.iter().map(|prompt| prompt.as_str()).collect();
                 return Err(PromptError::Wrong {
                     path,
-                    reason: format!("no prompt has this name; there are {}", names.join(", ")),
+                    reason: format!("no prompt has this name; the names are {}", names.join(", ")),
                 });
             }
         }
@@ -181,21 +182,20 @@ pub(crate) fn read(folder: &Path) -> Result<BTreeMap<Prompt, String>, PromptErro
     if found.is_empty() { Err(PromptError::None { path: folder.to_owned() }) } else { Ok(found) }
 }
 
-/// Puts the prompts of `folder` in force for the rest of the process; before anything is asked.
+/// Uses the prompts of `folder` for the rest of the process. Must be called before the first request.
 ///
-/// # Errors
-/// As [`read`], and [`PromptError::Taken`] if others are in force.
+/// # Errors The errors of [`read`], and [`PromptError::Taken`] if another folder is already in use.
 pub(crate) fn use_folder(folder: &Path) -> Result<(), PromptError> {
     OTHERS.set(read(folder)?).map_err(|_| PromptError::Taken)
 }
 
-/// Returns the SHA-256 of all prompts that are in force, in hex.
+/// Returns the SHA-256 of all prompts that are in use, in hex.
 #[must_use]
 pub(crate) fn hash() -> String {
     let mut hasher = Sha256::new();
     for &prompt in Prompt::ALL {
         for part in [prompt.as_str(), prompt.text()] {
-            // The length keeps text from moving from one part to the next without a change of the hash.
+            // The lengths are hashed, too, so that moving text from one part to the next changes the hash.
             hasher.update((part.len() as u64).to_le_bytes());
             hasher.update(part);
         }
@@ -231,17 +231,17 @@ mod tests {
             (
                 "extract/user.md",
                 "Say something.",
-                "extract/user.md: it does not show \"sessions\", so nothing would be asked about",
+                "extract/user.md: it does not show \"sessions\", the subject of the request",
             ),
             (
                 "extract/user.md",
                 "{{ sessions }} {{ mood }}",
-                "extract/user.md: it shows \"mood\", which is never given",
+                "extract/user.md: it shows \"mood\", which is not a variable of this prompt",
             ),
             ("extract/system.md", " \n", "extract/system.md: it is empty"),
-            ("extract/systen.md", "x", "extract/systen.md: no prompt has this name; there are extract/system.md"),
+            ("extract/systen.md", "x", "extract/systen.md: no prompt has this name; the names are extract/system.md"),
             ("extract/system.md", "{% if %}", "extract/system.md: it is not a template: syntax error"),
-            ("extract/system.md", "{{ categories | shout }}", "extract/system.md: it cannot be filled: unknown filter"),
+            ("extract/system.md", "{{ categories | shout }}", "extract/system.md: it cannot be rendered: unknown filter"),
         ];
         for (file, text, expected) in table {
             let error = read_one(file, text).unwrap_err();
@@ -249,6 +249,6 @@ mod tests {
         }
         let good = read_one("consolidate/system.md", "{{ sent as it is }").unwrap();
         assert_eq!(good.keys().copied().collect::<Vec<_>>(), [Prompt::ConsolidateSystem]);
-        assert!(read_one("readme.txt", "x").unwrap_err().starts_with("no prompt is in"));
+        assert!(read_one("readme.txt", "x").unwrap_err().starts_with("no prompts in"));
     }
 }

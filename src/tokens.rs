@@ -1,4 +1,4 @@
-//! Counts tokens; the only user of `tiktoken-rs`.
+//! Counts tokens. This is the only module that uses `tiktoken-rs`.
 
 use std::borrow::Cow;
 
@@ -10,14 +10,15 @@ fn encoding() -> &'static CoreBPE {
 
 /// Counts the `o200k_base` tokens of `text`.
 ///
-/// The encoding is loaded on the first call: about 0.1 s and 50 MB, so nothing on the way to a search may count.
+/// The encoding is loaded on the first call, which takes about 0.1 s and 50 MB, so a search must not count tokens.
 #[must_use]
 pub fn count(text: &str) -> usize {
     encoding().count_ordinary(text)
 }
 
-/// Returns about how many `o200k_base` tokens `text` has, seldom fewer than it has, without loading the encoding: one for
-/// each three letters of the alphabets that need few, and one for each of all others.
+/// Returns an estimate of the number of `o200k_base` tokens in `text`, without loading the encoding. The estimate is
+/// rarely too low. It counts a third of a token for a character of Latin, Greek or Cyrillic script, and one token for
+/// any other character.
 #[must_use]
 pub(crate) fn estimate(text: &str) -> usize {
     let (mut few, mut many) = (0, 0);
@@ -25,12 +26,12 @@ pub(crate) fn estimate(text: &str) -> usize {
     few.div_ceil(3) + many
 }
 
-/// Bytes looked at for each token that is wanted; a token is seldom longer.
+/// Number of bytes that are examined for each requested token. A token is rarely longer.
 const BYTES_PER_TOKEN: usize = 16;
 
 /// Returns the longest beginning of `text` that has about `limit` tokens.
 ///
-/// The time taken depends on `limit`, not on the length of `text`.
+/// The time depends on `limit` and not on the length of `text`.
 #[must_use]
 pub(crate) fn head(text: &str, limit: usize) -> &str {
     // Encoding takes time in proportion to its input, which may be megabytes.
@@ -52,11 +53,11 @@ pub(crate) fn tail(text: &str, limit: usize) -> &str {
 
 /// Returns `text`, or its beginning and end around `[… n tokens cut …]` if it has over `limit` tokens.
 ///
-/// Two thirds of what is kept is the beginning. For a text that is far over the limit, `n` is estimated.
+/// Two thirds of the result are from the beginning. If the text is far longer than the limit, `n` is estimated.
 #[must_use]
 pub(crate) fn clip_middle(text: &str, limit: usize) -> Cow<'_, str> {
     let (kept_first, kept_last) = (limit - limit / 3, limit / 3);
-    // Encoding takes time in proportion to the text, so of a very long one only the ends are encoded.
+    // Encoding takes time in proportion to the text, so only the ends of a very long text are encoded.
     let (total, first, last) = if text.len() > limit.saturating_mul(4 * BYTES_PER_TOKEN) {
         (text.len() / 4, head(text, kept_first), tail(text, kept_last))
     } else {
@@ -68,7 +69,7 @@ pub(crate) fn clip_middle(text: &str, limit: usize) -> Cow<'_, str> {
         let start = text.len() - bytes_of(&tokens[tokens.len() - kept_last..]);
         (tokens.len(), &text[..text.floor_char_boundary(end)], &text[text.ceil_char_boundary(start)..])
     };
-    // Ends that meet leave nothing to cut.
+    // If the ends meet, there is nothing to cut.
     if first.len() + last.len() >= text.len() {
         return Cow::Borrowed(text);
     }

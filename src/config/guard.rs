@@ -26,11 +26,11 @@ pub enum PersonalData {
 /// What the guard does with one kind of personal data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Treatment {
-    /// Leaves it as it is.
+    /// Keeps the data unchanged.
     Keep,
-    /// Replaces it by `[redacted:<kind>]`.
+    /// Replaces the data with `[redacted:<kind>]`.
     Redact,
-    /// Replaces it, and drops the memories that rest on it.
+    /// Replaces the data, and drops the memories that are based on it.
     Drop,
 }
 
@@ -57,7 +57,7 @@ impl Default for GuardSettings {
     }
 }
 
-/// Names of files whose content no model sees; matched against the last part of a path, in any case.
+/// Names of files whose content no model sees, matched against the last part of a path in any case.
 #[rustfmt::skip]
 pub const DENIED_FILES: &[&str] = &[
     ".env", "*.env", ".env.local", ".env.development", ".env.production", ".env.staging", ".env.test", ".envrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks",
@@ -81,7 +81,7 @@ settings!(
 });
 
 impl GuardTable {
-    /// Returns the treatment of each kind; a kind in both lists is dropped.
+    /// Returns the treatment of each kind. A kind in both lists is dropped.
     #[must_use]
     pub fn treatments(&self) -> GuardSettings {
         let of = |kind| match (self.drop.value.contains(&kind), self.redact.value.contains(&kind)) {
@@ -101,8 +101,7 @@ impl GuardTable {
 
     /// Changes the treatment of one kind for this run, from a text such as `emails=redact`.
     ///
-    /// # Errors
-    /// The form that the text should have.
+    /// # Errors A description of the expected form of the text.
     pub(crate) fn change(&mut self, text: &str) -> Result<(), String> {
         let form = || {
             "write KIND=redact, KIND=keep or KIND=drop, with cards, ibans, ids, emails, phones or addresses for KIND"
@@ -125,21 +124,22 @@ impl GuardTable {
         Ok(())
     }
 
-    /// Returns `partial` with the lists that it adds to those in force.
+    /// Returns `partial` with the current lists added to its own.
     pub(super) fn joined(&self, partial: PartialGuard, layer: &Layer) -> PartialGuard {
-        // A project's file comes with a repository that somebody else wrote, so it can only keep more out.
+        // A project's file is part of a repository that somebody else may have written, so it can only exclude more.
         let is_project = matches!(layer, Layer::Project(_));
         PartialGuard {
             redact: joined(partial.redact, &self.redact.value, is_project),
             drop: joined(partial.drop, &self.drop.value, is_project),
-            // A path that one layer denies stays denied.
+            // No other layer can allow a path that one layer denies.
             deny: joined(partial.deny, &self.deny.value, true),
             deny_files: joined(partial.deny_files, &self.deny_files.value, is_project),
         }
     }
 }
 
-/// Returns a list that a layer sets, after what stands already if it `adds` to that.
+/// Returns the list that a layer sets. If the layer `adds` to the current list `before`, the result begins with that
+/// list.
 fn joined<T: Clone + PartialEq>(set: Option<Vec<T>>, before: &[T], adds: bool) -> Option<Vec<T>> {
     let set = set?;
     if !adds {

@@ -10,9 +10,9 @@ use crate::memory::MemoryType;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExtractionMode {
-    /// Once it has ended.
+    /// After the conversation has ended.
     AfterConversation,
-    /// After each answer, too.
+    /// After each answer, and after the end.
     DuringConversation,
 }
 

@@ -1,4 +1,5 @@
-//! Settings from five layers: defaults < user file < project file < environment < flags; each value knows its layer.
+//! Settings from five layers, from weakest to strongest: defaults, user file, project file, environment, flags. Each
+//! value is stored with its layer.
 
 mod guard;
 mod memory;
@@ -26,16 +27,16 @@ pub(crate) use trust::{ProjectFile, TrustedFiles, is_news};
 
 use setting::settings;
 
-/// Name of the settings file of a project, looked for in the working directory and above it.
+/// Name of the settings file of a project, which is searched for in the working directory and above it.
 pub(crate) const PROJECT_FILE: &str = "afterthought.toml";
 
-/// Extractor that reads the windows.
+/// The extractor that reads the windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ExtractorChoice {
-    /// The model where one is configured, else the rules.
+    /// The model if one is configured, and otherwise the rules.
     Auto,
-    /// The model; an error where none is configured.
+    /// The model. It is an error if no model is configured.
     Llm,
     /// The offline rules.
     Rules,
@@ -45,9 +46,9 @@ pub enum ExtractorChoice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
-    /// A line for people.
+    /// Lines of text for people.
     Text,
-    /// An object a line, with the time.
+    /// One JSON object per line, with the time.
     Json,
 }
 
@@ -55,9 +56,9 @@ pub enum LogFormat {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EmbeddingProvider {
-    /// None: search is by words.
+    /// There are no vectors, and search uses only words.
     None,
-    /// A server with `POST /embeddings` as OpenAI's, be it Ollama, vLLM, llama.cpp or another.
+    /// A server with an OpenAI-compatible `POST /embeddings`, such as Ollama, vLLM or llama.cpp.
     OpenAi,
 }
 
@@ -77,7 +78,7 @@ settings!(
 });
 
 impl EmbeddingSettings {
-    /// Returns the provider: the one that is set, else a server where a model or an address is named.
+    /// Returns the provider that is set, or else `OpenAi` if a model or an address is set.
     #[must_use]
     pub(crate) fn provider(&self) -> EmbeddingProvider {
         let names_server = self.model.value.is_some() || self.base_url.value.is_some();
@@ -135,13 +136,14 @@ settings!(
 });
 
 impl Config {
-    /// Returns the settings that follow from the files, `environment` (by variable name) and `flags`.
+    /// Returns the settings from the files, from `environment`, which returns the value of a variable, and from
+    /// `flags`.
     ///
-    /// `explicit` is a file given by `--config`, read in place of the user's own; it must exist. The project's file is
-    /// the nearest `PROJECT_FILE` in `directory` or above it that the user has trusted.
+    /// `explicit` is a file given by `--config`, which must exist and is read instead of the user's own file. The
+    /// project's file is the nearest `PROJECT_FILE` in `directory` or above it that the user has trusted.
     ///
     /// # Errors
-    /// `ConfigError`, naming the file or layer at fault.
+    /// `ConfigError`, with the name of the faulty file or layer.
     pub fn load(
         folders: &Folders,
         directory: &Path,
@@ -151,18 +153,19 @@ impl Config {
     ) -> Result<Self, ConfigError> {
         let mut config = Self { db: Setting::default(folders.default_db.clone()), ..Self::default() };
         let user = explicit.unwrap_or(&folders.user_file);
-        // A file that was named has to be there; the usual one may be missing.
+        // A file named by the user must exist, whereas the default file may be missing.
         if explicit.is_some() || user.exists() {
             let (partial, _) = read(user)?;
             if partial.project.is_some() {
-                // It would make one project of all.
+                // All conversations would then belong to this project.
                 let reason = format!("project names one project; set it in the {PROJECT_FILE} of its folder");
                 return Err(ConfigError::Parse { path: user.to_owned(), reason });
             }
             config.lay(partial, &Layer::User(user.to_owned()));
         }
         let (file, ignored) = TrustedFiles::in_state(&folders.state).nearest(directory.ancestors());
-        // Settings are also read before diagnostics are printed; a warning that nobody sees does not count as reported.
+        // Settings are also read before diagnostics are enabled. A warning that is not printed then does not count as
+        // reported.
         if let Some(warning) = ignored.filter(|text| tracing::enabled!(tracing::Level::WARN) && is_news(text)) {
             tracing::warn!("{warning}");
         }
@@ -177,7 +180,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Adds what a project's file may set; `user` is the user's own file.
+    /// Adds the values that a project's file may set. `user` is the user's own file.
     ///
     /// # Errors
     /// `ConfigError`, if the file is faulty or sets what only its user may set.
@@ -189,12 +192,12 @@ impl Config {
     }
 
     fn lay(&mut self, mut partial: Partial, layer: &Layer) {
-        // Joined before it is applied, since a project may only keep more out, never less.
+        // The lists are joined before they are applied, since a project may only exclude more and never less.
         partial.guard = self.guard.joined(partial.guard, layer);
         self.apply(partial, layer);
     }
 
-    /// Returns the namespace for everything read; `None` for one by project.
+    /// Returns the namespace for all conversations, or `None` if each project has its own.
     #[must_use]
     pub(crate) fn namespace(&self) -> Option<Namespace> {
         self.namespace.value.as_deref().and_then(|text| text.parse().ok())
@@ -222,7 +225,7 @@ impl Config {
     }
 }
 
-/// Reads a settings file, typed and as the table that it is.
+/// Reads a settings file, and returns it both as typed settings and as a TOML table.
 fn read(path: &Path) -> Result<(Partial, toml::Table), ConfigError> {
     let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
     parse(path, &text)
@@ -248,7 +251,7 @@ fn from_environment(lookup: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static st
         ("OPENAI_BASE_URL", |partial, value| partial.base_url = Some(Some(value))),
         ("AFTERTHOUGHT_MODEL", |partial, value| partial.model = Some(Some(value))),
         ("AFTERTHOUGHT_AUDIT", |partial, value| {
-            // Anything but a clear no turns the log on: a value with a typing error must not silently switch an audit
+            // Any value except a clear "no" turns the log on, because a typing error must not silently turn an audit
             // off.
             let is_off = ["0", "false", "no", "off"].contains(&value.trim().to_lowercase().as_str());
             partial.audit = Some(!is_off);
@@ -265,14 +268,14 @@ fn from_environment(lookup: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static st
     set.collect()
 }
 
-/// Places where the platform keeps our files.
+/// The platform's locations for our files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folders {
     /// The user's settings file.
     pub user_file: PathBuf,
-    /// The database unless another is named.
+    /// The default database.
     pub default_db: PathBuf,
-    /// Folder for what the program itself keeps about this machine: trusted files of projects, and the server's token.
+    /// Folder for the program's own data about this machine: trusted files of projects, and the server's token.
     pub state: PathBuf,
 }
 
@@ -292,7 +295,7 @@ impl Folders {
         Ok(Self {
             user_file: strategy.config_dir().join("config.toml"),
             default_db: strategy.data_dir().join("memories.db"),
-            // Only Linux has a folder of its own for state.
+            // Only Linux has a separate folder for state.
             state: strategy.state_dir().unwrap_or_else(|| strategy.data_dir()),
         })
     }

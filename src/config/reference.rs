@@ -1,16 +1,16 @@
-//! The generated settings file and reference page, and the keys of earlier versions.
+//! The generated settings file, the generated reference page, and the keys of earlier versions.
 
 use std::fmt::Write as _;
 
 use super::SettingInfo;
 
-/// Keys of earlier versions, and what to do instead.
+/// Keys of earlier versions, with their replacements.
 const FORMER: &[(&str, &str)] = &[
     ("temperature", "is no longer a setting; remove it"),
     ("extraction_model", "is now `model`, at the top of the file"),
     ("extractionModel", "is now `model`, at the top of the file"),
-    ("storage_adapter", "is now `provider` under [embedding]: \"openai\", or \"none\" for search by words alone"),
-    ("storageAdapter", "is now `provider` under [embedding]: \"openai\", or \"none\" for search by words alone"),
+    ("storage_adapter", "is now `provider` under [embedding]: \"openai\", or \"none\" to search only by words"),
+    ("storageAdapter", "is now `provider` under [embedding]: \"openai\", or \"none\" to search only by words"),
     ("folder", "is no longer a setting; name a server with `base_url` under [embedding]"),
     ("document_prefix", "is no longer a setting, since the model decides it; remove it"),
     ("query_prefix", "is no longer a setting, since the model decides it; remove it"),
@@ -27,10 +27,10 @@ const FORMER: &[(&str, &str)] = &[
     ),
 ];
 
-/// Returns what replaced a key of an earlier version, as one line; `None` if there never was one.
+/// Returns a line about the replacement of a key of an earlier version, or `None` if the key never existed.
 pub(super) fn replacement(key: &str, settings: &[SettingInfo]) -> Option<String> {
     let former = FORMER.iter().find(|(name, _)| *name == key).map(|(_, now)| (*now).to_owned());
-    // The first version took its keys in camelCase.
+    // The first version used camelCase for its keys.
     let snake = key.chars().fold(String::new(), |mut text, letter| {
         if letter.is_ascii_uppercase() {
             text.push('_');
@@ -52,7 +52,7 @@ pub(crate) fn template(settings: &[SettingInfo]) -> String {
 "
     .to_owned();
     let mut table = "";
-    // A user's file must not name a project: that would make one project of everything.
+    // A user's file must not name a project, because all conversations would then belong to this project.
     for one in settings.iter().filter(|one| one.key != "project") {
         let (own, name) = one.key.rsplit_once('.').unwrap_or(("", one.key));
         if own != table {

@@ -1,11 +1,11 @@
-//! Limits of what a project's file may set: it can make things stricter, never looser.
+//! Limits on a project's file, which can make settings stricter but not less strict.
 
 use super::trust::ProjectFile;
 use super::{Config, ConfigError, ExtractorChoice, Partial};
 use std::path::Path;
 
-/// Settings and tables that a project's file may set. A repository that somebody else wrote must not decide where logs
-/// are sent or kept, what that costs, nor what is deleted from other projects.
+/// Settings and tables that a project's file may set. A repository that somebody else wrote must not determine where
+/// logs are sent or stored, what this costs, or what is deleted from other projects.
 const FOR_PROJECTS: [&str; 9] = [
     "project",
     "extractor",
@@ -18,7 +18,7 @@ const FOR_PROJECTS: [&str; 9] = [
     "memory.retrieval",
 ];
 
-/// Refuses a project's file that sets what only its user, whose own file is at `user`, may set.
+/// Rejects a project's file with a setting that is only allowed in the user's own file, which is at `user`.
 pub(super) fn check(file: &ProjectFile, table: &toml::Table, user: &Path) -> Result<(), ConfigError> {
     for (name, value) in table {
         let inner = value.as_table().filter(|_| name == "memory").into_iter().flat_map(toml::Table::keys);
@@ -33,8 +33,8 @@ pub(super) fn check(file: &ProjectFile, table: &toml::Table, user: &Path) -> Res
     Ok(())
 }
 
-/// Returns the values of a project's file that are stricter than those in force. The lists of `[guard]` are joined with
-/// them later.
+/// Returns the values of a project's file that are stricter than the current values. The lists of `[guard]` are joined
+/// later.
 pub(super) fn stricter(mut partial: Partial, now: &Config) -> Partial {
     partial.extractor = partial.extractor.filter(|choice| *choice == ExtractorChoice::Rules);
     partial.jobs = partial.jobs.filter(|jobs| *jobs <= now.jobs.value);
@@ -49,7 +49,7 @@ pub(super) fn stricter(mut partial: Partial, now: &Config) -> Partial {
     extraction.min_messages_for_extraction = extraction.min_messages_for_extraction.filter(|least| *least >= fewest);
     let (retrieval, now) = (&mut memory.retrieval, &now.retrieval);
     retrieval.max_tokens = retrieval.max_tokens.filter(|most| *most <= now.max_tokens.value);
-    // Zero stands for the built-in limits, and no brief without a query has fewer than ten.
+    // Zero means the built-in limits, which allow at least ten memories in a brief without a query.
     let most_memories = if now.max_memories_in_prompt.value == 0 { 10 } else { now.max_memories_in_prompt.value };
     retrieval.max_memories_in_prompt =
         retrieval.max_memories_in_prompt.filter(|most| (1..=most_memories).contains(most));
@@ -59,7 +59,7 @@ pub(super) fn stricter(mut partial: Partial, now: &Config) -> Partial {
     partial
 }
 
-/// Returns those of a list that are in force already; `None` if none is.
+/// Returns the items of a list that are also in the current list, or `None` if there are none.
 fn fewer<T: PartialEq>(set: Option<Vec<T>>, now: &[T]) -> Option<Vec<T>> {
     let both: Vec<T> = set?.into_iter().filter(|one| now.contains(one)).collect();
     (!both.is_empty()).then_some(both)

@@ -1,11 +1,11 @@
-//! Settings with the layer that each value comes from, and the macro that declares a table of them.
+//! Settings with the layer of each value, and the macro that declares a table of settings.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use serde_json::Value;
 
-/// Where a value was set, from weakest to strongest.
+/// The layer that sets a value, from weakest to strongest.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layer {
     /// Built in.
@@ -31,7 +31,7 @@ impl fmt::Display for Layer {
     }
 }
 
-/// A setting and the layer that it comes from.
+/// A setting and the layer that sets its value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setting<T> {
     /// The value in force.
@@ -67,7 +67,7 @@ impl<T> Setting<T> {
     }
 }
 
-/// A setting by its full name, with its value as JSON and the layer that it comes from.
+/// The full name of a setting, its value as JSON, and the layer that sets it.
 pub(crate) type Listed<'a> = (&'static str, Value, &'a Layer);
 
 /// Documentation of one setting.
@@ -75,12 +75,12 @@ pub(crate) type Listed<'a> = (&'static str, Value, &'a Layer);
 pub(crate) struct SettingInfo {
     /// Full name, e.g. `memory.brief.max_tokens`.
     pub key: &'static str,
-    /// A value as TOML: the default, or an example where there is none.
+    /// A value as TOML: the default, or an example if there is no default.
     pub value: String,
     /// Whether `value` is the default.
     #[cfg_attr(not(test), expect(dead_code, reason = "for the reference page, which a test generates"))]
     pub is_default: bool,
-    /// One line on its effect.
+    /// One line about the effect of the setting.
     pub about: &'static str,
 }
 
@@ -95,15 +95,15 @@ pub enum ConfigError {
         /// The error of the system.
         source: std::io::Error,
     },
-    /// A settings file is not TOML, or sets something that does not exist.
+    /// A settings file is not TOML, or contains an unknown setting.
     #[error("cannot understand settings {}: {reason}", .path.display())]
     Parse {
         /// The file.
         path: PathBuf,
-        /// The line and the fault.
+        /// The line and the error.
         reason: String,
     },
-    /// A project file sets something that only its user may set.
+    /// A project's file contains a setting that is only allowed in the user's own file.
     #[error("{} must not set {key}: a project could send your logs elsewhere; set it in {}", .path.display(), .user.display())]
     NotForProjects {
         /// The project's file.
@@ -125,7 +125,7 @@ pub enum ConfigError {
         /// The values that are allowed.
         allowed: &'static str,
     },
-    /// The platform names no home folder.
+    /// The platform does not provide a home folder.
     #[error("cannot find your home folder; pass --db PATH")]
     NoHome,
 }
@@ -154,13 +154,13 @@ macro_rules! settings {
         }
 
         impl $name {
-            /// Lays one layer over those before it.
+            /// Applies one layer over the layers before it.
             pub(super) fn apply(&mut self, partial: $partial, layer: &$crate::config::Layer) {
                 $(self.$field.set(partial.$field, layer);)+
                 $($(self.$table.apply(partial.$table, layer);)+)?
             }
 
-            /// Returns every setting by its full name, with its value as JSON and the layer that it comes from.
+            /// Returns the full name of every setting, its value as JSON, and the layer that sets it.
             #[must_use]
             pub fn each(&self) -> Vec<$crate::config::setting::Listed<'_>> {
                 #[allow(unused_mut, reason = "a table may contain no other tables")]

@@ -1,7 +1,7 @@
-//! Decides whether a project's file counts.
+//! Checks whether a project's file may be used.
 //!
-//! The file comes with a repository that somebody else may have written. It counts only where its user alone can write
-//! it, and only with the text that the user has trusted.
+//! The file is part of a repository that somebody else may have written. It is used only if nobody but its user can
+//! write it, and only with the text that the user has trusted.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,19 +21,19 @@ const MAX_BYTES: u64 = 1 << 20;
 /// A project's file that nobody but its user can write.
 #[derive(Debug)]
 pub(crate) struct ProjectFile {
-    /// Its path as it was asked for.
+    /// The path of the file as it was requested.
     pub(crate) path: PathBuf,
-    /// What it says.
+    /// The content of the file.
     pub(crate) text: String,
-    /// Its path without links, by which it is trusted.
+    /// The path of the file without links, which identifies the trusted file.
     place: PathBuf,
 }
 
 impl ProjectFile {
-    /// Reads the file of exactly this folder; `None` if there is none.
+    /// Reads the file in exactly this folder. Returns `None` if there is no file.
     ///
     /// # Errors
-    /// The reason why it cannot count, whoever trusts it.
+    /// The reason why the file cannot be used, even if it is trusted.
     pub(crate) fn of(folder: &Path) -> Option<Result<Self, String>> {
         let path = folder.join(PROJECT_FILE);
         let data = fs::symlink_metadata(&path).ok().filter(|data| !data.is_dir())?;
@@ -48,7 +48,7 @@ impl ProjectFile {
     fn read(path: PathBuf) -> io::Result<Result<Self, String>> {
         let place = path.canonicalize()?;
         let file = private::options().read(true).open(&path)?;
-        // What is judged is the file that was opened; another could have taken its path since.
+        // The check uses the open file, because another file could have taken its path.
         if let Some(reason) = writable_by_others(&file.metadata()?, &place)? {
             return Ok(Err(reason.to_owned()));
         }
@@ -60,19 +60,19 @@ impl ProjectFile {
         Ok(Ok(Self { path, text, place }))
     }
 
-    /// Returns the hash of its text, which is what a user trusts.
+    /// Returns the hash of the text that a user trusts.
     pub(crate) fn hash(&self) -> String {
         hex(&Sha256::digest(self.text.as_bytes()))
     }
 }
 
-/// Returns why somebody else could have written a file; `None` where only its user can have.
+/// Returns the reason why somebody else could have written a file, or `None` if only its user can write it.
 fn writable_by_others(file: &fs::Metadata, place: &Path) -> io::Result<Option<&'static str>> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt as _;
-        // Not the bit of the group: many systems give each user a group of their own, with write permission by
-        // default.
+        // Write permission for the group is allowed, because many systems give each user a separate group with this
+        // permission by default.
         const BY_OTHERS: u32 = 0o002;
         let user = rustix::process::geteuid().as_raw();
         if file.uid() != user {
@@ -81,7 +81,7 @@ fn writable_by_others(file: &fs::Metadata, place: &Path) -> io::Result<Option<&'
         let mut is_open = file.mode() & BY_OTHERS != 0;
         for folder in folders_of_project(place) {
             let folder = fs::metadata(folder)?;
-            // The owner of a folder can put another file in place of this one; the administrator can do so anywhere.
+            // The owner of a folder can replace the file with another file. The administrator can do so anywhere.
             is_open |= folder.mode() & BY_OTHERS != 0 || ![user, 0].contains(&folder.uid());
         }
         if is_open {
@@ -93,7 +93,8 @@ fn writable_by_others(file: &fs::Metadata, place: &Path) -> io::Result<Option<&'
     Ok(None)
 }
 
-/// Returns the folders from that of the file up to the root of its repository; only the first if it is in none.
+/// Returns the folders from the file's folder up to the root of its repository, or only the first if the file is in no
+/// repository.
 #[cfg(unix)]
 fn folders_of_project(place: &Path) -> impl Iterator<Item = &Path> {
     let root = place.ancestors().skip(1).position(|folder| folder.join(".git").exists());
@@ -103,35 +104,36 @@ fn folders_of_project(place: &Path) -> impl Iterator<Item = &Path> {
 /// The project files that the user has trusted, each with the text that it had then.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TrustedFiles {
-    /// Contains one file for each; `None` on a machine without such a folder, where none is trusted.
+    /// The folder with one record per trusted file, or `None` on a machine without such a folder, on which no file is
+    /// trusted.
     folder: Option<PathBuf>,
 }
 
 impl TrustedFiles {
-    /// Returns those that are recorded in the user's folder for state.
+    /// Returns the trusted files that are recorded in the user's folder for state.
     pub(crate) fn in_state(state: &Path) -> Self {
         Self { folder: Some(state.join("trusted")) }
     }
 
-    /// Trusts a file as it is now; it is no longer trusted once its text changes.
+    /// Trusts a file with its current text. It is no longer trusted once the text changes.
     ///
     /// # Errors
     /// An error of the system if the record cannot be written.
     pub(crate) fn add(&self, file: &ProjectFile) -> io::Result<()> {
         let record = self.record(file).ok_or(io::ErrorKind::NotFound)?;
-        // In the form of `sha256sum`, for people who look.
+        // The record has the format of `sha256sum`, so that people can check it.
         private::replace(&record, &format!("{}  {}\n", file.hash(), file.place.display()))
     }
 
-    /// Whether the file is trusted as it is now.
+    /// Whether the file is trusted with its current text.
     pub(crate) fn contains(&self, file: &ProjectFile) -> bool {
         let recorded = self.record(file).and_then(|record| fs::read_to_string(record).ok());
         recorded.is_some_and(|text| text.split_once(' ').is_some_and(|(hash, _)| hash == file.hash()))
     }
 
-    /// Returns the nearest file that counts, and why nearer ones do not.
+    /// Returns the nearest file that may be used, and the reason why a nearer file may not.
     ///
-    /// What is above a file that does not count still counts, so that a stranger cannot hide it.
+    /// A file above a file that may not be used can still be used, so that a stranger cannot hide it.
     pub(crate) fn nearest<'a>(&self, folders: impl Iterator<Item = &'a Path>) -> (Option<ProjectFile>, Option<String>) {
         let mut ignored = None;
         for folder in folders {

@@ -1,4 +1,4 @@
-//! Whatever bytes come from outside, nothing panics. The fuzz targets look further; this holds what they have shown.
+//! Tests that no input from outside causes a panic, with inputs that the fuzz targets have found.
 
 use std::path::PathBuf;
 

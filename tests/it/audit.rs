@@ -1,4 +1,5 @@
-//! The audit log, through the command line and the Model Context Protocol: who did what and when, and no word of a memory.
+//! Tests of the audit log, through the command line and the Model Context Protocol: it records who did what and when,
+//! and contains no text of a memory.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Every fault that a person meets, one row each: the exit code, the one line that names it, and what stays.
+//! Tests of every error that a user may encounter, one row each: the exit code, the message, and the state afterwards.
 
 #![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
 

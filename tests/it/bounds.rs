@@ -1,4 +1,4 @@
-//! What a process takes of the system: few files open at a time, and no process left behind.
+//! Tests of the resources that a process uses: it has few files open at a time and leaves no process behind.
 
 #![cfg(unix)]
 

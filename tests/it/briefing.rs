@@ -1,4 +1,4 @@
-//! A brief as a person gets it, and what maintenance does to the memories it is made of.
+//! Tests of a brief on the command line, and of maintenance of the memories in it.
 
 use serde_json::Value;
 

@@ -1,6 +1,8 @@
-//! Runs that end at every named place and at any moment, alone and several at a time: the end is always the same.
+//! Tests of runs that are ended at every fault point or at a random moment, alone or several at a time. The final
+//! result is always the same.
 //!
-//! The suite runs a short part. The whole: `AFTERTHOUGHT_KILLS=500 cargo test --test it campaign -- --nocapture`.
+//! The suite runs a short part of these tests. The command for all of them is
+//! `AFTERTHOUGHT_KILLS=500 cargo test --test it campaign -- --nocapture`.
 
 use std::collections::BTreeMap;
 use std::process::Child;

@@ -1,4 +1,4 @@
-//! A clock that was wrong, a day or ten years ahead, and is put right: nothing is stuck, and nothing is gone for good.
+//! Tests of a clock that was a day or ten years ahead and is then corrected: nothing is blocked or lost permanently.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! The full pass by the real binary: what is joined, what stays apart, and that a second pass, an undo and a kill find
-//! everything as it should be.
+//! Tests of a full consolidation by the real binary: which memories are merged and which are not, and the state after a
+//! second pass, an undo or a kill.
 
 use std::collections::BTreeSet;
 use std::net::TcpListener;

@@ -1,4 +1,5 @@
-//! "We deploy on Heroku", later "we moved to Fly.io": one active memory, whatever the format, the language and the order.
+//! Tests that "We deploy on Heroku" and a later "we moved to Fly.io" result in one active memory, in every format,
+//! language and order.
 
 #![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
 

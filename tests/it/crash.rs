@@ -1,4 +1,5 @@
-//! Runs that are killed, interrupted, run side by side, or refused by the server: nothing is lost, doubled or paid twice.
+//! Tests of runs that are killed, interrupted, run in parallel, or refused by the server: nothing is lost, duplicated
+//! or paid twice.
 
 #![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
 

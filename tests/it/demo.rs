@@ -1,4 +1,4 @@
-//! The demo: its logs lead to the memories that its README promises.
+//! Tests that the logs of the demo result in the memories that its README lists.
 
 use std::fs;
 

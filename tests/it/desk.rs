@@ -1,4 +1,4 @@
-//! One person's machine: a home and a folder of their own, and the real binary in it.
+//! The environment of one user: a home folder, a working folder, and the real binary.
 
 #![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
 

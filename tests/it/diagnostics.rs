@@ -1,4 +1,4 @@
-//! What is written to standard error for whoever looks after it: in which form, and never what was said.
+//! Tests of the diagnostics on standard error: their format, and that they never contain text of a conversation.
 
 use std::fs;
 use std::process::Output;

@@ -1,8 +1,8 @@
-//! A disk that is full, a folder that cannot be written, a pipe that is closed: reported clearly, and nothing is lost or
-//! paid twice.
+//! Tests of a full disk, a folder that cannot be written, and a closed pipe: the error is reported clearly, and nothing
+//! is lost or paid twice.
 //!
-//! A full disk is a limit on the size of files (`ulimit -f`, in blocks of 512 or 1024 bytes by shell), under which the
-//! process gets errors of writing as it would on such a disk.
+//! A limit on the size of files (`ulimit -f`, in blocks of 512 or 1024 bytes, depending on the shell) simulates a full
+//! disk, because the process receives the same write errors.
 
 use std::fs;
 use std::path::Path;

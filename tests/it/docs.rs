@@ -1,4 +1,4 @@
-//! Checks that the pages of the documentation reach each other and the contents of the site.
+//! Checks that the pages of the documentation are linked with each other and listed in the contents of the site.
 
 use std::collections::BTreeSet;
 use std::fs;

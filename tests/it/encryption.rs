@@ -1,5 +1,5 @@
-//! Files that are encrypted at rest, through the command line. What needs a build that can is left out of one that
-//! cannot.
+//! Tests of files that are encrypted at rest, through the command line. Tests that need encryption are left out of
+//! builds without it.
 
 use std::fs;
 use std::process::Output;

@@ -1,4 +1,5 @@
-//! After `forget --session` no byte of what was said there is left in any file of the store, and nothing else is lost.
+//! Tests that after `forget --session`, no file of the store contains any text of the session, and nothing else is
+//! lost.
 
 use std::io::Read as _;
 use std::path::Path;

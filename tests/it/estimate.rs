@@ -1,4 +1,4 @@
-//! The price before paying: an estimate is held against what a run then really sends.
+//! Tests that compare the estimate of a run's cost with the requests that the run then sends.
 
 #![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
 

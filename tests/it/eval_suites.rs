@@ -1,4 +1,5 @@
-//! `eval` on the suites that ask a store, on the adversarial one and on public sets: what is good passes, what must fail does.
+//! Tests of `eval` on the suites that query a store, on the adversarial suite and on public data sets: good results
+//! pass, and bad results fail.
 
 use std::path::Path;
 

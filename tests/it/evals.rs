@@ -1,4 +1,4 @@
-//! `eval`: what it tells of good and bad extractors, and of cases that are none.
+//! Tests of `eval`: its reports on good and bad extractors, and on files that are not cases.
 
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,8 @@
-//! A secret in every text field of every command, MCP tool, hook and import: it must reach no file.
+//! Tests that a secret in any text field of any command, MCP tool, hook or import reaches no file.
 //!
-//! Nothing here lists fields. The commands and their options come from the generated reference, the tools from the
-//! server's own list, the fields of hooks and imports from real input, so a new field is covered without a change here.
+//! This file contains no list of fields. The commands and their options are taken from the generated reference, the
+//! tools from the server's own list, and the fields of hooks and imports from real input, so a new field is tested
+//! without a change here.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Whole exports of chat assistants, as they are downloaded: packed, and unpacked into a folder.
+//! Tests of complete exports of chat assistants, both as downloaded archives and unpacked into a folder.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,8 @@
-//! What becomes of a window when a server or a model fails: one row a fault, from the log to the memories and back.
+//! Tests of a window whose server or model fails, one row per fault, from the log to the memories.
 //!
-//! Each row reads the same conversation of three facts twice: first against a server that fails in one way at every
-//! request, then against the same server in good health. `docs/engineering/faults.md` is this table as it was last printed.
+//! Each row reads the same conversation with three facts twice: first from a server that fails in the same way at every
+//! request, then from the same server without failures. `docs/engineering/faults.md` contains the last printed version
+//! of this table.
 
 use std::fmt::Write as _;
 use std::io::Write as _;

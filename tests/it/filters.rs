@@ -1,4 +1,4 @@
-//! Reading a part: by time, by project, and without what is excluded; the rest waits for a later run.
+//! Tests of runs that read only a part of the logs, by time, by project or with exclusions. A later run reads the rest.
 
 #![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
 

@@ -1,4 +1,5 @@
-//! What a person has forgotten, rejected, restored or pinned stays so, whichever way it comes again.
+//! Tests that memories that a person has forgotten, rejected, restored or pinned stay so, even if they are extracted or
+//! imported again.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,5 @@
-//! Every format: golden transcripts of its fixtures, told apart from all others, and damage of every kind.
+//! Tests of every format: golden transcripts of its fixtures, its detection among all formats, and damaged files of
+//! every kind.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Logs that grow, are rewritten, or stop in the middle of a line; and logs that have not changed, which stay closed.
+//! Tests of logs that grow, are rewritten, or end in the middle of a line, and of unchanged logs, which are not opened.
 
 #![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
 

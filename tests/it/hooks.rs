@@ -1,4 +1,5 @@
-//! Hooks as agents call them: recorded input, an answer or none, always a good end and in time, whatever is broken.
+//! Tests of hooks with recorded input of agents. A hook always succeeds within its time limit, with or without an
+//! answer, even if something is broken.
 
 use std::fs;
 use std::io::Write as _;

@@ -1,4 +1,4 @@
-//! What the servers of the tests hear: one request of a connection.
+//! A reader for the test servers, which reads one request from a connection.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::TcpStream;

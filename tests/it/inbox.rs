@@ -1,4 +1,4 @@
-//! Orders that a conversation contains wait for a person; what is rejected does not come back.
+//! Tests that orders in a conversation wait for review by a person, and that rejected memories do not return.
 
 use super::desk::Desk;
 

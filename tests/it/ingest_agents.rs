@@ -1,4 +1,4 @@
-//! The logs of Claude Code and Codex, which grow while they are read.
+//! Tests of the logs of Claude Code and Codex, which grow while they are read.
 
 use std::path::{Path, PathBuf};
 

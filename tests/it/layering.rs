@@ -1,4 +1,4 @@
-//! Imports point down the flow: a module may only use those that are above it in `lib.rs`.
+//! Checks the imports of modules. A module may only use the modules above it in `lib.rs`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;

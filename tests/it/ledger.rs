@@ -1,4 +1,4 @@
-//! The work ledger from a log to its answers: what was done, found by file, error, command and words.
+//! Tests of the work ledger, from a log to queries by file, error, command and words.
 
 use serde_json::{Value, json};
 

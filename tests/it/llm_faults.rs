@@ -1,4 +1,4 @@
-//! Every way in which a server is known to fail, one row each, against the real client over loopback.
+//! Tests of the real client with every known failure of a server, one row each, over loopback.
 
 #![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
 

@@ -1,4 +1,4 @@
-//! The integration tests: one binary, a module for each concern.
+//! The integration tests, in one binary with a module for each subject.
 
 #![expect(unreachable_pub, reason = "modules of one binary share their helpers")]
 #![expect(clippy::unwrap_used, reason = "a test ends where something that it needs is not there")]

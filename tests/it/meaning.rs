@@ -1,5 +1,5 @@
-//! Memories found by what they mean where agents look: over MCP, in the brief and in hooks; and by words where the server of
-//! vectors is down or slow.
+//! Tests of search by meaning over MCP, in the brief and in hooks, and of search by words if the server of vectors is
+//! down or slow.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};

@@ -1,4 +1,4 @@
-//! Results of `eval` and what is done with them: resuming, comparing, judging, reporting.
+//! Tests of the results of `eval`: resuming, comparing, judging and reporting.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Memories that other programs keep come in once, stay out when they were retired, and known context is not learnt.
+//! Tests of imports of other programs' memories: each is imported once, retired memories are not imported again, and
+//! known context is not extracted.
 
 use std::io::Write as _;
 

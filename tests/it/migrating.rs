@@ -1,4 +1,5 @@
-//! Files of earlier schemas whose update ends at any step: the next opening continues, and nothing is lost.
+//! Tests of databases with earlier schemas whose migration is interrupted at any step. It continues when the database
+//! is opened again, and nothing is lost.
 
 use std::fs;
 

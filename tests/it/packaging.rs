@@ -1,4 +1,5 @@
-//! The files that package managers and agents read: one version everywhere, and the hooks that `agent install` writes.
+//! Tests of the files that package managers and agents read: the same version everywhere, and the hooks that `agent
+//! install` writes.
 
 use std::fs;
 use std::path::Path;

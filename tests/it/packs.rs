@@ -1,4 +1,5 @@
-//! Short sessions that share a request: with their own kind only, paid for once, and none at the cost of another.
+//! Tests of short sessions that share a request: only similar sessions are combined, the request is paid for once, and
+//! no session affects another.
 
 #![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
 

@@ -1,4 +1,4 @@
-//! Conversations among people, from the file as it was downloaded to dates, speakers and order.
+//! Tests of conversations among people, from the downloaded file to dates, speakers and order.
 
 use std::fmt::Write as _;
 use std::io::Write as _;

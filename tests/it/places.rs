@@ -1,5 +1,6 @@
-//! The named places that a run does not come to: copies, taking one back, repairs, erasing, vectors, exports. Whoever
-//! ends there loses nothing, and the same command afterwards reaches the same result. `batch` has those of batches.
+//! Tests of fault points outside of runs: in backups, restoring, repairs, erasing, vectors and exports. A process that
+//! ends at such a point loses nothing, and the same command then reaches the same result. `batch` tests the fault
+//! points of batches.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! A plan that is saved, looked at, trimmed, and applied later.
+//! Tests of a plan that is saved, inspected, shortened and applied later.
 
 use serde_json::{Value, json};
 

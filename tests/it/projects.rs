@@ -1,4 +1,4 @@
-//! Which project a conversation belongs to: worktrees, clones, moved and deleted folders, names, merges.
+//! Tests of the project of a conversation: worktrees, clones, moved and deleted folders, names, and merges.
 
 #![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
 

@@ -1,4 +1,4 @@
-//! Servers as they are known to behave, one row each: the binary gets its answer from all of them.
+//! Tests of the binary with the known behaviour of servers, one row each. It obtains its answer from every server.
 
 use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};

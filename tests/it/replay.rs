@@ -1,8 +1,8 @@
-//! Recorded answers of a language model to the real prompts, replayed without a server.
+//! Tests that replay recorded answers of a language model to the real prompts, without a server.
 //!
-//! The exchange under `tests/replay/` was recorded with `run … --record`; a model saw the requests only. A replayed
-//! reply counts only for the very request that was recorded, so a change of a prompt, a schema, a window or a log
-//! shows here.
+//! The exchange under `tests/replay/` was recorded with `run … --record`, and the model saw only the requests. A
+//! recorded reply is used only for exactly the recorded request, so a change of a prompt, a schema, a window or a log
+//! makes these tests fail.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

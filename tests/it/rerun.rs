@@ -1,4 +1,5 @@
-//! What a second run costs and changes: over the same logs, grown ones, edited ones, and after a plan or an undo.
+//! Tests of the cost and the changes of a second run: on the same logs, on logs that have grown or were edited, and
+//! after a plan or an undo.
 
 #![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
 

@@ -1,4 +1,4 @@
-//! What the offline rules find in conversations that were written before the rules had seen them.
+//! Tests of the offline rules on conversations that were not used to develop them.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,

@@ -1,4 +1,4 @@
-//! Nothing that the rules write is absent from what was said, but for the words of their sentence frames.
+//! Tests that memories from the offline rules contain only words of the conversation and of the sentence frames.
 #![allow(clippy::unwrap_used, reason = "a fixture that cannot be read fails the test")]
 
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! `search` and `list` as a person runs them, and the measurement of the search.
+//! Tests of the commands `search` and `list`, and of measuring the search.
 
 #![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
 

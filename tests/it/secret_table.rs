@@ -1,4 +1,5 @@
-//! Every shape of the table of secrets, in every place where one stands, through the whole pipeline at once.
+//! Tests of every row of the table of secrets, in every place where a secret may occur, through the whole pipeline at
+//! once.
 
 use std::collections::HashMap;
 

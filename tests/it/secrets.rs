@@ -1,4 +1,4 @@
-//! No secret gets anywhere: not to the model, the database, the recordings, the terminal or an export.
+//! Tests that no secret reaches the model, the database, the recordings, the terminal or an export.
 
 #![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
 

@@ -1,4 +1,5 @@
-//! Memories of another extractor, settled with what is known: one line each, once, whatever happens meanwhile.
+//! Tests of imports of another extractor's memories, which are consolidated with the known memories. Each line is
+//! imported once, even if the import is interrupted.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

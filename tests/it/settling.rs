@@ -1,4 +1,4 @@
-//! `eval` of consolidation: what it reports of the rules and of controls, and of lines that are not cases.
+//! Tests of `eval` for consolidation: its report on the rules, on controls, and on lines that are not cases.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! `setup` in a home with several agents: what it writes, and that taking it back leaves every byte as it was.
+//! Tests of `setup` in a home folder with several agents: the files that it writes, and that undoing it restores every
+//! byte.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,6 +1,7 @@
-//! Eight processes that read and write one file: nobody meets an error, nothing is lost.
+//! Tests of eight processes that read and write one database: no process reports an error, and nothing is lost.
 //!
-//! The suite lets them for some seconds. Longer: `AFTERTHOUGHT_SHARED_SECONDS=300 cargo test --test it shared_file -- --nocapture`.
+//! In the suite, the processes run for some seconds. A longer run is started with
+//! `AFTERTHOUGHT_SHARED_SECONDS=300 cargo test --test it shared_file -- --nocapture`.
 
 use afterthought::changeset::Action;
 use afterthought::guard::Guard;

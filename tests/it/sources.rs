@@ -1,4 +1,5 @@
-//! What is on a machine, told without reading it, and read by the program's name.
+//! Tests of the sources on a machine, which are listed without reading their content and read by the name of the
+//! program.
 
 #![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
 

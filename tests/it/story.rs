@@ -1,4 +1,4 @@
-//! Every subcommand once, as one would use them, on the bundled conversations.
+//! Tests that run every subcommand once, in a typical order, on the bundled conversations.
 
 #![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
 

@@ -1,4 +1,4 @@
-//! What is printed is clean: on a real terminal and through a pipe, no text of a log or a memory acts on the screen.
+//! Tests that no text of a log or a memory can control the screen, on a real terminal or through a pipe.
 
 use std::process::Command;
 

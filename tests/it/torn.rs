@@ -1,4 +1,5 @@
-//! A log that was cut or changed by a failure of power: what is read is what was there at some earlier moment.
+//! Tests of a write-ahead log that a power failure has cut or changed. The data read is the state at some earlier
+//! moment.
 
 use std::collections::BTreeSet;
 use std::fs;

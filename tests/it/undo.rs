@@ -1,4 +1,4 @@
-//! Taking a run back where later ones have built on it.
+//! Tests of undoing a run on which later runs are based.
 
 use serde_json::Value;
 

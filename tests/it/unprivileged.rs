@@ -1,4 +1,5 @@
-//! Running the program as somebody whom permissions bind: they do not bind root, as whom tests often run.
+//! Support for tests of permissions. It runs the program as an unprivileged user, because tests often run as root, to
+//! whom permissions do not apply.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Vectors of memories, from a server on loopback that behaves as real ones do.
+//! Tests of the vectors of memories, with a server on loopback that behaves like real servers.
 
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Output};

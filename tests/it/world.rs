@@ -1,4 +1,4 @@
-//! The real binary in a folder of its own, and a server on loopback that answers from what it is asked.
+//! The real binary in a separate folder, and a server on loopback whose answers depend on the requests.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;

@@ -1,5 +1,5 @@
-//! Runs whose questions are answered in batches: the same end as without, whatever happens on the way, and nothing is
-//! paid twice.
+//! Tests of runs that use batches: the result is the same as without batches, even after failures, and nothing is paid
+//! twice.
 
 mod server;
 

@@ -1,4 +1,5 @@
-//! A server on loopback that has batches as the real ones have: files, states over time, lists, rows in any order.
+//! A server on loopback with batches like those of real servers: files, states that change with time, lists, and rows
+//! in any order.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;

@@ -1,4 +1,4 @@
-//! What the machine talks about: a few matters, each with values that exclude each other or not, in several wordings.
+//! The facts in random histories: a few attributes, with values that may exclude each other, each in several wordings.
 
 use afterthought::consolidate::IncomingClaim;
 use afterthought::memory::{Audience, Candidate, Claim, Evidence, ExtractionMethod, MemoryType, Namespace};

@@ -1,4 +1,4 @@
-//! What must be so after every step, whatever happened.
+//! Invariants that must be true after every step.
 
 use std::collections::{BTreeMap, BTreeSet};
 

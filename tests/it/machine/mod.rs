@@ -1,9 +1,9 @@
-//! Random histories of a store: whatever happens in whatever order, some things must be so.
+//! Tests with random histories of a store, in which certain invariants must be true after any sequence of steps.
 //!
-//! Each case is a list of steps, of which proptest takes away what a failure does not need. Steps point at what is
-//! there by number, so every list can be played; a machine with preconditions has nothing to add to that.
+//! Each case is a list of steps. After a failure, proptest removes the steps that are not needed to reproduce it. Steps
+//! refer to existing objects by number, so that every list can be executed, without preconditions.
 //!
-//! `PROPTEST_CASES` sets how many cases each property gets, for a longer campaign.
+//! `PROPTEST_CASES` sets the number of cases for each property, for longer tests.
 
 mod facts;
 mod laws;

@@ -1,4 +1,4 @@
-//! Models that answer which memory is what to which: faithfully, at random, or not at all.
+//! Models that answer questions about the relations of memories: correctly, at random, or not at all.
 
 use std::cell::Cell;
 

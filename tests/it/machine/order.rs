@@ -1,4 +1,4 @@
-//! What holds in the end does not hang on the order or the batches in which it was learnt.
+//! Tests that the final state does not depend on the order or the batches in which memories were learnt.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! A store with the clock beside it, to which steps happen; and what a reference remembers of them.
+//! A store with a clock, on which steps are executed, and a reference model that records them.
 
 use afterthought::changeset::Action;
 use afterthought::consolidate::pass::{Allowance, Terms, UndonePolicy, pass_over};

@@ -1,4 +1,4 @@
-//! What is in the file, read beside the code that wrote it; and the same once more from the history alone.
+//! Reads the rows of the file without the code that wrote them, and computes them again from the history.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! What can happen to a store, as values that shrink; what they point at is found when their turn comes.
+//! Steps that change a store, as values that proptest can shrink. Their targets are chosen when they are executed.
 
 use proptest::prelude::*;
 

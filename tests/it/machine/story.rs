@@ -1,4 +1,4 @@
-//! What is in the store and how it came about, for messages.
+//! Descriptions of the store's content and history, for messages of failed tests.
 
 use std::fmt::{self, Write as _};
 

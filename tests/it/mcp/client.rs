@@ -1,4 +1,4 @@
-//! A client that speaks raw JSON-RPC, so that every byte of an exchange is the test's own.
+//! A client that sends raw JSON-RPC, so that tests control every byte of an exchange.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;

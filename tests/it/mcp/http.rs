@@ -1,4 +1,4 @@
-//! Over HTTP.
+//! Tests of the MCP server over HTTP.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::Stdio;

@@ -1,4 +1,5 @@
-//! The server as clients meet it: raw messages on standard input and over HTTP, and the protocol's own SDK.
+//! Tests of the MCP server from the side of clients: raw messages on standard input and over HTTP, and the protocol's
+//! own SDK.
 
 pub mod client;
 mod http;

@@ -1,4 +1,4 @@
-//! The protocol's own SDK for Python drives every tool.
+//! Tests of every tool with the protocol's own SDK for Python.
 
 use std::path::Path;
 use std::process::Command;

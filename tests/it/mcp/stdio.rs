@@ -1,4 +1,4 @@
-//! On standard input and output.
+//! Tests of the MCP server on standard input and output.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Several servers and the command line on one database.
+//! Tests of several servers and the command line on one database.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Nobody but the person who started the server sees or changes anything.
+//! Tests that only the person who started the server can see or change anything.
 
 use std::net::TcpStream;
 

@@ -1,4 +1,4 @@
-//! A browser without JavaScript: it keeps cookies, sends forms, and follows what it is told to.
+//! A browser without JavaScript, which stores cookies, sends forms, and follows redirects.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;

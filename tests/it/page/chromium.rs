@@ -1,4 +1,4 @@
-//! The page in a real browser, where one is installed.
+//! Tests of the page in a real browser, if one is installed.
 
 use std::process::{Command, Stdio};
 

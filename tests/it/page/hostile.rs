@@ -1,4 +1,4 @@
-//! Whatever a memory says, no page runs it.
+//! Tests that no page executes the text of a memory.
 
 use serde_json::json;
 

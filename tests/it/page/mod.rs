@@ -1,4 +1,4 @@
-//! The page, over real HTTP: who gets in, what it shows, and what its forms change.
+//! Tests of the page over real HTTP: access to it, its content, and the effects of its forms.
 
 mod access;
 mod browser;

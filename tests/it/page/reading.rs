@@ -1,4 +1,4 @@
-//! What a person sees, and what the forms change, in English and in Chinese.
+//! Tests of the content of pages and the effects of forms, in English and in Chinese.
 
 use super::browser::Browser;
 use crate::desk::Desk;
