@@ -1,4 +1,4 @@
-//! Finds the fields that a change of the history has altered.
+//! Finds the fields that a change in the history altered.
 
 use serde_json::Value;
 

@@ -108,7 +108,7 @@ pub struct ConsolidatedImport {
 
 impl Memories {
     /// Returns the changesets after the line of history with the number `since`, in the order in which they were
-    /// written. Another file contains the same memories after it has applied these changesets.
+    /// written. Applying these changesets to another file gives that file the same memories.
     ///
     /// # Errors
     /// [`ApiError`] for storage without history, if access is limited to some namespaces, and if the file cannot be
@@ -247,7 +247,8 @@ impl Memories {
     }
 
     /// Compares imported memories with the known ones, in chronological order, and writes them as a run that
-    /// [`Memories::undo`] reverses. A dry run does this in a copy. `arguments` identify the run.
+    /// [`Memories::undo`] reverses. A dry run compares and writes the memories in a copy of the file. `arguments`
+    /// identify the run.
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be used.

@@ -9,7 +9,7 @@ use crate::pipeline::{self, ProjectAlias, ProjectMerge, project_at};
 use crate::project::Machine;
 use crate::store::{Filter, NamespaceSubtree, Project};
 
-/// no model is configured, so {} on the local Ollama server is used; --extractor rules uses the offline rules
+/// The namespaces that a caller can read and write; all others are treated as if they did not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamespaceSet {
     /// The namespaces; the first is the namespace of new memories.

@@ -126,7 +126,7 @@ pub struct MemoryChange {
     pub category: Option<String>,
     /// Its topic.
     pub subject: Option<String>,
-    /// The importance, 0–1, or 2–10 in tenths.
+    /// The importance, from 0 to 1; numbers from 2 to 10 count as tenths.
     pub importance: Option<f64>,
     /// New tags, which replace the current tags.
     pub tags: Option<Vec<String>>,
@@ -189,7 +189,7 @@ pub struct Erasure {
     pub removed: Vec<PathBuf>,
 }
 
-/// Returns the importance on a scale of 0–1; numbers of 2–10 count as tenths, since both scales are in use.
+/// Returns the importance on a scale from 0 to 1; numbers from 2 to 10 count as tenths, since both scales are in use.
 ///
 /// # Errors
 /// [`ApiError::Importance`] for any other number.

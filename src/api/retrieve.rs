@@ -103,7 +103,7 @@ impl Memories {
     }
 
     /// Returns the memories that are useful in a conversation in `namespace`, best first. These are the memories of a
-    /// brief, which leaves out duplicates. Nothing is counted or logged.
+    /// brief, which leaves out duplicates. No use is counted, and nothing is logged.
     ///
     /// # Errors
     /// [`ApiError`] if the memories cannot be read, or the namespace cannot be accessed.
@@ -163,7 +163,7 @@ impl Memories {
         Ok(brief::compose_with(store, request, self.vectors.as_deref(), Timestamp::now())?)
     }
 
-    /// Returns the memories that were last shown to a model, and the time.
+    /// Returns the memories that were last shown to a model, and when they were shown.
     ///
     /// # Errors
     /// [`ApiError`] if the database cannot be read.

@@ -18,8 +18,8 @@ impl Memories {
         Ok(search_tasks(self.ledger("search tasks")?, text, &filter, limit)?)
     }
 
-    /// Returns the tasks that touched a file; tasks that changed the file come first. `commit` is the commit of one of
-    /// its lines.
+    /// Returns the tasks that touched a file; tasks that changed the file come first. `commit` is the commit that last
+    /// changed one line of the file.
     ///
     /// # Errors
     /// As for [`Memories::search_tasks`].
@@ -27,7 +27,8 @@ impl Memories {
         Ok(work::blame(self.ledger("look up a file")?, path, commit, &self.projects_of(filter)?)?)
     }
 
-    /// Returns the remedies that resolved an error before; with the command that failed, only those that fit it.
+    /// Returns the remedies that resolved an error before; if the failed command is given, only remedies that fit the
+    /// command.
     ///
     /// # Errors
     /// As for [`Memories::search_tasks`].

@@ -20,7 +20,7 @@ use crate::pipeline::{
 };
 use crate::store::{Job, LeaseOutcome, Spent};
 
-/// Agent name of logs that appear in a folder that a person named.
+/// Agent name of the logs in a folder that a person specified.
 pub const NAMED_FILES: &str = "files";
 /// Maximum number of memories for which vectors are made in addition to other work; a separate command handles the
 /// rest.
@@ -79,7 +79,8 @@ impl Worker<'_> {
         };
         let extraction = &config.memory.extraction;
         if !config.memory.enabled.value || !extraction.auto_extract.value {
-            let why = "memory.enabled or memory.extraction.auto_extract is off there".to_owned();
+            let why = "memory.enabled or memory.extraction.auto_extract is off in the settings of the log's project"
+                .to_owned();
             // The job is kept and checked again in a day, because the setting may have been turned on by then.
             return Ok(Err(Fault::Later(Timestamp::now() + SignedDuration::from_hours(24), why)));
         }

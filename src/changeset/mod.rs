@@ -26,9 +26,9 @@ pub struct Changeset {
     pub version: u32,
     /// A `UUIDv7`, or the id of the run if the changeset was written before changesets had ids.
     pub id: String,
-    /// The run that made it; `None` if it was made outside a run.
+    /// The run that made the changeset; `None` if the changeset was made outside a run.
     pub run: Option<String>,
-    /// Time at which it was made.
+    /// Time at which the changeset was made.
     pub at: Timestamp,
     /// The changes, in order.
     pub changes: Vec<RowChange>,
@@ -58,7 +58,7 @@ pub struct RowChange {
     /// The row.
     #[serde(flatten)]
     pub row: Row,
-    /// Why, in a few words.
+    /// The reason for the change, in a few words.
     pub reason: Option<String>,
 }
 
@@ -106,13 +106,13 @@ pub struct Tombstone {
     pub memory: MemoryId,
     /// The namespace in which the value must not be learnt again.
     pub namespace: Namespace,
-    /// Hash of its content; see [`crate::text::normalise::normalised_hash`].
+    /// Hash of the rejected content; see [`crate::text::normalise::normalised_hash`].
     pub content_hash: String,
     /// Its attribute.
     pub key: Option<String>,
     /// Hash of the attribute's value, because the text of a rejected value is not kept.
     pub value_hash: Option<String>,
-    /// Why, in a few words.
+    /// The reason for the rejection, in a few words.
     pub reason: Option<String>,
     /// When.
     pub at: Timestamp,
@@ -253,7 +253,7 @@ impl Row {
 pub(crate) type RowKey<'r> = (Entity, [&'r str; 4]);
 
 /// Returns the identity of a piece of evidence, which its transcript, message and quote determine.
-#[expect(clippy::unnecessary_wraps, reason = "other rows may have no key")]
+#[expect(clippy::unnecessary_wraps, reason = "the keys of other rows are optional")]
 pub(crate) fn evidence_key<'r>(memory: &'r MemoryId, piece: &'r Evidence) -> Option<RowKey<'r>> {
     // The first message is enough: a quote in several messages is identified by the message in which it begins.
     let message = piece.messages.first().map_or("", String::as_str);
@@ -261,7 +261,7 @@ pub(crate) fn evidence_key<'r>(memory: &'r MemoryId, piece: &'r Evidence) -> Opt
 }
 
 /// Returns the identity of a relation; two memories have at most one relation of each type.
-#[expect(clippy::unnecessary_wraps, reason = "other rows may have no key")]
+#[expect(clippy::unnecessary_wraps, reason = "the keys of other rows are optional")]
 pub(crate) fn relation_key(relation: &Relation) -> Option<RowKey<'_>> {
     Some((Entity::Relation, [relation.from.as_str(), relation.to.as_str(), relation.relation_type.as_str(), ""]))
 }

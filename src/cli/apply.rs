@@ -16,9 +16,10 @@ use super::report;
 
 /// Apply a saved plan
 ///
-/// Writes all changes of the file in one transaction. Delete the lines of changes that you do not want; they are not
-/// proposed again. If a memory has changed in the meantime, the rules decide on its change again, and the output shows
-/// this. On a terminal, the command shows the changes and asks first. Applying a plan twice changes nothing.
+/// Writes all changes of the file in one transaction. Delete the lines of changes that you do not want; later runs do
+/// not propose these changes again. If a memory has changed since the plan was made, the rules decide on its change
+/// again, and the output shows this. On a terminal, the command shows the changes and asks first. Applying a plan twice
+/// changes nothing.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought runs plan ~/.claude/projects --out plan.json\n  afterthought runs apply plan.json"
@@ -35,7 +36,7 @@ pub(crate) struct ApplyArgs {
 }
 
 impl ApplyArgs {
-    /// Whether it writes the changes instead of only showing them.
+    /// Whether the command writes the changes instead of only showing them.
     pub(crate) fn writes(&self) -> bool {
         !self.dry_run
     }

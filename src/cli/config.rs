@@ -46,7 +46,7 @@ const PROJECT_SETTINGS: &str = "\
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought config show\n  afterthought config show memory.retrieval")]
 pub(crate) struct ShowArgs {
-    /// Show only settings whose name begins with this
+    /// Show only settings whose names begin with this prefix
     #[arg(value_name = "NAME")]
     prefix: Option<String>,
 }

@@ -35,7 +35,7 @@ pub(crate) struct ConsolidateArgs {
 }
 
 impl ConsolidateArgs {
-    /// Whether it writes the changes instead of only showing them.
+    /// Whether the command writes the changes instead of only showing them.
     pub(crate) fn writes(&self) -> bool {
         !self.dry_run
     }

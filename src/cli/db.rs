@@ -19,7 +19,8 @@ use crate::config::Partial;
 
 /// Back up the database to a file
 ///
-/// Other processes can continue to use the database. Only you can read the backup. To use it, pass it to --db.
+/// Other processes can continue to use the database. Only you can read the backup. To use a backup, pass its path to
+/// --db.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db backup memories-2027-01-31.db")]
 pub(crate) struct BackupArgs {
@@ -83,7 +84,7 @@ pub(crate) fn restore(args: &RestoreBackupArgs, context: &Context<'_>) -> anyhow
 
 /// Check the database: pages, links, indexes, and history
 ///
-/// Reads only. Exits 3 when it finds a fault; `db repair` fixes what can be fixed.
+/// Reads only. Exits 3 when there is a fault; `db repair` fixes what can be fixed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db check")]
 pub(crate) struct CheckArgs {}
@@ -190,7 +191,7 @@ pub(crate) struct MaintainArgs {
     /// Show what would be done and why, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Keep running, and repeat after this time, e.g. 60s or 5m
+    /// Keep running, and repeat maintenance after this time, e.g. 60s or 5m
     #[arg(long, value_name = "TIME", value_parser = pause, conflicts_with = "dry_run")]
     every: Option<Duration>,
 }
@@ -296,7 +297,7 @@ fn pause(text: &str) -> Result<Duration, String> {
 /// Show the audit log: who changed, exported or erased memories, and when
 ///
 /// The log is written when `audit = true` is set. The log contains ids and counts, never the text of a memory. Exits 1
-/// when it is empty.
+/// when the log is empty.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db audit --since 2027-01-31")]
 pub(crate) struct AuditArgs {
@@ -377,13 +378,14 @@ fn audit_line(entry: &AuditEntry) -> String {
 /// Encrypt the database
 ///
 /// The key is read from AFTERTHOUGHT_DB_KEY, from the file that AFTERTHOUGHT_DB_KEY_FILE names or `db.key` next to your
-/// settings, or from the system keyring, in this order. It is 64 hex digits, or a passphrase of at least 12 characters.
-/// No other process may use the database. A new file is written and checked before it replaces the old one, which is
-/// overwritten. Needs a build with the feature `encryption`.
+/// settings, or from the system keyring, in this order. The key is 64 hex digits, or a passphrase of at least 12
+/// characters. No other process may use the database. The command writes and checks a new file, puts it in place of the
+/// old file, and then overwrites the old file. Needs a build with the feature `encryption`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought db encrypt --new-key keyring")]
 pub(crate) struct EncryptArgs {
-    /// Make a random key: in the system `keyring`, in `file` (db.key next to your settings), or in a file at this path
+    /// Create a random key and store it in the system `keyring`, in `file` (db.key next to your settings), or in a file
+    /// at this path
     #[arg(long, value_name = "WHERE")]
     new_key: Option<String>,
 }

@@ -16,7 +16,7 @@ pub(crate) struct UpdateArgs {
     /// New text
     #[arg(long)]
     content: Option<String>,
-    /// New title; without it, a title derived from the content changes with the content
+    /// New title; by default, a title that was derived from the content changes with the content
     #[arg(long)]
     title: Option<String>,
     /// New value of the attribute; if the content contains the value, it changes with the content
@@ -28,7 +28,7 @@ pub(crate) struct UpdateArgs {
     /// New subject
     #[arg(long)]
     subject: Option<String>,
-    /// New importance, 0–1 or 2–10
+    /// New importance: 0 to 1, or 2 to 10 as tenths
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     importance: Option<f64>,
     /// New tag, replacing all tags; may be repeated
@@ -53,15 +53,15 @@ pub(crate) struct PinArgs {
 
 /// Restore forgotten, superseded, expired or pending memories
 ///
-/// Memories that replaced or contradict them are superseded. If one of those is pinned, the restored memory waits in
-/// the inbox instead.
+/// Memories that replaced or contradict a restored memory are superseded. If such a memory is pinned, the restored
+/// memory waits in the inbox instead.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought memory restore 3fa2c1d9")]
 pub(crate) struct RestoreArgs {
     /// Ids of memories, or unique prefixes or suffixes of them
     #[arg(required = true)]
     ids: Vec<String>,
-    /// Keep the memories that contradict them active
+    /// Keep memories active that contradict the restored ones
     #[arg(long)]
     keep_both: bool,
 }

@@ -22,7 +22,7 @@ pub(crate) struct EmbedArgs {
     /// Retry memories that the model has refused three times
     #[arg(long)]
     retry: bool,
-    /// Compute at most this many
+    /// Compute at most this many vectors
     #[arg(short = 'n', long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
     limit: usize,
     /// Count vectors and memories without a vector, and compute none

@@ -8,7 +8,7 @@ use super::list::Selection;
 
 /// Export memories with their sources and relations, oldest first
 ///
-/// Exits 1 when there are none.
+/// Exits 1 when there are no memories.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought export --all > memories.jsonl\n  afterthought export --format markdown --namespace project/shop"

@@ -15,8 +15,8 @@ use super::when::{End, moment};
 
 /// Forget memories, or erase conversations and everything learnt from them
 ///
-/// Memories selected by id or filter are no longer recalled, and are not learnt again. `memory restore` restores them
-/// until `db maintain` purges them after 30 days.
+/// Memories selected by id or filter are no longer recalled, and are not learnt again. `memory restore` restores
+/// forgotten memories until `db maintain` purges them after 30 days.
 ///
 /// With --session, --source, --project or --before, everything that is based only on those conversations is erased from
 /// the database, its indexes, history, caches and write-ahead log. Memories with other evidence are kept, without the
@@ -131,7 +131,10 @@ fn erase(
     let Erasure { erased, sealed, removed } = memories.erase(scope)?;
     print_erased(&erased, Some(sealed), memories, out)?;
     for path in removed {
-        out.note(format_args!("removed {}, a copy from before an update, which contained this, too", path.display()));
+        out.note(format_args!(
+            "removed {}, a copy from before an update, which also contained the erased text",
+            path.display()
+        ));
     }
     Ok(ExitStatus::Success)
 }
@@ -162,7 +165,12 @@ fn print_erased(
         (&erased.memories, REMOVED, "would be gone", true),
         (&erased.restored, CHANGED, "is active again, because its replacement is erased", false),
         (&erased.reverted, CHANGED, "has its earlier wording again", false),
-        (&erased.mixed, CHANGED, "is kept, but its wording comes partly from there; check it", false),
+        (
+            &erased.mixed,
+            CHANGED,
+            "is kept, but its wording comes partly from the erased conversations; check it",
+            false,
+        ),
     ];
     for (ids, style, what, only_before) in groups {
         if only_before && sealed.is_some() {

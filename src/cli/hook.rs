@@ -18,14 +18,14 @@ use super::printer::spelled;
 
 /// Handle a hook event of an agent; `agent install` sets it up
 ///
-/// Reads one JSON object from standard input, writes one or nothing to standard output, and always exits 0 in time.
-/// Errors go to the log beside the database, which `status --check` names.
+/// Reads one JSON object from standard input, writes one JSON object or nothing to standard output, and always exits 0
+/// within the time limit. Errors go to the log beside the database, which `status --check` names.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct HookArgs {
     /// session-start, user-prompt-submit, pre-tool-use, post-tool-use, post-tool-use-failure, stop, subagent-stop,
     /// pre-compact or session-end
     event: String,
-    /// Agent that calls: claude-code or codex
+    /// Agent that calls the hook: claude-code or codex
     #[arg(long, value_name = "NAME", default_value = "claude-code")]
     format: String,
     /// Learn from sessions of sub-agents, too

@@ -26,12 +26,12 @@ pub(crate) struct InboxArgs {
 enum Command {
     /// List pending memories, oldest first
     ///
-    /// Exits 1 when there are none.
+    /// Exits 1 when there are no pending memories.
     #[command(after_help = "Example:\n  afterthought inbox list --namespace project/shop")]
     List(ListArgs),
     /// Accept pending memories
     ///
-    /// Memories that they contradict or refine are superseded.
+    /// Memories that an accepted memory contradicts or refines are superseded.
     #[command(after_help = "Example:\n  afterthought inbox accept 3fa2c1d9")]
     Accept(JudgeArgs),
     /// Reject pending memories, so that they are not learnt again
@@ -49,7 +49,7 @@ struct ListArgs {
 struct JudgeArgs {
     /// Ids of memories, or unique prefixes or suffixes of them
     ids: Vec<String>,
-    /// All pending memories, only in --namespace if given
+    /// All pending memories; with --namespace, only those in it
     #[arg(long = "all", conflicts_with = "ids")]
     every: bool,
     /// Confirm --all

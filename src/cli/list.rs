@@ -13,7 +13,7 @@ use super::when::{End, moment};
 
 /// List memories, most recently changed first
 ///
-/// In the folder of a project, lists the project's memories and the global ones. Exits 1 when there are none.
+/// In the folder of a project, lists the project's memories and the global ones. Exits 1 when there are no memories.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought memory list --category preference\n  afterthought memory list --namespace project/shop --since 2w"
@@ -75,7 +75,7 @@ pub(crate) struct Selection {
     /// Source, as `memory show` prints it
     #[arg(long, value_name = "KEY")]
     source: Option<String>,
-    /// Minimum importance, 0–1 or 2–10
+    /// Minimum importance: 0 to 1, or 2 to 10 as tenths
     #[arg(long, value_name = "N", value_parser = importance)]
     min_importance: Option<f64>,
     /// Scope: long_term or short_term
@@ -90,10 +90,10 @@ pub(crate) struct Selection {
     /// Learnt until; a date includes that day
     #[arg(long, value_name = "TIME", value_parser = until)]
     until: Option<Timestamp>,
-    /// Only in --namespace itself, not in the namespaces below it
+    /// Select only from --namespace itself, not from the namespaces below it
     #[arg(long)]
     exact_namespace: bool,
-    /// Status, instead of active: superseded, forgotten, expired, pending
+    /// Status to select instead of active: superseded, forgotten, expired, pending
     #[arg(long = "status", value_name = "STATUS")]
     statuses: Vec<Status>,
     /// Of any status

@@ -16,9 +16,10 @@ use crate::config::{Layer, PROJECT_FILE, Partial, ProjectFile, TrustedFiles};
 pub(crate) enum ProjectCommand {
     /// List known projects
     ///
-    /// Conversations of one repository belong to one project: its worktrees, its clones, and all folders in it. A project
-    /// is recognised by `project = "name"` in the nearest afterthought.toml, else by an alias, the remote of its
-    /// repository, the folder of its repository, or the folder that the log names. Exits 1 when there are none.
+    /// Conversations of one repository belong to one project: its worktrees, its clones, and all folders in it. A
+    /// project is recognised by `project = "name"` in the nearest afterthought.toml, else by an alias, the remote of
+    /// its repository, the folder of its repository, or the folder that the log names. Exits 1 when there are no
+    /// projects.
     #[command(after_help = "Example:\n  afterthought project list")]
     List,
     /// Name a project, or assign a folder and everything below it to one
@@ -27,7 +28,7 @@ pub(crate) enum ProjectCommand {
     /// becomes a separate project. Memories stay where they are; `project merge` moves them.
     #[command(after_help = "Example:\n  afterthought project alias ~/old/checkout shop")]
     Alias {
-        /// Folder, or project: its name, namespace or repository address
+        /// Folder, or a project's name, namespace or repository address
         #[arg(value_name = "PATH-OR-NAME")]
         what: String,
         /// New name

@@ -37,7 +37,7 @@ pub(crate) struct RememberArgs {
     /// Value of the attribute
     #[arg(long, requires = "key")]
     value: Option<String>,
-    /// Importance, 0–1 or 2–10
+    /// Importance: 0 to 1, or 2 to 10 as tenths
     #[arg(long, value_name = "N", default_value_t = 0.7, allow_negative_numbers = true)]
     importance: f64,
     /// Tag; may be repeated

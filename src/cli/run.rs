@@ -76,7 +76,7 @@ pub(crate) struct PlanArgs {
 }
 
 impl RunArgs {
-    /// Whether it writes the changes instead of only showing them.
+    /// Whether the command writes the changes instead of only showing them.
     pub(crate) fn writes(&self) -> bool {
         !self.dry_run && !self.estimate
     }

@@ -16,10 +16,10 @@ const TOKEN: &str = "AFTERTHOUGHT_TOKEN";
 
 /// Serve agents over HTTP at /mcp
 ///
-/// Clients need the token in AFTERTHOUGHT_TOKEN. If that is not set, the first start writes a token to a file and
-/// prints its path. By default, only this machine can connect; for other machines, set --addr and AFTERTHOUGHT_TOKEN.
-/// Requests with other host names, and from pages of other sites, are refused. Serves the same namespaces as `serve
-/// mcp`. Runs until it is interrupted.
+/// Clients need the token in AFTERTHOUGHT_TOKEN. If that variable is not set, the first start writes a token to a file
+/// and prints the path of the file. By default, only this machine can connect; for other machines, set --addr and
+/// AFTERTHOUGHT_TOKEN. Requests with other host names, and from pages of other sites, are refused. Serves the same
+/// namespaces as `serve mcp`. Runs until it is interrupted.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought serve http --addr 127.0.0.1:8787")]
 pub(crate) struct ServeArgs {

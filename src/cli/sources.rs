@@ -13,7 +13,7 @@ use super::printer::{DIM, counted, day, size};
 /// List conversation logs found on this machine
 ///
 /// Looks in the folders where known programs keep their logs, without opening a log. `run --from NAME` reads the logs.
-/// Exits 1 when there are none.
+/// Exits 1 when there are no logs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought log list\n  afterthought log list --below ~/src")]
 pub(crate) struct SourcesArgs {

@@ -342,7 +342,7 @@ fn permissions(path: &Path) -> Check {
 
 #[cfg(not(unix))]
 fn permissions(_: &Path) -> Check {
-    Check::new("permissions", State::Note, "those of the folder apply on this platform")
+    Check::new("permissions", State::Note, "the permissions of the folder apply on this platform")
 }
 
 /// Checks the hooks of each agent, the queue that they fill, and their log.

@@ -50,7 +50,7 @@ struct Later {
 }
 
 impl UndoArgs {
-    /// Whether it writes the changes instead of only showing them.
+    /// Whether the command writes the changes instead of only showing them.
     pub(crate) fn writes(&self) -> bool {
         !self.dry_run
     }

@@ -107,7 +107,7 @@ fn commit_of(path: &str, line: u32) -> anyhow::Result<String> {
     let range = format!("{line},{line}");
     let mut git = Command::new("git");
     git.current_dir(folder).args(["blame", "--porcelain", "-L", &range, "--"]).arg(&whole);
-    let output = git.output().context("cannot run git, which is needed for a line")?;
+    let output = git.output().context("cannot run git, which is needed to look up a line")?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "git blame failed: {}", said.trim().lines().last().unwrap_or_default());
     let first = String::from_utf8_lossy(&output.stdout);
@@ -135,7 +135,7 @@ fn print_touch(touch: &FileUsage, out: &Printer) -> anyhow::Result<()> {
 /// Show what cleared an error before
 ///
 /// Reads the work ledger. Ignores paths, numbers and hashes in the error. Shows how often each remedy helped, and only
-/// remedies that helped in a second session or that the error names. Exits 1 when no remedy is sure.
+/// remedies that helped in a second session or that the error names. Exits 1 when there is no such remedy.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought fix \"ModuleNotFoundError: No module named 'yaml'\"\n  make test 2>&1 | afterthought fix -\n  cargo test 2>&1 | afterthought fix - --command \"cargo test\""
@@ -144,7 +144,7 @@ pub(crate) struct FixArgs {
     /// The error, or - to read the output of a command
     #[arg(required = true)]
     error: Vec<String>,
-    /// Show only what fits this command, which failed
+    /// Show only remedies that fit this failed command
     #[arg(long, value_name = "COMMAND")]
     command: Option<String>,
     #[command(flatten)]
@@ -170,7 +170,7 @@ pub(crate) fn fix(args: &FixArgs, context: &Context<'_>) -> anyhow::Result<ExitS
         print_known(&known, context.out)?;
     }
     if known.remedies.is_empty() {
-        return Ok(context.out.nothing(args.reach.nothing("no sure remedy for this error is known", &filter)));
+        return Ok(context.out.nothing(args.reach.nothing("no reliable remedy for this error is known", &filter)));
     }
     Ok(ExitStatus::Success)
 }
@@ -201,10 +201,10 @@ fn print_known(known: &KnownError, out: &Printer) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Show how a command is run here
+/// Show how a command is run in this project
 ///
 /// Reads the work ledger. Lists the calls of a command, or of the commands for a topic, and how often each call ran and
-/// failed. Successful calls come first. Exits 1 when none is known.
+/// failed. Successful calls come first. Exits 1 when no call is known.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought how test\n  afterthought how cargo test\n  afterthought how docker --everywhere"

@@ -183,7 +183,7 @@ pub(crate) fn watch(args: &WatchArgs, context: &Context<'_>) -> anyhow::Result<E
     // A process id may be reused after a crash, so a lease is identified by a random owner.
     let owner = uuid::Uuid::now_v7().to_string();
     if let LeaseOutcome::Other { pid } = memories.lease(WATCH_LEASE, &owner)? {
-        bail!("process {pid} is watching with this database; stop it first");
+        bail!("process {pid} is already watching for this database; stop it first");
     }
     let outcome = runtime()?.block_on(watch_logs(args, context, &memories, &owner));
     // The lease is released even after a failure, so that the next watcher need not check whether this process is

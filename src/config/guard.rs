@@ -13,7 +13,7 @@ pub enum PersonalData {
     Cards,
     /// International bank account numbers with valid check digits.
     Ibans,
-    /// National identity, tax and insurance numbers with valid check digits or in their own form.
+    /// National identity, tax and insurance numbers with valid check digits or in the fixed form of their country.
     Ids,
     /// Email addresses.
     Emails,

@@ -65,7 +65,7 @@ pub enum EmbeddingProvider {
 settings!(
     /// The table `[embedding]`.
     EmbeddingSettings, PartialEmbedding, "embedding.", {
-    /// Search by meaning: `openai`, or `none` to turn it off; `openai` if a model or server is named
+    /// Search by meaning: `openai` (the default if a model or server is named), or `none` to turn it off
     provider: Option<EmbeddingProvider> = None, like "\"none\"";
     /// Embedding model; `AFTERTHOUGHT_EMBEDDING_MODEL`
     model: Option<String> = None, like "\"nomic-embed-text\"";

@@ -130,7 +130,7 @@ impl Act {
                 "it matters little, and nobody has used or confirmed it for a long time"
             }
             Self::Retire { because: RetirementReason::Count } => {
-                "there are too many in its namespace, and it is the least valuable"
+                "its namespace has too many memories, and this one is the least valuable"
             }
             Self::Retire { because: RetirementReason::Superseded } => "another memory replaced it long ago",
             Self::Retire { because: RetirementReason::Expired } => "it expired long ago",

@@ -201,7 +201,7 @@ impl Client {
             }
             Verdict::Retry => {
                 if let Some(wait) = fault.wait() {
-                    reason = format!("{reason} (it asks to wait {} s)", wait.as_secs());
+                    reason = format!("{reason} (the server asks to wait {} s)", wait.as_secs());
                 }
                 if matches!(fault, Fault::Unreachable(_)) {
                     reason = format!("{reason}, is the server running at {endpoint}?");

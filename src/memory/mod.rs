@@ -41,9 +41,9 @@ pub struct Claim {
     pub structured: Option<Structured>,
     /// The intended lifetime.
     pub scope: Scope,
-    /// 0–1; how much the memory matters.
+    /// How much the memory matters, from 0 to 1.
     pub importance: f64,
-    /// 0–1; how certain the memory is.
+    /// How certain the memory is, from 0 to 1.
     pub confidence: f64,
     /// Free tags.
     pub tags: Vec<String>,
@@ -184,7 +184,7 @@ pub struct Relation {
     /// The role of `from` with respect to `to`.
     #[serde(rename = "type")]
     pub relation_type: RelationType,
-    /// Why, in a few words.
+    /// The reason for the link, in a few words.
     pub reason: Option<String>,
     /// Time at which the link was written.
     pub created_at: Timestamp,
@@ -201,7 +201,7 @@ pub struct Candidate {
     pub evidence: Vec<Evidence>,
     /// A known memory that this claim replaces, according to the extractor.
     pub replaces: Option<MemoryId>,
-    /// Whether its words were copied from elsewhere, such as a page, a file or the output of a tool.
+    /// Whether the words of the claim were copied from elsewhere, such as a page, a file or the output of a tool.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_pasted: bool,
 }
@@ -235,7 +235,7 @@ pub struct Episode {
     pub action: String,
     /// How it ended.
     pub outcome: Outcome,
-    /// Why it worked or failed.
+    /// Why the action worked or failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
     /// What to do or avoid next time.
@@ -248,15 +248,15 @@ pub struct Episode {
 pub struct Procedure {
     /// Short name.
     pub name: String,
-    /// What it is for.
+    /// The purpose of the procedure.
     pub description: String,
     /// Steps in order.
     #[serde(default)]
     pub steps: Vec<String>,
-    /// Situations in which it applies.
+    /// Situations in which the procedure applies.
     #[serde(default)]
     pub triggers: Vec<String>,
-    /// Rank among procedures with the same trigger, 0–1.
+    /// Rank among procedures with the same trigger, from 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<f64>,
 }

@@ -22,7 +22,7 @@ string_enum!(
 /// A task of the work ledger: its record, and its place in a log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
-    /// Its row in this file.
+    /// Row of the task in this file.
     #[serde(skip)]
     pub row: i64,
     /// Id of the task, which is the same for the same place in the same log on every machine.
@@ -41,8 +41,7 @@ pub struct Task {
     pub record: TaskRecord,
 }
 
-/// The actions of an agent between one request that starts new work and the next. Each fact names the messages that
-/// show it.
+/// The actions of an agent from one request for new work to the next. Each fact names the messages that show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskRecord {
     /// The request, truncated.
@@ -54,7 +53,7 @@ pub struct TaskRecord {
     /// Time of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
-    /// The time of its last event.
+    /// The time of the task's last event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
     /// The folder of the project, as the log spells it.

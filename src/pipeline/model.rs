@@ -64,7 +64,9 @@ impl<'a, C: Complete> CachedModel<'a, C> {
     /// Deletes replies that could not be used, so that the requests are sent again.
     pub(crate) fn forget(&self, keys: &[String]) {
         if let Err(error) = self.store.forget_replies(keys) {
-            tracing::warn!("a useless reply stays in the store, so the next run will not ask again: {error}");
+            tracing::warn!(
+                "a useless reply stays in the store, so the next run will not send its request again: {error}"
+            );
         }
     }
 

@@ -428,18 +428,18 @@ impl Writer<'_> {
 pub struct Project {
     /// Display name of the project: the name that a person gave it, else that of its repository or folder.
     pub name: String,
-    /// The namespace of its memories.
+    /// The namespace of the project's memories.
     #[serde(serialize_with = "spelled_out")]
     pub namespace: Namespace,
-    /// Number of its active memories.
+    /// Number of the project's active memories.
     pub memories: usize,
-    /// Its identities, such as `remote:github.com/ana/shop`, the strongest first.
+    /// Identities of the project, such as `remote:github.com/ana/shop`, the strongest first.
     pub identities: Vec<String>,
     /// Folders that logs name, and folders that a person assigned to it.
     pub paths: Vec<String>,
     /// Names that a person gave to the project.
     pub aliases: Vec<String>,
-    /// The project to which its later conversations are assigned.
+    /// The project to which later conversations of this project are assigned.
     pub merged_into: Option<String>,
     /// The names of its repository and folders, even if a person gave the project another name.
     #[serde(skip)]

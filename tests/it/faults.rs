@@ -153,7 +153,11 @@ fn rows() -> Vec<(&'static str, Fault, Outcome)> {
         ("empty content", |_| stop(""), failed()),
         ("empty body", |_| Sent::Body(200, "content-type: application/json\r\n", Vec::new()), failed()),
         ("no choices", |_| json_body(200, &json!({"choices": []})), failed()),
-        ("HTTP 200 with an error", |_| json_body(200, &json!({"error": {"message": "overloaded", "code": 502}})), failed()),
+        (
+            "HTTP 200 with an error",
+            |_| json_body(200, &json!({"error": {"message": "overloaded", "code": 502}})),
+            failed(),
+        ),
         (
             "429 with Retry-After",
             |_| Sent::Body(429, "content-type: application/json\r\nretry-after: 1\r\n", BUSY.into()),

@@ -290,7 +290,7 @@ fn rows() -> Vec<Row> {
             "429 with a wait that is too long",
             &[Answer::with_headers(429, "retry-after: 3600\r\n", &json!({"error": {"message": "daily limit"}}))],
             1,
-            "URL: status 429: daily limit (it asks to wait 3600 s) after 1 attempt; try again later, finished work is kept",
+            "URL: status 429: daily limit (the server asks to wait 3600 s) after 1 attempt; try again later, finished work is kept",
         ),
         row(
             "insufficient quota",

@@ -398,7 +398,7 @@ fn an_ollama_on_this_machine_is_found_where_nothing_is_configured() {
 
     let output = run(&["run", "logs", "--json"], None);
     let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && told.contains("qwen3:8b of the Ollama on this machine"), "{output:?}");
+    assert!(output.status.success() && told.contains("qwen3:8b on the local Ollama server"), "{output:?}");
     // Which models there are, what the log says, and how that relates to what the rules found in it.
     assert_eq!(server.heard().len(), 3, "{:#?}", server.heard());
     assert!(world.good(&["memory", "list"]).contains("Nomad"));

@@ -96,7 +96,7 @@ fn the_search_is_measured_beside_bare_fts5() {
         [
             "bare FTS5",
             "search",
-            "without what only a neighbour found",
+            "without memories found only through a neighbour",
             "without neighbours",
             "without speaker",
             "without date",

@@ -54,7 +54,7 @@ pub(crate) struct EvalArgs {
     /// Write the results into this file; an interrupted run continues where it stopped
     #[arg(long, value_name = "FILE")]
     pub(super) out: Option<PathBuf>,
-    /// Ignore the cases that an earlier run into the same file has finished
+    /// Run all cases again, even those that an earlier run into the same file has finished
     #[arg(long, requires = "out")]
     pub(super) fresh: bool,
     /// Hide each consolidation case among N invented memories per namespace

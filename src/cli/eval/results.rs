@@ -86,10 +86,10 @@ fn read_all(paths: &[PathBuf]) -> anyhow::Result<Vec<Results>> {
 
 /// Compare two runs of the same cases
 ///
-/// Reads two files written by `eval --out`. Shows each measure's difference with its 95 % interval (paired bootstrap over
-/// cases), the probability of a difference as large by chance (paired randomisation test, also corrected for all measures
-/// after Holm), and the smallest difference that this number of cases would show in 80 of 100 runs. Then shows what both
-/// cost, and the cases that changed.
+/// Reads two files written by `eval --out`. Shows each measure's difference with its 95 % interval (paired bootstrap
+/// over cases), the probability of a difference as large by chance (paired randomisation test, also corrected for all
+/// measures after Holm), and the smallest difference that this number of cases would show in 80 of 100 runs. Then shows
+/// the cost of both runs, and the cases that changed.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought eval compare before.json after.json\n  afterthought eval compare a.json b.json --json"
@@ -98,7 +98,7 @@ pub(super) struct CompareArgs {
     /// The first run
     #[arg(value_name = "A")]
     a: PathBuf,
-    /// The second run, which is compared with it
+    /// Results of the second run, which is compared with the first
     #[arg(value_name = "B")]
     b: PathBuf,
 }
@@ -116,9 +116,9 @@ pub(super) fn run_compare(args: &CompareArgs, context: &Context<'_>) -> anyhow::
 /// Check results against a baseline
 ///
 /// Reads files written by `eval --out`. A suite that yields the same figures in every run (rules, controls, recorded
-/// replies) must match the baseline exactly: no measure of any case may be worse. Others are compared by the 95 % interval
-/// over cases. A suite of the baseline that was not run is skipped and named; figures that cannot be compared are an
-/// error. Exits 1 if something got worse, 2 on an error.
+/// replies) must match the baseline exactly: no measure of any case may be worse. Other suites are compared by the 95 %
+/// interval over cases. A suite of the baseline that was not run is skipped and named; figures that cannot be compared
+/// are an error. Exits 1 if something got worse, 2 on an error.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought eval gate --baseline evals/baseline.json smoke.json\n  afterthought eval gate --baseline evals/baseline.json --renew smoke.json"

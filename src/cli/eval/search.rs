@@ -393,7 +393,7 @@ pub(super) fn ablations() -> Vec<Ablation> {
     let weights = whole.weights;
     vec![
         whole.clone(),
-        Ablation { name: "without what only a neighbour found", with_beside: false, ..whole.clone() },
+        Ablation { name: "without memories found only through a neighbour", with_beside: false, ..whole.clone() },
         with("without neighbours", Weights { neighbours: 0.0, ..weights }),
         with("without speaker", Weights { speaker: 0.0, ..weights }),
         with("without date", Weights { date: 0.0, ..weights }),

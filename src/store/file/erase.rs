@@ -1,9 +1,9 @@
 //! Erases everything learnt from some conversations, as if they had never been read.
 //!
 //! Memories that are based only on these conversations are deleted with their history. Memories that are also based on
-//! others are kept, without the evidence from these conversations. The change is one transaction, and the file is
-//! rewritten afterwards, so that no erased text is left in its freed parts; see [`Store::seal`]. The conversations are
-//! withdrawn: no later run reads them unless a person explicitly requests it.
+//! other conversations are kept, without the evidence from these conversations. The change is one transaction, and the
+//! file is rewritten afterwards, so that no erased text is left in its freed parts; see [`Store::seal`]. The
+//! conversations are withdrawn: no later run reads them unless a person explicitly requests it.
 
 use std::path::Path;
 

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// One change.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HistoryEntry {
-    /// Increases with every change in the file.
+    /// Number of the entry, which increases with every change in the file.
     pub id: i64,
     /// The changeset of the change; `None` if the change was written before changesets had ids.
     #[serde(skip)]
@@ -40,7 +40,7 @@ pub struct HistoryEntry {
     pub before: Option<Value>,
     /// The new state; `None` for a removed row, or if the memory has since been purged.
     pub after: Option<Value>,
-    /// Why, in a few words.
+    /// The reason for the change, in a few words.
     pub reason: Option<String>,
     /// Whether an undo reversed the change, or the change is such a reversal.
     pub undone: bool,

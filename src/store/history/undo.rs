@@ -1,10 +1,10 @@
 //! Undoes runs: applies the inverse of exactly their changes, in reverse order.
 //!
 //! The caller first determines the later changes that build on the run, see [`Database::built_upon`], and may undo the
-//! later runs with it. Otherwise, memories that were changed since are kept and reported, together with those that the
-//! run linked to them. Undoing half of a replacement would leave both memories recalled, or neither. The windows of the
-//! run stay applied, so that the next run does not silently do the same again. To apply the same candidates again, call
-//! [`Store::reopen_windows`] and apply.
+//! later runs with it. Otherwise, memories that were changed since the run are kept and reported, together with the
+//! memories that the run linked to them. Undoing half of a replacement would leave both memories recalled, or neither.
+//! The windows of the run stay applied, so that the next run does not silently do the same again. To apply the same
+//! candidates again, call [`Store::reopen_windows`] and apply.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -86,7 +86,8 @@ type Builders = BTreeMap<Option<RunId>, BTreeSet<MemoryId>>;
 impl Store {
     /// Reverses, in one transaction, every change of a run that no later change builds on.
     ///
-    /// Undoing again reverses the changes that were kept the first time, unless something still prevents it.
+    /// A second undo of the same run reverses the changes that were kept the first time, unless something still
+    /// prevents it.
     ///
     /// # Errors
     /// [`StoreError::UnknownRun`], [`StoreError::RunInProgress`], or [`StoreError::RunUndone`] if nothing is left.

@@ -24,7 +24,7 @@ pub struct Seq(pub(in crate::store) i64);
 /// The data of a memory that ranking needs.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Ranked {
-    /// Its row in the store.
+    /// Row of the memory in the store.
     pub seq: Seq,
     /// Its id.
     pub id: MemoryId,

@@ -36,7 +36,7 @@ use crate::store::{Database, NamespaceSubtree, StoreError, Writer};
 /// The model of a vector; vectors of two models cannot be compared.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct VectorModel {
-    /// Its name, including every setting that affects its vectors.
+    /// Name of the model, including every setting that affects its vectors.
     pub name: String,
     /// Number of components of a vector.
     pub dimension: usize,
@@ -47,7 +47,7 @@ pub struct VectorModel {
 pub struct NewVector<'a> {
     /// The memory and the texts from which the vector was made.
     pub of: &'a MissingVector,
-    /// Its components; the vector may have any length except 0.
+    /// Components of the vector, which may have any length except 0.
     pub vector: &'a [f32],
 }
 

@@ -68,7 +68,7 @@ pub enum EnqueueOutcome {
 /// A job as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Job {
-    /// Identity in this file.
+    /// Identity of the job in this file.
     pub id: i64,
     /// The kind of job.
     pub kind: String,

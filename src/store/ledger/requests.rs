@@ -72,7 +72,7 @@ pub(crate) struct OpenRequest {
 /// A window whose extraction has begun but is not finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UnfinishedWindow {
-    /// Its place in the transcript.
+    /// Place of the window in the transcript.
     pub window: DoneWindow,
     /// Number of preceding messages that are shown as context, if a stored request shows them.
     pub context: Option<usize>,

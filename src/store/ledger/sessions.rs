@@ -36,7 +36,7 @@ pub(crate) struct FailedCommand {
     pub signature: String,
     /// The command.
     pub command: String,
-    /// The line of its output that states the cause.
+    /// The line of the command's output that states the cause.
     pub error: String,
     /// The agent's id of the call.
     pub call: String,

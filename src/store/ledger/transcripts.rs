@@ -17,7 +17,7 @@ use crate::store::{Database, Store, StoreError, Writer};
 /// A transcript that was read, reduced to the fields that are compared with the name of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SeenTranscript {
-    /// Identity within its source.
+    /// Identity of the transcript within its source.
     pub external_id: String,
     /// Path or address from which the transcript was read.
     pub origin: String,
@@ -41,9 +41,9 @@ string_enum!(
 /// A log that was read to its end, with all its windows extracted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FileRead {
-    /// Hash of its path.
+    /// Hash of the log's path.
     pub path: String,
-    /// A stamp of its state, which reveals changes.
+    /// A stamp of the log's state, which reveals changes.
     pub stamp: String,
     /// The outcome of reading the log.
     pub outcome: FileOutcome,

@@ -58,7 +58,8 @@ pub(crate) struct Finished<'a> {
     pub spent: Spent,
     /// The reason why the window failed or is partial, without text of the transcript.
     pub error: Option<&'a str>,
-    /// Whether its answer is permanently incomplete. A later run then asks again, at most twice.
+    /// Whether the answer for the window is permanently incomplete. A later run then sends the window again, at most
+    /// twice.
     pub lacks: bool,
 }
 
@@ -67,9 +68,9 @@ pub(crate) struct Finished<'a> {
 pub(crate) struct PendingWindow {
     /// The window.
     pub id: WindowId,
-    /// Namespace of its transcript.
+    /// Namespace of the window's transcript.
     pub namespace: Namespace,
-    /// Key of its transcript.
+    /// Key of the window's transcript.
     pub transcript: String,
     /// Time at which the conversation began.
     pub started_at: Option<Timestamp>,

@@ -1,5 +1,5 @@
-//! Converts filters of memories to SQL. Every condition is part of the query, so readers of the rows need not check
-//! any.
+//! Converts filters of memories to SQL. Every condition is part of the query, so readers of the rows need not check any
+//! condition.
 
 use std::fmt::Write as _;
 

@@ -53,8 +53,8 @@ impl Writer<'_> {
     /// many. `make` is called once for each item, in any order and on any thread.
     ///
     /// # Errors
-    /// [`StoreError::Exists`] if an id is taken. The memories before it are already written, so the caller should roll
-    /// back the transaction.
+    /// [`StoreError::Exists`] if an id is taken. The memories before the failed one are already written, so the caller
+    /// should roll back the transaction.
     pub fn insert_all<T: Sync>(&self, items: &[T], make: impl Fn(&T) -> CleanMemory + Sync) -> Result<(), StoreError> {
         let parts: Vec<&[T]> = items.chunks(PART).collect();
         let processors = std::thread::available_parallelism().map_or(1, usize::from);

@@ -23,9 +23,9 @@ pub struct Outline {
     pub scope: Scope,
     /// Whether the memory is recalled.
     pub status: Status,
-    /// A number from 0 to 1, copied from the memory.
+    /// Importance of the memory, from 0 to 1.
     pub importance: f64,
-    /// A number from 0 to 1, copied from the memory.
+    /// Confidence of the memory, from 0 to 1.
     pub confidence: f64,
     /// Whether a person pinned the memory.
     pub pinned: bool,
@@ -111,9 +111,9 @@ pub(crate) struct BriefRow {
     pub category: String,
     /// Its intended lifetime.
     pub scope: Scope,
-    /// A number from 0 to 1, copied from the memory.
+    /// Importance of the memory, from 0 to 1.
     pub importance: f64,
-    /// A number from 0 to 1, copied from the memory.
+    /// Confidence of the memory, from 0 to 1.
     pub confidence: f64,
     /// Whether a person pinned the memory.
     pub pinned: bool,
