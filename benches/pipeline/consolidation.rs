@@ -129,7 +129,14 @@ fn incoming<'i>(speech: &mut Speech, stored: &[Said], ids: &'i [MemoryId]) -> (V
         } else {
             speech.say().claim(number)
         };
-        let candidate = Candidate { claim, audience: Audience::User, evidence, replaces: None, is_pasted: false };
+        let candidate = Candidate {
+            claim,
+            audience: Audience::User,
+            evidence,
+            replaces: None,
+            is_pasted: false,
+            updates_only: false,
+        };
         let (namespace, source) = (Namespace::global(), "bench".into());
         all.push(IncomingClaim { candidate, namespace, source, method: ExtractionMethod::Auto });
     }

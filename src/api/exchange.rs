@@ -371,8 +371,14 @@ fn folder_digits(path: &Path) -> String {
 
 fn arrival(imported: Imported) -> ImportedMemory {
     let Imported { memory, has_id, evidence, .. } = imported;
-    let candidate =
-        Candidate { claim: memory.claim, audience: Audience::Project, evidence, replaces: None, is_pasted: false };
+    let candidate = Candidate {
+        claim: memory.claim,
+        audience: Audience::Project,
+        evidence,
+        replaces: None,
+        is_pasted: false,
+        updates_only: false,
+    };
     let incoming = IncomingClaim {
         candidate,
         namespace: memory.namespace,

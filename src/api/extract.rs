@@ -282,7 +282,14 @@ impl Memories {
 
 fn incoming(new: NewMemory) -> IncomingClaim {
     let NewMemory { claim, namespace, source, method, evidence } = new;
-    let candidate = Candidate { claim, audience: Audience::Project, evidence, replaces: None, is_pasted: false };
+    let candidate = Candidate {
+        claim,
+        audience: Audience::Project,
+        evidence,
+        replaces: None,
+        is_pasted: false,
+        updates_only: false,
+    };
     IncomingClaim { candidate, namespace, source, method }
 }
 

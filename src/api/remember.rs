@@ -305,8 +305,14 @@ impl Memories {
             Some(namespaces) => namespaces.for_audience(draft.audience)?.clone(),
             None => self.home(),
         };
-        let candidate =
-            Candidate { claim, audience: draft.audience, evidence: Vec::new(), replaces: None, is_pasted: false };
+        let candidate = Candidate {
+            claim,
+            audience: draft.audience,
+            evidence: Vec::new(),
+            replaces: None,
+            is_pasted: false,
+            updates_only: false,
+        };
         // An agent may have been manipulated into writing such text, so the text waits for a person.
         let is_order = draft.author == Author::Agent && crate::guard::suspicion(&candidate).is_some();
         let method = if is_order { ExtractionMethod::Auto } else { ExtractionMethod::Manual };

@@ -92,6 +92,7 @@ fn incoming(writer: &Writer<'_>, memory: &Memory, into: &Namespace) -> Result<In
         evidence: writer.evidence(&memory.id)?,
         replaces: None,
         is_pasted: false,
+        updates_only: false,
     };
     let (source, method) = (memory.source.clone(), memory.extraction_method);
     Ok(IncomingClaim { candidate, namespace: into.clone(), source, method })

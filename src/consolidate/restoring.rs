@@ -108,6 +108,7 @@ fn contradicted(db: &Database, memory: &Memory) -> Result<Vec<MemoryId>, StoreEr
         evidence: db.evidence(&memory.id)?,
         replaces: None,
         is_pasted: false,
+        updates_only: false,
     };
     let (namespace, source, method) = (memory.namespace.clone(), memory.source.clone(), memory.extraction_method);
     let mut cases = gather_afresh(db, vec![IncomingClaim { candidate, namespace, source, method }])?;

@@ -77,6 +77,7 @@ fn candidate(category: &str, content: &str) -> Candidate {
         evidence: Vec::new(),
         replaces: None,
         is_pasted: false,
+        updates_only: false,
     }
 }
 

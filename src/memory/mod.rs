@@ -204,6 +204,9 @@ pub struct Candidate {
     /// Whether the words of the claim were copied from elsewhere, such as a page, a file or the output of a tool.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_pasted: bool,
+    /// Whether it is worth keeping only if it ends or changes a known memory.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub updates_only: bool,
 }
 
 /// The structured part of a memory; its variant depends on the memory's type.

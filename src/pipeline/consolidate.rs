@@ -20,7 +20,7 @@ use crate::consolidate::{ApplyError, Change, Decision, IncomingClaim, Plan, appl
 use crate::extract::Spent;
 use crate::guard::Guard;
 use crate::llm::{Budget, Complete};
-use crate::memory::{Candidate, Evidence, ExtractionMethod, Memory, MemoryId, Namespace, Status};
+use crate::memory::{Audience, Candidate, Evidence, ExtractionMethod, Memory, MemoryId, Namespace, Status};
 use crate::store::{Database, PendingWindow, RunId, Store, StoreError, WindowId, normalised_hash};
 
 /// Maximum number of candidates consolidated together. The number is large enough to combine many pairs in one request,
@@ -64,7 +64,16 @@ fn next_batch<C: Complete>(pipeline: &Pipeline<'_, C>) -> Result<Vec<PendingWind
 
 fn incoming_of(window: PendingWindow) -> Vec<IncomingClaim> {
     let namespaces = Namespaces::of_project(window.namespace);
-    window.candidates.into_iter().map(|candidate| incoming(candidate, &namespaces, &window.transcript)).collect()
+    let each = |candidate| incoming(candidate, &namespaces, &window.transcript);
+    window.candidates.into_iter().flat_map(everywhere).map(each).collect()
+}
+
+/// Returns an update for each audience, since the memory that it changes may belong to either.
+fn everywhere(candidate: Candidate) -> Vec<Candidate> {
+    if !candidate.updates_only {
+        return vec![candidate];
+    }
+    [Audience::User, Audience::Project].map(|audience| Candidate { audience, ..candidate.clone() }).into()
 }
 
 fn incoming(candidate: Candidate, namespaces: &Namespaces, transcript: &str) -> IncomingClaim {
@@ -532,8 +541,14 @@ mod imported_tests {
 
     fn arrival(content: &str) -> ImportedMemory {
         let claim = Claim::new(MemoryType::Semantic, "fact", "t", content);
-        let candidate =
-            Candidate { claim, audience: Audience::Project, evidence: Vec::new(), replaces: None, is_pasted: false };
+        let candidate = Candidate {
+            claim,
+            audience: Audience::Project,
+            evidence: Vec::new(),
+            replaces: None,
+            is_pasted: false,
+            updates_only: false,
+        };
         let incoming = IncomingClaim {
             candidate,
             namespace: Namespace::global(),

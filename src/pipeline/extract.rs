@@ -468,6 +468,7 @@ mod restated_tests {
             evidence: vec![evidence(quote)],
             replaces: None,
             is_pasted: false,
+            updates_only: false,
         });
         Extraction {
             outcome: Outcome::Ok,

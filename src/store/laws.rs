@@ -134,7 +134,14 @@ impl World {
 
     fn incoming(&self, claim: Claim, namespace: &Namespace, evidence: Vec<Evidence>) -> IncomingClaim {
         let claim = Claim { valid_from: Some(self.now()), ..claim };
-        let candidate = Candidate { claim, audience: Audience::Project, evidence, replaces: None, is_pasted: false };
+        let candidate = Candidate {
+            claim,
+            audience: Audience::Project,
+            evidence,
+            replaces: None,
+            is_pasted: false,
+            updates_only: false,
+        };
         let namespace = self.store.merged_into(namespace).unwrap();
         IncomingClaim { candidate, namespace, source: "run".into(), method: ExtractionMethod::Auto }
     }

@@ -47,7 +47,14 @@ pub(crate) fn quote(text: &str) -> Evidence {
 
 pub(crate) fn candidate(content: &str) -> Candidate {
     let claim = Claim::new(MemoryType::Semantic, "fact", "A fact", content);
-    Candidate { claim, audience: Audience::Project, evidence: vec![quote(content)], replaces: None, is_pasted: false }
+    Candidate {
+        claim,
+        audience: Audience::Project,
+        evidence: vec![quote(content)],
+        replaces: None,
+        is_pasted: false,
+        updates_only: false,
+    }
 }
 
 pub(crate) fn transcript(id: &str) -> Transcript {

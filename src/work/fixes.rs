@@ -165,7 +165,14 @@ fn candidate(session: &Session<'_>, failed: &FailedCommand, remedy: &Remedy) -> 
         said_at: Some(MessageTime::logged(session.now.min(failed.at))),
         content_hash: hex(&Sha256::digest(failed.error.as_bytes())),
     };
-    Candidate { claim, audience: Audience::Project, evidence: vec![evidence], replaces: None, is_pasted: false }
+    Candidate {
+        claim,
+        audience: Audience::Project,
+        evidence: vec![evidence],
+        replaces: None,
+        is_pasted: false,
+        updates_only: false,
+    }
 }
 
 /// Returns remedies for a failure, the best first, except for those shown recently.

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use super::ended::{Ended, ends};
 use super::features::{Features, Polarity, Turn, is_measured, unit};
 use super::key::{Arity, Values, are_numbers, arity, compare, is_list};
 use super::slots::{Slot, each_adds, only_substitution, slots, units};
 use super::tokens::is_stop_word;
 use super::view::{About, RETIRE_OVERLAP, View, Words, extra, guard, is_episode, part};
+use crate::text::change::turns_to_another;
 use crate::text::normalise::comparable;
 use crate::text::script::is_hiragana;
 
@@ -21,6 +23,8 @@ pub(crate) enum ClaimRelation {
     Both,
     /// The claims cannot both be true at the same time.
     Opposed,
+    /// One claim probably ends the other, which only a person can confirm.
+    Contested,
     /// The words are not sufficient to decide.
     Unsure,
     /// The claims are about different things.
@@ -65,6 +69,17 @@ pub(crate) fn pair(incoming: &View<'_>, known: &View<'_>, hinted: bool) -> PairF
         None if incoming.features.text == known.features.text => (ClaimRelation::Same, "the same words"),
         None if incoming.same_key(known) => by_key(incoming, known, &words, hinted),
         None => by_words(incoming, known, &words, hinted),
+    };
+    // What explicitly ends the other needs no words in common with it but its name.
+    let (pairing, why) = match (pairing, ends(incoming, known)) {
+        (ClaimRelation::Same, _) | (_, None) => (pairing, why),
+        (_, Some((Ended::Certain, why))) => (ClaimRelation::Opposed, why),
+        (ClaimRelation::Apart | ClaimRelation::Unsure | ClaimRelation::Contested, Some((Ended::Likely, why))) => {
+            (ClaimRelation::Contested, why)
+        }
+        (ClaimRelation::More | ClaimRelation::Both | ClaimRelation::Opposed, Some((Ended::Likely, _))) => {
+            (pairing, why)
+        }
     };
     PairFinding { pairing, why, overlap }
 }
@@ -124,6 +139,10 @@ fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (Cla
         Arity::Single => (ClaimRelation::Opposed, "another value of one attribute"),
         // A value of a list is replaced as well if the text says that the new value replaces it.
         Arity::Many | Arity::Open if says_so => (ClaimRelation::Opposed, "says that it replaces the known value"),
+        // "Switched to" says that the earlier value is over, even of an attribute that may have several.
+        Arity::Open if a.features.cue == Some(Turn::Changed) && turns_to_another(&a.claim.content) => {
+            (ClaimRelation::Opposed, "says that it moved on to another value")
+        }
         Arity::Open if hinted => (ClaimRelation::Opposed, "another value, named as the one it replaces"),
         // A hint is not enough here: another value usually exists alongside the known one.
         Arity::Many if hinted => (ClaimRelation::Unsure, "named as the one it replaces"),

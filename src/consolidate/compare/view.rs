@@ -1,10 +1,12 @@
 //! Claims prepared for comparison, and the differences that override any similarity of their words.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use super::features::{Features, TimeScope};
 use super::key::attribute;
 use crate::memory::{Claim, Evidence, MemoryType};
+use crate::text::change::{ChangePhrase, phrases};
 use crate::text::language::{COMPARED, Language, detect};
 use crate::text::normalise::comparable;
 
@@ -29,6 +31,7 @@ pub(crate) struct View<'a> {
     pub(in crate::consolidate) places: BTreeSet<&'a str>,
     pub(in crate::consolidate) about: About,
     pub(in crate::consolidate) language: Option<Language>,
+    changes: OnceCell<Vec<ChangePhrase>>,
 }
 
 /// The person or thing that a claim is about, according to its first words.
@@ -55,6 +58,7 @@ impl<'a> View<'a> {
             about: about(&features),
             places: evidence.iter().map(|piece| piece.transcript.as_str()).collect(),
             language: detect(&claim.content, COMPARED),
+            changes: OnceCell::new(),
             features,
             key,
             subject: claim.subject.as_deref().map(comparable).filter(|subject| !subject.is_empty()),
@@ -82,6 +86,11 @@ impl<'a> View<'a> {
 }
 
 impl View<'_> {
+    /// Returns the phrases of change in the claim, which are searched for only once.
+    pub(in crate::consolidate) fn changes(&self) -> &[ChangePhrase] {
+        self.changes.get_or_init(|| phrases(&self.claim.content))
+    }
+
     /// Whether the words say that a name or number in `other` was left behind, as in `moved from 9 to 10`.
     pub(in crate::consolidate) fn leaves_what_names(&self, other: &Self) -> bool {
         if self.features.cue.is_none() {
@@ -227,7 +236,7 @@ fn is_variant(a: &str, b: &str) -> bool {
 /// Returns the difference that overrides any similarity, if there is such a difference.
 pub(in crate::consolidate) fn guard(a: &View<'_>, b: &View<'_>) -> Option<&'static str> {
     let (left, right) = (&a.features, &b.features);
-    if !are_same_people(&left.people, &right.people) || speakers_differ(a, b) || subjects_differ(a, b) {
+    if people_differ(left, right) || speakers_differ(a, b) || subjects_differ(a, b) {
         return Some("about another person");
     }
     if left.planned != right.planned {
@@ -253,6 +262,11 @@ pub(in crate::consolidate) fn other_people(a: &View<'_>, b: &View<'_>) -> bool {
     (!left.is_empty() && !right.is_empty() && !any_alike) || speakers_differ(a, b)
 }
 
+/// Whether two texts do not name the same people by their relation to the user.
+pub(super) fn people_differ(a: &Features, b: &Features) -> bool {
+    !are_same_people(&a.people, &b.people)
+}
+
 fn are_same_people(a: &BTreeSet<&str>, b: &BTreeSet<&str>) -> bool {
     let within = |a: &BTreeSet<&str>, b: &BTreeSet<&str>| a.iter().all(|x| b.iter().any(|y| is_same_person(x, y)));
     within(a, b) && within(b, a)
@@ -264,7 +278,8 @@ fn is_same_person(a: &str, b: &str) -> bool {
     a == b || holds(a, b) || holds(b, a)
 }
 
-fn speakers_differ(a: &View<'_>, b: &View<'_>) -> bool {
+/// Whether two speakers talk about themselves.
+pub(super) fn speakers_differ(a: &View<'_>, b: &View<'_>) -> bool {
     let alike = |x: &String| b.speakers.iter().any(|y| x.contains(y.as_str()) || y.contains(x.as_str()));
     a.about == About::User
         && b.about == About::User

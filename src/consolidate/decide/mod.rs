@@ -8,12 +8,13 @@ use std::cmp::Ordering;
 
 use jiff::Timestamp;
 
+use crate::consolidate::compare::ended::{TOPIC_MOVED, is_end};
 use crate::consolidate::compare::features::{Features, Polarity};
 use crate::consolidate::compare::key::{Values, canonical, compare};
 use crate::consolidate::compare::pair::{ClaimRelation, PairFinding, pair};
 use crate::consolidate::compare::view::View;
 use crate::consolidate::decide::named::{Ask, choose};
-use crate::consolidate::decide::part::{Left, left_of};
+use crate::consolidate::decide::part::{Left, is_one_statement, left_of};
 use crate::consolidate::decide::ruling::{Case, brings_nothing, is_covered, merge, more, oppose, same};
 use crate::consolidate::{Conflict, Decision, IncomingClaim, Known, Rejected, Ruling};
 use crate::memory::Status;
@@ -159,6 +160,11 @@ fn by_pairs(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
         return Some(same(case, met.known));
     }
     let opposed = closest(pairs, ClaimRelation::Opposed, &[Status::Active]);
+    // "The port is 8080 now" says of one port which of several it is only to those who were there.
+    let is_ambiguous = opposed.len() > 1 && opposed.iter().all(|met| met.paired.why == TOPIC_MOVED);
+    if is_ambiguous && let Some(first) = opposed.first() {
+        return Some(contested(first));
+    }
     if let Some(first) = opposed.first() {
         let against: Vec<_> = opposed.iter().map(|met| (met.known, &met.view)).collect();
         let ruling = with_rest(case, oppose(case, &against, first.paired.why), &opposed);
@@ -168,10 +174,20 @@ fn by_pairs(case: &Case<'_>, pairs: &[Met<'_>]) -> Option<Ruling> {
             Some(_) | None => ruling,
         });
     }
+    if let Some(met) = closest(pairs, ClaimRelation::Contested, &[Status::Active]).first() {
+        return Some(contested(met));
+    }
     if let Some(met) = closest(pairs, ClaimRelation::More, &[Status::Active]).first() {
         return Some(more(met.known, met.paired.why));
     }
     closest(pairs, ClaimRelation::Both, &[Status::Active]).first().map(|met| merge(case, met.known))
+}
+
+/// Lets a person decide whether the candidate ends a known memory.
+fn contested(met: &Met<'_>) -> Ruling {
+    let reason = format!("{}; whether of this one is open", met.paired.why);
+    let ruling = Ruling::about(Decision::Contradict, met.known, &reason);
+    Ruling { conflict: Some(Conflict::Conflict), pending: true, ..ruling }
 }
 
 /// Keeps the part of a contradicted memory that is still true. If that part is unclear, a person decides.
@@ -182,6 +198,8 @@ fn with_rest(case: &Case<'_>, ruling: Ruling, opposed: &[&Met<'_>]) -> Ruling {
     // A list joined from several wordings of one attribute has no other statement, so nothing can be separated.
     let left = |met: &&Met<'_>| match left_of(met.known, &met.view, &case.view) {
         Left::Unclear if met.view.same_key(&case.view) => Left::Nothing,
+        // What ends takes its details with it, but not another statement.
+        Left::Unclear if is_end(met.paired.why) && is_one_statement(&met.known.memory.claim.content) => Left::Nothing,
         left => left,
     };
     let left: Vec<Left> = opposed.iter().map(left).collect();

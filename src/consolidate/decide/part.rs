@@ -132,6 +132,13 @@ fn value_is_gone(claim: &Claim, rest: &str) -> bool {
     value.is_some_and(|value| !Features::of(rest).text.contains(&value))
 }
 
+/// Whether nothing but commas divides `content`, so that its parts are details of one statement.
+pub(super) fn is_one_statement(content: &str) -> bool {
+    const APART: &[&str] = &[" and ", " und ", " y ", " et ", "; ", ". ", "；", "。", "，并", "，而"];
+    let content = content.trim_end_matches(['.', '。', '"', '”', '“', '»']);
+    !APART.iter().any(|joint| content.contains(joint))
+}
+
 fn statements(content: &str) -> Vec<&str> {
     let mut parts = vec![content];
     for joint in JOINTS {

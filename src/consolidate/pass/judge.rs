@@ -242,6 +242,7 @@ fn as_incoming(known: &Known) -> IncomingClaim {
             evidence: known.evidence.clone(),
             replaces: None,
             is_pasted: false,
+            updates_only: false,
         },
         namespace: memory.namespace.clone(),
         source: memory.source.clone(),

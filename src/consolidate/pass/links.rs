@@ -106,7 +106,7 @@ fn relation<'s>(
         ClaimRelation::Apart if a.same_key(b) && paired.why == "one of several values" => {
             (RelationType::Related, "values of one attribute")
         }
-        ClaimRelation::Opposed | ClaimRelation::Apart => return None,
+        ClaimRelation::Opposed | ClaimRelation::Contested | ClaimRelation::Apart => return None,
     };
     Some((kind.0, kind.1, paired.overlap))
 }

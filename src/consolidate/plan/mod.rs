@@ -93,7 +93,8 @@ pub fn draft(
         let before = case.settled.as_ref().and_then(|id| known.iter().find(|known| known.memory.id == *id));
         let verdict = before.map_or_else(|| decide(&case.incoming, &known, &case.rejected, now), decided_before);
         // Text with instructions to a model is not shown to it, so the rules, which cannot be manipulated, decide.
-        let asks = if suspicion.is_none() { verdict.asks } else { Vec::new() };
+        let is_update = case.incoming.candidate.updates_only;
+        let asks = if suspicion.is_none() && !is_update { verdict.asks } else { Vec::new() };
         let answer = answers.get(&index);
         let open: Vec<&Ask> =
             asks.iter().filter(|ask| answer.is_none_or(|answer| !answer.about.contains(&ask.id))).collect();
@@ -111,6 +112,9 @@ pub fn draft(
             Some(why) => held_back(ruling, why, &case.incoming.candidate.claim, &known),
             None => ruling,
         };
+        if is_update && (ruling.decision != Decision::Contradict || ruling.born_superseded) {
+            continue;
+        }
         let mut change = Change::new(case, ruling, &known, now);
         let targets: Vec<Known> =
             known.into_iter().filter(|known| change.targets().any(|id| *id == known.memory.id)).collect();

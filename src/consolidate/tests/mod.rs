@@ -1,6 +1,7 @@
 //! Tests of the whole stage: tables of pairs, many memories at once, and stories over a store.
 
 mod asked;
+mod changes;
 mod contended;
 mod crowd;
 mod found;

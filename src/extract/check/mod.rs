@@ -183,6 +183,7 @@ impl<'a> EntryChecker<'a> {
             evidence: vec![self.evidence(cited)],
             replaces: self.known(proposal.replaces).map(|memory| memory.id.clone()),
             is_pasted: false,
+            updates_only: false,
             claim,
         })
     }

@@ -22,12 +22,20 @@ pub(super) struct Gathered<'a> {
     candidates: Vec<Candidate>,
     /// Position of each candidate, by its normalised statement.
     known: BTreeMap<String, usize>,
+    /// Changes of what may be known, which come last: what the window states itself is stored before they are compared.
+    updates: Vec<Candidate>,
 }
 
 impl<'a> Gathered<'a> {
     /// Returns an empty collection for `task`.
     pub(super) fn new(task: &Task<'a>) -> Self {
-        Self { task: *task, key: task.transcript.key(), candidates: Vec::new(), known: BTreeMap::new() }
+        Self {
+            task: *task,
+            key: task.transcript.key(),
+            candidates: Vec::new(),
+            known: BTreeMap::new(),
+            updates: Vec::new(),
+        }
     }
 
     /// Adds a finding, with the quotes of `sources` as evidence. The message that confirms it comes first.
@@ -59,6 +67,23 @@ impl<'a> Gathered<'a> {
             evidence,
             replaces: None,
             is_pasted: false,
+            updates_only: false,
+        });
+    }
+
+    /// Adds a change that is kept only if it ends or changes a known memory.
+    pub(super) fn add_update(&mut self, finding: Finding, message: &Message, quote: &str) {
+        let evidence = vec![self.evidence(message, quote)];
+        let mut claim = finding.claim;
+        claim.valid_from = message.time.and_then(|time| valid_from(time, finding.since));
+        let Finding { audience, .. } = finding;
+        self.updates.push(Candidate {
+            claim,
+            audience,
+            evidence,
+            replaces: None,
+            is_pasted: false,
+            updates_only: true,
         });
     }
 
@@ -91,7 +116,7 @@ impl<'a> Gathered<'a> {
 
     /// Returns the candidates.
     pub(super) fn finish(self) -> Vec<Candidate> {
-        self.candidates
+        self.candidates.into_iter().chain(self.updates).collect()
     }
 
     fn evidence(&self, message: &Message, quote: &str) -> Evidence {

@@ -21,9 +21,11 @@ mod product;
 mod read;
 mod scene;
 mod sentence;
+mod updates;
 
 use crate::extract::{Extraction, Outcome, Spent, Task};
 use crate::memory::MemoryType;
+use crate::text::change::phrases;
 
 use candidates::Gathered;
 use clause::Voice;
@@ -67,8 +69,17 @@ fn add_statements(task: &Task<'_>, at: usize, scenes: &Scenes, gathered: &mut Ga
     let before = correction::last_of_same(task, at, message);
     correction::take_back(message, before, || correction::amends(message, &said), gathered);
     let is_brief = said.len() > MAX_SENTENCES_ASIDE;
-    for said in &said {
-        let findings = read::sentence(said, &voice).into_iter().chain(explicit::sentence(message, said, &voice));
+    for (place, sentence) in said.iter().enumerate() {
+        let next = said.get(place + 1).copied();
+        let said = sentence;
+        let findings: Vec<_> =
+            read::sentence(said, &voice).into_iter().chain(explicit::sentence(message, said, &voice)).collect();
+        // In the description of a task, "drop the cache" is a step of it.
+        let is_said = findings.iter().any(|finding| !phrases(&finding.claim.content).is_empty());
+        let update = || updates::sentence(message, said, next, &voice);
+        if let Some((finding, quote)) = (!is_brief && !is_said).then(update).flatten() {
+            gathered.add_update(finding, message, quote);
+        }
         for finding in findings {
             // "Never do the next step first" in the description of a task is about that task.
             if !is_brief || finding.claim.memory_type != MemoryType::Procedural || read::is_abiding(said) {

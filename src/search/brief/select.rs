@@ -443,6 +443,7 @@ fn likeness(view: &View<'_>, chosen: &[(Section, Candidate, View<'_>)], texts: &
             ClaimRelation::More
             | ClaimRelation::Both
             | ClaimRelation::Opposed
+            | ClaimRelation::Contested
             | ClaimRelation::Unsure
             | ClaimRelation::Apart => {}
         }

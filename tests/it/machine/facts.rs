@@ -227,6 +227,7 @@ impl Fact {
             evidence: vec![self.evidence()],
             replaces: None,
             is_pasted: false,
+            updates_only: false,
         };
         IncomingClaim { source: self.evidence().transcript, candidate, namespace, method: ExtractionMethod::Auto }
     }

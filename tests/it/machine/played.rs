@@ -361,6 +361,7 @@ impl Machine {
                 evidence,
                 replaces: None,
                 is_pasted: false,
+                updates_only: false,
             },
             namespace: memory.namespace,
             source: memory.source,

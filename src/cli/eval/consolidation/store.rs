@@ -85,6 +85,7 @@ impl Conversations {
             evidence: vec![evidence],
             replaces: None,
             is_pasted: false,
+            updates_only: false,
         };
         let incoming = IncomingClaim {
             candidate,

@@ -84,7 +84,14 @@ fn derive(field: &Field, group: &Group, said: &Patterns, now: Timestamp) -> Opti
         all.extend(new_evidence(std::slice::from_ref(piece), &all));
         all
     });
-    let candidate = Candidate { claim, audience: Audience::Project, evidence, replaces: None, is_pasted: false };
+    let candidate = Candidate {
+        claim,
+        audience: Audience::Project,
+        evidence,
+        replaces: None,
+        is_pasted: false,
+        updates_only: false,
+    };
     if is_known || suspicion(&candidate).is_some() {
         return None;
     }

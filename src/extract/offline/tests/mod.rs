@@ -52,8 +52,10 @@ fn transcript(messages: Vec<Message>) -> Transcript {
     Transcript { source: "test".into(), external_id: "1".into(), messages, ..Transcript::default() }
 }
 
+/// Returns the candidates that are kept whatever is known.
 fn span_of(transcript: &Transcript, span: Span) -> Vec<Candidate> {
-    extract(&Task { transcript, span, known: &[], instructions: None, categories: &[] }).candidates
+    let task = Task { transcript, span, known: &[], instructions: None, categories: &[] };
+    extract(&task).candidates.into_iter().filter(|candidate| !candidate.updates_only).collect()
 }
 
 fn all(transcript: &Transcript) -> Vec<Candidate> {

@@ -1,0 +1,304 @@
+//! Whether a claim says in explicit words that what a known claim states is over or has another value.
+
+use std::collections::BTreeSet;
+
+use super::features::{Features, Polarity, TimeScope, Turn, unit};
+use super::tokens::is_stop_word;
+use super::view::{View, is_episode, people_differ, speakers_differ};
+use crate::memory::MemoryType;
+use crate::text::change::{ChangeKind, ChangePhrase, is_function_word, moves_home};
+use crate::text::normalise::comparable;
+use crate::text::script::{Script, is_han};
+use crate::text::tokens::words;
+
+/// How sure it is that the known claim is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Ended {
+    /// The words name something more or less than the known claim does: a person has to decide.
+    Likely,
+    /// The words name what the known claim states, and nothing else.
+    Certain,
+}
+
+/// Number of other names in a known claim from which it also states something else.
+const MANY_NAMES: usize = 2;
+
+/// Returns whether `incoming` says that what `known` states is over, and why.
+pub(super) fn ends(incoming: &View<'_>, known: &View<'_>) -> Option<(Ended, &'static str)> {
+    let over = known.features.polarity == Polarity::Negative && incoming.features.polarity == Polarity::Negative;
+    // What happened once remains true, and so does the record of a finished task.
+    let is_record = is_episode(known) || matches!(known.claim.category.as_str(), "task" | "solution" | "mistake");
+    if is_record || over || speakers_differ(incoming, known) || known.features.time == TimeScope::Once {
+        return None;
+    }
+    let found = incoming.changes().iter().filter_map(|phrase| by_phrase(phrase, incoming, known));
+    let found = found.max_by_key(|(ended, _)| *ended);
+    let without_name = || reversed(incoming, known).or_else(|| moved_home(incoming, known));
+    found.or_else(|| without_name().filter(|_| !people_differ(&incoming.features, &known.features)))
+}
+
+/// Whether the clause of a phrase is about other surroundings than `known`, and whether it limits the change to some.
+fn surroundings(clause: &Features, known: &Features) -> (bool, bool) {
+    // A server is what most projects mean by themselves, and a time of day is a value.
+    const NOT_NARROWER: &[&str] = &["backend", "morning", "evening", "weekend"];
+    let narrowing = |features: &Features| -> BTreeSet<&'static str> {
+        features.settings.iter().copied().filter(|setting| !NOT_NARROWER.contains(setting)).collect()
+    };
+    let (ours, theirs) = (narrowing(clause), narrowing(known));
+    let are_others = !ours.is_empty() && !theirs.is_empty() && ours.is_disjoint(&theirs);
+    (are_others, !ours.is_subset(&theirs) || (clause.except && !known.except))
+}
+
+fn by_phrase(phrase: &ChangePhrase, incoming: &View<'_>, known: &View<'_>) -> Option<(Ended, &'static str)> {
+    let clause = Features::of(&phrase.clause);
+    let (are_others, is_narrower) = surroundings(&clause, &known.features);
+    // "Helen left" is about the manager who is Helen; "I left Berlin" is not about a sister who lives there.
+    let of_them = phrase.is_subject && clause.people.is_empty();
+    if are_others || (people_differ(&clause, &known.features) && !of_them) {
+        return None;
+    }
+    let named = Naming::of(phrase, known);
+    let matter = phrase.matter.as_ref().map(|matter| Naming::words(matter));
+    let other_matter = matter.is_some_and(|words| {
+        let shared = words.iter().filter(|word| in_text(word, known)).count();
+        shared == 0 || shared * 2 < words.len()
+    });
+    // A known claim that says itself that the same is over is no older state of it.
+    let already = known.changes().iter().any(|other| {
+        let theirs = Naming::words(&other.named);
+        other.kind != ChangeKind::Moved && named.shared.iter().any(|word| theirs.contains(word))
+    });
+    // Another number is another thing: issue 11 is not issue 12.
+    let is_numbered = named.others.iter().any(|word| word.chars().any(|c| c.is_ascii_digit()));
+    if named.shared.is_empty() || other_matter || already || is_numbered {
+        return None;
+    }
+    match phrase.kind {
+        ChangeKind::Moved => {
+            let whole = named.others.is_empty() && (named.is_head || named.covers) && !is_narrower;
+            let applies = differ_in_kind(incoming, known) && (named.is_head || named.others.is_empty());
+            applies.then_some((if whole { Ended::Certain } else { Ended::Likely }, TOPIC_MOVED))
+        }
+        ChangeKind::Ended | ChangeKind::Replaced => {
+            // After "instead of", the rest of the clause may follow without a mark.
+            let exact = named.others.is_empty() || (phrase.kind == ChangeKind::Replaced && named.leads);
+            let identifies = named.is_value || (exact && (named.is_head || named.covers));
+            // "I dropped the database" may be about its tables, and not about which one the project uses.
+            let is_stated = named.is_value || named.covers || phrase.matter.is_some();
+            let is_listed = is_list(known) && named.leaves_names;
+            let certain = exact && is_stated && !is_narrower && !is_listed && !narrows(&phrase.rest, known);
+            identifies.then_some((if certain { Ended::Certain } else { Ended::Likely }, OVER))
+        }
+    }
+}
+
+/// Whether a claim lists several things.
+fn is_list(known: &View<'_>) -> bool {
+    let text = known.claim.content.trim_end_matches(['.', '"', '”', '“', '»']);
+    [", ", " and ", " und ", " y ", " et ", "、"].iter().any(|joint| text.contains(joint))
+}
+
+/// Whether a finding says that what a claim states is over, together with its details.
+pub(in crate::consolidate) fn is_end(why: &str) -> bool {
+    [OVER, REVERSED, TOPIC_MOVED].contains(&why)
+}
+
+const OVER: &str = "says that it is over";
+const REVERSED: &str = "says the opposite, and that it changed";
+
+/// Reason for a claim whose topic has another value.
+pub(in crate::consolidate) const TOPIC_MOVED: &str = "says that it has another value";
+
+/// Whether `rest`, what follows the name of what is over, limits it to a case: "for the demo".
+fn narrows(rest: &str, known: &View<'_>) -> bool {
+    const LIMITS: &[&str] = &["for", "in", "on", "from", "at", "für", "bei", "dans", "para", "en"];
+    const NO_LIMITS: &[&str] = &["good", "cost", "real", "all", "everything", "everywhere", "stack", "project", "team"];
+    let mut words = rest.split(' ');
+    let limited = words.next().is_some_and(|first| LIMITS.contains(&first.to_lowercase().as_str()));
+    // "Ditched Sublime for Zed" names what it gave way to.
+    let gives_way = rest.starts_with("for ") && words.next().is_some_and(|next| next.starts_with(char::is_uppercase));
+    let limits = |word: &String| {
+        !NO_LIMITS.contains(&word.as_str()) && Features::of(word).figures.is_empty() && !in_text(word, known)
+    };
+    limited && !gives_way && Naming::words(rest).iter().any(limits)
+}
+
+/// Whether both have a number, a day or a time of the same kind, and not the same one.
+fn differ_in_kind(a: &View<'_>, b: &View<'_>) -> bool {
+    let differ = |left: &BTreeSet<String>, right: &BTreeSet<String>, unit: fn(&str) -> &str| {
+        left.difference(right).any(|x| right.difference(left).any(|y| unit(x) == unit(y)))
+    };
+    differ(&a.features.figures, &b.features.figures, kind_of)
+        || differ(&wide_measures(&a.features.text), &wide_measures(&b.features.text), last_char)
+}
+
+/// Returns the kind of a figure: its unit, or that it is a day of the week.
+fn kind_of(figure: &str) -> &str {
+    const DAYS: &[&str] = &["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
+    if DAYS.contains(&figure) { "day" } else { unit(figure) }
+}
+
+fn last_char(text: &str) -> &str {
+    text.char_indices().next_back().map_or("", |(at, _)| &text[at..])
+}
+
+/// Returns the Chinese numerals in `text`, each with its unit.
+fn wide_measures(text: &str) -> BTreeSet<String> {
+    const NUMERALS: &str = "零一二两三四五六七八九十百千万半";
+    const UNITS: &str = "点号元块日月天岁次";
+    let chars: Vec<char> = text.chars().collect();
+    let mut found = BTreeSet::new();
+    for (at, c) in chars.iter().enumerate().filter(|(_, c)| UNITS.contains(**c)) {
+        let digits = chars[..at].iter().rev().take_while(|c| NUMERALS.contains(**c)).count();
+        if digits > 0 {
+            found.insert(chars[at - digits..at].iter().chain([c]).collect());
+        }
+    }
+    found
+}
+
+/// Whether a clause of `incoming` says the opposite of one of `known`, with words of change and nothing else.
+fn reversed(incoming: &View<'_>, known: &View<'_>) -> Option<(Ended, &'static str)> {
+    if incoming.features.cue != Some(Turn::Changed) || incoming.features.planned {
+        return None;
+    }
+    let clauses = |view: &View<'_>| {
+        let text = view.claim.content.trim_end_matches(['“', '”', '"', '»']).to_owned();
+        let parts = text.split([',', ';', ':', '.', '，', '。', '；', '：']).map(Features::of);
+        parts.filter(|part| part.tokens.len() >= 2).collect::<Vec<_>>()
+    };
+    let is_change = |part: &Features| part.cue == Some(Turn::Changed) && !part.also;
+    let ours = clauses(incoming);
+    let found = ours.iter().filter(|part| is_change(part)).any(|part| {
+        clauses(known).iter().any(|other| {
+            let opposite = part.polarity != other.polarity
+                && part.polarity != Polarity::Mixed
+                && other.polarity != Polarity::Mixed;
+            let is_again = |token: &&String| ["wied", "again", "nuev", "nouv"].iter().any(|one| token.starts_with(one));
+            let extra = part.tokens.symmetric_difference(&other.tokens).filter(|token| !is_again(token)).count();
+            opposite && extra == 0 && part.figures == other.figures
+        })
+    });
+    (found && incoming.claim.memory_type != MemoryType::Procedural).then_some((Ended::Certain, REVERSED))
+}
+
+/// Whether the speaker of `incoming` moved away from the residence that `known` states.
+fn moved_home(incoming: &View<'_>, known: &View<'_>) -> Option<(Ended, &'static str)> {
+    let is_home = known.key.as_deref() == Some("user.residence") && moves_home(&incoming.claim.content);
+    is_home.then_some((Ended::Certain, "says that they moved home"))
+}
+
+/// The words that a phrase uses for a thing, compared with a known claim.
+struct Naming {
+    shared: BTreeSet<String>,
+    others: Vec<String>,
+    /// Whether they name the value of the claim, or a name or number in it.
+    is_value: bool,
+    /// Whether they name what the claim is about.
+    is_head: bool,
+    /// Whether they are a third or more of what the claim says.
+    covers: bool,
+    /// Whether the claim's own words come first.
+    leads: bool,
+    /// Whether the claim has several other names.
+    leaves_names: bool,
+}
+
+impl Naming {
+    fn of(phrase: &ChangePhrase, known: &View<'_>) -> Self {
+        let words = Self::words(&phrase.named);
+        let features = &known.features;
+        let (shared, others): (Vec<String>, Vec<String>) = words.iter().cloned().partition(|word| in_text(word, known));
+        let value = known.claim.value.as_deref().map(comparable).unwrap_or_default();
+        let is_name = |word: &String| {
+            let figure = |figure: &String| figure.trim_end_matches(|c: char| c.is_alphabetic()) == word.as_str();
+            let is_number = word.len() > 1 && word.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+            (!value.is_empty() && has_word(&value, word))
+                || features.entities.iter().any(|name| name == word || has_word(name, word))
+                || (is_number && features.figures.iter().any(figure))
+                || (word.is_ascii() && !is_number && word.contains(['-', '_', '.', '/']))
+                || is_capital(word, &known.claim.content)
+        };
+        let content: Vec<String> =
+            Self::words(&known.claim.content).into_iter().filter(|word| !is_frame(word)).collect();
+        Self {
+            is_value: shared.iter().any(is_name) || is_wide_name(&phrase.named, &features.text),
+            is_head: content.first().is_some_and(|head| shared.contains(head)),
+            covers: shared.len() * 3 >= content.len(),
+            leads: words.first().is_some_and(|first| shared.contains(first)),
+            leaves_names: features.entities.iter().filter(|name| !shared.contains(name)).count() >= MANY_NAMES,
+            others,
+            shared: shared.into_iter().collect(),
+        }
+    }
+
+    /// Returns the content words of `text` in lower case; in scripts without spaces, pairs of characters.
+    fn words(text: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        for word in words(text) {
+            let lower = word.text.to_lowercase();
+            match word.script {
+                Script::Spaced if is_stop_word(&lower) || is_function_word(&lower) => {}
+                Script::Spaced | Script::Katakana | Script::Hangul => found.push(lower),
+                Script::Han => {
+                    let chars: Vec<char> = lower.chars().collect();
+                    found.extend(chars.windows(2).map(|pair| pair.iter().collect::<String>()));
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Whether the claim's text contains `word` or a form of it.
+fn in_text(word: &str, known: &View<'_>) -> bool {
+    let text = &known.features.text;
+    if word.chars().any(is_han) {
+        return text.contains(word);
+    }
+    let letters = word.chars().count();
+    Naming::words(text).iter().any(|other| {
+        let common = word.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+        let longer = letters.max(other.chars().count());
+        other == word || (common >= 4 && longer - common <= 2)
+    })
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '.' | '-' | '+' | '#'))).any(|one| one == word)
+}
+
+/// Whether `word` is written with a capital within `content`, or contains one: a name in German as well.
+fn is_capital(word: &str, content: &str) -> bool {
+    content.split_whitespace().skip(1).any(|one| {
+        let one = one.trim_matches(|c: char| !c.is_alphanumeric());
+        one.starts_with(char::is_uppercase) && one.to_lowercase() == word && one.chars().count() > 2 && !is_frame(word)
+    })
+}
+
+/// Whether a name in a script without spaces stands in `text` as a whole.
+fn is_wide_name(named: &str, text: &str) -> bool {
+    let named: String = comparable(named).chars().filter(|c| is_han(*c)).collect();
+    named.chars().count() >= 2 && text.contains(&named)
+}
+
+/// Words of the sentences in which statements are kept.
+fn is_frame(word: &str) -> bool {
+    const FRAME: &[&str] = &[
+        "user",
+        "user's",
+        "team",
+        "said",
+        "says",
+        "standing",
+        "instruction",
+        "nutzer",
+        "sagte",
+        "usuario",
+        "dijo",
+        "用户",
+        "团队",
+        "户说",
+    ];
+    FRAME.contains(&word)
+}
