@@ -241,7 +241,11 @@ mod tests {
             ("extract/system.md", " \n", "extract/system.md: it is empty"),
             ("extract/systen.md", "x", "extract/systen.md: no prompt has this name; the names are extract/system.md"),
             ("extract/system.md", "{% if %}", "extract/system.md: it is not a template: syntax error"),
-            ("extract/system.md", "{{ categories | shout }}", "extract/system.md: it cannot be rendered: unknown filter"),
+            (
+                "extract/system.md",
+                "{{ categories | shout }}",
+                "extract/system.md: it cannot be rendered: unknown filter",
+            ),
         ];
         for (file, text, expected) in table {
             let error = read_one(file, text).unwrap_err();
