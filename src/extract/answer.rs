@@ -23,7 +23,7 @@ impl Answer {
     /// Reads `text`, the answer to the request that showed `shown` of `tasks`, one session each, and specified
     /// `schema`.
     ///
-    /// An entry belongs to the session that contains its quote; its citations of other sessions are removed.
+    /// An entry belongs to the session that contains its quote. Its citations of other sessions are removed.
     pub(super) fn read(text: &str, tasks: &[Task<'_>], shown: &[Shown], schema: &ReplySchema) -> Self {
         let Some(list) = entries(text) else {
             return Self { legible: Legible::Not, sessions: vec![Checked::default(); tasks.len()] };
@@ -59,7 +59,7 @@ impl Answer {
     }
 
     /// Whether a repair request is worth its cost: nothing could be read, an entry is malformed or has a wrong number
-    /// or date, or every proposal failed. Proposals of things that nobody said are not requested again.
+    /// or date, or every proposal failed. Proposals that the conversation does not support are not requested again.
     pub(super) fn wants_repair(&self) -> bool {
         let dropped = || self.sessions.iter().flat_map(|session| &session.dropped).map(|(_, one)| one.reason);
         let is_slip =
@@ -81,7 +81,7 @@ impl Answer {
         self.legible == Legible::Whole
     }
 
-    /// Returns this answer merged with that of a repair request, if the latter could be read.
+    /// Returns this answer merged with the answer to a repair request, if that answer could be read.
     pub(super) fn repaired(self, second: Self) -> Self {
         if second.legible == Legible::Not { self } else { self.merged(second) }
     }
@@ -116,7 +116,8 @@ impl Answer {
         has_grown
     }
 
-    /// Replaces the faulty entries with those from a repair request; entries that were not sent again stay dropped.
+    /// Replaces the faulty entries with the entries from a repair request. Entries that were not sent again stay
+    /// dropped.
     fn merged(self, second: Self) -> Self {
         let (mut sessions, mut given_up) = (Vec::new(), Vec::new());
         let mut sent_again = 0;
@@ -156,7 +157,7 @@ fn session_of(entry: &Value, tasks: &[Task<'_>], shown: &[Shown]) -> usize {
         quote::find(quote, &tasks[session].transcript.messages[index].text).is_some()
     };
     let several = cited.iter().any(|(session, _)| *session != cited[0].0);
-    // Searching for quotes is expensive; with a single session, the result cannot depend on it.
+    // Searching for quotes is expensive and is not needed if there is only one session.
     let quoted = if several { cited.iter().find(is_quoted) } else { None };
     quoted.or(cited.first()).map_or(0, |(session, _)| *session)
 }

@@ -30,7 +30,7 @@ pub(super) fn claim(proposal: &Proposal, quoted: &Message) -> Result<Claim, Drop
     let trimmed = |text: &Option<String>| text.as_deref().map(|text| text.trim().to_owned());
     Ok(Claim {
         subject: trimmed(&proposal.subject),
-        // Key and value are compared as a pair; one without the other has no meaning.
+        // Key and value are compared as a pair, so a key without a value, or a value without a key, has no meaning.
         key: trimmed(&proposal.key).filter(|_| proposal.value.is_some()),
         value: trimmed(&proposal.value).filter(|_| proposal.key.is_some()),
         structured: structured(proposal),
@@ -70,7 +70,7 @@ fn tags(given: &[String]) -> Vec<String> {
     tags
 }
 
-/// Returns the parts that belong to the memory's type; parts of other types are omitted.
+/// Returns the parts that belong to the memory's type. Parts of other types are omitted.
 fn structured(proposal: &Proposal) -> Option<Structured> {
     match proposal.memory_type {
         MemoryType::Semantic => profile(proposal),

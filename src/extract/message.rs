@@ -12,7 +12,7 @@ use crate::text::visible::visible;
 use crate::tokens;
 
 /// Number of tokens kept of a tool call, a tool result or a file's placeholder.
-// Hardly any tool output is worth remembering, but it shows what people are talking about.
+// Little of a tool's output is worth remembering, but it shows the subject of the conversation.
 const TOOL_TOKENS: usize = 60;
 /// Number of tokens kept of intermediate messages of an assistant or another agent.
 const ASSISTANT_TOKENS: usize = 400;
@@ -96,7 +96,7 @@ pub(super) fn message_cost(message: &Message) -> MessageCost {
     MessageCost { full, context: full.min(FRAME_TOKENS + label(message).len() + 2 * CONTEXT_TOKENS) }
 }
 
-/// Renders `message` under its number.
+/// Renders `message` with its number.
 pub(super) fn message(number: usize, message: &Message, place: &Place) -> String {
     let part = match place {
         Place::Part(_) => ", part of a longer message",
@@ -156,7 +156,7 @@ fn clipped<'a>(message: &'a Message, place: &Place) -> Cow<'a, str> {
         _ => TOOL_TOKENS,
     };
     match place {
-        // A part already has the right size; clipping it again would lose words that no other request shows.
+        // A part already has the right size. Clipping it again would lose words that no other request shows.
         Place::Part(bytes) => Cow::Borrowed(&text[bytes.clone()]),
         Place::Carried => tokens::clip_middle(text, CARRIED_TOKENS),
         Place::Context => tokens::clip_middle(text, spoken.min(CONTEXT_TOKENS)),
@@ -166,7 +166,7 @@ fn clipped<'a>(message: &'a Message, place: &Place) -> Cow<'a, str> {
     }
 }
 
-/// The tags that structure a prompt; if they appear in a text, their bracket is replaced with a harmless one.
+/// The tags that structure a prompt. If they appear in a text, their bracket is replaced with a harmless character.
 static TAGS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)<(\s*/?\s*(?:conversation|already_read|known_memories|instructions)\b)")
         .expect("the pattern is constant and a test compiles it")
@@ -207,7 +207,8 @@ pub(super) const STAMP_TOKENS: usize = 24;
 /// The stamp that applies to the messages shown so far.
 ///
 /// A new stamp is needed for each half hour, date or offset of the speaker's clock, so that no message is more than
-/// half an hour from its stamp. This depends only on the previous message, wherever a window begins.
+/// half an hour from its stamp. Whether a stamp is needed depends only on the previous message and not on the start of
+/// the window.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Clock {
     last: Option<Mark>,
@@ -224,7 +225,7 @@ struct Mark {
 impl Clock {
     /// Whether a new stamp is needed before `message`, which is shown next.
     pub(super) fn moves(&mut self, message: &Message) -> bool {
-        // A message without a time of its own belongs to the time of the one before it.
+        // A message without a time is assumed to have the time of the previous message.
         let Some(mark) = message.time.as_ref().map(mark) else { return false };
         // Any difference counts, even to an earlier time, because logs are not always in chronological order.
         self.last.replace(mark) != Some(mark)

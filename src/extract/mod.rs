@@ -19,28 +19,28 @@ use transcripts::{Message, Transcript};
 
 /// The messages that an extractor reads together: `start..end` of a transcript.
 ///
-/// The messages from `context_start` to `start` were read before; they are shown so that phrases like "that one" can be
-/// understood, and no candidate may be based on them alone.
+/// The messages from `context_start` to `start` were read before. They are shown so that phrases like "that one" can be
+/// understood, and no candidate may be based only on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     /// First message shown.
     pub context_start: usize,
     /// First message to extract from.
     pub start: usize,
-    /// One past the last message to extract from.
+    /// The index after the last message to extract from.
     pub end: usize,
 }
 
 /// Everything an extractor may use for one window.
 #[derive(Debug, Clone, Copy)]
 pub struct Task<'a> {
-    /// The conversation; its texts are redacted.
+    /// The conversation, with redacted texts.
     pub transcript: &'a Transcript,
     /// The part of the conversation to extract from.
     pub span: Span,
     /// Already known memories, the closest first.
     pub known: &'a [Memory],
-    /// What the person asked to keep or to discard, from `--instructions`.
+    /// The user's instructions on what to keep or to discard, from `--instructions`.
     pub instructions: Option<&'a str>,
     /// Categories that are allowed.
     pub categories: &'a [String],
@@ -64,9 +64,9 @@ impl<'a> Task<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Read completely, with candidates.
+    /// The window was read completely and contains candidates.
     Ok,
-    /// Read completely; nothing worth keeping.
+    /// The window was read completely and contains nothing worth keeping.
     OkEmpty,
     /// Part of the reply could not be used. If the end of the reply could not be obtained, the next run sends the
     /// request again.
@@ -113,11 +113,12 @@ pub enum DropReason {
     QuoteNotFound,
     /// The proposal is based on injected text, on a boot file, or only on an assistant's words.
     NotSaid,
-    /// The proposal contains a number that nobody said.
+    /// The proposal contains a number that does not appear in the conversation.
     NumberNotSaid,
-    /// The proposal contains a date that nobody said and that cannot be derived from the time of a message.
+    /// The proposal contains a date that does not appear in the conversation and cannot be derived from the time of a
+    /// message.
     DateNotSaid,
-    /// The proposal contains a name that nobody mentioned.
+    /// The proposal contains a name that does not appear in the conversation.
     NameNotSaid,
     /// The proposal says the opposite of its quote.
     PolarityChanged,

@@ -54,13 +54,13 @@ pub(super) fn go_on(last: Option<&str>) -> String {
     render("continue", context! { last => last.map(|title| format!("“{}”", one_line(title, TITLE_CHARS))) })
 }
 
-/// Returns the prompt that requests a correction: of the `whole` answer if none of it could be read, or else of
+/// Returns the prompt that requests a correction of the `whole` answer if none of it could be read, or else of
 /// `errors`.
 pub(super) fn repair(errors: &[String], whole: bool) -> String {
     render("repair", context! { errors => errors.to_vec(), whole })
 }
 
-/// The user message of a request, and how to read the numbers in the reply.
+/// The user message of a request, and the meaning of the numbers in the reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Prompt {
     /// The text.
@@ -75,14 +75,14 @@ pub(super) fn user(tasks: &[Task<'_>], view: &View) -> Prompt {
     let Some(shared) = view.sights.first().map(|sight| &tasks[sight.window]) else {
         return Prompt { text: String::new(), sessions: Vec::new() };
     };
-    // The closest come first, so the limit cuts off the least relevant ones.
+    // The closest memories come first, so the limit omits the least relevant memories.
     let known = shared.known.len().min(MAX_KNOWN);
     let (mut shown, mut sessions) = (Vec::new(), Vec::new());
     let (mut next, mut project) = (1, None);
     for (number, sight) in (1..).zip(&view.sights) {
         let task = &tasks[sight.window];
         let one = session(number, next, task, sight, project);
-        // Windows of one request often share a project; repeating it in every header would waste tokens.
+        // Windows of one request often have the same project. Repeating it in every header would waste tokens.
         project = task.transcript.project.as_deref();
         let first = next;
         next += one.indexes.len();
@@ -116,7 +116,7 @@ const MAX_PARTICIPANTS: usize = 12;
 /// Longest project or title shown, in characters.
 const FIELD_CHARS: usize = 200;
 
-/// How to read the numbers in an answer about one session.
+/// The meaning of the numbers in an answer about one session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Shown {
     /// Number of the first message.
@@ -138,7 +138,7 @@ impl Shown {
 /// One session as it appears in a prompt.
 #[derive(Debug)]
 pub(super) struct Session {
-    /// Its header, on one line.
+    /// The header of the session, on one line.
     pub header: String,
     /// Lines of the messages that were already read.
     pub context: Vec<String>,

@@ -7,7 +7,7 @@ use std::str::CharIndices;
 use serde_json::{Map, Value, json};
 use transcripts::json as reader;
 
-/// Deepest nesting that is read; our own format has six levels.
+/// Deepest nesting that is read. Our own format has six levels.
 const MAX_DEPTH: usize = 100;
 /// Maximum number of positions in a reply at which a document is searched for.
 const MAX_STARTS: usize = 200;
@@ -17,7 +17,7 @@ const MAX_LAYERS: u8 = 4;
 /// The entries of a reply.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Entries {
-    /// One value for each memory proposed, unchecked.
+    /// One unchecked value for each proposed memory.
     pub items: Vec<Value>,
     /// Whether the document is complete. If not, the last entry may be cut.
     pub whole: bool,
@@ -40,7 +40,7 @@ pub(super) fn entries(text: &str) -> Option<Entries> {
     }
     // If an answer with a superfluous comma were read piece by piece, only its last entry would be left.
     let meant = tidied(text).and_then(|tidy| reader::parse::<Value>(&tidy).ok()).map(|(value, _)| value);
-    // A single entry here may be the first of several consecutive ones; `last_document` reads them all.
+    // A single entry here may be the first of several consecutive entries, all of which `last_document` reads.
     let meant = meant.filter(|value| !is_entry(value)).and_then(|value| list(value, MAX_LAYERS));
     let meant = meant.filter(|items| !items.is_empty());
     meant.map(whole).or_else(|| last_document(text))
@@ -86,7 +86,8 @@ fn list(value: Value, layers: u8) -> Option<Vec<Value>> {
             Some(other) => list(other, layers),
             // When asked for a list with a single entry, some models send the entry alone.
             None if object.contains_key("content") && object.contains_key("quote") => Some(vec![Value::Object(object)]),
-            // Some models use another name for the list. With two such lists, it would be unclear which one is meant.
+            // Some models use another name for the list. With two lists, it would be unclear which of them is the
+            // answer.
             None if object.values().filter(|value| are_entries(value)).count() == 1 => {
                 object.into_iter().find(|(_, value)| are_entries(value)).and_then(|(_, value)| list(value, layers))
             }
@@ -140,7 +141,7 @@ fn last_document(text: &str) -> Option<Entries> {
                 let items = list(value, MAX_LAYERS).filter(|_| !is_empty_array);
                 found = items.map(|items| Entries { items, whole: true }).or(found);
             }
-            // A document that runs to the end of the text is the last one, so nothing better can follow.
+            // A document that extends to the end of the text is the last document, so no better document can follow.
             Some(Err(error)) if error.is_eof() => {
                 let Some(mut cut) = cut_document(&text[start..]) else { continue };
                 cut.items.splice(0..0, alone);
@@ -172,9 +173,10 @@ pub(super) fn normalised(item: Value, schema: &Value, may_be_cut: bool) -> Value
     for (name, shape) in properties {
         let value = match taken(&mut given, name) {
             Some(value) => coerced(value, shape),
-            // Filling in fields would turn half an entry into a valid one.
+            // Filling in fields would turn an incomplete entry into a valid entry.
             None if may_be_cut => continue,
-            // Strict mode requires every property, but on servers without it, models omit those that are null.
+            // Strict mode requires every property, but on servers without strict mode, models omit properties that are
+            // null.
             None if is_nullable(shape) => Value::Null,
             None if name == "tags" => json!([]),
             None => continue,

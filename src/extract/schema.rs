@@ -64,9 +64,9 @@ pub(crate) struct Proposal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Basis {
-    /// A person said it.
+    /// A person stated the memory.
     Stated,
-    /// An assistant proposed it and a person confirmed it.
+    /// An assistant proposed the memory, and a person confirmed it.
     Confirmed,
     /// The memory follows from what a person said.
     Implied,
@@ -88,8 +88,9 @@ pub(crate) struct Steps {
 
 /// Returns the schema of [`Proposals`] in the form in which it is sent, allowing only `categories`.
 ///
-/// It contains only what strict mode accepts: every object is closed and requires all its properties, anything that may
-/// be absent is a union with `null`, and there are no references, bounds, formats or descriptions.
+/// The schema contains only constructs that strict mode accepts. Every object is closed and requires all its
+/// properties, properties that may be absent are unions with `null`, and there are no references, bounds, formats or
+/// descriptions.
 #[must_use]
 pub(crate) fn reply_schema(categories: &[String]) -> ReplySchema {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
@@ -124,7 +125,7 @@ fn make_strict(schema: &mut Value) {
     object.retain(|keyword, _| STRICT_KEYWORDS.contains(&keyword.as_str()));
     if let Some(Value::Object(properties)) = object.get_mut("properties") {
         properties.values_mut().for_each(make_strict);
-        // Strict mode has no optional properties; anything that may be absent is nullable instead.
+        // Strict mode has no optional properties, so properties that may be absent are nullable.
         let names: Vec<Value> = properties.keys().cloned().map(Value::String).collect();
         object.insert("required".into(), Value::Array(names));
         object.insert("additionalProperties".into(), Value::Bool(false));
@@ -138,7 +139,8 @@ fn make_strict(schema: &mut Value) {
     }
 }
 
-/// An object that may be `null` is generated with two types; more servers accept it if it is written as alternatives.
+/// An object that may be `null` is generated with two types. More servers accept it if it is written as two
+/// alternatives.
 fn split_nullable_object(object: &mut Map<String, Value>) {
     if object.get("type") == Some(&json!(["object", "null"])) {
         object["type"] = json!("object");
@@ -147,7 +149,7 @@ fn split_nullable_object(object: &mut Map<String, Value>) {
     }
 }
 
-/// Documented enums are generated as `oneOf` constants; strict mode requires a plain list.
+/// Documented enums are generated as `oneOf` constants, but strict mode requires a plain list.
 fn enum_of_constants(variants: &Value) -> Map<String, Value> {
     let constants: Vec<&Value> = variants.as_array().into_iter().flatten().filter_map(|one| one.get("const")).collect();
     Map::from_iter([("type".to_owned(), json!("string")), ("enum".to_owned(), json!(constants))])

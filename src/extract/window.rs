@@ -39,12 +39,12 @@ const SESSION_TOKENS: usize = 80;
 
 /// Splits the messages that `done` does not cover into windows of at most `budget` tokens of messages.
 ///
-/// Windows are returned in transcript order and contain every such message exactly once. A person's words, and what
-/// follows until a person speaks again, stay together if they fit; a longer turn is split between messages. A message
-/// that is longer than the budget forms a window of its own and is not cut here: [`super::llm::extract`] reads it in
-/// several requests.
+/// Windows are returned in transcript order and contain every such message exactly once. A person's message stays
+/// together with the messages up to the next person's message if they fit. A longer turn is split between messages. A
+/// message that is longer than the budget forms a separate window and is not cut here, because [`super::llm::extract`]
+/// reads it in several requests.
 ///
-/// `done` is sorted and disjoint; parts of it beyond the end of the transcript are ignored. When messages are appended,
+/// `done` is sorted and disjoint. Parts of it beyond the end of the transcript are ignored. When messages are appended,
 /// all windows but the last stay unchanged.
 #[must_use]
 pub fn windows(messages: &[Message], done: &[Range<usize>], budget: WindowBudget) -> Vec<Window> {
@@ -52,7 +52,8 @@ pub fn windows(messages: &[Message], done: &[Range<usize>], budget: WindowBudget
     // when a log grows.
     let free = uncovered(messages.len(), done);
     let first_shown = free.first().map_or(0, |range| range.start.saturating_sub(MAX_CONTEXT_MESSAGES));
-    // Counting is expensive: each message is counted once, and those that were read long ago are not counted at all.
+    // Counting is expensive, so each message is counted once, and messages that were read long ago are not counted at
+    // all.
     let costs = message_costs(&messages[first_shown..]);
     let cost = |index: usize| costs[index - first_shown];
     let mut windows = Vec::new();
@@ -103,7 +104,7 @@ fn fill(messages: &[Message], range: Range<usize>, budget: usize, cost: &dyn Fn(
             continue;
         }
         window.close(&mut windows);
-        // A turn that fits into one window is not split; all its messages then fit below.
+        // A turn that fits into one window is not split, because all its messages then fit below.
         for index in turn {
             let tokens = cost(index);
             if window.tokens + tokens > budget {
@@ -187,7 +188,7 @@ pub(super) fn split(messages: &[Message], span: Span) -> Option<[Span; 2]> {
         }
     }
     let (_, middle) = best?;
-    // The budget of the run is not known here; the default overlap is enough for words like "that one".
+    // The budget of the run is not known here, but the default overlap is enough for words like "that one".
     let overlap = WindowBudget::default().overlap_tokens;
     let context_start = context_start(middle, span.context_start, overlap, &|index| cost(index).context);
     Some([Span { end: middle, ..span }, Span { context_start, start: middle, end: span.end }])
@@ -292,7 +293,7 @@ pub(super) fn views(tasks: &[Task<'_>]) -> Vec<View> {
     for (window, task) in tasks.iter().enumerate().filter(|(_, task)| has_human_signal(task.messages())) {
         let sight = |part| Sight { window, span: task.span, part };
         match only_shown(task.messages()) {
-            // Only a person's message can be this long here; those of assistants and tools are clipped.
+            // Only a person's message can be this long here, since messages of assistants and tools are clipped.
             Some(message) if message.is_human() && message_cost(message).full > MESSAGE_TOKENS => {
                 let parts = parts_of(&message.text, MESSAGE_TOKENS).into_iter();
                 apart.extend(parts.map(|bytes| View::one(sight(Some(bytes)))));
@@ -421,13 +422,13 @@ fn is_ideographic(sign: char) -> bool {
     matches!(sign, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Whether a person says anything beyond "ok", "thanks" or "continue"; a window without such words needs no call.
+/// Whether a person says anything except "ok", "thanks" or "continue". Otherwise the window needs no call.
 ///
 /// A bare "yes" or "no" counts if it answers a question from the assistant, or if the text that it answers is not among
 /// `messages`.
 #[must_use]
 pub(crate) fn has_human_signal(messages: &[Message]) -> bool {
-    // The preceding message is unknown, and "yes" may answer a question in it; a needless call is better than a loss.
+    // The preceding message is unknown, and "yes" may answer a question in it. A needless call is better than a loss.
     let mut asked = true;
     for message in messages.iter().filter(|message| message.kind == Kind::Prose) {
         if message.is_human() {
@@ -467,7 +468,7 @@ const ANSWERING: &str = "\
     不用 不要 不行 没有 はい いいえ うん 네 아니요 ja nein oui non si sí да нет";
 
 fn weight(text: &str) -> Weight {
-    // An acknowledgement is short; this also keeps a pasted file in one piece.
+    // An acknowledgement is short. The limit also avoids dividing a pasted file into words.
     if text.len() > 200 {
         return Weight::Words;
     }

@@ -242,7 +242,7 @@ fn edit_named(name: &str, value: &mut String, edit: &mut dyn FnMut(&mut String))
     if let Some(edited) = pair.strip_prefix(&head).and_then(|rest| rest.strip_suffix('"')) {
         edited.clone_into(value);
     } else {
-        // The name itself was edited, so the pair cannot be split; no part of the value may be kept.
+        // The name itself was edited, so the pair cannot be divided, and no part of the value may be kept.
         *value = pair;
     }
 }

@@ -142,7 +142,8 @@ const PASSWORD_WORDS: &[&str] = &[
 /// All kinds, specific before general. If two rows match the same place, the earlier row determines the name.
 #[rustfmt::skip]
 pub(super) const SECRETS: &[Secret] = &[
-    // Key blocks. The first alternative needs the END line; the second takes the key lines of a block that was cut.
+    // Key blocks. The first alternative requires the END line. The second alternative matches the key lines of a block
+    // that was cut.
     token("private-key", &["-----BEGIN "],
         concat!(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----(?:(?:[^-]|-[^-])*-----END [A-Z0-9 ]{0,40}-----",
             r#"|(?:(?:\\+[nrt]|[\s>|+:"',\d→]){1,24}(?:(?:Proc-Type|DEK-Info|Version|Comment): [^\n\\]{1,80}|[A-Za-z0-9+/]{16,}={0,2}))*"#,

@@ -54,7 +54,7 @@ pub(in crate::llm) struct Call<'c> {
     pub(in crate::llm) body: Body<'c>,
     pub(in crate::llm) timeout: Duration,
     pub(in crate::llm) longest: usize,
-    /// Advice for the case that the server has no such path.
+    /// Advice to the user if the server does not have the path.
     pub(in crate::llm) if_missing: &'static str,
     /// Whether the call may safely be repeated if the server accepted it and the answer was lost.
     pub(in crate::llm) may_repeat: bool,

@@ -306,13 +306,13 @@ impl Gate {
     }
 }
 
-/// The right to have one call in flight, released on drop.
+/// Permission for one call in flight, released on drop.
 struct Pass<'a> {
     gate: &'a Gate,
 }
 
 impl Pass<'_> {
-    /// Halves the number of calls that may be in flight, to no fewer than one.
+    /// Halves the number of calls that may be in flight, down to a minimum of one.
     fn narrow(&self) {
         let mut state = self.gate.state();
         // Computed from the calls in flight, because the limit is infinite until the first overload.
@@ -387,7 +387,7 @@ impl Tag {
 pub async fn find_ollama(host: Option<&str>, named: Option<&str>) -> Result<Option<ModelSettings>, LlmError> {
     let settings = ModelSettings::new(format!("{}/v1", base(host.unwrap_or(DEFAULT_HOST))), "");
     let endpoint = Endpoint::new(&settings)?;
-    // `OLLAMA_HOST` may name another machine, and nobody has permitted sending conversations there.
+    // `OLLAMA_HOST` may name another machine, and the user has not permitted sending conversations there.
     if !endpoint.is_loopback() {
         return Ok(None);
     }

@@ -333,13 +333,13 @@ pub struct ModelSettings {
     pub api_key: Option<SecretString>,
     /// The name by which the server identifies the model.
     pub model: String,
-    /// Sampling temperature; `None` leaves it to the server.
+    /// Sampling temperature. If it is `None`, the server uses its default.
     pub temperature: Option<f32>,
     /// Longest time for one attempt, from connecting to the last byte.
     pub timeout: Duration,
     /// Attempts after the first.
     pub max_retries: u32,
-    /// Seed for the jitter of waits; `None` means a random seed.
+    /// Seed for the jitter of waits, where `None` means a random seed.
     pub jitter_seed: Option<u64>,
     /// How to ask for JSON.
     pub structured: StructuredOutput,

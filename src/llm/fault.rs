@@ -29,7 +29,7 @@ pub(super) enum Fault {
     Status { status: u16, wait: Option<Duration>, rejection: Rejection },
 }
 
-/// What to do after a fault.
+/// The action to take after a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Retry,
@@ -113,7 +113,7 @@ impl Rejection {
             ("invalid_request", 400),
         ];
         let guessed = || by_word.iter().find(|(word, _)| text.contains(word)).map(|(_, status)| *status);
-        // If the error names no status, the server is assumed to be at fault, so that the request is retried.
+        // If the error names no status, a server error is assumed, so that the request is retried.
         named.or_else(guessed).unwrap_or(502)
     }
 
@@ -265,7 +265,7 @@ pub(super) fn waits(retries: u32, seed: Option<u64>) -> ExponentialBuilder {
 
 /// Returns the wait after `fault`, or `None` to give up. `planned` is the wait that the retry policy suggests.
 pub(super) fn wait_after(fault: &Fault, planned: Option<Duration>) -> Option<Duration> {
-    // Without a planned wait the retries are used up, whatever the server asks for.
+    // Without a planned wait, the retries are used up, even if the server asks for a wait.
     let planned = planned?;
     let wait = fault.wait().unwrap_or(planned);
     (wait <= LONGEST_ASKED).then_some(wait)

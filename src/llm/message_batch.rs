@@ -32,7 +32,7 @@ pub(super) struct ListSlot {
 }
 
 impl ListSlot {
-    /// Returns the slot of a batch that is about to be submitted; `list` is the start of the server's list.
+    /// Returns the slot of a batch that is about to be submitted. `list` is the start of the server's list.
     pub(super) fn new(list: &Value, content: &[u8]) -> Self {
         let newest = list["data"][0]["id"].as_str().map(str::to_owned);
         Self { newest, requests: content.split_inclusive(|&byte| byte == b'\n').count() }

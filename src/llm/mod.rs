@@ -41,7 +41,7 @@ use serde_json::{Value, json};
 
 use crate::guard::{Guard, Redacted};
 
-/// One request to a model. Its types admit only redacted text.
+/// One request to a model. The types of its fields allow only redacted text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     /// The part that is the same in all requests. It comes first, so that providers can cache it.
@@ -181,7 +181,7 @@ pub struct Rendered {
 /// The outcome of a request about a part of some windows.
 #[derive(Debug)]
 pub struct Answered {
-    /// What was sent, now or earlier.
+    /// The request, which was sent now or earlier.
     pub rendered: Rendered,
     /// The hash under which its reply is stored.
     pub key: String,

@@ -26,7 +26,7 @@ impl Protocol {
         }
     }
 
-    /// Returns the headers that each request has, besides the key.
+    /// Returns the headers of each request in addition to the key.
     pub(super) const fn headers(&self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Anthropic => &[("anthropic-version", "2023-06-01")],

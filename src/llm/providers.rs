@@ -11,11 +11,11 @@ use super::protocol::Protocol;
 
 /// A provider that `PROVIDER/MODEL` names.
 struct Provider {
-    /// Its name in `PROVIDER/MODEL`.
+    /// The name of the provider in `PROVIDER/MODEL`.
     name: &'static str,
     /// The variable that contains its key; empty for a program with its own login.
     key: &'static str,
-    /// Its address; empty for a program.
+    /// The address of the provider; empty for a program.
     base_url: &'static str,
     /// The variable that the provider's own tools read to replace its address.
     base_url_variable: &'static str,

@@ -147,7 +147,7 @@ fn row(mut line: Value) -> Option<Row> {
     let status = response["status_code"].as_u64().and_then(|status| u16::try_from(status).ok());
     let error = line["error"].as_object().map(|error| {
         let text = |name: &str| error.get(name).and_then(Value::as_str);
-        // The message may quote the request; the code never does.
+        // The message may quote the request, but the code does not.
         text("code").or_else(|| text("message")).unwrap_or("no reason given").to_owned()
     });
     let body = match response {

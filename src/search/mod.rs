@@ -75,7 +75,7 @@ pub(crate) fn search(
 /// Returns the filter with the condition that memories have not expired at `now`, unless the filter already sets such a
 /// time.
 fn unexpired(filter: &Filter, now: Timestamp) -> Filter {
-    // Maintenance marks expired memories later; until then their status is still active.
+    // Maintenance marks expired memories later. Until then, their status is still active.
     Filter { unexpired_at: Some(filter.unexpired_at.unwrap_or(now)), ..filter.clone() }
 }
 

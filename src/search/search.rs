@@ -325,7 +325,7 @@ pub fn direct(
     Ok(Direct { found, stand_out, without_meaning })
 }
 
-/// A memory that another one is linked to.
+/// A memory that another memory is linked to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Related {
     /// The type of the link.

@@ -9,7 +9,7 @@ use jiff::{Timestamp, ToSpan};
 use regex::{Captures, Regex};
 
 /// Number of days after a named time during which people still talk about it.
-// Days before the time do not count, since nobody reports on a day in the future.
+// Days before the time do not count, since people do not report on a day in the future.
 const AFTERWARDS_DAYS: i64 = 7;
 /// Score of a statement from these days.
 const AFTERWARDS: f64 = 0.5;

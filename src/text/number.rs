@@ -153,7 +153,7 @@ fn measure_after(after: &str) -> Option<Unit> {
 /// A number in a text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Number {
-    /// Its byte range, without the unit.
+    /// The byte range of the number, without the unit.
     pub(crate) at: Range<usize>,
     /// The possible values of the number. "1,234" has two readings, and a version or a clock time may have none.
     pub(crate) readings: Vec<f64>,
@@ -345,7 +345,7 @@ const SMALL: [&str; 3] = [
      dieciocho diecinueve veinte veintiuno veintidós veintitrés veinticuatro veinticinco veintiséis veintisiete \
      veintiocho veintinueve",
 ];
-/// Tens from 20; Spanish continues from 30.
+/// Tens from 20, in Spanish from 30.
 const TENS: [&str; 3] = [
     "twenty thirty forty fifty sixty seventy eighty ninety",
     "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig",
@@ -414,7 +414,8 @@ pub(crate) fn in_words(text: &str) -> Vec<Number> {
     while let Some(at) = words.next() {
         let is_apart = open.last().is_some_and(|(last, _)| text[last.end..at.start].contains([',', ';', '.', ':']));
         let is_scaled = words.peek().is_some_and(|next| is_scale(&text[next.clone()]));
-        // "forty thousand, three days early" contains two numbers, whereas "one million, two hundred thousand" is one.
+        // "forty thousand, three days early" contains two numbers, whereas "one million, two hundred thousand" is one
+        // number.
         if is_apart && !is_scaled {
             found.extend(close(text, &mut open));
         }

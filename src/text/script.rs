@@ -5,13 +5,13 @@ use unicode_normalization::char::is_combining_mark;
 /// The writing system of a run of characters, which determines how the run is cut into words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Script {
-    /// Words are separated by spaces: Latin, Cyrillic, Arabic and others; emoji also count as words.
+    /// Latin, Cyrillic, Arabic and other scripts with spaces between words. Emoji also count as words.
     Spaced,
     /// Han and Hiragana, without spaces between words.
     Han,
-    /// Katakana: mostly names and loan words, which are kept whole.
+    /// Katakana, which contains mostly names and loan words, which are not cut.
     Katakana,
-    /// Korean: words are separated by spaces, with particles attached to them.
+    /// Korean, with spaces between words and with particles attached to them.
     Hangul,
 }
 

@@ -59,8 +59,8 @@ fn english_stem(plain: &str) -> String {
         .unwrap_or(plain);
     let mut root = cut.to_owned();
     let bytes = root.as_bytes();
-    // This makes `running` equal to `run`, and `stopped` to `stop`. It also removes a letter from both `call` and
-    // `calls`.
+    // Removing one letter makes `running` equal to `run`, and `stopped` to `stop`. `call` and `calls` lose a letter,
+    // too.
     if bytes.len() >= 4 && bytes[bytes.len() - 1] == bytes[bytes.len() - 2] {
         root.pop();
     }

@@ -1,6 +1,6 @@
 //! The words of a text, for comparison and for the word index.
 //!
-//! For the index, runs of letters and digits are words. Two kinds of text need more than this. Text without spaces
+//! For the index, runs of letters and digits are words. Two kinds of text are treated differently. Text without spaces
 //! (Chinese, Japanese, Thai, and also Korean) is cut into single characters and overlapping pairs. Names that contain
 //! symbols (`C++`, `.env`, `bun-sqlite`) are indexed by their parts and also as one artificial word of letters and
 //! digits, `zqcz2bzz2bz` for `c++`. An emoji becomes such a word by itself. Both indexing and queries use this module.
@@ -118,7 +118,7 @@ pub const STOP_WORDS: &[&str] = &[
     "were", "what", "when", "where", "which", "who", "will", "with", "would", "you", "your",
 ];
 
-/// Length of the longest of them, in bytes.
+/// Length of the longest function word, in bytes.
 const LONGEST_STOP: usize = 6;
 
 /// Whether a word, in lower case, is one of [`STOP_WORDS`].
@@ -144,7 +144,7 @@ pub(crate) fn pieces<'t>(folded: &'t str, mut take: impl FnMut(Piece<'t>)) {
             Run::Word(word) if is_stop(word) => take(Piece::Stop(word)),
             Run::Word(word) => take(Piece::Word(word)),
             Run::Unspaced(characters) => {
-                // Pairs carry the meaning; single characters are also indexed, for queries of one character.
+                // Pairs identify words. Single characters are also indexed, for queries of one character.
                 pairs(characters).chain(singles(characters)).for_each(|part| take(Piece::Exact(part.to_owned())));
             }
         });

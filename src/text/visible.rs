@@ -103,7 +103,7 @@ const fn is_pictograph(c: char) -> bool {
         | '\u{2b00}'..='\u{2bff}' | '\u{3030}' | '\u{303d}' | '\u{3297}' | '\u{3299}' | '\u{1f000}'..='\u{1faff}')
 }
 
-/// Whether a letter belongs to a script whose letters join: Arabic and related scripts, or those of India and
+/// Whether a letter belongs to a script whose letters join: Arabic and related scripts, or scripts of India and
 /// South-East Asia.
 const fn is_joined(c: char) -> bool {
     matches!(c, '\u{620}'..='\u{8ff}' | '\u{900}'..='\u{dff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17b3}'

@@ -18,9 +18,9 @@ const MAX_REMEDIES: usize = 10;
 pub struct KnownError {
     /// The requested error, without paths, numbers and hashes.
     pub signature: String,
-    /// How often it occurred.
+    /// Number of occurrences of the error.
     pub occurred: u32,
-    /// How often it was not cleared.
+    /// Number of occurrences that were not cleared.
     pub open: u32,
     /// The remedies that cleared the error, the surest first. The list is empty if no remedy is sure.
     pub remedies: Vec<KnownRemedy>,

@@ -23,13 +23,13 @@ pub struct Usage {
     /// The folder in which the command ran, if it is not the project's folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
-    /// How often it ran.
+    /// Number of runs of the command.
     pub runs: u32,
-    /// How often it failed.
+    /// Number of runs that failed.
     pub failed: u32,
-    /// Tasks in which it ran.
+    /// Number of tasks in which the command ran.
     pub tasks: u32,
-    /// When it ran last.
+    /// The time of the last run.
     pub at: Option<Timestamp>,
     /// The last error, if the command never succeeded.
     #[serde(skip_serializing_if = "Option::is_none")]

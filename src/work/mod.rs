@@ -43,7 +43,7 @@ pub(crate) struct Session<'a> {
     pub(crate) guard: &'a Guard,
     /// The agent's name.
     pub(crate) agent: &'a str,
-    /// The agent's id for the session; empty if the agent provides none.
+    /// The agent's id for the session. It is empty if the agent provides none.
     pub(crate) id: &'a str,
     /// The namespaces of its memories, starting with its project.
     pub(crate) namespaces: &'a [Namespace],

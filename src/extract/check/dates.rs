@@ -1,4 +1,4 @@
-//! Finds dates in a claim that nobody said and that do not follow from when something was said.
+//! Finds dates in a claim that do not appear in the conversation and cannot be derived from the time of a message.
 //!
 //! A common error is to resolve a relative date against a day other than that of the message, such as today when an old
 //! conversation is read. A date is accepted if it lies within the range of a time expression that was used.
@@ -20,7 +20,7 @@ const MAX_JUDGED_DAYS: i32 = 400;
 
 /// Longest range, in days, of a time expression that counts outside its session.
 const NEAR_DAYS: i32 = 9;
-/// Maximum number of days and spans that are combined; with more, almost any date could be derived.
+/// Maximum number of days and spans that are combined. With more, almost any date could be derived.
 const MAX_COUNTED: usize = 200;
 
 /// The dates that a claim may mention.
@@ -304,7 +304,7 @@ static TABLE: LazyLock<Vec<(Regex, i32, i32)>> = LazyLock::new(|| {
     let compile =
         |pattern: &str| Regex::new(&format!("(?i){pattern}")).expect("the pattern is constant and a test compiles it");
     let mut table: Vec<_> = REACHES.iter().map(|&(pattern, from, to)| (compile(pattern), from, to)).collect();
-    // Words that are not recognised may refer to any day within about a year; a correct claim must not fail because of
+    // Words that are not recognised may refer to any day within about a year. A correct claim must not fail because of
     // them.
     table.push((compile(OTHER_LANGUAGE), -400, 400));
     table
@@ -330,7 +330,7 @@ static DAY_OF_MONTH: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the pattern is constant and a test compiles it")
 });
 
-/// "On the 5th" is that day of this month or of an adjacent one.
+/// "On the 5th" is that day of this month or of an adjacent month.
 fn days_of_month(text: &str, today: Date) -> Vec<(Date, Date)> {
     let numbers = DAY_OF_MONTH
         .captures_iter(text)
@@ -381,7 +381,7 @@ pub(in crate::extract) fn instant(text: &str, edge: Edge, offset_seconds: i32) -
         }
         _ => return None,
     };
-    // Nobody remembers dates outside this range, so such a date is an error.
+    // Memories do not contain dates outside this range, so such a date is an error.
     if !(date(1000, 1, 1)..date(4000, 1, 1)).contains(&first) {
         return None;
     }

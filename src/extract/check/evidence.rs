@@ -34,7 +34,7 @@ impl<'a> EvidencePool<'a> {
         Self { tasks, shown, numbers: OnceCell::new(), dates: OnceCell::new(), names: OnceCell::new() }
     }
 
-    /// Returns a session: its task and what was shown of it.
+    /// Returns a session as its task and the part that was shown.
     pub(in crate::extract) fn session(&self, place: usize) -> (&'a Task<'a>, &'a Shown) {
         (&self.tasks[place], &self.shown[place])
     }
@@ -204,7 +204,7 @@ impl<'a> EvidenceCheck<'a> {
             };
             if field.as_ref().is_some_and(|text| !is_traced(text)) {
                 tracing::debug!(field = name, title = proposal.title, "left out a date that cannot be traced");
-                // A memory with an unknown end is still useful; dropping it would lose what was actually said.
+                // A memory with an unknown end is still useful. Dropping it would lose the statement.
                 *field = None;
             }
         }
@@ -287,7 +287,7 @@ struct Replaced {
 
 impl Replaced {
     fn new(memory: &Memory) -> Self {
-        // A claim that moves a date or changes a price often mentions the old one, which only the memory contains.
+        // A claim about a new date or price often mentions the old date or price, which only the memory contains.
         let mut known = Self { numbers: Numbers::default(), dates: Dates::default() };
         for text in std::iter::once(&memory.claim.content).chain(&memory.claim.value) {
             known.numbers.add(text);
@@ -331,7 +331,7 @@ fn around(text: &str, range: Range<usize>) -> &str {
         at + text[at..].chars().next().map_or(0, char::len_utf8)
     });
     let sentence = &text[start..end];
-    // "No I like the blue one" denies what was asked before, not what follows.
+    // "No I like the blue one" denies the previous question, not the rest of the sentence.
     if start == 0 && is_answer(sentence) {
         sentence.trim_start().split_once(' ').map_or("", |(_, rest)| rest)
     } else {
@@ -396,7 +396,7 @@ fn first(name: &str) -> String {
 
 fn starts_with_name(content: &str, name: &str) -> bool {
     let name = first(name);
-    // A name of one letter is the beginning of too many other words.
+    // Too many other words begin with a name of one letter.
     let rest = (name.chars().count() > 1).then(|| content.strip_prefix(&name)).flatten();
     rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphabetic()))
 }

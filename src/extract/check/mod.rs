@@ -1,11 +1,11 @@
 //! Checks of a model's entries: nothing is accepted that cannot be found in the conversation. The functions are pure.
 //!
 //! The checks are made in this order. An entry is rejected if
-//! - it does not have the requested shape ([`DropReason::Invalid`]),
+//! - it does not have the requested structure ([`DropReason::Invalid`]),
 //! - it cites a message that was not shown, or only context (`WrongMessage`),
 //! - its quote does not appear in a cited message (`QuoteNotFound`, see `quote`),
 //! - no person said or confirmed it, or it repeats injected text (`NotSaid`),
-//! - a date was not said and does not follow from when something was said (`DateNotSaid`, see `dates`),
+//! - a date does not appear in a message and cannot be derived from the time of one (`DateNotSaid`, see `dates`),
 //! - a number appears in no message and cannot be computed from numbers that do (`NumberNotSaid`, see `numbers`),
 //! - nobody mentioned one of its names (`NameNotSaid`, see `names`),
 //! - it says the opposite of its quote (`PolarityChanged`, see `polarity`),
@@ -69,7 +69,7 @@ impl Checked {
         self.candidates.len() + self.dropped.len()
     }
 
-    /// Returns the number of entries that do not have the requested shape.
+    /// Returns the number of entries that do not have the requested structure.
     pub(super) fn broken(&self) -> usize {
         self.dropped.iter().filter(|(_, one)| one.reason == DropReason::Invalid).count()
     }
@@ -304,7 +304,7 @@ impl<'a> EntryChecker<'a> {
     }
 }
 
-/// Checks what the schema cannot express in strict mode.
+/// Checks the rules that the schema cannot express in strict mode.
 fn sound(proposal: Proposal) -> Result<Proposal, Dropped> {
     let invalid = |detail: &str| Err(dropped(DropReason::Invalid, detail));
     // Strict mode allows no bounds, so the schema that was sent cannot contain this bound.

@@ -47,7 +47,7 @@ impl Names {
         self.text.push('\n');
     }
 
-    /// Returns a name in the sentence `content` that has no source; `quote` shows the script of the conversation.
+    /// Returns a name in the sentence `content` that has no source. `quote` shows the script of the conversation.
     pub(super) fn foreign<'t>(&self, content: &'t str, quote: &str) -> Option<&'t str> {
         // A name is spelled differently in another writing system.
         if quote.chars().any(|c| c.is_alphabetic() && !is_latin(c))
@@ -221,7 +221,7 @@ fn is_common(word: &str, folded: &str) -> bool {
     let is_of_a_place = ["ish", "ese", "ian", "ians", "ism", "ist"].iter().any(|ending| folded.ends_with(ending));
     COMMON.split_whitespace().any(|common| common == folded)
         || is_of_a_place && word.chars().count() > 5
-        // An identifier: a person's name has only one capital.
+        // The word is an identifier, since a person's name has only one capital.
         || word.chars().skip(1).any(|c| c.is_numeric() || c == '_')
 }
 

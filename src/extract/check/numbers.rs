@@ -68,7 +68,7 @@ impl Numbers {
     }
 
     fn is_known(&self, number: &Number) -> bool {
-        // "12k" must not be justified by a 12 that counts something else.
+        // A 12 that counts something else must not confirm "12k".
         let wanted = if number.is_scaled { &number.readings[..1] } else { &number.readings[..] };
         let same = |one: f64, two: f64| (one - two).abs() <= 1e-9 * two.abs().max(1.0);
         self.is_partial

@@ -1,7 +1,8 @@
 //! Finds claims that say the opposite of their quotes: a negation was lost or invented.
 //!
-//! Only clear cases are judged: the words that the quote denies all appear in the claim, the claim does not deny them
-//! in any other way, and no other sentence of the evidence states them without a negation; or the reverse.
+//! Only clear cases are judged. All words that the quote denies appear in the claim, the claim does not deny them in
+//! any other way, and no other sentence of the evidence states them without a negation. The reverse case is judged in
+//! the same way.
 
 use crate::text::negation::{first_denial, is_negative, plain};
 use crate::text::script::is_wide;
@@ -112,7 +113,7 @@ fn clause_before(text: &str, to: usize) -> &str {
     text[..to].rsplit(ENDS).next().unwrap_or_default()
 }
 
-/// Returns the stems of the content words; in Chinese and Japanese, every pair of adjacent characters.
+/// Returns the stems of the content words or, in Chinese and Japanese, every pair of adjacent characters.
 fn content_words(text: &str) -> Vec<String> {
     let units = units(text);
     let is_wide_unit = |unit: &String| unit.chars().all(is_wide);

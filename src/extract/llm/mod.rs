@@ -27,8 +27,8 @@ const MAX_FRUITLESS: u32 = 31;
 /// Maximum number of times that the rest of a cut answer is requested.
 const MAX_CONTINUATIONS: u8 = 8;
 
-/// Asks `model` what is worth keeping from the windows of `tasks`, which are equal except for transcript and span.
-/// Returns one result per window, in order. The cost of a request is counted once, for the first window that it shows.
+/// Asks `model` for memories from the windows of `tasks`, which are equal except for transcript and span. Returns one
+/// result per window, in order. The cost of a request is counted once, for the first window that it shows.
 ///
 /// A window in which nobody says anything needs no call. All other windows are read in one request. If the answer, or
 /// part of it, cannot be used, the model is called once more with the errors, and entries that are still unusable are
@@ -143,8 +143,8 @@ impl<C: Complete> Asking<'_, '_, C> {
         Next::Done
     }
 
-    /// Requests the missing part of a cut answer, as long as each round returns more of it. Whatever is still missing
-    /// after that is reported.
+    /// Requests the missing part of a cut answer, as long as each round returns more of it. If a part is still missing
+    /// after that, this is reported.
     async fn go_on(
         &self,
         view: &View,
@@ -324,7 +324,7 @@ impl WindowReading {
     }
 
     fn fail(&mut self, reason: &str) {
-        // The first reason is the cause; later ones often follow from it.
+        // The first reason is the cause, since later errors often result from it.
         self.failure.get_or_insert_with(|| reason.to_owned());
     }
 
@@ -377,7 +377,7 @@ impl WindowReading {
     }
 }
 
-/// Longest answer to a long request, in tokens; reasoning models spend part of it before they answer.
+/// Longest answer to a long request, in tokens. Reasoning models use part of it before they answer.
 const MAX_COMPLETION_TOKENS: u32 = 16_384;
 /// Longest answer to a short request.
 const SHORT_COMPLETION_TOKENS: u32 = 8_192;
@@ -386,7 +386,7 @@ const SHORT_TOKENS: usize = 4_000;
 /// Number of tokens of an unusable answer that are included in a repair request.
 const ANSWER_TOKENS: usize = 4_000;
 
-/// Returns the request for one view, with information for reading the numbers in its reply; see [`sessions`].
+/// Returns the request for one view, with information for reading the numbers in its reply, see [`sessions`].
 fn ask(guard: &Guard, tasks: &[Task<'_>], view: &View) -> Rendered {
     let categories = tasks.first().map_or(&[][..], |task| task.categories);
     let prompt = user(tasks, view);

@@ -424,7 +424,7 @@ fn is_rule(step: &str) -> bool {
         && !["you ", "it ", "the ", "this "].iter().any(|start| lower.starts_with(start))
 }
 
-/// Verbs that begin an order; "always happy to", "never mind" and "by default, it returns" do not.
+/// Verbs that begin an order. "Always happy to", "never mind" and "by default, it returns" are not orders.
 #[rustfmt::skip]
 const ORDERS: &[&str] = &[
     "accept", "add", "answer", "append", "ask", "assume", "avoid", "backup", "be", "begin", "build", "bump", "call", "check", "cite", "clean",

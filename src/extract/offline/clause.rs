@@ -29,7 +29,7 @@ pub(super) struct Hit<'a> {
     pub(super) language: &'static LanguageRules,
     pub(super) act: Act,
     pub(super) confidence: f64,
-    /// Whether the speaker asked to remember it.
+    /// Whether the speaker asked to remember the statement.
     pub(super) asked: bool,
     pub(super) clause: &'a str,
     pub(super) found: Captures<'a>,

@@ -1,8 +1,8 @@
 //! The definitions of English and Chinese for the clause rules: cues, vetoes, and sentence frames.
 //!
 //! A cue is a pattern that is matched at the start of a clause. Its named groups capture the content of the clause: `v`
-//! is the value, `over` or `old` is what it is preferred to or replaces, `do` and `when` are an instruction and its
-//! condition.
+//! is the value, `over` is a less preferred value, `old` is a replaced value, and `do` and `when` are an instruction
+//! and its condition.
 
 use std::sync::LazyLock;
 
@@ -61,7 +61,7 @@ pub(super) struct Cue {
     pub(super) confidence: f64,
 }
 
-/// Returns a cue; `confidence` is in hundredths.
+/// Returns a cue. `confidence` is in hundredths.
 pub(super) const fn cue(act: Act, confidence: u8, pattern: &'static str) -> Cue {
     Cue { pattern, act, confidence: confidence as f64 / 100.0 }
 }
@@ -77,7 +77,7 @@ pub(super) struct Definition {
     pub(super) tasks: &'static str,
     /// Pattern of words about how the assistant is to answer.
     pub(super) manner: &'static str,
-    /// Pattern of words that make a request a lasting one.
+    /// Pattern of words that make a request permanent.
     pub(super) lasting: &'static str,
     /// Pattern of words that make a request lasting even in the description of a task, in which "always" is about the
     /// task.
@@ -86,7 +86,8 @@ pub(super) struct Definition {
     pub(super) conditions: &'static [&'static str],
     /// Words without meaning before a statement.
     pub(super) lead_in: &'static str,
-    /// Where one clause ends and the next, with its own subject, begins; the group `next` is the start of the latter.
+    /// Pattern of the boundary between a clause and the next clause with its own subject. The group `next` is the start
+    /// of the next clause.
     pub(super) clause_break: &'static str,
     /// Cues, of which the first match is used.
     pub(super) cues: &'static [Cue],
@@ -96,7 +97,7 @@ pub(super) struct Definition {
     pub(super) empty_value: &'static str,
     /// Pattern of the subject of a fact about the project.
     pub(super) subject: &'static str,
-    /// Pattern of what may follow a pointing word without referring to something outside the project.
+    /// Pattern of words that may follow a word like "this" without referring to something outside the project.
     pub(super) own_ground: &'static str,
     /// Pattern of words that refer to something outside the sentence.
     pub(super) pointing: &'static str,
@@ -104,7 +105,7 @@ pub(super) struct Definition {
     pub(super) about_project: &'static str,
     /// Parts of a project that have their own attributes, each with its name in a key.
     pub(super) parts: &'static [(&'static str, &'static str)],
-    /// Pattern of an assistant's proposal, with what it proposes as `v`.
+    /// Pattern of an assistant's proposal, with the proposed action as `v`.
     pub(super) proposal: &'static str,
     /// Changes "we" and "our" of a household to "I" and "my".
     pub(super) alone: fn(&str) -> String,
@@ -234,7 +235,7 @@ impl LanguageRules {
     }
 }
 
-/// Compiles `pattern` for the start of a text, ignoring case; `(?-i:…)` makes case significant.
+/// Compiles `pattern` for the start of a text, ignoring case. `(?-i:…)` makes case significant.
 fn anchored(pattern: &str) -> Regex {
     anywhere(&format!("^(?:{pattern})"))
 }

@@ -57,7 +57,8 @@ fn corrected(task: &Task<'_>, ahead: &[usize], gathered: &mut Gathered<'_>) {
 const MAX_WORD_MESSAGES: usize = 5;
 /// Number of people's messages before "they pushed us back a week" in which the statement it changes is searched for.
 const MAX_MOVE_DISTANCE: usize = 8;
-/// The same number for a correction such as "no, the 14th".
+/// Number of people's messages before a correction such as "no, the 14th" in which the corrected statement is searched
+/// for.
 const MAX_CORRECTION_DISTANCE: usize = 1;
 
 /// Removes statements to which a later sentence in the messages `people` assigns another day or number.
@@ -123,9 +124,9 @@ struct Change {
     stems: BTreeSet<String>,
     values: BTreeSet<String>,
     has_day: bool,
-    /// Whether its verb says that a day was changed.
+    /// Whether the verb of the sentence says that a day was changed.
     moves: bool,
-    /// Whether it is only a correction, as in "no, the 14th".
+    /// Whether the sentence is only a correction, as in "no, the 14th".
     corrects: bool,
 }
 
@@ -289,7 +290,7 @@ impl Rarity<'_> {
 
 /// The source and the topic of a candidate.
 struct Fact {
-    /// Position of its message among the messages by people.
+    /// Position of the message among the messages by people.
     turn: usize,
     /// Byte offset in the message at which the quote ends.
     end: usize,

@@ -71,7 +71,7 @@ const ATTRIBUTES: &[(&str, &str, &str)] = &[
     ("merge_style", "squash merges=squash merge=squash-merge|merge commits|rebase merges", ""),
 ];
 
-/// Nouns that name an attribute, the more specific ones first.
+/// Nouns that name an attribute, with more specific nouns first.
 const NOUNS: &[(&str, &str)] = &[
     (
         r"deploy(?:ment)? (?:target|platform|environment)|hosting(?: provider| platform)?|cloud provider|部署(?:目标|平台|环境)?|托管平台|云服务商?",
@@ -111,7 +111,7 @@ const PERSONAL: &[&str] = &["editor", "os", "shell", "theme", "timezone"];
 /// A known name in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Named {
-    /// The attribute of which it is a value, such as `database`.
+    /// The attribute that has the name as its value, such as `database`.
     pub(super) attribute: &'static str,
     /// The usual spelling of the name, with the version that follows it in the text.
     pub(super) value: String,

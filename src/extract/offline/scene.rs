@@ -1,4 +1,4 @@
-//! Parts of a conversation in which people do not speak for themselves: games, stories, letters for others.
+//! Parts of a conversation in which people do not speak for themselves, such as games, stories and letters for others.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

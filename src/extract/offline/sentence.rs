@@ -1,4 +1,4 @@
-//! Sentences that people say for themselves.
+//! Sentences in which people speak for themselves.
 //!
 //! Code, quotes, pasted logs and dumps are removed first. Long quotations, pasted letters, and texts that the person
 //! only wants to have edited are removed next.

@@ -83,7 +83,7 @@ pub(super) fn ending(section: Section, format: Format) -> String {
     }
 }
 
-/// Returns the text after the last memory; `left_out` is the number of memories that were left out.
+/// Returns the text after the last memory. `left_out` is the number of memories that were left out.
 pub(super) fn closing(left_out: usize, format: Format) -> String {
     let more = match (left_out, format) {
         (_, Format::Json) => return format!("\n}}, \"left_out\": {left_out}}}\n"),

@@ -28,8 +28,8 @@ pub(crate) const WEIGHT_TIER: f64 = 0.10;
 /// Weight of the relevance to the question. The rest is the weight of the other components.
 pub(crate) const WEIGHT_TO_THE_POINT: f64 = 0.70;
 /// Minimum faded confidence of an unpinned memory that is shown.
-// The limit is above the 0.05 at which maintenance lets a memory fade. Since nobody requests a brief, it should be more
-// certain.
+// The limit is above the 0.05 at which maintenance lets a memory fade. A brief is shown without a request, so its
+// memories should be more certain.
 const MIN_CONFIDENCE: f64 = 0.15;
 /// Number of memories whose texts are read for each memory that a section may contain, since some are duplicates or too
 /// long.
