@@ -274,8 +274,8 @@ fn tidied(text: &str) -> Option<String> {
                 skip_until(&mut chars, text[at..].find("*/").map(|end| at + end + 2));
             }
             '}' | ']' => {
-                // The comma is looked for in the output, in which comments between comma and bracket have already been
-                // removed.
+                // The comma is searched for in the output, in which comments between comma and bracket have already
+                // been removed.
                 if let Some(rest) = tidy.trim_end().strip_suffix(',') {
                     tidy.truncate(rest.len());
                 }

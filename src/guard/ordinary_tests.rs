@@ -1,4 +1,4 @@
-//! False alarms of the guard in ordinary text: our own code, docs and fixtures, and what tools print.
+//! Tests of false alarms of the guard in ordinary text: our own code, docs and fixtures, and the output of tools.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

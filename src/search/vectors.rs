@@ -8,9 +8,9 @@ use crate::store::{Database, Filter, StoreError, VectorModel};
 
 /// Name of the channel in explanations.
 const NAME: &str = "vectors";
-/// Number of memories that it returns for each requested one.
+/// Number of memories that the channel returns for each requested memory.
 const PER_RESULT: usize = 4;
-/// Minimum number of memories that it returns, if there are that many.
+/// Minimum number of memories that the channel returns, if there are so many.
 const LEAST: usize = 200;
 
 /// Returns the memories nearest to `query` that pass `filter` and have not expired at `now`, with their cosines. There

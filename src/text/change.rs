@@ -1,42 +1,44 @@
-//! Phrases that say that something has ended or was changed, with the words that name it.
+//! Phrases that say that something has ended or was changed, with the words for that thing.
 //!
-//! A phrase counts only where its form is explicit and its subject is the speaker, nobody, or the thing itself: "we moved
-//! off Heroku", "Heroku is gone", "forget what I said about Heroku". What somebody else did, asks or supposes is none.
+//! A phrase counts only if it is explicit and its subject is the speaker, the thing itself, or missing, as in "we moved
+//! off Heroku", "Heroku is gone" and "forget what I said about Heroku". Actions of other people, questions and
+//! suppositions do not count.
 
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex, RegexSet};
 
-/// What a phrase says about the thing that it names.
+/// The kind of change that a phrase states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ChangeKind {
-    /// It is over.
+    /// The thing is over.
     Ended,
-    /// Something else stands in its place: "instead of tabs".
+    /// Something else replaces the thing, as in "instead of tabs".
     Replaced,
-    /// It has another value: "the port was changed to 8080".
+    /// The thing has another value, as in "the port was changed to 8080".
     Moved,
 }
 
 /// A phrase of change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ChangePhrase {
-    /// What it says.
+    /// The kind of change.
     pub kind: ChangeKind,
     /// The words that name the thing, without articles.
     pub named: String,
-    /// Whether it is the subject of its clause: "Heroku is gone".
+    /// Whether the thing is the subject of its clause, as in "Heroku is gone".
     pub is_subject: bool,
-    /// What somebody no longer does: "the release checklist" in "Tomasz handed the release checklist over".
+    /// The matter that somebody no longer handles, such as "the release checklist" in "Tomasz handed the release
+    /// checklist over".
     pub matter: Option<String>,
-    /// What follows the name within the clause.
+    /// The rest of the clause after the name.
     pub rest: String,
     /// The whole clause.
     pub clause: String,
 }
 
-/// Patterns of a language. `@S` is the start of a clause, `@W` an optional first person with adverbs; `old` names the
-/// thing and `what` the matter.
+/// Patterns of a language. `@S` is the start of a clause, and `@W` an optional first person with adverbs. The group
+/// `old` is the name of the thing, and `what` the matter.
 struct Forms {
     ended: &'static [&'static str],
     replaced: &'static [&'static str],
@@ -74,7 +76,7 @@ const FORMS: &[Forms] = &[
             r"\b(?:the )?new (?P<old>[^,;:!?()]{2,40}?) is ",
         ],
     },
-    // German: the verb stands last.
+    // German, in which the verb comes last.
     Forms {
         ended: &[
             r"@S(?P<old>[^,;:!?()]{2,50}?) (?:ist|sind|war|waren|wurde|wurden|haben wir|habe ich|hat man) (?:[\wäöüß]+ ){0,4}?(?:geschichte|gekippt|verkauft|storniert|abgesagt|gestrichen|abgeschafft|gekündigt|ersetzt|abgelöst|abgesetzt|weg|raus|vorbei|falsch|verworfen|passé|eingestellt|abgeschaltet|aufgegeben|umbenannt|aufgelöst|beendet)\b",
@@ -177,7 +179,7 @@ static PASSING: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is constant and a test compiles it")
 });
 
-/// Words that show that somebody else did it.
+/// Words that show that somebody else made the change.
 static OTHERS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)\b(?:their|his|her|parents|someone|somebody|people|everyone|everybody|friends?|neighbou?rs?)\b",
@@ -202,7 +204,7 @@ static TABLE: LazyLock<(RegexSet, Vec<(Regex, ChangeKind)>)> = LazyLock::new(|| 
     (set.expect("a test compiles them"), patterns.iter().map(compile).collect())
 });
 
-/// Whether `text` says that somebody turned to something else, which need not name what it was before.
+/// Whether `text` says that somebody changed to something else, even if it does not name the previous thing.
 pub(crate) fn turns_to_another(text: &str) -> bool {
     static TURNS: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(concat!(
@@ -224,10 +226,10 @@ pub(crate) fn moves_home(text: &str) -> bool {
     HOME.is_match(text) && !PASSING.is_match(text) && !OTHERS.is_match(text)
 }
 
-/// Longest text that is searched, in bytes; a statement of a change is short.
+/// Longest text that is searched, in bytes. Statements of changes are short.
 const MAX_BYTES: usize = 600;
 
-/// Returns the phrases of change in `text`; none of a sentence that asks, supposes, or says that the change passes.
+/// Returns the phrases of change in `text`. Sentences with questions, suppositions or temporary changes are ignored.
 pub(crate) fn phrases(text: &str) -> Vec<ChangePhrase> {
     if text.len() > MAX_BYTES {
         return Vec::new();
@@ -247,7 +249,7 @@ pub(crate) fn phrases(text: &str) -> Vec<ChangePhrase> {
     found
 }
 
-/// Cuts `text` after marks that end a sentence; a full stop within `Fly.io` or `3.10` does not.
+/// Cuts `text` after marks that end a sentence. A full stop within `Fly.io` or `3.10` is not such a mark.
 fn sentences(text: &str) -> Vec<&str> {
     let (mut parts, mut start) = (Vec::new(), 0);
     let mut chars = text.char_indices().peekable();

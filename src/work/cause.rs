@@ -34,7 +34,7 @@ const GENERAL: &str = "\
 /// Something that cleared an error.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KnownRemedy {
-    /// How often.
+    /// Number of errors that this remedy cleared.
     pub times: u32,
     /// Number of occurrences of the error in commands that the remedy could have helped.
     pub of: u32,

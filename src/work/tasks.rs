@@ -36,7 +36,7 @@ const MAX_SHOWN: usize = 300;
 /// Minimum share of words, or else of letters, that two spellings of one command have in common.
 const MIN_LIKENESS: f64 = 0.6;
 const MIN_LETTERS: f64 = 0.8;
-/// A request of fewer words continues the previous task.
+/// A request with fewer words than this continues the previous task.
 const MIN_REQUEST_WORDS: usize = 5;
 /// First words of requests that continue the previous task.
 const CONTINUING: &str = "yes no ok okay continue proceed go still again also and but that this it why thanks wait great \

@@ -93,7 +93,7 @@ impl<C: Complete> Asking<'_, '_, C> {
         let reply = match reply {
             Ok(reply) => reply,
             Err(error) => {
-                // Other errors concern the server or the account, so halves would only fail twice.
+                // Other errors concern the server or the account, so both halves would fail, too.
                 let halves = if matches!(error, LlmError::TooLong { .. }) { halves() } else { Vec::new() };
                 return reading.halve_or_fail(view, halves, &error.to_string());
             }

@@ -74,7 +74,7 @@ fn add_statements(task: &Task<'_>, at: usize, scenes: &Scenes, gathered: &mut Ga
         let said = sentence;
         let findings: Vec<_> =
             read::sentence(said, &voice).into_iter().chain(explicit::sentence(message, said, &voice)).collect();
-        // In the description of a task, "drop the cache" is a step of it.
+        // In the description of a task, "drop the cache" is a step of the task.
         let is_said = findings.iter().any(|finding| !phrases(&finding.claim.content).is_empty());
         let update = || updates::sentence(message, said, next, &voice);
         if let Some((finding, quote)) = (!is_brief && !is_said).then(update).flatten() {

@@ -295,7 +295,7 @@ const MIN_SENTENCE_WORDS: usize = 3;
 /// Longest text after "what does this mean", in bytes, that the author may have written.
 const MAX_OWN_BYTES: usize = 200;
 
-/// Returns the sentences in `text` that its author says for themselves, as slices of `text` in order.
+/// Returns the sentences in `text` in which its author speaks for themselves, as slices of `text` in order.
 pub(super) fn own_sentences(text: &str) -> Vec<&str> {
     let own = &text[..foreign_from(text)];
     let quoted = quotations(own);

@@ -1,4 +1,4 @@
-//! Sentences that say that something is over or was changed, kept only if they change a known memory.
+//! Sentences that say that something is over or was changed. They are kept only if they change a known memory.
 
 use super::clause::{Finding, Voice, fill};
 use super::cues::Table;
@@ -10,13 +10,13 @@ use crate::text::language::{Language, detect_read};
 use crate::text::relative;
 use transcripts::Message;
 
-/// How sure it is that an explicit change is meant.
+/// Confidence that an explicit change is meant.
 const CONFIDENCE: f64 = 0.8;
-/// Most characters of a title.
+/// Maximum number of characters in a title.
 const MAX_TITLE_CHARS: usize = 60;
 
-/// Returns the change that `said`, a sentence of `message`, announces, and the words that state it: the sentence, and
-/// `next`, the one after it, which often names what there is instead.
+/// Returns the change that `said`, a sentence of `message`, states, and the words that state it. These are the sentence
+/// and the `next` sentence, which often names the replacement.
 pub(super) fn sentence<'t>(
     message: &'t Message,
     said: &'t str,
@@ -56,7 +56,7 @@ fn is_unusable(text: &str) -> bool {
     text.chars().count() > MAX_SENTENCE_CHARS || text.contains("[redacted:")
 }
 
-/// Whether the language's rules say that `text` is no serious and lasting statement of its speaker.
+/// Whether `text` is not a serious and lasting statement of its speaker, according to the rules of the language.
 fn forbids(language: Language, text: &str) -> bool {
     let table = Table::of(language);
     let rules = language::of(text).filter(|_| matches!(language, Language::English | Language::Chinese));
@@ -66,7 +66,7 @@ fn forbids(language: Language, text: &str) -> bool {
         .map_or_else(|| table.forbids(text) && !forgets, |rules| rules.forbids(text) || rules.conditions.is_match(text))
 }
 
-/// Returns the part of `text` from `first` to the end of `second`, which follows it.
+/// Returns the part of `text` from the start of `first` to the end of `second`, which follows `first`.
 fn joined<'t>(text: &'t str, first: &str, second: &str) -> Option<&'t str> {
     let base = text.as_ptr() as usize;
     let start = (first.as_ptr() as usize).checked_sub(base)?;
@@ -74,7 +74,7 @@ fn joined<'t>(text: &'t str, first: &str, second: &str) -> Option<&'t str> {
     text.get(start..end)
 }
 
-/// Returns the words for the user, and how their words are quoted.
+/// Returns the words for the user, and the sentence frame of a quotation.
 const fn frame(language: Language) -> (&'static str, &'static str) {
     match language {
         Language::Chinese => ("用户", "{who}说：“{x}”"),
