@@ -197,7 +197,7 @@ impl Memories {
     }
 
     /// Reverses the changes of runs, newest first, and returns a report. With `redo`, the next run applies the same
-    /// candidates again; the number of windows that wait for it is then returned as well.
+    /// candidates again, and the number of windows that wait for that run is returned as well.
     ///
     /// # Errors
     /// [`ApiError`] if a run is unknown, in progress or already undone, or the database cannot be written.

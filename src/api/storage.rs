@@ -197,15 +197,15 @@ pub struct SearchResult {
 /// Opened storage.
 pub type Opened = Box<dyn StorageAdapter>;
 
-/// A kind of storage, by the scheme of its addresses.
+/// A kind of storage, identified by the scheme of its addresses.
 #[derive(Clone)]
 pub struct Adapter {
     /// The part of an address before the colon, in lower case.
     pub scheme: &'static str,
     /// A few words about this kind of storage.
     pub about: &'static str,
-    /// Opens the storage that the part of an address after the colon names. With a source of query vectors, memories
-    /// can also be searched by meaning.
+    /// Opens the storage at an address, which is given without its scheme and the colon. With a source of query
+    /// vectors, memories can also be searched by meaning.
     pub open: fn(&str, Option<Arc<QueryVectors>>) -> Result<Opened, ApiError>,
 }
 

@@ -8,8 +8,8 @@ use crate::store::{Filter, NamespaceSubtree};
 use crate::work::{self, FileUsage, KnownError, Usage};
 
 impl Memories {
-    /// Returns the tasks that are relevant to a text, best first. The result is empty if the filter contains more than
-    /// projects and times.
+    /// Returns the tasks that are relevant to a text, best first. The result is empty if the filter has conditions
+    /// other than projects and times.
     ///
     /// # Errors
     /// [`ApiError`] if the tasks cannot be read, or none of the requested namespaces can be accessed.

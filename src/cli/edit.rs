@@ -126,7 +126,9 @@ fn warn_of_rivals(id: &MemoryId, restored: &Restored, keep_both: bool, context: 
                 "{id} waits in the inbox, because {other} is pinned and contradicts it: {what}; `afterthought inbox \
                  accept {id}` replaces {other}"
             ),
-            (false, true) => format!("{other}, which replaced or contradicts it, is kept as well: {what}"),
+            (false, true) => {
+                format!("{other}, which replaced or contradicts the restored memory, is kept as well: {what}")
+            }
             (false, false) => format!(
                 "{other}, which replaced or contradicts it, is now superseded: {what}; --keep-both would \
                  keep it"

@@ -78,7 +78,9 @@ fn list(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     if waiting.is_empty() {
         context.out.note("the inbox is empty");
     } else {
-        context.out.note(format_args!("{DIM}`afterthought inbox accept ID` or `reject ID` decides{DIM:#}"));
+        context.out.note(format_args!(
+            "{DIM}`afterthought inbox accept ID` accepts a memory, `afterthought inbox reject ID` rejects it{DIM:#}"
+        ));
     }
     Ok(if waiting.is_empty() { ExitStatus::NoMatch } else { ExitStatus::Success })
 }

@@ -211,7 +211,7 @@ fn print_summary(out: &Printer, summary: &Summary, is_plan: bool, run: Option<&s
     if summary.waiting > 0 {
         let count = summary.waiting;
         out.note(format_args!(
-            "{count} of them {would}pending, and not recalled until you accept it; see `afterthought inbox list`"
+            "{count} of them {would}pending, and not recalled until you accept them; see `afterthought inbox list`"
         ));
     }
     if summary.tasks > 0 {

@@ -182,9 +182,9 @@ fn named(one: &LaterChanges, memories: &Memories) -> anyhow::Result<String> {
         Some(id) => {
             let run = memories.run(id.as_str())?;
             let at = run.started_at.strftime("%Y-%m-%d %H:%M");
-            format!("run {} of {at} ({})", id.short(), one_line(&run.description(), 80))
+            format!("by run {} of {at} ({})", id.short(), one_line(&run.description(), 80))
         }
-        None => "somebody by hand".to_owned(),
+        None => "by hand".to_owned(),
     };
     let mut said = Vec::new();
     for id in one.memories.iter().take(NAMED) {
@@ -194,7 +194,7 @@ fn named(one: &LaterChanges, memories: &Memories) -> anyhow::Result<String> {
     if one.memories.len() > NAMED {
         said.push(format!("and {} more", one.memories.len() - NAMED));
     }
-    Ok(format!("{who} has changed since: {}", said.join("; ")))
+    Ok(format!("later changed {who}: {}", said.join("; ")))
 }
 
 fn print_undone(

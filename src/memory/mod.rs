@@ -143,7 +143,7 @@ pub struct Usage {
     pub access_count: u32,
     /// Time at which the memory was last recalled.
     pub last_accessed_at: Option<Timestamp>,
-    /// Place in the lookup hierarchy.
+    /// Tier of the memory, from the most to the least readily loaded.
     pub tier: Tier,
     /// Promotions so far.
     pub promotion_count: u32,
@@ -204,7 +204,7 @@ pub struct Candidate {
     /// Whether the words of the claim were copied from elsewhere, such as a page, a file or the output of a tool.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_pasted: bool,
-    /// Whether it is worth keeping only if it ends or changes a known memory.
+    /// Whether the claim is worth storing only if it ends or changes a known memory.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub updates_only: bool,
 }

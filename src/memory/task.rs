@@ -65,7 +65,7 @@ pub struct TaskRecord {
     /// The assistant's last words, truncated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<Citation>,
-    /// Files; those that were changed come first.
+    /// The task's files; changed files come first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<TaskFile>,
     /// Names that the changes define or mention.

@@ -90,7 +90,7 @@ fn a_change_by_hand_stays_and_is_named() {
     assert!(told.code == 3 && told.out.contains("it was changed after the run"), "{told:?}");
     pin("Heroku");
     let told = desk.run(&["undo", &first]);
-    assert!(told.code == 2 && told.err.contains("somebody by hand has changed since"), "{told:?}");
+    assert!(told.code == 2 && told.err.contains("later changed by hand"), "{told:?}");
     assert_eq!(desk.run(&["undo", &first, "--with-later"]).code, 3);
     assert!(
         states(&desk).iter().any(|one| one.contains("peanuts"))

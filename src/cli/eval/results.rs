@@ -141,7 +141,7 @@ pub(super) fn run_gate(args: &GateArgs, context: &Context<'_>) -> anyhow::Result
         // The first renewal creates the file.
         let mut baseline = if args.baseline.exists() { Baseline::read(&args.baseline)? } else { Baseline::default() };
         let renewed = baseline.renew(&results)?;
-        ensure!(!renewed.is_empty(), "the results have no rows, so there is nothing to accept");
+        ensure!(!renewed.is_empty(), "the results have no rows, so there are no figures to record in the baseline");
         baseline.write(&args.baseline)?;
         out.note(format_args!("{} now has {}", args.baseline.display(), renewed.join(", ")));
         return Ok(ExitStatus::Success);

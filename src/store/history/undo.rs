@@ -4,7 +4,7 @@
 //! later runs with it. Otherwise, memories that were changed since the run are kept and reported, together with the
 //! memories that the run linked to them. Undoing half of a replacement would leave both memories recalled, or neither.
 //! The windows of the run stay applied, so that the next run does not silently do the same again. To apply the same
-//! candidates again, call [`Store::reopen_windows`] and apply.
+//! candidates again, call [`Store::reopen_windows`], and then apply the windows.
 
 use std::collections::{BTreeMap, BTreeSet};
 

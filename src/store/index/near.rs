@@ -1,7 +1,7 @@
 //! Index of near claims: finds claims that may mean the same, at a cost that does not grow with the store.
 //!
-//! Words are looked up in order of rarity. The lookup stops when a claim with the same meaning would stand out even if
-//! it used different words for some of them. Claims are ranked by the words they share, each weighted by its rarity.
+//! Words are looked up in order of rarity. The lookup stops as soon as a claim with the same meaning would stand out
+//! even if some of its words differed. Claims are ranked by the words they share, each weighted by its rarity.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -33,7 +33,7 @@ pub(crate) struct RequestId(i64);
 /// A request about a part of some windows, to be stored.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RequestPart<'a> {
-    /// The first request about the windows; `None` if this is the first.
+    /// The first request about the windows; `None` if this request is the first.
     pub root: Option<RequestId>,
     /// Names the part and the purpose; the first word is the kind of the request.
     pub part: &'a str,

@@ -23,7 +23,7 @@ pub struct Health {
     pub jobs_failed: usize,
     /// Windows whose extraction has begun but not ended.
     pub windows_open: usize,
-    /// Windows that are extracted and whose candidates wait to be written.
+    /// Windows that were extracted and whose candidates wait to be written.
     pub windows_unwritten: usize,
     /// Windows that could not be extracted.
     pub windows_failed: usize,
