@@ -446,7 +446,7 @@ mod tests {
     #[test]
     fn an_unknown_scheme_names_the_known_ones() {
         let error = AdapterRegistry::default().open("postgres://host/memories", None).err().unwrap();
-        let expected = "nothing opens postgres: addresses; use sqlite:, file:, memory:, or a path";
+        let expected = "no adapter opens postgres: addresses; use sqlite:, file:, memory:, or a path";
         assert_eq!(error.to_string(), expected);
     }
 

@@ -19,7 +19,7 @@ use super::printer::{Printer, counted, set_message, spelled};
 #[command(after_help = "Example:
   AFTERTHOUGHT_EMBEDDING_MODEL=text-embedding-3-small afterthought db embed")]
 pub(crate) struct EmbedArgs {
-    /// Retry memories that the model has refused three times
+    /// Retry memories that the server has rejected three times
     #[arg(long)]
     retry: bool,
     /// Compute at most this many vectors

@@ -397,9 +397,9 @@ mod tests {
     /// Verbs with which a line of help may begin.
     const VERBS: &[&str] = &[
         "Accept", "Apply", "Back", "Check", "Compare", "Compute", "Connect", "Decrypt", "Edit", "Encrypt", "Export",
-        "Find", "Forget", "Import", "Install", "Link", "List", "Measure", "Merge", "Name", "Pin", "Print", "Process",
-        "Reject", "Remove", "Repair", "Replace", "Restore", "Retry", "Review", "Run", "Search", "Serve", "Show",
-        "Store", "Turn", "Undo", "Watch", "Write",
+        "Find", "Forget", "Import", "Install", "Judge", "Link", "List", "Measure", "Merge", "Name", "Pin", "Print",
+        "Process", "Reject", "Remove", "Repair", "Replace", "Restore", "Retry", "Review", "Run", "Search", "Serve",
+        "Show", "Store", "Turn", "Undo", "Watch", "Write",
     ];
 
     #[test]

@@ -339,7 +339,7 @@ pub struct ImportResult {
     pub changes: Vec<(usize, Change)>,
     /// What it cost.
     pub spent: Spent,
-    /// Calls to the model that failed; the cautious choice was made for their questions.
+    /// Failed calls to the model. Each question of such a call gets the cautious answer.
     pub failed_calls: u64,
 }
 

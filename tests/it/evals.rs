@@ -244,3 +244,52 @@ fn lost(row: &Value) -> usize {
     let findings = row["findings"].as_array().into_iter().flatten();
     findings.filter(|finding| finding["what"] == "lost answer").count()
 }
+
+/// Runs `eval mine` with these answers, and returns what it printed.
+fn judged(desk: &Desk, args: &[&str], answers: &str) -> (String, String) {
+    use std::io::Write as _;
+    let mut command = desk.command(&[&["eval", "mine"], args].concat());
+    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(answers.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn a_person_judges_a_sample_and_is_not_asked_twice() {
+    let desk = Desk::new();
+    let logs = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/demo");
+    assert_eq!(desk.run(&["run", logs, "--extractor", "rules", "--db", "m.db"]).code, 0);
+    assert_eq!(desk.run(&["remember", "By hand, so not extracted", "--db", "m.db"]).code, 0);
+    let all = desk.memories_in("m.db").into_iter().filter(|(status, _)| status == "active").count() - 1;
+
+    let (out, err) = judged(&desk, &["-n", "3", "--db", "m.db"], "h\nwhat?\nx\ns\n");
+    assert!(err.contains("1 of 3") && err.contains("3 of 3") && err.contains('“'), "{err}");
+    assert!(err.contains("1 wrong memory; remove with `afterthought memory forget "), "{err}");
+    let row = |name: &str| out.lines().find(|line| line.trim_start().starts_with(name)).unwrap().to_owned();
+    assert!(row("all").contains("50 % (9–91)"), "{out}");
+    assert!(row("rules-").contains('2'), "{out}");
+
+    let file = desk.path("m.db.judgements.jsonl");
+    let lines = std::fs::read_to_string(&file).unwrap();
+    assert!(lines.lines().count() == 2 && !lines.contains("Fly.io") && !lines.contains("pnpm"), "{lines}");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    // All others are drawn now, and neither what was judged nor what was written by hand.
+    let (out, err) = judged(&desk, &["-n", "500", "--db", "m.db", "--json"], &"w\n".repeat(all));
+    assert!(err.contains(&format!("1 of {}", all - 2)) && !err.contains("By hand"), "{err}");
+    let report: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let counts = ["judged", "helps", "worthless", "wrong"].map(|name| report["all"][name].as_u64().unwrap());
+    assert_eq!(counts, [all as u64, 1, all as u64 - 2, 1], "{out}");
+    assert_eq!(report["wrong"].as_array().unwrap().len(), 1, "{out}");
+
+    // A sample of nothing shows the judgements so far, and an end of input stops.
+    let (out, _) = judged(&desk, &["--db", "m.db"], "");
+    assert!(out.contains(&all.to_string()), "{out}");
+}

@@ -39,9 +39,9 @@ const QUESTIONS: &[&str] = &["What", "Which", "Whether", "Who", "Whose", "Where"
 /// Verbs that open a line of help. A new one is added here on purpose.
 const VERBS: &[&str] = &[
     "Accept", "Apply", "Back", "Cancel", "Check", "Compare", "Compute", "Connect", "Decrypt", "Edit", "Encrypt",
-    "Export", "Find", "Forget", "Import", "Install", "Link", "List", "Measure", "Merge", "Name", "Pin", "Print",
-    "Process", "Reject", "Remove", "Repair", "Replace", "Restore", "Retry", "Review", "Run", "Search", "Serve", "Show",
-    "Store", "Turn", "Undo", "Watch", "Write",
+    "Export", "Find", "Forget", "Import", "Install", "Judge", "Link", "List", "Measure", "Merge", "Name", "Pin",
+    "Print", "Process", "Reject", "Remove", "Repair", "Replace", "Restore", "Retry", "Review", "Run", "Search",
+    "Serve", "Show", "Store", "Turn", "Undo", "Watch", "Write",
 ];
 
 /// Nouns of programming that name types besides the terms of the glossary.

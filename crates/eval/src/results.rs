@@ -364,7 +364,7 @@ impl Cost {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Finding {
-    /// The fault in a word or two: `missed`, `forbidden`, `unlisted`, `wrong decision`.
+    /// The kind of error: `missed`, `forbidden`, `unlisted`, `wrong decision`.
     pub(crate) what: String,
     /// Identifies the finding among those of the case in every run: the id of the gold memory, or the text.
     pub(crate) id: String,

@@ -8,6 +8,7 @@ use afterthought_eval::extraction::Control;
 use anyhow::Context as _;
 use clap::ValueEnum;
 
+use super::mine::MineArgs;
 use super::results::{CompareArgs, GateArgs, ReportArgs};
 use crate::cli::model::price;
 
@@ -98,11 +99,12 @@ pub(crate) struct EvalArgs {
     pub(super) schema: bool,
 }
 
-/// Work on result files.
+/// Work on result files, and judgements by a person.
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum EvalCommand {
     Compare(CompareArgs),
     Gate(GateArgs),
+    Mine(MineArgs),
     Report(ReportArgs),
 }
 

@@ -3,6 +3,7 @@
 mod args;
 mod consolidation;
 mod job;
+mod mine;
 mod model;
 mod results;
 mod start;
@@ -27,6 +28,7 @@ pub(crate) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<Exit
     match &args.command {
         Some(EvalCommand::Compare(args)) => return results::run_compare(args, context),
         Some(EvalCommand::Gate(args)) => return results::run_gate(args, context),
+        Some(EvalCommand::Mine(args)) => return mine::run(args, context),
         Some(EvalCommand::Report(args)) => return results::run_report(args, context),
         None => {}
     }

@@ -218,7 +218,7 @@ fn unused(path: &Path, now: Timestamp) -> PathBuf {
     let stamp = now.strftime("%Y%m%dT%H%M%S").to_string();
     // An existing copy must be kept: it may be the only one with its content.
     let mut names = (1_u32..).map(|number| named(path, &format!("before-{stamp}-{number}")));
-    names.find(|name| !name.exists()).expect("the range of numbers is endless")
+    names.find(|name| !name.exists()).expect("the numbers have no upper limit")
 }
 
 /// Writes a copy under a temporary name first, so that it exists completely or not at all. With `version`, a copy of

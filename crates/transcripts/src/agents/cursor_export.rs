@@ -1,6 +1,6 @@
 //! Chats of Cursor and its descendants, exported as Markdown.
 //!
-//! A horizontal rule and a bold name precede each turn. The only time is that of the export, which is after the last
+//! A horizontal rule and a bold name precede each turn. The only timestamp is that of the export, which is later than the last
 //! message.
 
 use jiff::civil::{Date, DateTime};
