@@ -1,4 +1,4 @@
-//! Whether a claim says in explicit words that what a known claim states is over or has another value.
+//! Finds claims that explicitly say that a known claim is no longer true or has another value.
 
 use std::collections::BTreeSet;
 
