@@ -76,17 +76,17 @@ pub(super) fn outcome(record: &TaskRecord, last: Option<&Proof>, stop: Option<&S
     let quoted = |text: &str| clipped(text, MAX_QUOTED);
     let report = record.report.as_ref().map(|report| report.text.as_str());
     match (last, stop, report) {
-        (_, Some(StopReason::Interrupted), _) => (TaskOutcome::Abandoned, "the user interrupted it".to_owned()),
+        (_, Some(StopReason::Interrupted), _) => (TaskOutcome::Abandoned, "the user interrupted the task".to_owned()),
         (_, Some(StopReason::Error(error)), _) => {
             (TaskOutcome::Abandoned, format!("the program stopped with an error: {}", quoted(error)))
         }
         (Some(Proof::Verdict(true, words)), ..) => {
-            (TaskOutcome::Done, format!("the user accepted it: “{}”", quoted(words)))
+            (TaskOutcome::Done, format!("the user accepted the result: “{}”", quoted(words)))
         }
         (Some(Proof::Verdict(false, words)), ..) => {
             (TaskOutcome::Failed, format!("the user said that it does not work: “{}”", quoted(words)))
         }
-        (Some(Proof::Committed(commit)), ..) => (TaskOutcome::Done, format!("it was committed: {commit}")),
+        (Some(Proof::Committed(commit)), ..) => (TaskOutcome::Done, format!("the changes were committed: {commit}")),
         (Some(Proof::Tested(true, line)), ..) => (TaskOutcome::Done, format!("the last tests passed: {line}")),
         (Some(Proof::Tested(false, line)), ..) => (TaskOutcome::Failed, format!("the last tests failed: {line}")),
         (Some(Proof::Checked(true, line)), ..) => (TaskOutcome::Done, format!("the last check passed: {line}")),
@@ -94,18 +94,19 @@ pub(super) fn outcome(record: &TaskRecord, last: Option<&Proof>, stop: Option<&S
         (Some(Proof::Failed(command)), _, None) => {
             (TaskOutcome::Failed, format!("the log ends after a command that failed: {}", quoted(command)))
         }
-        (Some(Proof::Failed(command)), _, Some(_)) => {
-            (TaskOutcome::Unknown, format!("the last command failed, and nothing else shows: {}", quoted(command)))
-        }
-        (_, _, None) => (TaskOutcome::Abandoned, "the log ends in the middle of it".to_owned()),
+        (Some(Proof::Failed(command)), _, Some(_)) => (
+            TaskOutcome::Unknown,
+            format!("the last command failed, and the log contains no other proof: {}", quoted(command)),
+        ),
+        (_, _, None) => (TaskOutcome::Abandoned, "the log ends in the middle of the task".to_owned()),
         (Some(Proof::Edited), _, Some(_)) => {
             (TaskOutcome::Unknown, "files were changed, and nothing in the log checks the result".to_owned())
         }
         (Some(Proof::Ran(_)), _, Some(_)) if is_question(&record.goal) => {
-            (TaskOutcome::Done, "the assistant answered after looking".to_owned())
+            (TaskOutcome::Done, "the assistant answered after running commands".to_owned())
         }
         (Some(Proof::Documented), _, Some(_)) => {
-            (TaskOutcome::Done, "documents were written, and the assistant reported".to_owned())
+            (TaskOutcome::Done, "documents were written, and the assistant reported the result".to_owned())
         }
         (_, _, Some(report)) if asks_back(report) && !is_question(&record.goal) => {
             (TaskOutcome::Unknown, "the assistant asked a question, and nothing was done after it".to_owned())
@@ -114,9 +115,9 @@ pub(super) fn outcome(record: &TaskRecord, last: Option<&Proof>, stop: Option<&S
             (TaskOutcome::Done, format!("the last command succeeded: {}", quoted(command)))
         }
         (None, _, Some(_)) if asks_for_change(&record.goal) => {
-            (TaskOutcome::Unknown, "nothing was changed that the log shows".to_owned())
+            (TaskOutcome::Unknown, "the log shows no change".to_owned())
         }
-        (None, _, Some(_)) => (TaskOutcome::Done, "the assistant answered after looking".to_owned()),
+        (None, _, Some(_)) => (TaskOutcome::Done, "the assistant answered after reading".to_owned()),
     }
 }
 
