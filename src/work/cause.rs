@@ -316,8 +316,8 @@ mod tests {
     use crate::memory::{Namespace, TaskRecord};
     use crate::store::samples::task;
 
-    /// Returns tasks of one session each, with an error of these commands: the failed one, the one that worked, and those
-    /// that ran in between.
+    /// Returns tasks of one session each, with an error of these commands: the failed one, the one that worked, and
+    /// those that ran in between.
     fn tasks(line: &str, cases: &[(&str, Option<&str>, &[&str])]) -> Vec<Task> {
         let record = |(failed, worked, ran): &(&str, Option<&str>, &[&str])| {
             let cleared = worked.map(|worked| Remedy {
