@@ -19,7 +19,7 @@ pub struct MemoryDetails {
     pub memory: Memory,
     /// The quotes that the memory is based on.
     pub evidence: Vec<Evidence>,
-    /// Its links to and from other accessible memories.
+    /// Links between the memory and other accessible memories.
     pub relations: Vec<Relation>,
     /// Every change, oldest first.
     pub history: Vec<HistoryEntry>,

@@ -143,7 +143,7 @@ pub struct Usage {
     pub access_count: u32,
     /// Time at which the memory was last recalled.
     pub last_accessed_at: Option<Timestamp>,
-    /// Tier of the memory, from the most to the least readily loaded.
+    /// Tier of the memory, which depends on how often the memory is used.
     pub tier: Tier,
     /// Promotions so far.
     pub promotion_count: u32,

@@ -99,7 +99,7 @@ pub struct Citation {
     pub message: String,
 }
 
-/// A file of a task. Its path is relative to the folder of the project if the file is inside it.
+/// A file of a task. The path of a file is relative to the folder of the project if the file is inside that folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TaskFile {

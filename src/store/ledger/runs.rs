@@ -37,7 +37,7 @@ pub struct Run {
     pub id: RunId,
     /// The command, such as `run`.
     pub command: String,
-    /// Its arguments; the same command with the same arguments resumes an interrupted run.
+    /// Arguments of the command; the same command with the same arguments resumes an interrupted run.
     pub arguments: Value,
     /// Its status.
     pub status: RunStatus,

@@ -119,7 +119,7 @@ pub(crate) struct BriefRow {
     pub pinned: bool,
     /// Number of times the memory was recalled.
     pub access_count: u32,
-    /// Its place in the hierarchy.
+    /// Tier of the memory.
     pub tier: Tier,
     /// Time of the memory's last change.
     pub updated_at: Timestamp,
