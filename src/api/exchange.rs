@@ -41,7 +41,7 @@ pub struct ImportOptions {
 pub struct FileImport<'a> {
     /// The file.
     pub path: &'a Path,
-    /// Name of its format.
+    /// Name of the file's format.
     pub format: &'static str,
     /// Number of memories and lines that were written.
     pub counts: Counts,

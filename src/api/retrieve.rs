@@ -102,8 +102,8 @@ impl Memories {
         Ok(found)
     }
 
-    /// Returns the memories that are useful in a conversation in `namespace`, best first. These are the memories of a
-    /// brief, which leaves out duplicates. No use is counted, and nothing is logged.
+    /// Returns the memories that are useful in a conversation in `namespace`, best first. The result contains the
+    /// memories of a brief, which leaves out duplicates. No use is counted, and nothing is logged.
     ///
     /// # Errors
     /// [`ApiError`] if the memories cannot be read, or the namespace cannot be accessed.

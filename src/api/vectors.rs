@@ -72,7 +72,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 pub struct VectorStatus {
     /// Name of the model.
     pub model: String,
-    /// Base URL of its server.
+    /// Base URL of the model's server.
     pub address: String,
     /// Numbers of memories with and without a vector; `None` if the database cannot be read.
     pub coverage: Option<Coverage>,

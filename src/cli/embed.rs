@@ -13,8 +13,8 @@ use super::printer::{Printer, counted, set_message, spelled};
 
 /// Compute missing vectors for search by meaning
 ///
-/// Needs a server in the section `embedding` of the settings. You can stop and resume it at any time. After a change of
-/// the model, all vectors are computed again.
+/// Needs a server in the section `embedding` of the settings. You can stop the command and resume it at any time. After
+/// a change of the model, all vectors are computed again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:
   AFTERTHOUGHT_EMBEDDING_MODEL=text-embedding-3-small afterthought db embed")]

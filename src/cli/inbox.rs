@@ -49,7 +49,7 @@ struct ListArgs {
 struct JudgeArgs {
     /// Ids of memories, or unique prefixes or suffixes of them
     ids: Vec<String>,
-    /// All pending memories; with --namespace, only those in it
+    /// All pending memories; with --namespace, only those in that namespace
     #[arg(long = "all", conflicts_with = "ids")]
     every: bool,
     /// Confirm --all

@@ -16,7 +16,7 @@ use super::model::runtime;
 /// Serve an agent over standard input and output
 ///
 /// Serves the project of the working directory and the global namespace, or only --namespace; a client cannot access
-/// any other namespace. Exits at the end of its input.
+/// any other namespace. Exits when the input ends.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  claude mcp add afterthought -- afterthought serve mcp")]
 pub(crate) struct McpArgs {

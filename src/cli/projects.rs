@@ -48,7 +48,8 @@ pub(crate) enum ProjectCommand {
     /// Accept the settings file of a project
     ///
     /// An afterthought.toml is part of a repository that somebody else may have written, so it has no effect until you
-    /// trust it. If it changes, you must trust it again. Prints what the file would change, and asks for confirmation.
+    /// trust it. If the file changes, you must trust it again. Prints what the file would change, and asks for
+    /// confirmation.
     #[command(after_help = "Example:\n  afterthought project trust ~/src/shop")]
     Trust {
         /// Folder of the project [default: the working directory]

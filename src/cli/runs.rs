@@ -217,8 +217,8 @@ pub(crate) fn retry(args: &RetryArgs, context: &Context<'_>) -> anyhow::Result<E
 
 /// List open batches of requests at a provider, oldest first
 ///
-/// `run --batch-api` over the same logs collects their replies. This command does not contact the provider; it shows
-/// the status from the last run. Exits 1 when there are no open batches.
+/// `run --batch-api` over the same logs collects the replies of open batches. This command does not contact the
+/// provider; it shows the status from the last run. Exits 1 when there are no open batches.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  afterthought runs batches\n  afterthought runs batches --give-up batch_6745e1")]
 pub(crate) struct BatchesArgs {

@@ -22,8 +22,8 @@ use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, size,
 
 /// Show stored memories, pending work, failures and costs
 ///
-/// Changes nothing and contacts no server. With --check, it asks the model's server for its list of models, which costs
-/// nothing. Exits 1 when there is no database yet.
+/// Changes nothing and contacts no server. With --check, the command asks the model's server for its list of models,
+/// which costs nothing. Exits 1 when there is no database yet.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought status\n  afterthought status --days 7\n  afterthought status --check"

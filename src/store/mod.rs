@@ -2,8 +2,8 @@
 //!
 //! [`Store`] opens the file and changes it. Every reading method is on [`Database`], to which both a [`Store`] and a
 //! [`Writer`] dereference, so that the same reads work inside and outside a write. A write is one transaction. For each
-//! change in it, the history records the state before and after, with the run that made the change. Methods wait only
-//! for the file, and a write must not wait for a model: callers first make the request, and then write.
+//! change in a write, the history records the state before and after, with the run that made the change. Methods wait
+//! only for the file, and a write must not wait for a model: callers first make the request, and then write.
 //!
 //! Times are stored in whole milliseconds, importance and confidence with six decimals. Finer values are rounded when
 //! written, so that values read back equal those in the history.

@@ -46,7 +46,7 @@ pub struct Flaw {
     pub kind: FlawKind,
     /// A description, with the first places where the flaw occurs.
     pub what: String,
-    /// Number of occurrences; 1 if they are not counted.
+    /// Number of occurrences; 1 if occurrences are not counted.
     pub count: usize,
 }
 

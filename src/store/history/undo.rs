@@ -60,7 +60,7 @@ pub enum KeepReason {
 pub struct LaterChanges {
     /// The later run; `None` for changes by hand or by maintenance.
     pub run: Option<RunId>,
-    /// The memories of the earlier run that it has changed, sorted by id.
+    /// The memories of the earlier run that the later run has changed, sorted by id.
     pub memories: Vec<MemoryId>,
 }
 

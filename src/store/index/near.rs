@@ -43,7 +43,7 @@ pub(crate) struct Around<'a> {
     pub namespace: &'a Namespace,
     /// The claim to compare with.
     pub claim: &'a Claim,
-    /// Spellings of its attribute; case and punctuation between words are ignored.
+    /// Spellings of the claim's attribute; case and punctuation between words are ignored.
     pub keys: &'a [String],
 }
 

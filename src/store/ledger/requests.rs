@@ -37,7 +37,7 @@ pub(crate) struct RequestPart<'a> {
     pub root: Option<RequestId>,
     /// Names the part and the purpose; the first word is the kind of the request.
     pub part: &'a str,
-    /// Hash under which its reply is stored.
+    /// Hash under which the reply to the request is stored.
     pub key: &'a str,
     /// The request that is sent.
     pub request: &'a Request,
@@ -52,7 +52,7 @@ pub(crate) struct RequestPart<'a> {
 /// A request about a part of some windows, as it was stored.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct StoredRequest {
-    /// Hash under which its reply is stored.
+    /// Hash under which the reply to the request is stored.
     pub key: String,
     /// The request, and instructions for reading the reply; `None` if an older version stored only the hash.
     pub body: Option<(Request, Value)>,

@@ -100,8 +100,8 @@ impl Database {
 }
 
 impl Writer<'_> {
-    /// Makes a pending memory active. Memories that it contradicts or refines are superseded, even pinned ones, since a
-    /// person has decided. Returns the superseded memories.
+    /// Makes a pending memory active. Memories that the accepted memory contradicts or refines are superseded, even
+    /// pinned ones, since a person has decided. Returns the superseded memories.
     ///
     /// # Errors
     /// [`StoreError::NotWaiting`] if the memory is not pending, [`StoreError::UnknownMemory`] if it does not exist.
