@@ -51,7 +51,8 @@ pub async fn reachable(
     let found = find_ollama(host.as_deref(), config.model.value.as_deref()).await?;
     Ok(found.map(|settings| {
         let reason = format!(
-            "no model is configured, so {} on the local Ollama server is used; --extractor rules uses the offline rules",
+            "no model is configured, so {} on the local Ollama server is used; --extractor rules uses the offline \
+             rules",
             settings.model
         );
         tuned(config, ModelSettings { reason: Some(reason), ..settings })
