@@ -25,7 +25,7 @@ pub(crate) struct WhyArgs {
     id: String,
 }
 
-/// Show every change of a memory, oldest first
+/// Show every change to a memory, oldest first
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  afterthought memory history 3fa2c1d9")]
 pub(crate) struct HistoryArgs {

@@ -107,7 +107,7 @@ impl Database {
         Ok(found)
     }
 
-    /// Returns every change of a memory, oldest first, including links to it from other memories.
+    /// Returns every change to a memory, oldest first, including links to it from other memories.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.

@@ -65,7 +65,7 @@ pub(crate) struct OpenRequest {
     pub windows: usize,
     /// The memories that the request shows; `None` if it has not been rendered yet.
     pub known: Option<Vec<Memory>>,
-    /// Whether a request about the windows waits in a batch.
+    /// Whether a request for these windows is pending in a batch.
     pub is_out: bool,
 }
 

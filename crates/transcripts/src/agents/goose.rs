@@ -105,7 +105,7 @@ impl Session {
         }
     }
 
-    /// Adds a message in the format of the files.
+    /// Adds a message that is written as in goose's session files.
     fn take(&mut self, record: &Value, sink: &mut Sink<'_>) {
         let metadata = &record["metadata"];
         // Only a compaction hides a message from the agent.

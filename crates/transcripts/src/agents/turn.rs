@@ -1,4 +1,5 @@
-//! Messages that agents' logs have in common: typed words, the text put around them, and their speakers.
+//! The parts of a message that agents' logs have in common: the typed words, the text that the agent wraps around them,
+//! and the speaker.
 
 use serde_json::Value;
 

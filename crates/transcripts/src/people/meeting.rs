@@ -15,9 +15,9 @@ const LONG_SPEECH: usize = 4_000;
 /// An uninterrupted contribution by one person.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Speech {
-    /// Time of the speech's start since the start of the meeting.
+    /// When the utterance starts, measured from the start of the meeting.
     pub(crate) start: Duration,
-    /// Time of the speech's end since the start of the meeting.
+    /// When the utterance ends, measured from the start of the meeting.
     pub(crate) end: Duration,
     /// The speaker, if known.
     pub(crate) speaker: Option<String>,
