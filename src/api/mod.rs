@@ -15,6 +15,7 @@ mod difference;
 mod error;
 mod exchange;
 mod extract;
+mod freshness;
 mod model;
 mod projects;
 mod remember;
@@ -54,6 +55,7 @@ pub use crate::pipeline::{
 };
 #[cfg(feature = "serve")]
 pub(crate) use crate::pipeline::{is_subagents, path_key, request_for};
+pub use crate::project::{Freshness, FreshnessState};
 pub use crate::search::{Found, FoundTask, TaskScore, Weights, brief};
 #[cfg(feature = "serve")]
 pub(crate) use crate::search::{
@@ -61,9 +63,9 @@ pub(crate) use crate::search::{
 };
 pub use crate::store::Scope as ErasureScope;
 pub use crate::store::{
-    AccessKind, AuditAction, AuditChannel, AuditEntry, Conversion, Coverage, Erased, FailedWindow, Filter, Flaw,
-    FlawKind, Health, HistoryEntry, HookFiring, Job, JobRequest, JobStatus, KeyHome, LastChange, LaterChanges,
-    LeaseOutcome, Loss, NamespaceSubtree, Order, Project, RewriteOutcome, Run, RunId,
+    AccessKind, AuditAction, AuditChannel, AuditEntry, Conversion, Coverage, Erased, FailedWindow,
+    Filter, Flaw, FlawKind, Health, HistoryEntry, HookFiring, Job, JobRequest, JobStatus, KeyHome, LastChange,
+    LaterChanges, LeaseOutcome, Loss, NamespaceSubtree, Order, Project, RewriteOutcome, Run, RunId,
 };
 pub use crate::store::{StoreError, UndoReport, Waiting};
 #[cfg(feature = "cli")]

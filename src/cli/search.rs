@@ -1,6 +1,6 @@
 //! `search`: ranks memories against a query.
 
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 
 use crate::api::{AccessKind, Found, FoundTask, Memories, SearchRequest, SearchResults, Weights};
 
@@ -10,7 +10,7 @@ use super::args::Context;
 use super::exit::ExitStatus;
 use super::list::{By, Selection, in_project_of_folder};
 use super::printer::{BOLD, DIM, Printer, day, one_line, spelled};
-use super::work::print_task;
+use super::work::{print_freshness, print_task};
 
 /// Search memories and tasks
 ///
@@ -57,7 +57,11 @@ pub(crate) fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<Ex
     // Orders and pages apply only to memories, not to tasks.
     let is_ranked = args.sort.is_none() && args.offset == 0;
     let tasks = if is_ranked { memories.search_tasks(&request.text, &request.filter, args.limit)? } else { Vec::new() };
-    let (found, tasks) = foremost(found, tasks, args.limit);
+    let (mut found, mut tasks) = foremost(found, tasks, args.limit);
+    let folder = std::env::current_dir().context("cannot read the working directory")?;
+    if let Some(here) = memories.project_folder(&folder)?.filter(|_| is_ranked) {
+        here.judge(&mut found, &mut tasks);
+    }
     if let Some(error) = fallback {
         out.warn(format_args!("the search used only words: {}", spelled(&error.into())));
     }
@@ -151,6 +155,7 @@ fn print(hit: &Found, args: &SearchArgs, out: &Printer) -> anyhow::Result<()> {
     };
     let id = memory.id.short();
     out.line(format_args!("     {DIM}{status}{kind} · {} · {when} · {id}{DIM:#}", memory.namespace))?;
+    print_freshness(&hit.freshness, out)?;
     if let Some(quote) = &hit.quote {
         out.line(format_args!("     {DIM}evidence: “{}”{DIM:#}", one_line(&quote.text, 200)))?;
     }

@@ -8,7 +8,9 @@ use anyhow::{Context as _, ensure};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::api::{FileUsage, Filter, FoundTask, KnownError, KnownRemedy, Memories, NamespaceSubtree, Usage};
+use crate::api::{
+    FileUsage, Filter, FoundTask, Freshness, FreshnessState, KnownError, KnownRemedy, Memories, NamespaceSubtree, Usage,
+};
 
 use crate::memory::Remedy;
 
@@ -19,6 +21,8 @@ use super::printer::{BOLD, DIM, Printer, counted, day, one_line};
 
 /// Maximum size of a command's output that is read from standard input, in bytes.
 const MAX_INPUT_BYTES: u64 = 1 << 20;
+/// Maximum number of things that a result names whose state is printed.
+const SHOWN_STATES: usize = 4;
 
 /// The scope of a query.
 #[derive(Debug, clap::Args)]
@@ -83,7 +87,12 @@ pub(crate) fn blame(args: &BlameArgs, context: &Context<'_>) -> anyhow::Result<E
     };
     let commit = line.map(|line| commit_of(path, line)).transpose()?;
     let filter = args.reach.filter(&memories, context)?;
-    let touches = memories.blame(&in_project(path), commit.as_deref(), &filter)?;
+    let mut touches = memories.blame(&in_project(path), commit.as_deref(), &filter)?;
+    touches.truncate(args.reach.limit);
+    let folder = std::env::current_dir().context("cannot read the working directory")?;
+    if let Some(here) = memories.project_folder(&folder)? {
+        here.judge_file(&mut touches);
+    }
     args.reach.print(&touches, print_touch, context.out)?;
     Ok(if touches.is_empty() {
         context.out.nothing(args.reach.nothing("no task touched this file", &filter))
@@ -116,7 +125,9 @@ fn commit_of(path: &str, line: u32) -> anyhow::Result<String> {
 
 fn print_touch(touch: &FileUsage, out: &Printer) -> anyhow::Result<()> {
     out.line(format_args!("{BOLD}{}{BOLD:#} {}", when(touch.ended_at), one_line(&touch.goal, 200)))?;
-    out.line(format_args!("     {}: {}; {} ({})", touch.path, touch.did, touch.outcome, one_line(&touch.reason, 120)))?;
+    let now = touch.freshness.as_ref().map(|now| format!("; {}", now.state)).unwrap_or_default();
+    let (path, did, reason) = (&touch.path, &touch.did, one_line(&touch.reason, 120));
+    out.line(format_args!("     {path}: {did}{now}; {} ({reason})", touch.outcome))?;
     if let Some(report) = &touch.report {
         out.line(format_args!("     {DIM}“{}”{DIM:#}", one_line(&report.text, 200)))?;
     }
@@ -252,12 +263,28 @@ pub(crate) fn print_task(task: &FoundTask, explain: bool, out: &Printer) -> anyh
     if !task.files.is_empty() {
         out.line(format_args!("     {DIM}changed: {}{DIM:#}", one_line(&task.files.join(", "), 200)))?;
     }
+    print_freshness(&task.freshness, out)?;
     if explain {
         let (words, files) = (task.score.words, task.score.files);
         out.line(format_args!(
             "     {DIM}words {words:.2} · tasks of the same files {files:.2} (weighted parts){DIM:#}"
         ))?;
         out.line(format_args!("     {DIM}words: {}{DIM:#}", one_line(&task.matched.join(", "), 200)))?;
+    }
+    Ok(())
+}
+
+/// Prints how what a result names stands now: what changed first, and nothing that cannot be verified.
+pub(crate) fn print_freshness(named: &[Freshness], out: &Printer) -> anyhow::Result<()> {
+    let mut shown: Vec<&Freshness> = named.iter().filter(|one| one.state != FreshnessState::NotVerifiable).collect();
+    shown.sort_by_key(|one| one.state == FreshnessState::Fresh);
+    let mut shown: Vec<String> =
+        shown.iter().take(SHOWN_STATES).map(|one| format!("{} {}", one.named, one.state)).collect();
+    if shown.is_empty() && !named.is_empty() {
+        shown.push(FreshnessState::NotVerifiable.to_string());
+    }
+    if !shown.is_empty() {
+        out.line(format_args!("     {DIM}now: {}{DIM:#}", one_line(&shown.join(" · "), 200)))?;
     }
     Ok(())
 }

@@ -90,6 +90,13 @@ pub struct TaskRecord {
     pub messages: (String, String),
 }
 
+impl TaskRecord {
+    /// Returns the ids of its commits, as the log shows them.
+    pub(crate) fn commit_ids(&self) -> impl Iterator<Item = &str> {
+        self.commits.iter().filter_map(|commit| commit.text.split(' ').next())
+    }
+}
+
 /// A text and the message that shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Citation {

@@ -53,6 +53,17 @@ pub(super) fn stands_in(folder: &Path) -> bool {
     working_tree(folder).is_some() || is_repository(folder)
 }
 
+/// Returns the working folder that `path` is in, its git folder, and the folder with what worktrees share.
+pub(super) fn checkout(path: &Path) -> Option<(PathBuf, PathBuf, PathBuf)> {
+    let start = path.canonicalize().ok()?;
+    start.ancestors().find_map(|folder| {
+        let dot = folder.join(".git");
+        let git = if dot.is_dir() { dot } else { folder.join(read(&dot)?.strip_prefix("gitdir:")?.trim()) };
+        let common = shared(&git)?;
+        Some((folder.to_owned(), git, common))
+    })
+}
+
 /// Returns the folder with the objects and settings of the repository whose working tree this folder is.
 fn working_tree(folder: &Path) -> Option<PathBuf> {
     let dot = folder.join(".git");

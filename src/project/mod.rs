@@ -12,7 +12,10 @@
 //! because the same path on another machine may be another project. For this reason, an address that the log itself
 //! contains takes precedence over the repositories on this machine.
 
+mod freshness;
 mod git;
+mod objects;
+mod references;
 mod remote;
 
 use std::path::{Path, PathBuf};
@@ -23,6 +26,9 @@ use transcripts::{Transcript, hex};
 use crate::config::{Folders, TrustedFiles};
 use crate::memory::{Namespace, string_enum};
 
+pub(crate) use freshness::{Checkout, Cited};
+pub use freshness::{Freshness, FreshnessState};
+pub(crate) use references::{References, references};
 pub(crate) use remote::{Remote, without_credentials};
 
 /// Maximum length of a part of a namespace, in bytes.

@@ -19,6 +19,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::memory::Memory;
+use crate::project::Freshness;
 use crate::store::{Database, Filter, StoreError};
 
 pub use rank::{Channel, FULL_USE, Parts, QueryFit, Weights};
@@ -55,6 +56,9 @@ pub struct Found {
     /// The time of the latest evidence; `None` if no evidence has a time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said_at: Option<Timestamp>,
+    /// How what it names stands in the repository of the folder, if that was compared.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub freshness: Vec<Freshness>,
 }
 
 /// Returns at most `limit` memories that pass `filter` and have not expired at `now`, best first. Equally good memories

@@ -215,7 +215,17 @@ impl<'a> Search<'a> {
             let quote = if highlight.marks.is_empty() { self.quote(store, &memory.id)? } else { None };
             let related = if self.with_related { related(store, &memory.id, filter)? } else { Vec::new() };
             let said_at = said.get(&memory.id).copied();
-            found.push(Found { memory, score, fit, matched, highlight, quote, related, said_at });
+            found.push(Found {
+                memory,
+                score,
+                fit,
+                matched,
+                highlight,
+                quote,
+                related,
+                said_at,
+                freshness: Vec::new(),
+            });
         }
         Ok(found)
     }

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::memory::{Citation, Namespace, Task, TaskFile, TaskOutcome};
+use crate::project::{Cited, Freshness, References};
 use crate::store::{Database, Filter, StoreError, stored_words, word_number};
 use crate::text::code::code_words;
 
@@ -30,6 +31,8 @@ const FULL_MATCH: usize = 6;
 const SHOWN_GOAL: usize = 200;
 const SHOWN_REPORT: usize = 160;
 const SHOWN_FILES: usize = 6;
+/// Most names in code of a result that are compared with the repository.
+const SHOWN_SYMBOLS: usize = 3;
 
 /// A task that is relevant to a query, with the fields that are shown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -55,6 +58,12 @@ pub struct FoundTask {
     pub report: Option<Citation>,
     /// Its score.
     pub score: TaskScore,
+    /// How what it names stands in the repository of the folder, if that was compared.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub freshness: Vec<Freshness>,
+    /// What it names.
+    #[serde(skip)]
+    pub(crate) cited: Cited,
     /// Words of the query that occur in its digest.
     #[serde(skip)]
     pub matched: Vec<String>,
@@ -210,8 +219,13 @@ fn in_session(store: &Database, task: Task) -> Result<Task, StoreError> {
 }
 
 fn shown(task: Task, score: TaskScore, matched: Vec<String>) -> FoundTask {
-    let files = changed(&task).take(SHOWN_FILES).map(str::to_owned).collect();
+    let files: Vec<String> = changed(&task).take(SHOWN_FILES).map(str::to_owned).collect();
     let record = task.record;
+    let references = References {
+        paths: files.clone(),
+        symbols: record.symbols.iter().take(SHOWN_SYMBOLS).cloned().collect(),
+        commits: record.commit_ids().map(str::to_owned).collect(),
+    };
     FoundTask {
         task: task.id,
         transcript: task.transcript,
@@ -223,6 +237,8 @@ fn shown(task: Task, score: TaskScore, matched: Vec<String>) -> FoundTask {
         files,
         report: record.report.map(|report| Citation { text: start(&report.text, SHOWN_REPORT), ..report }),
         score,
+        freshness: Vec::new(),
+        cited: Cited { references, at: record.ended_at, is_change: true },
         matched,
     }
 }

@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::clipped;
-use crate::memory::{Citation, Task, TaskFile, TaskOutcome};
+use crate::memory::{Citation, Namespace, Task, TaskFile, TaskOutcome};
+use crate::project::{Cited, Freshness, References};
 use crate::store::{Database, FactKind, NamespaceSubtree, StoreError};
 
 /// Maximum number of tasks of one file that are examined, newest first.
@@ -41,6 +42,15 @@ pub struct FileUsage {
     pub commits: Vec<String>,
     /// Messages that show what was done with the file.
     pub messages: Vec<String>,
+    /// How the file stands in the repository of the folder, if that was compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub freshness: Option<Freshness>,
+    /// The file and the commits, to be compared.
+    #[serde(skip)]
+    pub(crate) cited: Cited,
+    /// The project of the task.
+    #[serde(skip)]
+    pub(crate) namespace: Namespace,
 }
 
 /// Returns the tasks that used `path`. The tasks that changed the file come first, and each group is sorted from new to
@@ -86,7 +96,15 @@ fn touch(task: Task, path: &str) -> Option<FileUsage> {
     let file =
         files.into_iter().find(|file| is_it(&file.path) || file.renamed_to.as_deref().is_some_and(is_it))?.clone();
     let record = task.record;
+    let references = References {
+        paths: vec![file.path.clone()],
+        symbols: Vec::new(),
+        commits: record.commit_ids().map(str::to_owned).collect(),
+    };
     Some(FileUsage {
+        cited: Cited { references, at: record.ended_at, is_change: file.is_changed() },
+        namespace: task.namespace,
+        freshness: None,
         task: task.id,
         transcript: task.transcript,
         ended_at: record.ended_at,

@@ -1,0 +1,125 @@
+//! Finds the paths, symbols and commits that a text names. Pure.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// Most references of one text, and the longest one in bytes.
+const MAX_REFERENCES: usize = 12;
+const MAX_BYTES: usize = 200;
+
+/// What a memory or a task names in a repository.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct References {
+    /// Paths of files and folders.
+    pub(crate) paths: Vec<String>,
+    /// Names in code.
+    pub(crate) symbols: Vec<String>,
+    /// Commits, by the first digits of their ids.
+    pub(crate) commits: Vec<String>,
+}
+
+impl References {
+    /// Whether nothing is named.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.paths.is_empty() && self.symbols.is_empty() && self.commits.is_empty()
+    }
+}
+
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("the tests compile it")
+}
+
+static PATH: LazyLock<Regex> = LazyLock::new(|| {
+    // With a folder, or a name with an ending of letters; `e.g.` and `1.5` are neither.
+    pattern(
+        r"^(?:~?/|\./|\.\./)?(?:[\w.@+-]+/)+[\w.@+-]*$|^(?:~?/|\./|\.\./)[\w.@+-]+$|^[\w@+-][\w.@+-]*\.[A-Za-z][A-Za-z0-9]{0,5}$|^\.[a-z][\w.-]+$",
+    )
+});
+static SYMBOL: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[A-Za-z_]\w*(?:(?:\.|::)[A-Za-z_]\w*)*(?:\(\))?$"));
+static COMMIT: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[0-9a-f]{7,40}$"));
+
+/// Returns what a text names. Words in backticks may be symbols; others only with the marks of one, such as `()`.
+pub(crate) fn references(text: &str) -> References {
+    let mut found = References::default();
+    let is_between = |letter: char| letter.is_whitespace() || ",;\"'“”‘’<>[]{}|=".contains(letter);
+    for (place, piece) in text.split('`').enumerate() {
+        // What stands between a pair of backticks is code.
+        piece.split(is_between).for_each(|word| note(word, place % 2 == 1, &mut found));
+    }
+    found
+}
+
+fn note(word: &str, is_quoted: bool, found: &mut References) {
+    let word = word.trim_start_matches('(').trim_end_matches(['.', ':', '!', '?', ',']);
+    let word = if word.ends_with("()") { word } else { word.trim_end_matches(')') };
+    if word.len() < 4 || word.len() > MAX_BYTES || word.contains("://") || word.contains("//") {
+        return;
+    }
+    // `loader.py:120` names a line of the file.
+    let path = word
+        .rsplit_once(':')
+        .filter(|(_, line)| line.bytes().all(|byte| byte.is_ascii_digit()))
+        .map_or(word, |(path, _)| path);
+    let is_digits =
+        word.bytes().any(|byte| byte.is_ascii_digit()) && word.bytes().any(|byte| byte.is_ascii_lowercase());
+    let (list, name) = if COMMIT.is_match(word) && is_digits {
+        (&mut found.commits, word)
+    } else if PATH.is_match(path) && is_path(path, is_quoted) {
+        (&mut found.paths, path)
+    } else if SYMBOL.is_match(word) && is_symbol(word, is_quoted) {
+        (&mut found.symbols, word)
+    } else {
+        return;
+    };
+    if list.len() < MAX_REFERENCES && !list.iter().any(|known| known == name) {
+        list.push(name.to_owned());
+    }
+}
+
+/// Whether a word with slashes or a dot is a path: `and/or` and `example.com` are none.
+fn is_path(word: &str, is_quoted: bool) -> bool {
+    let name = word.trim_end_matches('/').rsplit('/').next().unwrap_or(word);
+    let has_ending = name.trim_start_matches('.').contains('.');
+    let is_rooted = word.starts_with(['/', '~', '.']) || word.ends_with('/');
+    if word.contains('/') {
+        return is_quoted || has_ending || is_rooted || word.matches('/').count() > 1;
+    }
+    let ending = name.rsplit('.').next().unwrap_or_default();
+    let is_host = matches!(ending, "com" | "org" | "net" | "io" | "dev" | "app" | "ai" | "uk" | "de");
+    // `node.js` and `Vue.js` are names of programs, not files.
+    let is_program = ending == "js" && !is_quoted;
+    // `self.value` and `np.array` are code, which no file is called.
+    !is_host && !is_program && (!is_quoted || ending.len() <= 4 || name.starts_with('.'))
+}
+
+/// Whether a word is a name in code: one of several parts, or in backticks.
+fn is_symbol(word: &str, is_quoted: bool) -> bool {
+    let plain = word.trim_end_matches("()");
+    let inner_upper = plain.chars().skip(1).any(char::is_uppercase) && plain.chars().any(char::is_lowercase);
+    let has_parts = plain.trim_matches('_').contains('_') || inner_upper || plain.contains("::");
+    word.ends_with("()") || plain.contains("::") || has_parts && (is_quoted || plain.contains('_'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_symbols_and_commits_of_a_text_are_found() {
+        let found = references(
+            "The loader in `src/db/loader.py:120` calls `parse_rows()` and (since 1a2b3c4) reads .env.local and Makefile.am; \
+             see https://example.com/a/b.py, and/or example.com, 1.5 and e.g. Vue.js. `RowReader` is in lib/rows.",
+        );
+        assert_eq!(found.paths, ["src/db/loader.py", ".env.local", "Makefile.am"]);
+        assert_eq!(found.symbols, ["parse_rows()", "RowReader"]);
+        assert_eq!(found.commits, ["1a2b3c4"]);
+    }
+
+    #[test]
+    fn plain_words_name_nothing() {
+        for text in ["Use tabs, not spaces; the deadline is 2026-03-01.", "deadbeef cafe", "they asked him/her", ""] {
+            assert!(references(text).is_empty(), "{text}: {:?}", references(text));
+        }
+    }
+}
