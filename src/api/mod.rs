@@ -63,7 +63,7 @@ pub(crate) use crate::search::{
 };
 pub use crate::store::Scope as ErasureScope;
 pub use crate::store::{
-    AccessKind, AuditAction, AuditChannel, AuditEntry, Conversion, Coverage, Erased, FailedWindow,
+    AccessKind, AdviceOutcome, AuditAction, AuditChannel, AuditEntry, Conversion, Coverage, Erased, FailedWindow,
     Filter, Flaw, FlawKind, Health, HistoryEntry, HookFiring, Job, JobRequest, JobStatus, KeyHome, LastChange,
     LaterChanges, LeaseOutcome, Loss, NamespaceSubtree, Order, Project, RewriteOutcome, Run, RunId,
 };

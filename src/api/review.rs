@@ -8,8 +8,8 @@ use super::{ApiError, Author, Memories};
 use crate::lifecycle::{self, Census, Report, Rules, Upkeep};
 use crate::memory::{Evidence, Memory, Relation};
 use crate::store::{
-    AuditAction, Filter, Health, HistoryEntry, LastChange, LaterChanges, Run, RunId, RunStatus, Stats, StoreError,
-    UndoReport, Waiting,
+    AdviceOutcome, AuditAction, Filter, Health, HistoryEntry, LastChange, LaterChanges, Run, RunId, RunStatus, Stats,
+    StoreError, UndoReport, Waiting,
 };
 
 /// A memory with its evidence, links and history.
@@ -23,6 +23,8 @@ pub struct MemoryDetails {
     pub relations: Vec<Relation>,
     /// Every change, oldest first.
     pub history: Vec<HistoryEntry>,
+    /// How it fared where it was shown after a command had failed.
+    pub advice: AdviceOutcome,
 }
 
 /// A person's decision about pending memories.
@@ -106,7 +108,8 @@ impl Memories {
                 history.push(entry);
             }
         }
-        Ok(MemoryDetails { evidence: store.evidence(&memory.id)?, memory, relations, history })
+        let advice = store.advice(std::slice::from_ref(&memory.id))?.remove(&memory.id).unwrap_or_default();
+        Ok(MemoryDetails { evidence: store.evidence(&memory.id)?, memory, relations, history, advice })
     }
 
     /// Returns the pending memories that pass `filter`, the oldest first.

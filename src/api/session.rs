@@ -175,13 +175,21 @@ impl Session<'_> {
             FailedCommand { signature, command: shown, error, call: call.to_owned(), steps: Vec::new(), at: self.now };
         // The command and its output are stored, and either may contain a secret.
         let (failed, _) = self.memories.guard.redact(failed);
+        let error = work::error_signature(&failed.error);
+        self.store.acted(self.id, &failed.signature, Some(&error))?;
         self.store.command_failed(self.id, &failed, self.now)?;
         let shown = self.store.shown_in(self.id, self.now - fixes::COOLDOWN)?;
         let remedies = self.with(|session| fixes::known(self.store, session.namespaces, &failed, &shown, self.now))?;
         self.record_shown(&remedies)?;
-        let mut lines: Vec<String> = remedies.into_iter().map(|memory| memory.claim.content).collect();
+        let (mut ids, mut lines): (Vec<MemoryId>, Vec<String>) =
+            remedies.into_iter().map(|memory| (memory.id, memory.claim.content)).unzip();
         if lines.is_empty() {
-            lines = self.unseen(self.with(|session| session.after_failure(command, printed))?.into_iter().collect())?;
+            let known = self.with(|session| session.after_failure(command, printed))?;
+            let facts = self.unseen(known.into_iter().collect())?;
+            (ids, lines) = facts.into_iter().map(|fact| (fact.id(), fact.text)).unzip();
+        }
+        if !ids.is_empty() {
+            self.store.advised(self.id, &ids, &failed.signature, &error)?;
         }
         Ok(lines)
     }
@@ -196,6 +204,7 @@ impl Session<'_> {
         let (command, _) = self.memories.guard.redact(command);
         let (name, categories) = (signature(&command), &self.memories.config.categories.value);
         for failed in open.iter().filter(|failed| Some(&failed.signature) == name.as_ref()) {
+            self.store.acted(self.id, &failed.signature, None)?;
             self.with(|session| fixes::store_remedy(session, categories, failed, &command))?;
             // The failure is closed once it is resolved, so that a later success does not store the remedy again.
             self.store.close_failure(self.id, &failed.signature)?;
@@ -225,7 +234,8 @@ impl Session<'_> {
             lines.extend(known.into_iter().map(|memory| memory.claim.content));
         }
         if lines.is_empty() {
-            lines = self.unseen(self.with(|session| session.before_command(command))?)?;
+            let facts = self.unseen(self.with(|session| session.before_command(command))?)?;
+            lines.extend(facts.into_iter().map(|fact| fact.text));
         }
         Ok(lines)
     }
@@ -236,19 +246,22 @@ impl Session<'_> {
     /// [`ApiError`] if the facts cannot be read or recorded as shown.
     pub(crate) fn before_edit(&self, file: &str, folder: Option<&Path>) -> Result<Vec<String>, ApiError> {
         let paths = spellings(file, folder);
-        self.unseen(self.with(|session| session.before_edit(&paths))?)
+        let facts = self.unseen(self.with(|session| session.before_edit(&paths))?)?;
+        Ok(facts.into_iter().map(|fact| fact.text).collect())
     }
 
-    /// Returns the lines of the facts that the session was not shown yet, and records them as shown.
-    fn unseen(&self, facts: Vec<Fact>) -> Result<Vec<String>, ApiError> {
+    /// Returns the facts that the session was not shown yet, and records them as shown.
+    fn unseen(&self, facts: Vec<Fact>) -> Result<Vec<Fact>, ApiError> {
         if facts.is_empty() {
             return Ok(Vec::new());
         }
         let shown = self.store.shown_in(self.id, Timestamp::UNIX_EPOCH)?;
-        let id = |fact: &Fact| MemoryId::from_stored(fact.key.clone());
-        let facts = few(facts.into_iter().filter(|fact| !shown.contains(&id(fact))).collect());
-        self.store.memories_shown(self.id, &facts.iter().map(id).collect::<Vec<_>>(), self.now)?;
-        Ok(facts.into_iter().map(|fact| fact.text).collect())
+        let ids: Vec<MemoryId> = facts.iter().map(Fact::id).collect();
+        let advice = self.store.advice(&ids)?;
+        let is_refuted = |fact: &Fact| advice.get(&fact.id()).is_some_and(|outcome| outcome.is_refuted());
+        let facts = few(facts.into_iter().filter(|fact| !shown.contains(&fact.id()) && !is_refuted(fact)).collect());
+        self.store.memories_shown(self.id, &facts.iter().map(Fact::id).collect::<Vec<_>>(), self.now)?;
+        Ok(facts)
     }
 
     /// Records that the agent called the hook for `event`. With `lasting`, the record survives a power failure;

@@ -1,6 +1,6 @@
 //! `show`, `why` and `history`: the details of one memory.
 
-use crate::api::{HistoryEntry, Memories, MemoryDetails, differences, heat};
+use crate::api::{AdviceOutcome, HistoryEntry, Memories, MemoryDetails, differences, heat};
 use crate::changeset::Entity;
 use crate::memory::{Evidence, Memory, Status};
 use serde_json::{Value, json};
@@ -134,6 +134,7 @@ pub(crate) fn why(args: &WhyArgs, context: &Context<'_>) -> anyhow::Result<ExitS
             "evidence": details.evidence,
             "relations": details.relations,
             "decisions": details.history,
+            "advice": details.advice,
         }))?;
         return Ok(ExitStatus::Success);
     }
@@ -150,6 +151,15 @@ pub(crate) fn why(args: &WhyArgs, context: &Context<'_>) -> anyhow::Result<ExitS
     }
     print_evidence(&details.evidence, out)?;
     print_relations(&details, &memories, out)?;
+    let AdviceOutcome { helped, failed } = details.advice;
+    if helped + failed > 0 {
+        let after = format!(
+            "the command then succeeded {}, and failed again {}",
+            counted(helped, "time"),
+            counted(failed, "time")
+        );
+        out.line(format_args!("  shown after a failure: {after}"))?;
+    }
     // An entry without a reason explains nothing, and the links are listed above; `memory history` has them all.
     let explains = |entry: &&HistoryEntry| entry.reason.is_some() && entry.entity != Entity::Relation;
     for entry in details.history.iter().filter(explains) {

@@ -58,8 +58,9 @@ pub(crate) use index::search::Likeness;
 pub(crate) use index::vectors::MissingVector;
 pub use index::vectors::{Coverage, NewVector, VectorModel};
 pub use ledger::{
-    Batch, BatchReply, ClaimedJob, DoneWindow, EXTRACT, EnqueueOutcome, FailedWindow, Health, HookFiring, Job, JobEnd,
-    JobRequest, JobStatus, LeaseOutcome, Run, RunId, RunStatus, Spent, Stage, Step, TranscriptId, WindowId,
+    AdviceOutcome, Batch, BatchReply, ClaimedJob, DoneWindow, EXTRACT, EnqueueOutcome, FailedWindow, Health,
+    HookFiring, Job, JobEnd, JobRequest, JobStatus, LeaseOutcome, Run, RunId, RunStatus, Spent, Stage, Step,
+    TranscriptId, WindowId,
 };
 pub(crate) use ledger::{
     BatchRequest, Claimed, FailedCommand, FileOutcome, FileRead, Finished, PendingWindow, RequestClaim, RequestId,

@@ -7,11 +7,14 @@ use std::sync::LazyLock;
 
 use jiff::Timestamp;
 use regex::Regex;
+use sha2::{Digest as _, Sha256};
+use transcripts::hex;
 
 use super::command::{is_misuse, signature, tidied};
 use super::fix::fix;
+use super::output::error_signature;
 use super::{Session, clipped};
-use crate::memory::{Memory, Task, TaskFile, TaskOutcome, TaskRecord};
+use crate::memory::{Memory, MemoryId, Task, TaskFile, TaskOutcome, TaskRecord};
 use crate::search;
 use crate::store::{FactKind, Filter, NamespaceSubtree, StoreError};
 use crate::text::negation;
@@ -32,7 +35,7 @@ const STANDING: &[&str] = &["convention", "preference", "decision", "mistake", "
 /// A fact to show, and the key under which it is recorded as shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fact {
-    /// The id of the memory, or the text of a fact of the ledger.
+    /// The id of the memory, or the hash of a fact of the ledger.
     pub(crate) key: String,
     /// One line.
     pub(crate) text: String,
@@ -40,7 +43,14 @@ pub(crate) struct Fact {
 
 impl Fact {
     fn of_ledger(text: String) -> Self {
-        Self { key: format!("fact:{text}"), text }
+        // Counts and dates change, the fact does not.
+        let plain = error_signature(&text);
+        Self { key: format!("fact:{}", &hex(&Sha256::digest(plain.as_bytes()))[..16]), text }
+    }
+
+    /// Returns the id under which it is recorded.
+    pub(crate) fn id(&self) -> MemoryId {
+        MemoryId::from_stored(self.key.clone())
     }
 
     fn of_memory(memory: &Memory) -> Self {

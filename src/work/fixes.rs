@@ -190,9 +190,15 @@ pub(crate) fn known(
         .map(|memory| (likeness(&failed.error, &error_in(&memory)), memory))
         .filter(|(likeness, _)| *likeness >= MIN_LIKENESS)
         .collect();
-    // Of remedies for the same error, those shown most often come first, then the newest.
+    let ids: Vec<MemoryId> = found.iter().map(|(_, memory)| memory.id.clone()).collect();
+    let advice = db.advice(&ids)?;
+    let outcome = |memory: &Memory| advice.get(&memory.id).copied().unwrap_or_default();
+    found.retain(|(_, memory)| !outcome(memory).is_refuted());
+    // Among remedies for the same error, those that helped more often come first, then those shown most often, then the
+    // newest.
     found.sort_by(|(x, a), (y, b)| {
-        let by_use = || b.usage.access_count.cmp(&a.usage.access_count);
+        let by_help = || outcome(b).balance().cmp(&outcome(a).balance());
+        let by_use = || by_help().then_with(|| b.usage.access_count.cmp(&a.usage.access_count));
         let by_age = || b.updated_at.cmp(&a.updated_at).then_with(|| a.id.cmp(&b.id));
         y.total_cmp(x).then_with(by_use).then_with(by_age)
     });

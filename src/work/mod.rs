@@ -18,6 +18,7 @@ pub use fix::KnownError;
 pub(crate) use fix::fix_typed;
 pub use how::Usage;
 pub(crate) use how::how;
+pub(crate) use output::error_signature;
 pub(crate) use tasks::{parent_session, tasks};
 pub(crate) mod fixes;
 

@@ -515,6 +515,10 @@ fn forget_words(conn: &Connection, keys: &str, ids: &str) -> Result<(), StoreErr
     )?;
     // These tables have no foreign key to memories, so nothing cascades to them.
     conn.execute("DELETE FROM hook_told WHERE memory_id NOT IN (SELECT id FROM memories)", ())?;
+    conn.execute(
+        "DELETE FROM advice WHERE memory_id NOT LIKE 'fact:%' AND memory_id NOT IN (SELECT id FROM memories)",
+        (),
+    )?;
     for table in ["hook_told", "hook_failures"] {
         let sql = format!(
             "DELETE FROM {table} WHERE session IN (SELECT value FROM json_each(?1)) OR session IN

@@ -1,6 +1,7 @@
 //! The ledger of extraction: transcripts, windows, requests about them, and batches of requests; also runs, jobs and
 //! sessions.
 
+mod advice;
 mod batches;
 mod jobs;
 mod requests;
@@ -14,6 +15,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use advice::AdviceOutcome;
 pub(crate) use batches::BatchRequest;
 pub use batches::{Batch, BatchReply, Stage};
 pub use jobs::{ClaimedJob, EXTRACT, EnqueueOutcome, Job, JobEnd, JobRequest, JobStatus, LeaseOutcome};

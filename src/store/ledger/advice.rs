@@ -1,0 +1,134 @@
+//! Whether what was shown after a failure helped: the next run of the same command shows it.
+
+use std::collections::HashMap;
+
+use rusqlite::params;
+use serde::Serialize;
+
+use crate::memory::MemoryId;
+use crate::store::row::to_json;
+use crate::store::{Database, Store, StoreError};
+
+/// The most that use counts for or against something.
+const MAX_BALANCE: i64 = 3;
+/// By how much failures outnumber successes of what is not shown any more.
+const REFUTED: u32 = 2;
+
+/// How often something that was shown after a failure was followed by success, and by the same failure.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct AdviceOutcome {
+    /// Times that the command then succeeded.
+    pub helped: u32,
+    /// Times that it failed in the same way again.
+    pub failed: u32,
+}
+
+impl AdviceOutcome {
+    /// Returns how much use counts for it, within bounds.
+    pub(crate) fn balance(self) -> i64 {
+        (i64::from(self.helped) - i64::from(self.failed)).clamp(-MAX_BALANCE, MAX_BALANCE)
+    }
+
+    /// Whether it failed so much more often than it helped that it is not shown any more.
+    pub(crate) const fn is_refuted(self) -> bool {
+        self.failed >= self.helped + REFUTED
+    }
+}
+
+impl Store {
+    /// Records for which command and error these memories were shown to a session.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub(crate) fn advised(
+        &self,
+        session: &str,
+        memories: &[MemoryId],
+        command: &str,
+        error: &str,
+    ) -> Result<(), StoreError> {
+        let sql = "UPDATE hook_told SET command = ?3, error = ?4
+             WHERE session = ?1 AND memory_id IN (SELECT value FROM json_each(?2))";
+        self.execute(sql, params![session, to_json(&memories)?, command, error]).map(drop)
+    }
+
+    /// Counts for or against what was shown for a command that has run again: with an error, or with none.
+    ///
+    /// Another error than the one for which it was shown counts for neither.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be written.
+    pub(crate) fn acted(&self, session: &str, command: &str, error: Option<&str>) -> Result<(), StoreError> {
+        let sql = "SELECT memory_id, error FROM hook_told WHERE session = ?1 AND command = ?2 ORDER BY memory_id";
+        let shown = self.query_all(sql, params![session, command], |row| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, Option<String>>(1)?))
+        })?;
+        for (memory, shown_for) in shown {
+            let counts = match error {
+                None => Some((1, 0)),
+                Some(error) => (shown_for.as_deref() == Some(error)).then_some((0, 1)),
+            };
+            if let Some((helped, failed)) = counts {
+                let sql = "INSERT INTO advice (memory_id, helped, failed) VALUES (?1, ?2, ?3)
+                     ON CONFLICT (memory_id) DO UPDATE SET helped = helped + ?2, failed = failed + ?3";
+                self.execute(sql, params![memory, helped, failed])?;
+            }
+            // One showing counts once.
+            let sql = "UPDATE hook_told SET command = NULL, error = NULL WHERE session = ?1 AND memory_id = ?2";
+            self.execute(sql, params![session, memory])?;
+        }
+        Ok(())
+    }
+}
+
+impl Database {
+    /// Returns how these memories fared where they were shown after a failure; those that never were are left out.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn advice(&self, memories: &[MemoryId]) -> Result<HashMap<MemoryId, AdviceOutcome>, StoreError> {
+        // A database of an earlier version has no such table, and a reader does not change it.
+        if memories.is_empty() || !self.has_table("advice")? {
+            return Ok(HashMap::new());
+        }
+        let sql = "SELECT memory_id, helped, failed FROM advice WHERE memory_id IN (SELECT value FROM json_each(?1))
+             ORDER BY memory_id";
+        let found = self.query_all(sql, [to_json(&memories)?], |row| {
+            let outcome = AdviceOutcome { helped: row.get(1)?, failed: row.get(2)? };
+            Ok((MemoryId::from_stored(row.get::<_, String>(0)?), outcome))
+        })?;
+        Ok(found.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::samples::day;
+
+    #[test]
+    fn what_is_shown_counts_once_by_the_next_run_of_the_command() {
+        let store = Store::in_memory().unwrap();
+        let ids = [MemoryId::from_stored("fact:a"), MemoryId::from_stored("fact:b")];
+        let show = |session: &str| {
+            store.memories_shown(session, &ids[..1], day(1)).unwrap();
+            store.advised(session, &ids[..1], "npm test", "Error: no key").unwrap();
+        };
+        let outcome = || store.advice(&ids).unwrap().get(&ids[0]).copied().unwrap_or_default();
+        show("s");
+        store.acted("s", "npm ci", None).unwrap();
+        store.acted("t", "npm test", None).unwrap();
+        assert_eq!(outcome(), AdviceOutcome::default(), "another command, and another session");
+        store.acted("s", "npm test", None).unwrap();
+        store.acted("s", "npm test", Some("Error: no key")).unwrap();
+        assert_eq!(outcome(), AdviceOutcome { helped: 1, failed: 0 });
+        show("u");
+        store.acted("u", "npm test", Some("another error")).unwrap();
+        for session in ["v", "w", "x"] {
+            show(session);
+            store.acted(session, "npm test", Some("Error: no key")).unwrap();
+        }
+        assert_eq!(outcome(), AdviceOutcome { helped: 1, failed: 3 });
+        assert!(outcome().is_refuted() && outcome().balance() == -2);
+    }
+}
