@@ -268,7 +268,7 @@ fn a_cut_that_the_server_does_not_tell_of_is_a_cut() {
     assert!(wish.contains("up to the one titled “t” are taken"), "{}", wish.as_str());
     let (extraction, _) = run(&[said], [stop(cut), stop(&rest[0][..rest[0].len() - 30]), stop("no")]);
     assert_eq!((extraction.outcome, quotes(&extraction)), (Outcome::Partial, vec!["I like tea", "I like figs"]));
-    assert!(extraction.error.unwrap().contains("was not read"));
+    assert!(extraction.error.unwrap().contains("the rest is missing"));
 }
 
 #[test]

@@ -499,7 +499,7 @@ mod tests {
         let case =
             |must: Value| json!({"id": "a", "language": "en", "transcript": [{"text": "We use pnpm."}], "must": must});
         for (line, expected) in [
-            (case(json!([])), "line 1: a: it tests nothing"),
+            (case(json!([])), "line 1: a: the case tests nothing"),
             (
                 case(json!([{"text": "x", "all": ["x"], "evidence": ["yarn"]}])),
                 "no message contains the evidence \"yarn\"",
