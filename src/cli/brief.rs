@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::api::brief::{self, Brief, BriefRequest, ExclusionReason, Format, Standing};
+use crate::api::brief::{self, Brief, BriefRequest, Counting, ExclusionReason, Format, Standing};
 use crate::api::{Filter, Memories};
 use crate::memory::{Namespace, Status};
 use anyhow::Context as _;
@@ -48,7 +48,14 @@ pub(crate) fn run(args: &BriefArgs, context: &Context<'_>) -> anyhow::Result<Exi
         return print_last(&memories, context.out);
     }
     let request = args.request(&memories, context)?;
-    let (brief, fallback) = memories.brief_with_fallback(&request)?;
+    // Loading the token encoding takes longer than everything else, and is not needed if all fits by an estimate.
+    let is_measured = args.why || args.max_tokens.is_some();
+    let counting = if is_measured { Counting::Exact } else { Counting::Estimated };
+    let (mut brief, mut fallback) =
+        memories.brief_with_fallback(&BriefRequest { counting, ..request.clone() })?;
+    if !is_measured && brief.left_out.iter().any(|one| one.because == ExclusionReason::OverBudget) {
+        (brief, fallback) = memories.brief_with_fallback(&request)?;
+    }
     if let Some(error) = fallback {
         context.out.warn(format_args!("the search used only words: {}", spelled(&error.into())));
     }

@@ -268,7 +268,9 @@ impl World {
 /// Returns one line per row of the memory state: all columns except row numbers and usage counts.
 fn rows(store: &Store) -> BTreeSet<String> {
     const TABLES: [&str; 4] = ["memories", "evidence", "relations", "tombstones"];
-    let usage = "SELECT memory_id, tier, promotion_count, last_promoted_at, confirmed_at FROM memory_usage".to_owned();
+    let usage = "SELECT memory_id, tier, promotion_count, last_promoted_at, confirmed_at, namespace, traits, changed_at
+        FROM memory_usage"
+        .to_owned();
     let mut lines = BTreeSet::new();
     for sql in TABLES.map(|table| format!("SELECT * FROM {table}")).into_iter().chain([usage]) {
         let mut statement = store.conn.prepare(&sql).unwrap();

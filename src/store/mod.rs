@@ -69,7 +69,8 @@ pub(crate) use ledger::{
 pub(crate) use ledger::{KnownLine, days_before};
 pub use memories::filter::{Filter, NamespaceSubtree, Order};
 pub(crate) use memories::insert::CleanMemory;
-pub(crate) use memories::outlines::{BriefRow, Outline};
+pub(crate) use memories::brief_rows::{BriefGroup, BriefRow, stepped};
+pub(crate) use memories::outlines::Outline;
 pub use memories::review::Waiting;
 pub use projects::Project;
 pub(crate) use projects::{Alias, Placement};

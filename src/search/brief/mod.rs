@@ -1,12 +1,13 @@
 //! The brief: context from earlier conversations for a new one, within a budget and fenced as data.
 //!
 //! ```text
-//! rows ─▶ weigh (floor, score, section) ─▶ texts of the best ─▶ select (quota, likeness, budget) ─▶ render
+//! consider (the best of each section) ─▶ weigh (floor, score) ─▶ texts of the best ─▶ select (quota, likeness, budget) ─▶ render
 //! ```
 //!
 //! The same memories always result in the same bytes. A brief contains no counters or current times, and the clock only
 //! decides whether a memory has expired. Showing a memory is logged but not counted as a use.
 
+mod consider;
 mod query;
 mod render;
 mod request;
@@ -39,8 +40,10 @@ pub struct Brief {
     pub characters: usize,
     /// The memories that it contains, in order.
     pub shown: Vec<Shown>,
-    /// Recalled memories that it does not contain, best first.
+    /// Recalled memories that were considered and that it does not contain, best first.
     pub left_out: Vec<LeftOut>,
+    /// Whether there are further memories that could be shown; only the best some hundreds are considered.
+    pub has_more: bool,
 }
 
 /// A memory in a brief.
@@ -113,7 +116,6 @@ pub(crate) fn compose_with(
     if request.namespaces.is_empty() {
         return Ok((Brief::default(), None));
     }
-    let brief_rows = store.brief_rows(&filter)?;
     let (to_the_point, without_meaning) = match request.query.as_deref().filter(|query| !query.trim().is_empty()) {
         Some(query) => {
             let (fits, without_meaning) = query::to_the_point(store, query, &filter, vectors, now)?;
@@ -121,7 +123,9 @@ pub(crate) fn compose_with(
         }
         None => (None, None),
     };
-    let weighed = select::weigh(&brief_rows, to_the_point.as_ref(), request);
+    let found = to_the_point.iter().flat_map(HashMap::keys);
+    let considered = store.at_once(|db| consider::considered(db, request, found, now))?;
+    let weighed = select::weigh(&considered, to_the_point.as_ref(), request);
     let texts = texts(store, &weighed, request)?;
     Ok((select::select(weighed, texts, request), without_meaning))
 }

@@ -33,7 +33,7 @@ pub(crate) fn spell(memories: &[Memory], format: Format) -> String {
         text.push_str(&lines.join(between(format)));
         text.push_str(&ending(wanted, format));
     }
-    if text.is_empty() { text } else { text + &closing(0, format) }
+    if text.is_empty() { text } else { text + &closing(0, false, format) }
 }
 
 /// The notice that describes the content of the fence.
@@ -83,16 +83,20 @@ pub(super) fn ending(section: Section, format: Format) -> String {
     }
 }
 
-/// Returns the text after the last memory. `left_out` is the number of memories that were left out.
-pub(super) fn closing(left_out: usize, format: Format) -> String {
+/// Returns the text after the last memory. `left_out` is the number of memories that were left out, and `has_more` says
+/// whether there are further ones that were not counted.
+pub(super) fn closing(left_out: usize, has_more: bool, format: Format) -> String {
+    let over = if has_more { "Over " } else { "" };
     let more = match (left_out, format) {
         (_, Format::Json) => return format!("\n}}, \"left_out\": {left_out}}}\n"),
         (0, _) => String::new(),
-        (1, Format::Structured) => "<left-out count=\"1\"/>\n".to_owned(),
+        (count, Format::Structured) if has_more => format!("<left-out over=\"{count}\"/>\n"),
         (count, Format::Structured) => format!("<left-out count=\"{count}\"/>\n"),
-        (1, Format::Compact | Format::Detailed) => "(1 more note is omitted for lack of space.)\n".to_owned(),
+        (1, Format::Compact | Format::Detailed) if !has_more => {
+            "(1 more note is omitted for lack of space.)\n".to_owned()
+        }
         (count, Format::Compact | Format::Detailed) => {
-            format!("({count} more notes are omitted for lack of space.)\n")
+            format!("({over}{count} more notes are omitted for lack of space.)\n")
         }
     };
     format!("{more}</{INJECTION_TAG}>\n")

@@ -1,6 +1,7 @@
 //! Selection of a brief's memories, with their sections and order, within quotas and budget. The functions perform no
 //! I/O.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use jiff::Timestamp;
@@ -12,9 +13,9 @@ use super::{Brief, LeftOut, Shown};
 use crate::consolidate::compare::pair::{ClaimRelation, pair};
 use crate::consolidate::compare::view::View;
 use crate::lifecycle::decay::{Certainty, HalfLives, days_between};
-use crate::memory::{Memory, MemoryId, MemoryType, Scope, Tier};
+use crate::memory::{Memory, MemoryId, Tier};
 use crate::search::RECENCY_HALF_LIFE_DAYS;
-use crate::store::BriefRow;
+use crate::store::{BriefRow, stepped};
 use crate::tokens;
 
 /// Weight of the importance in the rating. The first four weights add up to 1.
@@ -96,6 +97,16 @@ impl ExclusionReason {
     }
 }
 
+/// The memories that a brief considers.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Considered {
+    pub(super) rows: Vec<BriefRow>,
+    /// The latest event among all memories, from which time is measured.
+    pub(super) as_of: Timestamp,
+    /// The sections of which further memories could be shown.
+    pub(super) has_more: [bool; 3],
+}
+
 /// A memory that may be shown.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Candidate {
@@ -107,6 +118,8 @@ pub(super) struct Candidate {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct BriefSelection {
     sections: [Vec<Candidate>; 3],
+    /// The sections of which further memories could be shown.
+    has_more: [bool; 3],
     pub(super) left_out: Vec<LeftOut>,
 }
 
@@ -117,48 +130,53 @@ impl BriefSelection {
 
     /// Returns the candidates whose texts have to be read for the final selection.
     pub(super) fn pool(&self, request: &BriefRequest) -> impl Iterator<Item = &MemoryId> {
-        let quotas = request.quotas;
-        Section::ALL.into_iter().flat_map(move |section| {
-            // Standing memories beyond their quota may be shown with the long-term memories.
-            let places = match (section, quotas.of(section)) {
-                (Section::Standing, places) => places + quotas.long_term,
-                (Section::LongTerm | Section::ShortTerm, places) => places,
-            };
-            let texts = if places == 0 { 0 } else { places * TEXTS_PER_PLACE + MORE_TEXTS };
-            self.section(section).iter().take(texts).map(|candidate| &candidate.id)
-        })
+        let of = |section| self.section(section).iter().take(texts_of(section, request));
+        Section::ALL.into_iter().flat_map(of).map(|candidate| &candidate.id)
     }
 }
 
-/// Sorts memories into sections, best first. Equally good memories are sorted by their last change and then by id.
+/// Returns the number of candidates of a section whose texts may be needed.
+pub(super) const fn texts_of(section: Section, request: &BriefRequest) -> usize {
+    let quotas = &request.quotas;
+    // Standing memories beyond their quota may be shown with the long-term ones.
+    let places = match section {
+        Section::Standing => quotas.standing + quotas.long_term,
+        Section::LongTerm => quotas.long_term,
+        Section::ShortTerm => quotas.short_term,
+    };
+    if places == 0 { 0 } else { places * TEXTS_PER_PLACE + MORE_TEXTS }
+}
+
+/// Sorts memories into sections, best first; equally good ones by when they were last sure and then by id.
 ///
-/// Fading and recency are measured from the latest event among `brief_rows` rather than from a clock, so that a brief
-/// changes only when a memory changes. `to_the_point` contains the relevance of each memory to the question. Memories
-/// that are not in it are left out, except for standing memories.
+/// Fading and recency are measured from the latest event among all memories rather than from a clock, so that a brief
+/// does not change while nothing else does. `to_the_point` contains the relevance of each memory to the question;
+/// memories that are not in it are left out, except standing ones.
 pub(super) fn weigh(
-    brief_rows: &[BriefRow],
+    considered: &Considered,
     to_the_point: Option<&HashMap<MemoryId, f64>>,
     request: &BriefRequest,
 ) -> BriefSelection {
-    // The clock is not used: a brief that changed every day would defeat the prompt cache of the agent that reads it.
-    let as_of = brief_rows.iter().map(|row| row.last_sure).max().unwrap_or(Timestamp::UNIX_EPOCH);
-    let mut weighed = BriefSelection::default();
-    let mut found: Vec<(&BriefRow, Section, Standing, Option<ExclusionReason>)> = brief_rows
+    let mut weighed = BriefSelection { has_more: considered.has_more, ..BriefSelection::default() };
+    if to_the_point.is_some() {
+        // Further memories were not searched for, except standing ones, so it is not known whether they are relevant.
+        (weighed.has_more[1], weighed.has_more[2]) = (false, false);
+    }
+    let mut found: Vec<(&BriefRow, Section, Standing, Option<ExclusionReason>)> = considered
+        .rows
         .iter()
         .map(|row| {
-            let section = section_of(row);
+            let section = Section::ALL[row.group.section];
             // A standing preference is not rated by the question, since it shares no word with most questions.
             let fit = to_the_point.filter(|_| section != Section::Standing);
             let fit = fit.map(|fits| fits.get(&row.id).copied());
-            let standing = standing(row, fit.map(|fit| fit.unwrap_or(0.0)), &request.half_lives, as_of);
+            let fitting = fit.map(|fit| fit.unwrap_or(0.0));
+            // The clock is not used: a brief that changed every day would defeat the prompt cache of its reader.
+            let standing = standing(row, fitting, &request.half_lives, considered.as_of);
             (row, section, standing, floor(row, &standing, fit == Some(None), request))
         })
         .collect();
-    // The id comes last, so that the same memories always give the same brief.
-    found.sort_unstable_by(|(a, _, x, _), (b, _, y, _)| {
-        let by_change = || b.updated_at.cmp(&a.updated_at);
-        y.total.total_cmp(&x.total).then_with(by_change).then_with(|| a.id.cmp(&b.id))
-    });
+    found.sort_unstable_by(|(a, _, x, _), (b, _, y, _)| order((x, a), (y, b)));
     for (row, section, standing, because) in found {
         let id = row.id.clone();
         match because {
@@ -169,37 +187,31 @@ pub(super) fn weigh(
     weighed
 }
 
-/// Returns the section of a memory: standing instructions and preferences, lasting memories, or short-term memories.
-fn section_of(row: &BriefRow) -> Section {
-    let category = row.category.as_str();
-    let instructs = row.memory_type == MemoryType::Procedural && matches!(category, "convention" | "workflow" | "note");
-    let standing = instructs || matches!(category, "preference" | "profile");
-    match row.scope {
-        // Pins are checked first, because a person who pins a short-term memory wants it shown in any case.
-        _ if row.pinned => Section::Standing,
-        Scope::ShortTerm => Section::ShortTerm,
-        Scope::LongTerm if standing => Section::Standing,
-        Scope::LongTerm => Section::LongTerm,
-    }
+/// Orders two memories, the better one first.
+// The id comes last, so that the same memories always give the same brief.
+pub(super) fn order((x, a): (&Standing, &BriefRow), (y, b): (&Standing, &BriefRow)) -> Ordering {
+    y.total.total_cmp(&x.total).then_with(|| b.last_sure.cmp(&a.last_sure)).then_with(|| a.id.cmp(&b.id))
 }
 
-fn standing(row: &BriefRow, fit: Option<f64>, half_lives: &HalfLives, as_of: Timestamp) -> Standing {
+/// Returns the rating of a memory; `fit` is its relevance to the question.
+pub(super) fn standing(row: &BriefRow, fit: Option<f64>, half_lives: &HalfLives, as_of: Timestamp) -> Standing {
     let certainty = Certainty {
-        confidence: row.confidence,
-        memory_type: row.memory_type,
-        pinned: row.pinned,
-        access_count: row.access_count,
+        confidence: row.group.confidence,
+        memory_type: row.group.memory_type,
+        pinned: row.group.pinned,
+        access_count: row.group.access_count,
         last_sure: row.last_sure,
     };
     let confidence = certainty.at(half_lives, as_of);
     let recency = 0.5_f64.powf(days_between(row.last_sure, as_of) / RECENCY_HALF_LIFE_DAYS);
-    let tier = if row.pinned { 1.0 } else { share_of(row.tier) };
-    let own = WEIGHT_IMPORTANCE * row.importance
+    let tier = if row.group.pinned { 1.0 } else { share_of(row.group.tier) };
+    let importance = row.group.importance;
+    let own = WEIGHT_IMPORTANCE * importance
         + WEIGHT_CONFIDENCE * confidence
         + WEIGHT_RECENCY * recency
         + WEIGHT_TIER * tier;
     let total = fit.map_or(own, |fit| WEIGHT_TO_THE_POINT * fit + (1.0 - WEIGHT_TO_THE_POINT) * own);
-    Standing { total, to_the_point: fit, importance: row.importance, confidence, recency, tier }
+    Standing { total, to_the_point: fit, importance, confidence, recency, tier }
 }
 
 const fn share_of(tier: Tier) -> f64 {
@@ -213,10 +225,15 @@ const fn share_of(tier: Tier) -> f64 {
 }
 
 /// Returns the reason why a memory may not be shown, regardless of the room. Pinned memories are always allowed.
-fn floor(row: &BriefRow, standing: &Standing, is_beside: bool, request: &BriefRequest) -> Option<ExclusionReason> {
+pub(super) fn floor(
+    row: &BriefRow,
+    standing: &Standing,
+    is_beside: bool,
+    request: &BriefRequest,
+) -> Option<ExclusionReason> {
     match () {
-        () if row.pinned => None,
-        () if row.importance < request.min_importance => Some(ExclusionReason::Unimportant),
+        () if row.group.pinned => None,
+        () if row.group.importance < stepped(request.min_importance) => Some(ExclusionReason::Unimportant),
         () if standing.confidence < MIN_CONFIDENCE => Some(ExclusionReason::Faded),
         () if is_beside => Some(ExclusionReason::BesideThePoint),
         () => None,
@@ -286,8 +303,9 @@ pub(super) fn select(
 ) -> Brief {
     let mut left_out = std::mem::take(&mut weighed.left_out);
     let elected = elect(&weighed, &texts, request, &mut left_out);
-    let elected = within_budget(elected, request);
-    let mut brief = Brief { left_out, ..Brief::default() };
+    let has_more = weighed.has_more.contains(&true);
+    let elected = within_budget(elected, has_more, request);
+    let mut brief = Brief { left_out, has_more, ..Brief::default() };
     for one in elected {
         let Elected { section, candidate: Candidate { id, standing }, line, cost, fits, .. } = one;
         match texts.remove(&id) {
@@ -324,7 +342,7 @@ fn finish(mut brief: Brief, request: &BriefRequest) -> Brief {
     let Some(last) = brief.shown.last() else { return brief };
     let left_out = brief.left_out.iter().filter(|one| one.because.is_for_want_of_room()).count();
     brief.text.push_str(&ending(last.section, request.format));
-    brief.text.push_str(&closing(left_out, request.format));
+    brief.text.push_str(&closing(left_out, brief.has_more, request.format));
     let size = Cost::of(&brief.text, request.counting);
     Brief { tokens: size.tokens, characters: size.characters, ..brief }
 }
@@ -461,11 +479,11 @@ enum Turn {
 
 /// Marks the memories for which there is room: first pinned memories, then the memories of each section within its
 /// share, then any that still fit, in order.
-fn within_budget(mut elected: Vec<Elected>, request: &BriefRequest) -> Vec<Elected> {
+fn within_budget(mut elected: Vec<Elected>, has_more: bool, request: &BriefRequest) -> Vec<Elected> {
     let whole = Cost { tokens: request.max_tokens, characters: request.max_characters.min(MAX_CHARACTERS) };
     let of = |text: &str| Cost::of(text, request.counting);
     // The fence is counted before any memory, since data after a fence that is cut off would look like instructions.
-    let frame = of(&opening(request.format)).plus(of(&closing(MANY, request.format)));
+    let frame = of(&opening(request.format)).plus(of(&closing(MANY, has_more, request.format)));
     let mut used = frame;
     let (mut begun, mut in_section) = ([false; 3], [Cost::default(); 3]);
     for turn in [Turn::Pinned, Turn::WithinShare, Turn::Rest] {

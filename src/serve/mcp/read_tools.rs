@@ -209,7 +209,7 @@ pub(super) struct BriefAnswer {
     tokens: usize,
     /// Ids of the memories in it, in order
     memories: Vec<String>,
-    /// How many more there would be
+    /// How many more there would be, counted up to some hundreds
     left_out: usize,
 }
 

@@ -121,6 +121,8 @@ impl Store {
         file.execute_batch(
             "INSERT OR IGNORE INTO memory_usage (memory_id, confirmed_at)
              SELECT id, (SELECT max(said_at) FROM evidence e WHERE e.memory_id = m.id) FROM memories m;
+             UPDATE memory_usage SET (namespace, traits, changed_at) =
+                (SELECT namespace, traits, changed_at FROM memory_traits WHERE id = memory_id);
              DELETE FROM search_recent; DELETE FROM search_docs; DELETE FROM search_segments;
              DELETE FROM search_places; DELETE FROM search_postings;
              INSERT INTO memory_near (memory_near) VALUES ('delete-all');

@@ -3,6 +3,7 @@
 pub(super) mod evidence;
 pub(super) mod filter;
 pub(super) mod insert;
+pub(super) mod brief_rows;
 pub(super) mod outlines;
 pub(super) mod relations;
 pub(super) mod review;
