@@ -63,9 +63,9 @@ pub(crate) use crate::search::{
 };
 pub use crate::store::Scope as ErasureScope;
 pub use crate::store::{
-    AccessKind, AdviceOutcome, AuditAction, AuditChannel, AuditEntry, Conversion, Coverage, Erased, FailedWindow,
-    Filter, Flaw, FlawKind, Health, HistoryEntry, HookFiring, Job, JobRequest, JobStatus, KeyHome, LastChange,
-    LaterChanges, LeaseOutcome, Loss, NamespaceSubtree, Order, Project, RewriteOutcome, Run, RunId,
+    AdviceOutcome, AuditAction, AuditChannel, AuditEntry, Conversion, Coverage, Erased, FailedWindow, Filter, Flaw,
+    FlawKind, Health, HistoryEntry, HookFiring, Job, JobRequest, JobStatus, KeyHome, LastChange, LaterChanges,
+    LeaseOutcome, Loss, NamespaceSubtree, Order, Project, RewriteOutcome, Run, RunId,
 };
 pub use crate::store::{StoreError, UndoReport, Waiting};
 #[cfg(feature = "cli")]

@@ -9,7 +9,7 @@ use crate::lifecycle::decay::{Certainty, HalfLives};
 use crate::memory::{Memory, MemoryId, Namespace};
 use crate::search::brief::{self, Brief, BriefRequest, Format};
 use crate::search::{self, Channel, Found, Parts, Search, by_meaning, score};
-use crate::store::{AccessKind, Filter, Order};
+use crate::store::{Filter, Order};
 
 /// Number of memories that are ranked if there is no query text.
 const MAX_RANKED: usize = 1_000;
@@ -63,9 +63,8 @@ pub struct SearchResults {
 }
 
 impl Memories {
-    /// Returns the memories that are relevant to a text, best first, and counts their use. Any text is safe. For a
-    /// blank text, the most important memories are returned, ranked by importance, confidence, recency and frequency of
-    /// use.
+    /// Returns the memories that are relevant to a text, best first. Any text is safe. For a blank text, the most
+    /// important memories are returned, ranked by importance, confidence, recency and frequency of use.
     ///
     /// # Errors
     /// [`ApiError`] if the memories cannot be read, or none of the requested namespaces can be accessed.
@@ -76,15 +75,11 @@ impl Memories {
         // An expired memory stays `active` until maintenance runs, so its expiry is checked here.
         let unexpired_at = Some(options.filter.unexpired_at.unwrap_or(now));
         let filter = self.confined(Filter { updated_from, unexpired_at, ..options.filter.clone() })?;
-        let (found, kind) = if text.trim().is_empty() {
-            (self.foremost(filter, options.limit, now)?, AccessKind::Read)
-        } else {
-            let options = SearchOptions { filter, limit: options.limit, ..SearchOptions::default() };
-            (self.storage.search(text, &options)?, AccessKind::Search)
-        };
-        let ids: Vec<MemoryId> = found.iter().map(|hit| hit.memory.id.clone()).collect();
-        self.note_use(&ids, kind);
-        Ok(found)
+        if text.trim().is_empty() {
+            return self.foremost(filter, options.limit, now);
+        }
+        let options = SearchOptions { filter, limit: options.limit, ..SearchOptions::default() };
+        self.storage.search(text, &options)
     }
 
     fn foremost(&self, filter: Filter, limit: usize, now: Timestamp) -> Result<Vec<SearchResult>, ApiError> {
@@ -171,8 +166,7 @@ impl Memories {
         Ok(self.ledger("show the last brief")?.last_shown()?)
     }
 
-    /// Searches memories, and returns every component of their scores. This does not count as a use of the memories;
-    /// see [`Memories::note_use`].
+    /// Searches memories, and returns every component of their scores.
     ///
     /// # Errors
     /// [`ApiError`] if the memories cannot be read, or none of the requested namespaces can be accessed.
@@ -236,10 +230,11 @@ impl Memories {
         self.storage.count(&self.confined(filter)?)
     }
 
-    /// Counts a use, if the adapter supports it. If a use cannot be counted, the read still succeeds.
-    pub fn note_use(&self, ids: &[MemoryId], kind: AccessKind) {
+    /// Counts a use of memories that a person or an agent took, if the adapter supports it. If a use cannot be counted,
+    /// the read still succeeds. Searches and briefs do not count uses.
+    pub fn note_use(&self, ids: &[MemoryId]) {
         if let Some(store) = self.storage.as_store() {
-            let _ = store.record_access(ids, kind, Timestamp::now());
+            let _ = store.record_use(ids, Timestamp::now());
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::memory::{Memory, MemoryId};
 use crate::pipeline::{Stamp, is_unread};
 use crate::search::brief::{self, Brief, BriefRequest, Counting};
 use crate::search::{Direct, Found, direct};
-use crate::store::{AccessKind, EnqueueOutcome, FailedCommand, Filter, JobRequest, Step, Store};
+use crate::store::{EnqueueOutcome, FailedCommand, Filter, JobRequest, Step, Store};
 use crate::work::act::{Fact, few};
 use crate::work::command::{error_line, signature, tidied};
 use crate::work::{self, fixes};
@@ -138,8 +138,7 @@ impl Session<'_> {
         Ok((fresh, without_meaning))
     }
 
-    /// Returns memories that match a query, best first, and counts their use. If the search used words alone, the
-    /// reason is returned as well.
+    /// Returns memories that match a query, best first. If the search used words alone, the reason is returned as well.
     ///
     /// # Errors
     /// [`ApiError`] if the memories cannot be read.
@@ -147,10 +146,7 @@ impl Session<'_> {
         let filter = self.memories.confined(Filter::default())?;
         let vectors = self.memories.vectors.as_deref();
         let Direct { found, without_meaning, .. } = direct(self.store, query, &filter, limit, vectors, self.now)?;
-        let found: Vec<Memory> = found.into_iter().map(|hit| hit.memory).collect();
-        let ids: Vec<MemoryId> = found.iter().map(|memory| memory.id.clone()).collect();
-        self.memories.note_use(&ids, AccessKind::Search);
-        Ok((found, without_meaning))
+        Ok((found.into_iter().map(|hit| hit.memory).collect(), without_meaning))
     }
 
     /// Returns memories that contain the words of `text`, best first. Only words are searched, because the person did
@@ -290,8 +286,8 @@ impl Session<'_> {
     fn record_shown(&self, memories: &[Memory]) -> Result<(), ApiError> {
         let ids: Vec<MemoryId> = memories.iter().map(|memory| memory.id.clone()).collect();
         self.store.memories_shown(self.id, &ids, self.now)?;
-        // Of several remedies, the one that was shown most often comes first; a failure to count is ignored.
-        let _ = self.store.record_access(&ids, AccessKind::Prompt, self.now);
+        // A failure to log the memories is ignored.
+        let _ = self.store.log_shown(&ids, self.now);
         Ok(())
     }
 }

@@ -51,8 +51,7 @@ pub(crate) fn run(args: &BriefArgs, context: &Context<'_>) -> anyhow::Result<Exi
     // Loading the token encoding takes longer than everything else, and is not needed if all fits by an estimate.
     let is_measured = args.why || args.max_tokens.is_some();
     let counting = if is_measured { Counting::Exact } else { Counting::Estimated };
-    let (mut brief, mut fallback) =
-        memories.brief_with_fallback(&BriefRequest { counting, ..request.clone() })?;
+    let (mut brief, mut fallback) = memories.brief_with_fallback(&BriefRequest { counting, ..request.clone() })?;
     if !is_measured && brief.left_out.iter().any(|one| one.because == ExclusionReason::OverBudget) {
         (brief, fallback) = memories.brief_with_fallback(&request)?;
     }

@@ -49,6 +49,7 @@ pub(crate) fn show(args: &ShowArgs, context: &Context<'_>) -> anyhow::Result<Exi
         value["evidence"] = serde_json::to_value(&details.evidence)?;
         value["relations"] = serde_json::to_value(&details.relations)?;
         out.json(&value)?;
+        note_use(memories, &details.memory);
         return Ok(ExitStatus::Success);
     }
     out.line(format_args!("{BOLD}{}{BOLD:#}", details.memory.claim.title))?;
@@ -58,7 +59,15 @@ pub(crate) fn show(args: &ShowArgs, context: &Context<'_>) -> anyhow::Result<Exi
     }
     print_evidence(&details.evidence, out)?;
     print_relations(&details, &memories, out)?;
+    note_use(memories, &details.memory);
     Ok(ExitStatus::Success)
+}
+
+/// Counts that a person opened a memory. That is no reason to fail if the file cannot be written.
+fn note_use(memories: Memories, memory: &Memory) {
+    if let Ok(memories) = memories.into_writable() {
+        memories.note_use(std::slice::from_ref(&memory.id));
+    }
 }
 
 /// Returns the fields that are set, with their names.

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, ensure};
 
-use crate::api::{AccessKind, Found, FoundTask, Memories, SearchRequest, SearchResults, Weights};
+use crate::api::{Found, FoundTask, Memories, SearchRequest, SearchResults, Weights};
 
 use crate::memory::Status;
 
@@ -87,16 +87,11 @@ pub(crate) fn run(args: &SearchArgs, context: &Context<'_>) -> anyhow::Result<Ex
             print(hit, args, out)?;
         }
     }
-    let ids: Vec<_> = found.iter().chain(&standing).map(|hit| hit.memory.id.clone()).collect();
     if !any {
         return Ok(out.nothing("no memory matches; try other words, or `afterthought memory list`"));
     }
-    // The file is opened for writing only here; the search itself also works on a read-only file.
-    if let Ok(memories) = memories.into_writable() {
-        // Uses are counted after printing: counting needs the write lock, and a search must not wait for another
-        // process.
-        memories.note_use(&ids, AccessKind::Search);
-    }
+    // The last connection to close removes temporary files beside the database, which a read-only connection cannot.
+    drop(memories.into_writable());
     Ok(ExitStatus::Success)
 }
 

@@ -6,7 +6,7 @@ use crate::changeset::Action;
 use crate::lifecycle::decay::{Heat, heat, tier_at, warmth};
 use crate::memory::{Memory, MemoryId, MemoryType, Namespace, RelationType, Scope, Status, Tier, Usage};
 use crate::store::samples::{clean, day, insert, memory, memory_in, quote, shop, write};
-use crate::store::{AccessKind, Filter, Outline, Store};
+use crate::store::{Filter, Outline, Store};
 use jiff::Timestamp;
 use proptest::prelude::*;
 
@@ -230,7 +230,7 @@ fn use_raises_a_memory_and_idleness_lets_it_sink_without_making_it_newer() {
     let tea = changed(|_| ());
     insert(&store, &tea);
     for _ in 0..10 {
-        assert!(store.record_access(std::slice::from_ref(&tea.id), AccessKind::Search, day(1)));
+        assert!(store.record_use(std::slice::from_ref(&tea.id), day(1)));
     }
     let revision = store.revision(&shop()).unwrap();
     let tier_after = |on| {
@@ -255,7 +255,7 @@ fn a_move_does_not_stand_in_the_way_of_undoing_what_came_before() {
     store.write(Some(&run), day(0), |w| w.insert(&clean(tea.clone()), &clean(vec![]))).unwrap();
     store.finish_run(&run, crate::store::RunStatus::Finished, &serde_json::Value::Null, day(0)).unwrap();
     for _ in 0..3 {
-        assert!(store.record_access(std::slice::from_ref(&tea.id), AccessKind::Search, day(1)));
+        assert!(store.record_use(std::slice::from_ref(&tea.id), day(1)));
     }
     let moved = maintain(&store, &Rules::default(), day(1)).unwrap().run.unwrap();
     assert_eq!(store.built_upon(&run).unwrap(), []);

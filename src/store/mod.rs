@@ -67,16 +67,15 @@ pub(crate) use ledger::{
     RequestPart, SeenTranscript, StoredRequest, UnfinishedWindow, WindowKey,
 };
 pub(crate) use ledger::{KnownLine, days_before};
+pub(crate) use memories::brief_rows::{BriefGroup, BriefRow, stepped};
 pub use memories::filter::{Filter, NamespaceSubtree, Order};
 pub(crate) use memories::insert::CleanMemory;
-pub(crate) use memories::brief_rows::{BriefGroup, BriefRow, stepped};
 pub(crate) use memories::outlines::Outline;
 pub use memories::review::Waiting;
 pub use projects::Project;
 pub(crate) use projects::{Alias, Placement};
 pub(crate) use stats::Stats;
 pub(crate) use tasks::{FactKind, LogTasks, stored_words, word_number};
-pub use usage::AccessKind;
 pub use writer::Writer;
 
 /// An open file, with all methods that only read.

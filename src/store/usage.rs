@@ -12,38 +12,18 @@ use crate::store::{Database, Store, StoreError};
 /// Maximum time for which counting waits for another process; it can slow down a read by no more than this.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// The ways in which a memory is used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum AccessKind {
-    /// A person or program looked at the memory.
-    Read,
-    /// A search returned the memory.
-    Search,
-    /// The memory was shown to a model.
-    Prompt,
-}
-
-impl AccessKind {
-    /// Returns the spelling used in the database.
-    #[must_use]
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Search => "search",
-            Self::Prompt => "prompt",
-        }
-    }
-}
-
 impl Store {
     /// Counts a use of each of these memories, and returns whether that succeeded. A file that is locked or read-only
     /// must not make the read fail.
+    ///
+    /// A memory is used if a person or an agent took it: opened it by its id, or followed it with success. A memory
+    /// that was only listed is not used. Otherwise a search would rank a memory higher because it was found before.
     #[must_use = "a caller that does not care says so with `let _`"]
-    pub(crate) fn record_access(&self, memories: &[MemoryId], kind: AccessKind, now: Timestamp) -> bool {
-        memories.is_empty() || self.without_waiting(|| self.count_uses(memories, kind, now))
+    pub(crate) fn record_use(&self, memories: &[MemoryId], now: Timestamp) -> bool {
+        memories.is_empty() || self.without_waiting(|| self.count_uses(memories, now))
     }
 
-    fn count_uses(&self, memories: &[MemoryId], kind: AccessKind, now: Timestamp) -> Result<(), StoreError> {
+    fn count_uses(&self, memories: &[MemoryId], now: Timestamp) -> Result<(), StoreError> {
         // The transaction is immediate, because a transaction that began with a read cannot wait for the lock.
         let transaction = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
         for memory in memories {
@@ -56,8 +36,8 @@ impl Store {
             // The foreign key of the access log would reject a purged memory, and the other uses would be lost with it.
             if counted > 0 {
                 transaction
-                    .prepare_cached("INSERT INTO access_log (memory_id, at, kind) VALUES (?1, ?2, ?3)")?
-                    .execute(params![memory.as_str(), now.as_millisecond(), kind.as_str()])?;
+                    .prepare_cached("INSERT INTO access_log (memory_id, at, kind) VALUES (?1, ?2, 'read')")?
+                    .execute(params![memory.as_str(), now.as_millisecond()])?;
             }
         }
         Ok(transaction.commit()?)
@@ -66,7 +46,7 @@ impl Store {
 
 impl Store {
     /// Records that these memories were shown to a model, without counting this as a use. Returns whether that
-    /// succeeded, as [`Store::record_access`] does.
+    /// succeeded, as [`Store::record_use`] does.
     #[must_use = "a caller that does not care says so with `let _`"]
     pub(crate) fn log_shown(&self, memories: &[MemoryId], now: Timestamp) -> bool {
         let log = || {

@@ -2,8 +2,8 @@
 
 use super::samples::{candidate, clean, day, insert, memory, memory_in, quote, shop, transcript};
 use super::{
-    AccessKind, Claimed, DoneWindow, Filter, Finished, Order, RequestPart, RunStatus, Store, StoreError, TranscriptId,
-    WindowId, WindowKey,
+    Claimed, DoneWindow, Filter, Finished, Order, RequestPart, RunStatus, Store, StoreError, TranscriptId, WindowId,
+    WindowKey,
 };
 use crate::changeset::Action;
 use crate::extract::{Outcome, Spent};
@@ -313,8 +313,9 @@ fn uses_are_counted_and_change_nothing_else() {
     insert(&store, &tea);
     let revision = store.revision(&shop()).unwrap();
     let ids = [tea.id.clone(), MemoryId::new()];
-    assert!(store.record_access(&ids, AccessKind::Search, day(1)));
-    assert!(store.record_access(&ids, AccessKind::Prompt, day(2)));
+    assert!(store.record_use(&ids, day(1)));
+    assert!(store.record_use(&ids, day(2)));
+    assert!(store.log_shown(&ids, day(3)), "which is no use");
     let found = store.memory(&tea.id).unwrap();
     assert_eq!((found.usage.access_count, found.usage.last_accessed_at), (2, Some(day(2))));
     assert_eq!(found.updated_at, tea.updated_at);

@@ -106,7 +106,8 @@ pub(crate) fn store_remedy(
     settle_by_rules(store, &[incoming], None, now).map(drop)
 }
 
-/// Returns the number of other remedies that are known for a failure, or 0 if this remedy is among them.
+/// Returns the number of other remedies that are known for a failure, or 0 if this remedy is among them, in which case its
+/// use is counted.
 fn others(
     store: &Store,
     namespace: &Namespace,
@@ -118,7 +119,9 @@ fn others(
     let filter =
         Filter { subject: Some(failed.signature.clone()), tags, ..filter(std::slice::from_ref(namespace), now) };
     let known = store.list(&filter, Order::Updated, 50, 0)?;
-    if known.iter().any(|memory| memory.claim.content == claim.content) {
+    if let Some(same) = known.iter().find(|memory| memory.claim.content == claim.content) {
+        // It was followed and helped again, which is a use; a failure to count it is ignored.
+        let _ = store.record_use(std::slice::from_ref(&same.id), now);
         return Ok(0);
     }
     let situation = |claim: &Claim| match &claim.structured {
@@ -194,7 +197,7 @@ pub(crate) fn known(
     let advice = db.advice(&ids)?;
     let outcome = |memory: &Memory| advice.get(&memory.id).copied().unwrap_or_default();
     found.retain(|(_, memory)| !outcome(memory).is_refuted());
-    // Among remedies for the same error, those that helped more often come first, then those shown most often, then the
+    // Among remedies for the same error, those that helped more often come first, then those used most often, then the
     // newest.
     found.sort_by(|(x, a), (y, b)| {
         let by_help = || outcome(b).balance().cmp(&outcome(a).balance());

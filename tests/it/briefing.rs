@@ -97,8 +97,12 @@ fn maintenance_is_foreseen_done_once_and_undone() {
 #[test]
 fn stats_tell_tiers_heat_and_what_is_near_its_end() {
     let desk = desk();
+    let all = desk.json(&["memory", "list"]);
+    let nomad = all.iter().find(|memory| memory["content"] == "The shop deploys with Nomad.").unwrap();
     for _ in 0..3 {
+        // Only opening a memory is a use of it, not finding it.
         assert_eq!(desk.run(&["search", "Nomad"]).code, 0);
+        assert_eq!(desk.run(&["memory", "show", nomad["id"].as_str().unwrap()]).code, 0);
     }
     desk.run(&["db", "maintain"]);
     let stats = desk.json(&["status"]).remove(0);

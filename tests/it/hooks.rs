@@ -644,7 +644,7 @@ fn slash_commands_are_files_whose_text_the_hook_understands() {
 }
 
 #[test]
-fn each_of_several_remedies_for_one_failure_is_kept_and_the_one_told_most_comes_first() {
+fn each_of_several_remedies_for_one_failure_is_kept_and_the_one_that_helped_most_comes_first() {
     let desk = Desk::new();
     let missing = "Error: Cannot find module 'left-pad'";
     let fails = bash("npm test", &json!({"error": format!("Exit code 1\n{missing}")}));
@@ -656,11 +656,12 @@ fn each_of_several_remedies_for_one_failure_is_kept_and_the_one_told_most_comes_
     };
     mend("s1", "npm ci");
     mend("s2", "npm install left-pad");
+    // The newer one comes first, until the other has helped once more.
+    mend("s5", "npm ci");
     let said = desk.hook("post-tool-use-failure", "s3", &fails);
     let told = context(&said);
     assert!(told.contains("until `npm ci` was run"), "{told}");
     assert!(told.contains("until `npm install left-pad` was run"), "{told}");
-    // The one that was told at the second failure was used once more than the other.
     assert!(told.find("npm ci") < told.find("npm install"), "{told}");
     // The same remedy again is no further memory.
     mend("s4", "npm ci");

@@ -100,7 +100,8 @@ fn the_search_is_measured_beside_bare_fts5() {
             "without neighbours",
             "without speaker",
             "without date",
-            "words alone"
+            "words alone",
+            "search, with age and use"
         ]
     );
     assert_eq!(arms[1]["measures"]["r@5"], 1.0);

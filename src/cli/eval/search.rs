@@ -1,6 +1,6 @@
 //! Stores with the memories of a case, and the searches and briefs over them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::config::MemorySettings;
 use crate::embed::{Embedder, Filling, fill};
@@ -283,6 +283,23 @@ pub(super) struct Turns {
 impl Turns {
     /// Stores the turns of `samples`, all learnt a day after the last of them, as when old logs are read.
     pub(super) fn of(samples: &[Sample]) -> anyhow::Result<Self> {
+        Self::learnt(samples, false)
+    }
+
+    /// Stores the turns of `samples`, each learnt when it was said, so that they differ in age.
+    pub(super) fn aged(samples: &[Sample]) -> anyhow::Result<Self> {
+        Self::learnt(samples, true)
+    }
+
+    /// Counts a use of the turns that answer a question: a person opens them where the search lists them.
+    pub(super) fn open(&self, found: &[(String, String)], answers: &BTreeSet<String>) {
+        let opened = |name: &String| answers.contains(name) && found.iter().any(|(id, _)| id == name);
+        let ids: Vec<MemoryId> =
+            self.store.names.iter().filter(|(_, name)| opened(name)).map(|(id, _)| id.clone()).collect();
+        let _ = self.store.store.record_use(&ids, self.store.now);
+    }
+
+    fn learnt(samples: &[Sample], when_said: bool) -> anyhow::Result<Self> {
         let last = samples.iter().flat_map(|sample| &sample.turns).filter_map(|turn| turn.at).max();
         let last = last.unwrap_or(Timestamp::UNIX_EPOCH);
         // All memories are equally old, so recency cannot favour the turns that happen to be late.
@@ -299,7 +316,8 @@ impl Turns {
                 let text = format!("{}{photo}", turn.said);
                 let claim = Claim::new(MemoryType::Episodic, "fact", "", &text);
                 let source = format!("locomo:{}", turn.id);
-                let memory = Memory::new(claim, namespace.clone(), source, ExtractionMethod::Imported, now);
+                let at = turn.at.filter(|_| when_said).unwrap_or(now);
+                let memory = Memory::new(claim, namespace.clone(), source, ExtractionMethod::Imported, at);
                 let evidence = Evidence {
                     transcript: format!("locomo:{}/session_{}", sample.id, turn.session),
                     messages: vec![turn.id.clone()],

@@ -358,6 +358,8 @@ async fn run_ablations(job: &Job<'_>, file: &Path, retriever: &Retriever<'_>) ->
     let samples = locomo::read(file)?;
     let mut turns = Turns::of(&samples)?;
     retriever.prepare(&mut turns.store).await?;
+    let used = samples.iter().map(|sample| Turns::aged(std::slice::from_ref(sample)));
+    let used: Vec<Turns> = used.collect::<anyhow::Result<_>>()?;
     let (suite, out) = (job.gather.suite_of(file), job.context.out);
     let mut rows: Vec<Row> = Vec::new();
     for (place, sample) in samples.iter().enumerate() {
@@ -369,6 +371,10 @@ async fn run_ablations(job: &Job<'_>, file: &Path, retriever: &Retriever<'_>) ->
             for ablation in ablations() {
                 found.push((ablation.name.to_owned(), turns.search(place, ask, &ablation, &[])?));
             }
+            // Ids of turns are unique within a conversation only, so each one has a store of its own.
+            let again = used[place].search(0, ask, &Ablation::default(), &[])?;
+            used[place].open(&again, &question.evidence);
+            found.push(("search, with age and use".to_owned(), again));
             if let Some((model, vector)) = turns.vector(retriever.embedder, ask).await? {
                 found.push(("vectors alone".to_owned(), turns.nearest(place, model, &vector)?));
                 for ablation in ablations() {

@@ -11,13 +11,14 @@ use crate::changeset::Action;
 use crate::lifecycle::decay::last_sure;
 use crate::memory::{Claim, Evidence, Memory, MemoryType, Scope, Status, Tier};
 use crate::store::samples::{clean, day, memory_in, quote, shop, write};
-use crate::store::{AccessKind, Filter, Outline, Store, stepped};
+use crate::store::{Filter, Outline, Store, stepped};
 use transcripts::MessageTime;
 
 /// Returns the row of a memory that the schema should contain.
 fn row_of(memory: &Outline) -> BriefRow {
     let category = memory.category.as_str();
-    let instructs = memory.memory_type == MemoryType::Procedural && matches!(category, "convention" | "workflow" | "note");
+    let instructs =
+        memory.memory_type == MemoryType::Procedural && matches!(category, "convention" | "workflow" | "note");
     let section = match memory.scope {
         _ if memory.pinned => Section::Standing,
         Scope::ShortTerm => Section::ShortTerm,
@@ -127,7 +128,7 @@ proptest! {
                     w.add_evidence(id, &clean(vec![said])).map(drop)
                 })
             });
-            prop_assert!(store.record_access(&every(5).cloned().collect::<Vec<_>>(), AccessKind::Read, day(turn - 9)));
+            prop_assert!(store.record_use(&every(5).cloned().collect::<Vec<_>>(), day(turn - 9)));
         }
         prop_assert_eq!(store.check().unwrap().flaws, vec![]);
     }

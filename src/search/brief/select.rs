@@ -206,10 +206,8 @@ pub(super) fn standing(row: &BriefRow, fit: Option<f64>, half_lives: &HalfLives,
     let recency = 0.5_f64.powf(days_between(row.last_sure, as_of) / RECENCY_HALF_LIFE_DAYS);
     let tier = if row.group.pinned { 1.0 } else { share_of(row.group.tier) };
     let importance = row.group.importance;
-    let own = WEIGHT_IMPORTANCE * importance
-        + WEIGHT_CONFIDENCE * confidence
-        + WEIGHT_RECENCY * recency
-        + WEIGHT_TIER * tier;
+    let own =
+        WEIGHT_IMPORTANCE * importance + WEIGHT_CONFIDENCE * confidence + WEIGHT_RECENCY * recency + WEIGHT_TIER * tier;
     let total = fit.map_or(own, |fit| WEIGHT_TO_THE_POINT * fit + (1.0 - WEIGHT_TO_THE_POINT) * own);
     Standing { total, to_the_point: fit, importance, confidence, recency, tier }
 }

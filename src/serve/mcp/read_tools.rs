@@ -8,8 +8,8 @@ use super::tool::{Effect, MemoryTool, Profile};
 use super::view::{MemoryView, Page};
 use crate::api::brief::{BriefRequest, Format};
 use crate::api::reads_like_an_order;
-use crate::api::{AccessKind, Filter, HistoryEntry, Order};
 use crate::api::{ApiError, Memories, RetrievalOptions};
+use crate::api::{Filter, HistoryEntry, Order};
 use crate::memory::{Scope, Status};
 
 /// Maximum number of memories per call.
@@ -343,7 +343,7 @@ impl MemoryTool for History {
 
     fn call(memories: &Memories, arguments: HistoryArguments) -> Result<HistoryAnswer, ApiError> {
         let details = memories.details(&arguments.id)?;
-        memories.note_use(std::slice::from_ref(&details.memory.id), AccessKind::Read);
+        memories.note_use(std::slice::from_ref(&details.memory.id));
         let evidence = details.evidence.into_iter().map(|piece| EvidenceView {
             quote: piece.quote,
             speaker: piece.speaker,

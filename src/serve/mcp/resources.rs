@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::view::{MemoryView, Page};
 use crate::api::brief::Format;
-use crate::api::{AccessKind, Filter, Order};
 use crate::api::{ApiError, Memories, RetrievalOptions};
+use crate::api::{Filter, Order};
 use crate::memory::Memory;
 use crate::text::markup::harmless_json;
 
@@ -67,7 +67,7 @@ fn latest(memories: &Memories) -> Result<String, ApiError> {
 
 fn one(memories: &Memories, id: &str) -> Result<String, ApiError> {
     let details = memories.details(id)?;
-    memories.note_use(std::slice::from_ref(&details.memory.id), AccessKind::Read);
+    memories.note_use(std::slice::from_ref(&details.memory.id));
     let memory = MemoryView::from(&details.memory);
     Ok(harmless(json!({"memory": memory, "evidence": details.evidence, "relations": details.relations})))
 }

@@ -4,16 +4,14 @@ use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
 
 use super::visit::{Reply, Visit, categories, values_of};
-use crate::api::{
-    AccessKind, Action, ApiError, Author, HistoryEntry, Memories, MemoryChange, RivalPolicy, RunId, differences,
-};
+use crate::api::{Action, ApiError, Author, HistoryEntry, Memories, MemoryChange, RivalPolicy, RunId, differences};
 use crate::memory::{Evidence, Status};
 
 /// Shows a memory.
 pub(super) fn show(memories: &Memories, _: &Visit, id: &str) -> Result<Reply, ApiError> {
     let details = memories.details(id)?;
     let memory = &details.memory;
-    memories.note_use(std::slice::from_ref(&memory.id), AccessKind::Read);
+    memories.note_use(std::slice::from_ref(&memory.id));
     let mut relations = Vec::new();
     for relation in &details.relations {
         let is_outward = relation.from == memory.id;

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::visit::{Reply, Visit, categories, namespaces, values_of};
 use crate::api::{
-    AccessKind, ApiError, Found, FoundTask, Highlight, Memories, Order, SearchRequest, WEIGHT_CONFIDENCE,
-    WEIGHT_IMPORTANCE, WEIGHT_RECENCY, WEIGHT_RELEVANCE, WEIGHT_USE,
+    ApiError, Found, FoundTask, Highlight, Memories, Order, SearchRequest, WEIGHT_CONFIDENCE, WEIGHT_IMPORTANCE,
+    WEIGHT_RECENCY, WEIGHT_RELEVANCE, WEIGHT_USE,
 };
-use crate::memory::{MemoryId, MemoryType, Status};
+use crate::memory::{MemoryType, Status};
 
 /// Number of memories on a page.
 const ON_PAGE: usize = 20;
@@ -34,11 +34,6 @@ pub(super) fn show(memories: &Memories, visit: &Visit) -> Result<Reply, ApiError
         };
         let found = memories.search(&request)?.found;
         let tasks = if page == 1 { memories.search_tasks(text, &filter, MAX_TASKS)? } else { Vec::new() };
-        // Typing does not count as a use of a memory; only a search that the person sends does.
-        if visit.asked("live").is_none() {
-            let ids: Vec<MemoryId> = found.iter().take(ON_PAGE).map(|hit| hit.memory.id.clone()).collect();
-            memories.note_use(&ids, AccessKind::Search);
-        }
         (found.iter().map(hit).collect(), tasks, None)
     };
     let has_next = found.len() > ON_PAGE;

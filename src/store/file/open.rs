@@ -233,8 +233,8 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::store::Filter;
     use crate::store::samples::{clean, day, insert, memory, write};
-    use crate::store::{AccessKind, Filter};
 
     fn place() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
@@ -361,7 +361,7 @@ mod tests {
         let store = Store::open_read_only(&path).unwrap();
         assert_eq!(store.memory(&tea.id).unwrap(), tea);
         assert_eq!(store.search_candidates("tea", &Filter::default(), 5).unwrap().len(), 1);
-        assert!(!store.record_access(std::slice::from_ref(&tea.id), AccessKind::Read, day(0)));
+        assert!(!store.record_use(std::slice::from_ref(&tea.id), day(0)));
         let error = store
             .write(None, day(0), |w| w.insert(&clean(memory("Milk", "No milk.")), &clean(Vec::new())))
             .unwrap_err();

@@ -122,9 +122,9 @@ impl Database {
     ) -> Result<Vec<BriefRow>, StoreError> {
         let sql = "SELECT memory_id, last_sure_at, brief_group FROM memory_usage
             WHERE memory_id = ?1 AND namespace IS NOT NULL";
-        let found = ids.into_iter().map(|id| {
-            self.query_one(sql, [id.as_str()], |row| brief_row(row, BriefGroup::from_code(row.get(2)?)))
-        });
+        let found = ids
+            .into_iter()
+            .map(|id| self.query_one(sql, [id.as_str()], |row| brief_row(row, BriefGroup::from_code(row.get(2)?))));
         Ok(found.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
     }
 }

@@ -196,7 +196,7 @@ fn the_project_of_the_folder_is_served_with_what_holds_everywhere() {
 }
 
 #[test]
-fn uses_are_counted_by_kind_and_browsing_is_none() {
+fn only_what_is_opened_counts_as_used() {
     let desk = Desk::new();
     let mut client = Piped::start(&desk, &[]);
     let id = client.call("memory_store", store("Ana drinks tea."))["memory"]["id"].clone();
@@ -206,7 +206,7 @@ fn uses_are_counted_by_kind_and_browsing_is_none() {
     client.call("memory_history", json!({"id": id}));
     client.call("memory_history", json!({"id": id}));
     let memory = client.call("memory_list", json!({}))["memories"][0].clone();
-    assert_eq!((&memory["access_count"], &memory["heat"]), (&json!(4), &json!("warm")), "{memory}");
+    assert_eq!((&memory["access_count"], &memory["heat"]), (&json!(2), &json!("cold")), "{memory}");
     assert!(memory["last_accessed"].is_string());
 }
 
